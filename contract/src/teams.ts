@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hasMany, hasOne, linksToMany, linksToOne, resource, type Written } from './answers.ts'
-import { identifiersBody, requestBody, toOne } from './json-api.ts'
+import { identifiersBody, requestBody } from './json-api.ts'
 
 const flag = z.boolean().optional()
 
@@ -57,56 +57,6 @@ export type UpdateTeam = z.infer<typeof updateTeamBody>['data']['attributes']
 export const teamUsersBody = identifiersBody('users')
 export const teamMembershipsBody = identifiersBody('organization-memberships')
 
-/** The permissions of a team on a workspace, by part. */
-const workspaceParts = z.strictObject({
-  runs: z.enum(['read', 'plan', 'apply']),
-  variables: z.enum(['none', 'read', 'write']),
-  'state-versions': z.enum(['none', 'read-outputs', 'read', 'write']),
-  'sentinel-mocks': z.enum(['none', 'read']).describe('stored for clients, without effect on this server'),
-  'run-tasks': z.boolean(),
-  'policy-overrides': z.boolean(),
-})
-const workspaceAccess = workspaceParts.partial().shape
-const workspaceLevel = z.enum(['read', 'plan', 'write', 'admin', 'custom'])
-
-const teamWorkspace = z.object({
-  access: workspaceLevel,
-  ...workspaceAccess,
-  'workspace-locking': flag,
-})
-export const createTeamWorkspaceBody = requestBody(
-  'team-workspaces',
-  teamWorkspace,
-  z.object({ team: toOne('teams'), workspace: toOne('workspaces') }),
-)
-export type CreateTeamWorkspace = z.infer<typeof createTeamWorkspaceBody>['data']
-export const updateTeamWorkspaceBody = requestBody('team-workspaces', teamWorkspace.partial())
-export type UpdateTeamWorkspace = z.infer<typeof updateTeamWorkspaceBody>['data']['attributes']
-
-/** The permissions of a team on a project itself, by part. */
-const projectParts = z.strictObject({
-  settings: z.enum(['read', 'update', 'delete']),
-  teams: z.enum(['none', 'read', 'manage']),
-  'variable-sets': z.enum(['none', 'read', 'write']),
-})
-const projectLevel = z.enum(['read', 'write', 'maintain', 'admin', 'custom'])
-
-const teamProject = z.object({
-  access: projectLevel,
-  'project-access': z.object(projectParts.partial().shape).optional(),
-  'workspace-access': z
-    .object({ ...workspaceAccess, create: flag, move: flag, locking: flag, delete: flag })
-    .optional(),
-})
-export const createTeamProjectBody = requestBody(
-  'team-projects',
-  teamProject,
-  z.object({ team: toOne('teams'), project: toOne('projects') }),
-)
-export type CreateTeamProject = z.infer<typeof createTeamProjectBody>['data']
-export const updateTeamProjectBody = requestBody('team-projects', teamProject.partial())
-export type UpdateTeamProject = z.infer<typeof updateTeamProjectBody>['data']['attributes']
-
 export const teamSchema = resource(
   'teams',
   {
@@ -146,31 +96,3 @@ export const teamSchema = resource(
   'Team',
 )
 export type TeamResource = Written<typeof teamSchema>
-
-export const teamWorkspaceSchema = resource(
-  'team-workspaces',
-  {
-    attributes: { access: workspaceLevel, ...workspaceParts.shape, 'workspace-locking': z.boolean() },
-    relationships: { team: hasOne('teams'), workspace: hasOne('workspaces') },
-    links: { self: z.string() },
-  },
-  'TeamWorkspace',
-)
-export type TeamWorkspaceResource = Written<typeof teamWorkspaceSchema>
-
-export const teamProjectSchema = resource(
-  'team-projects',
-  {
-    attributes: {
-      access: projectLevel,
-      'project-access': projectParts,
-      'workspace-access': workspaceParts
-        .extend({ create: z.boolean(), move: z.boolean(), locking: z.boolean(), delete: z.boolean() })
-        .describe('what the team may do with the workspaces of the project'),
-    },
-    relationships: { team: hasOne('teams'), project: hasOne('projects') },
-    links: { self: z.string() },
-  },
-  'TeamProject',
-)
-export type TeamProjectResource = Written<typeof teamProjectSchema>

@@ -95,7 +95,6 @@ import { taskResultJobs } from './tasks/task-results/jobs.ts'
 import { taskResultRoutes } from './tasks/task-results/routes.ts'
 import { workspaceTaskLoaders } from './tasks/workspace-tasks/includes.ts'
 import { workspaceTaskRoutes } from './tasks/workspace-tasks/routes.ts'
-import { projectAccessRoutes } from './workspaces/project-access/routes.ts'
 import { teamAccessRoutes } from './workspaces/team-access/routes.ts'
 import { variableSetLoaders } from './workspaces/variable-sets/includes.ts'
 import { variableSetRoutes } from './workspaces/variable-sets/routes.ts'
@@ -139,7 +138,6 @@ export const ROUTES: readonly Routes[] = [
   organizationRunRoutes,
   organizationTokenRoutes,
   planRoutes,
-  projectAccessRoutes,
   projectRoutes,
   projectTagBindingRoutes,
   reservedTagKeyRoutes,

@@ -3,8 +3,8 @@ import { transact } from '../db/db.ts'
 import type { Schema } from '../db/schema.gen.ts'
 import { insertTeam } from '../features/organizations/teams/insert.ts'
 import { insertTeamMembers } from '../features/organizations/teams/members-store.ts'
-import { insertTeamProject } from '../features/workspaces/project-access/store.ts'
-import { insertTeamWorkspace } from '../features/workspaces/team-access/store.ts'
+import { GRANT_KINDS } from '../features/workspaces/team-access/grant-kind.ts'
+import { insertGrant } from '../features/workspaces/team-access/store.ts'
 import type { TestApp } from './app.ts'
 import type { TestUser } from './factories.ts'
 
@@ -30,12 +30,12 @@ export async function createTeamWithAccess(app: TestApp, grants: Grants) {
     }
     await insertTeamMembers(ctx.db, { teamId, userIds: grants.members.map(({ id }) => id), now })
     for (const [id, access] of Object.entries(grants.workspaces ?? {})) {
-      const row = { id: ctx.newId('tws'), team_id: teamId, workspace_id: id, access, created_at: now }
-      await insertTeamWorkspace(ctx.db, row)
+      const row = { id: ctx.newId('tws'), team_id: teamId, subject_id: id, access, created_at: now }
+      await insertGrant(ctx.db, GRANT_KINDS.workspace, row)
     }
     for (const [id, access] of Object.entries(grants.projects ?? {})) {
-      const row = { id: ctx.newId('tprj'), team_id: teamId, project_id: id, access, created_at: now }
-      await insertTeamProject(ctx.db, row)
+      const row = { id: ctx.newId('tprj'), team_id: teamId, subject_id: id, access, created_at: now }
+      await insertGrant(ctx.db, GRANT_KINDS.project, row)
     }
     return teamId
   })

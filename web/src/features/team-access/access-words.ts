@@ -1,9 +1,9 @@
 import type { Wire } from '@groundstate/contract/answers'
-import type { teamProjectSchema, teamWorkspaceSchema } from '@groundstate/contract/teams'
+import type { teamProjects, teamWorkspaces } from '@groundstate/contract/team-access'
 import type { WorkspaceAttributes } from '../workspaces/workspace.ts'
 
-export type TeamAccess = Wire<typeof teamWorkspaceSchema>['attributes']
-export type ProjectAccess = Wire<typeof teamProjectSchema>['attributes']
+export type TeamAccess = Wire<typeof teamWorkspaces.resource>['attributes']
+export type ProjectAccess = Wire<typeof teamProjects.resource>['attributes']
 /** What a team may do to a workspace, by part. */
 export type Parts = Omit<TeamAccess, 'access' | 'sentinel-mocks' | 'workspace-locking'> & { locking: boolean }
 

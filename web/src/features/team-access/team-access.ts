@@ -1,16 +1,12 @@
 import type { PageOnWire, Wire } from '@groundstate/contract/answers'
-import type {
-  CreateTeamWorkspace,
-  teamProjectSchema,
-  teamSchema,
-  teamWorkspaceSchema,
-} from '@groundstate/contract/teams'
+import type { teamProjects, TeamWorkspaceInput, teamWorkspaces } from '@groundstate/contract/team-access'
+import type { teamSchema } from '@groundstate/contract/teams'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
 
-export type TeamWorkspace = Wire<typeof teamWorkspaceSchema>
-export type TeamProject = Wire<typeof teamProjectSchema>
-export type AccessInput = CreateTeamWorkspace['attributes']
+export type TeamWorkspace = Wire<typeof teamWorkspaces.resource>
+export type TeamProject = Wire<typeof teamProjects.resource>
+export type AccessInput = TeamWorkspaceInput
 
 /** What teams may do to the workspace: all of them for who administers it, else those of the person. */
 export function useTeamWorkspaces(workspaceId: string) {
@@ -18,7 +14,7 @@ export function useTeamWorkspaces(workspaceId: string) {
     queryKey: ['team-workspaces', workspaceId],
     queryFn: async () => {
       const query = queryString({ 'filter[workspace][id]': workspaceId })
-      return (await get<PageOnWire<typeof teamWorkspaceSchema>>(`/team-workspaces${query}`)).data
+      return (await get<PageOnWire<typeof teamWorkspaces.resource>>(`/team-workspaces${query}`)).data
     },
   })
 }
@@ -30,7 +26,7 @@ export function useTeamProjects(projectId: string | undefined) {
     enabled: projectId !== undefined,
     queryFn: async () => {
       const query = queryString({ 'filter[project][id]': projectId })
-      return (await get<PageOnWire<typeof teamProjectSchema>>(`/team-projects${query}`)).data
+      return (await get<PageOnWire<typeof teamProjects.resource>>(`/team-projects${query}`)).data
     },
   })
 }

@@ -1,29 +1,55 @@
 import type { Ctx } from '../../../app.ts'
 import { AppError, notFound } from '../../../errors.ts'
+import { requireProject } from '../../organizations/projects/access.ts'
 import { requireWorkspace } from '../workspaces/access.ts'
+import type { GrantKind } from './grant-kind.ts'
+import type { Grant, GrantSubject } from './grant.ts'
 import * as store from './store.ts'
-import type { TeamWorkspace } from './team-workspace.ts'
 
-/** Throws `not-found` for an access that the actor may not see, `forbidden` when it sees it but may not change it. */
-export async function requireTeamWorkspace(
+/** The workspace or project, for a caller that reads it or manages who has access to it. Throws as `requireWorkspace` does. */
+export async function requireGrantSubject(
   ctx: Ctx,
-  id: string,
-  permission: 'team-access:read' | 'team-access:manage' = 'team-access:read',
-): Promise<TeamWorkspace> {
-  const row = await store.findTeamWorkspace(ctx.db, id)
+  { noun }: GrantKind,
+  { id, permission }: { id: string; permission: 'read' | 'team-access:manage' },
+): Promise<GrantSubject> {
+  if (noun === 'workspace') {
+    const workspace = await requireWorkspace(ctx, id, permission === 'read' ? 'workspace:read' : permission)
+    const path = `/organizations/${workspace.organization_name}/workspaces/${workspace.name}`
+    return subjectOf(workspace, path)
+  }
+  const project = await requireProject(ctx, id, permission === 'read' ? 'project:read' : permission)
+  return subjectOf(project, `/projects/${project.id}`)
+}
+
+function subjectOf(
+  { id, organization_id: organizationId, can }: { id: string; organization_id: string; can: ReadonlySet<string> },
+  path: string,
+): GrantSubject {
+  return { id, organizationId, path, seesAllGrants: can.has('team-access:read') }
+}
+
+/** Throws `not-found` for a grant that the actor may not see, `forbidden` when it sees it but may not change it. */
+export async function requireGrant(
+  ctx: Ctx,
+  kind: GrantKind,
+  { id, permission }: { id: string; permission: 'team-access:read' | 'team-access:manage' },
+): Promise<Grant> {
+  const row = await store.findGrant(ctx.db, kind, id)
   if (!row) throw notFound('team access')
-  const workspace = await notFoundAsTeamAccess(() => requireWorkspace(ctx, row.workspace_id, 'workspace:read'))
-  if (!workspace.can.has('team-access:read')) {
+  const subject = await notFoundAsTeamAccess(() =>
+    requireGrantSubject(ctx, kind, { id: row.subject_id, permission: 'read' }),
+  )
+  if (!subject.seesAllGrants) {
     const { actor } = ctx
     const isOwn = actor.kind === 'user' && (await store.isTeamMember(ctx.db, row.team_id, actor.userId))
     if (!isOwn) throw notFound('team access')
   }
-  if (permission === 'team-access:manage') await requireWorkspace(ctx, row.workspace_id, permission)
-  return { ...row, workspace }
+  if (permission === 'team-access:manage') await requireGrantSubject(ctx, kind, { id: row.subject_id, permission })
+  return { ...row, subject }
 }
 
 /** Runs a load. When it throws `not-found`, the error is about the team access that was requested. */
-export async function notFoundAsTeamAccess<T>(load: () => Promise<T>): Promise<T> {
+async function notFoundAsTeamAccess<T>(load: () => Promise<T>): Promise<T> {
   try {
     return await load()
   } catch (error) {

@@ -1,12 +1,11 @@
 import type { Ctx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
-import { requireTeamWorkspace } from './access.ts'
-import { teamAccessAudit } from './audit.ts'
+import { grantAudit } from './audit.ts'
+import type { GrantKind } from './grant-kind.ts'
+import type { Grant } from './grant.ts'
 import * as store from './store.ts'
 
-export async function deleteTeamWorkspace(ctx: Ctx, id: string) {
-  const { workspace, team_id: team } = await requireTeamWorkspace(ctx, id, 'team-access:manage')
-  await audited(ctx, teamAccessAudit(workspace, 'remove_team', { team }), (ctx) =>
-    store.deleteTeamWorkspace(ctx.db, id),
-  )
+export async function deleteGrant(ctx: Ctx, kind: GrantKind, { id, subject, team_id: teamId }: Grant) {
+  const event = await grantAudit(ctx, kind, { subject, teamId, action: 'remove_team', meta: { team: teamId } })
+  await audited(ctx, event, (ctx) => store.deleteGrant(ctx.db, kind, id))
 }

@@ -1,28 +1,19 @@
-import type { TeamWorkspaceResource } from '@groundstate/contract/teams'
-import type { TeamWorkspace } from './team-workspace.ts'
+import { grantAttributes } from './grant-columns.ts'
+import type { GrantKind } from './grant-kind.ts'
+import type { Grant } from './grant.ts'
 
-export function teamWorkspaceResource(row: TeamWorkspace): TeamWorkspaceResource {
-  const { workspace } = row
+/** The attributes are derived from the parts of the kind; tests compare each answer with its schema. */
+export function grantResource(kind: GrantKind, grant: Grant) {
+  const { id, team_id: teamId, subject } = grant
+  const { type } = kind.schemas
   return {
-    id: row.id,
-    type: 'team-workspaces',
-    attributes: {
-      access: row.access,
-      runs: row.runs,
-      variables: row.variables,
-      'state-versions': row.state_versions,
-      'sentinel-mocks': row.sentinel_mocks,
-      'workspace-locking': row.workspace_locking,
-      'run-tasks': row.run_tasks,
-      'policy-overrides': row.policy_overrides,
-    },
+    id,
+    type,
+    attributes: { access: grant.access, ...grantAttributes(kind, grant) },
     relationships: {
-      team: { data: { id: row.team_id, type: 'teams' }, links: { related: `/api/v2/teams/${row.team_id}` } },
-      workspace: {
-        data: { id: row.workspace_id, type: 'workspaces' },
-        links: { related: `/api/v2/organizations/${workspace.organization_name}/workspaces/${workspace.name}` },
-      },
+      team: { data: { id: teamId, type: 'teams' }, links: { related: `/api/v2/teams/${teamId}` } },
+      [kind.noun]: { data: { id: subject.id, type: `${kind.noun}s` }, links: { related: `/api/v2${subject.path}` } },
     },
-    links: { self: `/api/v2/team-workspaces/${row.id}` },
+    links: { self: `/api/v2/${type}/${id}` },
   }
 }

@@ -1,60 +1,74 @@
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
-import { createTeamWorkspaceBody, teamWorkspaceSchema, updateTeamWorkspaceBody } from '@groundstate/contract/teams'
 import { z } from 'zod'
 import { created, listAll, listPage, noContent, ok } from '../../../http/answers.ts'
-import type { Routes } from '../../../http/http.ts'
+import type { Http, Routes } from '../../../http/http.ts'
 import { requiredText, text } from '../../../http/query.ts'
-import { requireTeamWorkspace } from './access.ts'
-import { createTeamWorkspace } from './create.ts'
-import { deleteTeamWorkspace } from './delete.ts'
-import { listTeamWorkspaces } from './list.ts'
-import { teamWorkspaceResource } from './resource.ts'
-import { updateTeamWorkspace } from './update.ts'
-
-const LIST = {
-  summary: 'List what teams may do to a workspace',
-  answers: { 200: z.union([pageOf(teamWorkspaceSchema), wholeListOf(teamWorkspaceSchema)]) },
-  query: {
-    'filter[workspace][id]': requiredText('is missing: the id of a workspace').describe(
-      'required: the id of a workspace',
-    ),
-    'filter[team][id]': text().describe('the id of a team'),
-  },
-}
-const CREATE = {
-  summary: 'Give a team access to a workspace',
-  answers: { 201: documentOf(teamWorkspaceSchema) },
-  body: createTeamWorkspaceBody,
-}
-const SHOW = { summary: 'Show what a team may do to a workspace', answers: { 200: documentOf(teamWorkspaceSchema) } }
-const UPDATE = {
-  summary: 'Change what a team may do to a workspace',
-  answers: { 200: documentOf(teamWorkspaceSchema) },
-  body: updateTeamWorkspaceBody,
-}
-const DELETE = { summary: "Remove a team's access to a workspace", answers: { 204: null } }
+import { requireGrant } from './access.ts'
+import { createGrant } from './create.ts'
+import { deleteGrant } from './delete.ts'
+import { GRANT_KINDS, type GrantKind } from './grant-kind.ts'
+import { listGrants } from './list.ts'
+import { grantResource } from './resource.ts'
+import { updateGrant } from './update.ts'
 
 export const teamAccessRoutes: Routes = (http) => {
-  http.get('/team-workspaces', LIST, async (req) => {
-    const { 'filter[workspace][id]': workspaceId, 'filter[team][id]': teamId } = req.query
-    // Without page parameters the list is whole, as in the public API.
-    const page = req.pageIfGiven()
-    const { rows, total } = await listTeamWorkspaces(req.ctx, { workspaceId, teamId, page })
-    const resources = rows.map(teamWorkspaceResource)
-    return page ? listPage({ url: req.url, page }, { rows: resources, total }) : listAll(resources)
+  for (const kind of Object.values(GRANT_KINDS)) registerGrants(http, kind)
+}
+
+function registerGrants(http: Http, kind: GrantKind) {
+  const { noun, schemas } = kind
+  const filter = `filter[${noun}][id]`
+  const all = `/${schemas.type}` as const
+  const parameter = noun === 'workspace' ? 'teamWorkspaceId' : 'teamProjectId'
+  const one = `${all}/:${parameter}` as const
+  const idOf = (params: Readonly<Record<string, string>>) => params[parameter] ?? ''
+  const ONE = { 200: documentOf(schemas.resource) }
+
+  http.get(
+    all,
+    {
+      summary: `List what teams may do to a ${noun}`,
+      answers: { 200: z.union([pageOf(schemas.resource), wholeListOf(schemas.resource)]) },
+      query: {
+        [filter]: requiredText(`is missing: the id of a ${noun}`).describe(`required: the id of a ${noun}`),
+        'filter[team][id]': text().describe('the id of a team'),
+      },
+    },
+    async (req) => {
+      const { [filter]: subjectId = '', 'filter[team][id]': teamId } = req.query
+      // Without page parameters the list is whole, as in the public API.
+      const page = req.pageIfGiven()
+      const { rows, total } = await listGrants(req.ctx, kind, { subjectId, teamId, page })
+      const resources = rows.map((row) => grantResource(kind, row))
+      return page ? listPage({ url: req.url, page }, { rows: resources, total }) : listAll(resources)
+    },
+  )
+  http.post(
+    all,
+    {
+      summary: `Give a team access to a ${noun}`,
+      answers: { 201: documentOf(schemas.resource) },
+      body: schemas.createBody,
+    },
+    async (req) => created(grantResource(kind, await createGrant(req.ctx, kind, req.body.data))),
+  )
+  http.get(one, { summary: `Show what a team may do to a ${noun}`, answers: ONE }, async (req) => {
+    const id = idOf(req.params)
+    return ok(grantResource(kind, await requireGrant(req.ctx, kind, { id, permission: 'team-access:read' })))
   })
-  http.post('/team-workspaces', CREATE, async (req) => {
-    return created(teamWorkspaceResource(await createTeamWorkspace(req.ctx, req.body.data)))
-  })
-  http.get('/team-workspaces/:teamWorkspaceId', SHOW, async (req) => {
-    return ok(teamWorkspaceResource(await requireTeamWorkspace(req.ctx, req.params.teamWorkspaceId)))
-  })
-  http.patch('/team-workspaces/:teamWorkspaceId', UPDATE, async (req) => {
-    const { teamWorkspaceId } = req.params
-    return ok(teamWorkspaceResource(await updateTeamWorkspace(req.ctx, teamWorkspaceId, req.body.data.attributes)))
-  })
-  http.delete('/team-workspaces/:teamWorkspaceId', DELETE, async (req) => {
-    await deleteTeamWorkspace(req.ctx, req.params.teamWorkspaceId)
+  http.patch(
+    one,
+    { summary: `Change what a team may do to a ${noun}`, answers: ONE, body: schemas.updateBody },
+    async (req) => {
+      const id = idOf(req.params)
+      const grant = await requireGrant(req.ctx, kind, { id, permission: 'team-access:manage' })
+      const input = req.body.data.attributes
+      return ok(grantResource(kind, await updateGrant(req.ctx, kind, { grant, input })))
+    },
+  )
+  http.delete(one, { summary: `Remove a team's access to a ${noun}`, answers: { 204: null } }, async (req) => {
+    const id = idOf(req.params)
+    await deleteGrant(req.ctx, kind, await requireGrant(req.ctx, kind, { id, permission: 'team-access:manage' }))
     return noContent()
   })
 }
