@@ -1,3 +1,5 @@
+import { ORGANIZATION_ACCESS_BITS } from '../src/auth/grants.ts'
+
 /** Organizations, their members, teams and projects, and accounts at the identity provider. */
 export const up = `
 create table organizations (
@@ -95,6 +97,8 @@ create table teams (
   manage_organization_access boolean not null default false,
   access_secret_teams boolean not null default false,
   manage_agent_pools boolean not null default false,
+  -- the columns above as bits: what somebody's teams may do together is one aggregate
+  organization_access integer not null generated always as (${ORGANIZATION_ACCESS_BITS}) stored,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   -- The right to manage or read projects includes that to what is in them.

@@ -1,9 +1,10 @@
-import type { Compilable, OperationNodeSource } from 'kysely'
 import type { Ctx, TransactionCtx } from '../app.ts'
 import type { Actor } from '../auth/actor.ts'
 import { announce, announceAccess } from '../changes/announce.ts'
 import type { Notice } from '../changes/feed.ts'
 import { isSurelyRefused, transact } from '../db/db.ts'
+import { writeLater } from '../db/later.ts'
+import { rowsOf } from '../db/template.ts'
 import { timeOrderedUuid } from '../ids.ts'
 import * as store from './store.ts'
 
@@ -31,7 +32,7 @@ export type AuditEvent = {
  * Records who did what, and from where. It runs in the transaction of the change, so that both are stored or neither.
  */
 export async function recordAudit(ctx: TransactionCtx, event: AuditEvent) {
-  await store.eventInsert(auditRow(ctx, event)).execute(ctx.db)
+  await writeLater(ctx.db, store.insertEvent(auditRow(ctx, event)))
   announceEvent(ctx, event)
 }
 
@@ -57,16 +58,16 @@ export async function audited<T>(
 }
 
 /**
- * Runs a change that returns its rows, and records an event for each row, in one statement: for paths on which a round
- * trip is too slow. A change without rows records nothing.
+ * Executes a change with an event for each row that it returns, in one statement: for paths on which a round trip is too slow. `change` is
+ * made by `changeWithEvent`. A change without rows records nothing.
  */
-export async function auditedStatement<T>(
+export async function auditedStatement<Values, Row>(
   ctx: Ctx,
   event: AuditEvent,
-  change: Compilable<T> & OperationNodeSource,
-): Promise<T[]> {
+  { change, values }: { change: ReturnType<typeof store.changeWithEvent<Values, Row>>; values: Values },
+): Promise<Row[]> {
   const rows = await announced(ctx, event, async () => {
-    const changed = await store.changeWithEvent(ctx.db, auditRow(ctx, event), change)
+    const changed = await rowsOf(ctx.db, change({ change: values, event: auditRow(ctx, event) }))
     return changed.length > 0 ? changed : undefined
   })
   return rows ?? []

@@ -1,6 +1,6 @@
 import { type Actor, hasOwnToken, type UserActor } from './actor.ts'
 import type { Demand } from './demands.ts'
-import type { OrganizationAccess, ProjectGrant, WorkspaceGrant } from './grants.ts'
+import { type OrganizationAccess, organizationAccess, type ProjectGrant, type WorkspaceGrant } from './grants.ts'
 
 /**
  * What decides about permissions: the actor's role in one organization, and its grants on one project or workspace
@@ -35,20 +35,23 @@ export const NO_FACTS: Facts = { role: 'stranger', access: new Set(), projectGra
 export type FactsColumn = {
   owner?: boolean | null
   member?: boolean | null
-  access?: OrganizationAccess[] | null
+  /** What the actor's teams may do in the organization, as `teams.organization_access` has it. */
+  access?: number | null
   projects?: ProjectGrant[] | null
   workspaces?: WorkspaceGrant[] | null
   consumer?: boolean | null
   /** The project that the facts are about is that of the run's own workspace. */
   own_project?: boolean | null
-  /**
-   * The organization demands a second factor, and the actor is a person with a password and without a second factor.
-   */
-  lacks_second_factor?: boolean | null
-  /** The organization takes no API tokens of its members. */
-  refuses_user_tokens?: boolean | null
-  /** The organization's limits for sessions, in minutes: without use, and in all. */
-  session_limits?: [number | null, number | null] | null
+  /** The organization's requirements for how its members sign in; null when there is no such organization. */
+  sign_in?: {
+    /** The organization accepts no API tokens of its members. */
+    refuses_user_tokens: boolean
+    /** The organization's limits for sessions, in minutes: without use, and in total. */
+    idle_minutes: number | null
+    minutes: number | null
+    /** A second factor is mandatory, and the actor is a person with a password and without a second factor. */
+    lacks_second_factor: boolean
+  } | null
 } | null
 
 /** Rows that were selected with `sharedFactsColumn`, each with the facts about its workspace. */
@@ -80,7 +83,7 @@ export function readFacts(
       if ((!row.facts?.owner && !row.facts?.member) || isTokenRefused(actor, row.facts)) return NO_FACTS
       return {
         role: row.facts.owner ? 'owner' : 'member',
-        access: new Set(row.facts?.access ?? []),
+        access: organizationAccess(row.facts.access ?? 0),
         projectGrants: row.facts?.projects ?? [],
         workspaceGrants: row.facts?.workspaces ?? [],
         demands: demandsOf(actor, row.facts),
@@ -95,15 +98,15 @@ export function readFacts(
 
 /** Whether the actor is a member of the organization, with a token of their own, which the organization does not take. */
 export function isTokenRefused(actor: Actor, facts: FactsColumn) {
-  return Boolean((facts?.owner || facts?.member) && facts.refuses_user_tokens) && hasOwnToken(actor)
+  return Boolean((facts?.owner || facts?.member) && facts.sign_in?.refuses_user_tokens) && hasOwnToken(actor)
 }
 
 function demandsOf(actor: UserActor, facts: NonNullable<FactsColumn>): Demand | undefined {
-  if (facts.lacks_second_factor) return 'second-factor'
-  const [idle, life] = facts.session_limits ?? []
+  if (facts.sign_in?.lacks_second_factor) return 'second-factor'
   const age = actor.sessionAge
-  if (!age) return undefined
-  const isOver = age.idleMinutes >= (idle ?? Infinity) || age.minutes >= (life ?? Infinity)
+  if (!age || !facts.sign_in) return undefined
+  const { idle_minutes: idle, minutes } = facts.sign_in
+  const isOver = age.idleMinutes >= (idle ?? Infinity) || age.minutes >= (minutes ?? Infinity)
   return isOver ? 'new-session' : undefined
 }
 

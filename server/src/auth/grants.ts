@@ -19,6 +19,16 @@ export const ORGANIZATION_ACCESS = [
 ] as const
 export type OrganizationAccess = (typeof ORGANIZATION_ACCESS)[number]
 
+/** SQL of a team's access as an integer with a bit for each column of the list: `bit_or` makes one of those of several teams. */
+export const ORGANIZATION_ACCESS_BITS = ORGANIZATION_ACCESS.map((name, bit) => `(${name}::integer << ${bit})`).join(
+  ' | ',
+)
+
+/** The access that such an integer stands for. */
+export function organizationAccess(bits: number): ReadonlySet<OrganizationAccess> {
+  return new Set(ORGANIZATION_ACCESS.filter((_, bit) => (bits & (1 << bit)) !== 0))
+}
+
 /** What one team may do to one workspace, or to all workspaces of one project. */
 export type WorkspaceGrant = {
   access: string
@@ -28,7 +38,7 @@ export type WorkspaceGrant = {
   sentinel_mocks: 'none' | 'read'
   run_tasks: boolean
   policy_overrides: boolean
-  locking: boolean
+  workspace_locking: boolean
 }
 export type ProjectGrant = WorkspaceGrant & {
   project_settings: 'read' | 'update' | 'delete'
@@ -49,7 +59,7 @@ const READ: WorkspaceAccess = {
   sentinel_mocks: 'none',
   run_tasks: false,
   policy_overrides: false,
-  locking: false,
+  workspace_locking: false,
 }
 const WRITE: WorkspaceAccess = {
   ...READ,
@@ -57,7 +67,7 @@ const WRITE: WorkspaceAccess = {
   variables: 'write',
   state_versions: 'write',
   sentinel_mocks: 'read',
-  locking: true,
+  workspace_locking: true,
 }
 const ADMIN: WorkspaceAccess = { ...WRITE, run_tasks: true, policy_overrides: true }
 

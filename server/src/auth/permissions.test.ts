@@ -68,7 +68,7 @@ describe('a workspace', () => {
     ['custom state: read', onWorkspace('custom', { state_versions: 'read' }), 'r...R....os...........'],
     ['custom state: write', onWorkspace('custom', { state_versions: 'write' }), 'r...R....osS..........'],
     ['custom mocks', onWorkspace('custom', { sentinel_mocks: 'read' }), 'r...R...........k.....'],
-    ['custom locking', onWorkspace('custom', { locking: true }), 'r...R.......l.........'],
+    ['custom locking', onWorkspace('custom', { workspace_locking: true }), 'r...R.......l.........'],
     ['custom run tasks', onWorkspace('custom', { run_tasks: true }), 'r...R.........T.......'],
     ['custom overrides', onWorkspace('custom', { policy_overrides: true }), 'r...R..........O......'],
     ['project read', onProject('read'), 'r...R..v.os...........'],
@@ -107,7 +107,7 @@ describe('a workspace', () => {
   })
 
   test('a fixed level means what it says, whatever else its row holds', () => {
-    expect(workspacePermissions(onWorkspace('read', { runs: 'apply', locking: true }))).toEqual(
+    expect(workspacePermissions(onWorkspace('read', { runs: 'apply', workspace_locking: true }))).toEqual(
       workspacePermissions(onWorkspace('read')),
     )
   })

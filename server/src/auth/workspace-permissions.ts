@@ -46,7 +46,7 @@ function grantPermissions(grant: WorkspaceGrant): WorkspacePermission[] {
   if (level.sentinel_mocks === 'read') permissions.push('sentinel-mocks:read')
   if (level.run_tasks) permissions.push('run-tasks:manage')
   if (level.policy_overrides) permissions.push('policy-overrides')
-  if (level.locking) permissions.push('lock')
+  if (level.workspace_locking) permissions.push('lock')
   return permissions
 }
 

@@ -1,6 +1,7 @@
-import { type CompiledQuery, type OperationNodeSource, type RawBuilder, sql } from 'kysely'
+import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
 import { batched } from './batch.ts'
 import { type Db, isTransaction } from './db.ts'
+import { rowsOf, type Slots, template } from './template.ts'
 
 type Query<Row> = OperationNodeSource & { readonly expressionType?: Row | undefined }
 
@@ -15,20 +16,16 @@ export function lookup<Name extends string, Row>(
   names: readonly Name[],
   build: (db: Db, texts: Record<Name, RawBuilder<string>>) => Query<Row>,
 ) {
-  let compiled: CompiledQuery<Row & { asked: number }> | undefined
   const texts = Object.fromEntries(names.map((name) => [name, sql.ref(`asked.${name}`)])) as Record<
     Name,
     RawBuilder<string>
   >
 
-  async function load(db: Db, keys: readonly (readonly string[])[]) {
-    compiled ??= statement(names, build(db, texts)).compile(db)
-    const parameters = compiled.parameters.map((parameter) =>
-      parameter instanceof Column ? keys.map((key) => key[parameter.index]) : parameter,
-    )
-    const { rows } = await db.executeQuery<Row & { asked: number }>({ ...compiled, parameters })
+  const statement = template<Keys, Row & { asked: number }>((db, slot) => queryOf(names, build(db, texts), slot))
+
+  async function load(db: Db, keys: Keys) {
     const found: (Row | undefined)[] = keys.map(() => undefined)
-    for (const row of rows) found[row.asked - 1] = row
+    for (const row of await rowsOf(db, statement(keys))) found[row.asked - 1] = row
     return found
   }
 
@@ -42,18 +39,12 @@ export function lookup<Name extends string, Row>(
   }
 }
 
-/** Represents the list of one name's values in the compiled statement. */
-class Column {
-  index: number
-
-  constructor(index: number) {
-    this.index = index
-  }
-}
+/** The texts of each request, in the order of the names. */
+type Keys = readonly (readonly string[])[]
 
 /** The query for several keys. The `offset` keeps PostgreSQL from scanning all rows before it looks for the keys. */
-function statement<Row>(names: readonly string[], query: Query<Row>) {
-  const columns = names.map((_, index) => sql`(select ${new Column(index)}::text[])`)
+function queryOf<Row>(names: readonly string[], query: Query<Row>, slot: Slots<Keys>) {
+  const columns = names.map((_, index) => sql`(select ${slot((keys) => keys.map((key) => key[index]))}::text[])`)
   const asked = sql.join([...names, 'asked'].map((name) => sql.ref(name)))
   return sql<Row & { asked: number }>`select found.*, asked.asked
     from unnest(${sql.join(columns)}) with ordinality as asked (${asked})

@@ -613,6 +613,7 @@ export type Schema = {
     manage_vcs_settings: Generated<boolean>
     manage_workspaces: Generated<boolean>
     name: string
+    organization_access: Generated<number>
     organization_id: string
     read_projects: Generated<boolean>
     read_workspaces: Generated<boolean>

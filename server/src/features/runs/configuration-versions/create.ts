@@ -14,10 +14,10 @@ export async function createConfigurationVersion(
   const workspace = await requireWorkspace(ctx, workspaceId, 'runs:plan')
   const now = ctx.now()
   const id = ctx.newId('cv')
-  const insert = store.insertConfigurationVersion(ctx.db, {
+  const values = {
     id,
     workspace_id: workspace.id,
-    status: 'pending',
+    status: 'pending' as const,
     status_timestamps: JSON.stringify({ pending: now.toISOString() }),
     source,
     auto_queue_runs: input['auto-queue-runs'] ?? true,
@@ -25,9 +25,9 @@ export async function createConfigurationVersion(
     provisional: input.provisional ?? false,
     created_by_user_id: actorUserId(ctx.actor),
     created_at: now,
-  })
+  }
   const event = configurationVersionAudit(workspace.organization_id, 'create', { id, workspace_id: workspace.id })
-  const [row] = await auditedStatement(ctx, event, insert)
+  const [row] = await auditedStatement(ctx, event, { change: store.insertConfigurationVersion, values })
   if (!row) throw new Error('an insert returned no row')
   return row
 }

@@ -1,5 +1,6 @@
 import { ENDED_STATUSES } from '@groundstate/contract/run-status'
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
+import { changeWithEvent } from '../../../audit/store.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { sharedFactsColumn, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import { shareFacts } from '../../../auth/facts.ts'
@@ -10,10 +11,26 @@ import { deleteReadmes } from '../workspace-readmes/store.ts'
 
 export type ConfigurationVersionRow = Selectable<Schema['configuration_versions']>
 
-/** The statement that inserts a version; the caller executes it. */
-export function insertConfigurationVersion(db: Db, row: Insertable<Schema['configuration_versions']>) {
-  return db.insertInto('configuration_versions').values(row).returningAll()
-}
+export const insertConfigurationVersion = changeWithEvent<
+  Insertable<Schema['configuration_versions']>,
+  ConfigurationVersionRow
+>((db, slot) =>
+  db
+    .insertInto('configuration_versions')
+    .values({
+      id: slot((row) => row.id),
+      workspace_id: slot((row) => row.workspace_id),
+      status: slot((row) => row.status),
+      status_timestamps: slot((row) => row.status_timestamps),
+      source: slot((row) => row.source),
+      auto_queue_runs: slot((row) => row.auto_queue_runs),
+      speculative: slot((row) => row.speculative),
+      provisional: slot((row) => row.provisional),
+      created_by_user_id: slot((row) => row.created_by_user_id),
+      created_at: slot((row) => row.created_at),
+    })
+    .returningAll(),
+)
 
 /** Versions with their workspace and its facts. */
 function selectVersions(db: Db, facts: ReturnType<typeof workspaceFactsColumn>) {

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { NO_FACTS } from '../../../auth/facts.ts'
+import { organizationAccess } from '../../../auth/grants.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { listReadableTeams } from '../../organizations/teams/access.ts'
@@ -30,7 +31,7 @@ function permissionsOf({ is_owners: isOwners, access, project, workspace }: stor
   return workspacePermissions({
     ...NO_FACTS,
     role: isOwners ? 'owner' : 'member',
-    access: new Set(access),
+    access: organizationAccess(access),
     projectGrants: project ? [project] : [],
     workspaceGrants: workspace ? [workspace] : [],
   })

@@ -1,30 +1,21 @@
 import { sql } from 'kysely'
-import {
-  ORGANIZATION_ACCESS,
-  type OrganizationAccess,
-  type ProjectGrant,
-  type WorkspaceGrant,
-} from '../../../auth/grants.ts'
+import type { ProjectGrant, WorkspaceGrant } from '../../../auth/grants.ts'
 import type { Db } from '../../../db/db.ts'
 
 /** A team and what it has in one workspace. */
 export type TeamGrants = {
   id: string
   is_owners: boolean
-  access: OrganizationAccess[]
+  /** As `teams.organization_access`. */
+  access: number
   project: ProjectGrant | null
   workspace: WorkspaceGrant | null
 }
 
-const ACCESS = sql.join(
-  ORGANIZATION_ACCESS.map((name) => sql`case when t.${sql.ref(name)} then ${sql.lit(name)} end`),
-  sql`, `,
-)
-
 /** The teams that have anything in the workspace. */
 export async function listTeamGrants(db: Db, workspaceId: string): Promise<TeamGrants[]> {
   const { rows } = await sql<TeamGrants>`
-    select t.id, t.is_owners, array_remove(array[${ACCESS}], null) as access, to_jsonb(p) as project, to_jsonb(g) as workspace
+    select t.id, t.is_owners, t.organization_access as access, to_jsonb(p) as project, to_jsonb(g) as workspace
       from workspaces w
       join teams t on t.organization_id = w.organization_id
       left join team_projects p on p.team_id = t.id and p.project_id = w.project_id

@@ -1,35 +1,49 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
+import { rowsOf, type Slots, template } from '../../../db/template.ts'
 import type { ExtractionColumns } from './extraction-columns.ts'
+
+type Output = ExtractionColumns['outputs'][number]
+
+type Extracted = { id: string; extracted: ExtractionColumns }
+
+const extraction = template<Extracted, never>((_, slot) => {
+  const extracted = <Name extends keyof ExtractionColumns>(name: Name) => slot((values) => values.extracted[name])
+  return sql<never>`
+    with sv as (
+      update state_versions set
+        format = ${extracted('format')}::integer, engine_version = ${extracted('engineVersion')}, resources_processed = true,
+        resource_count = ${extracted('resourceCount')}::integer, billable_count = ${extracted('billableCount')}::integer,
+        modules = ${extracted('modules')}::jsonb, providers = ${extracted('providers')}::jsonb,
+        resources = ${extracted('resources')}::jsonb, resource_list = ${extracted('resourceList')}::bytea,
+        instances = ${extracted('instances')}::bytea
+      where id = ${slot(({ id }) => id)} and not resources_processed
+      returning id, workspace_id
+    ), w as (
+      update workspaces w set resource_count = ${extracted('resourceCount')}::integer
+        from sv where w.id = sv.workspace_id and w.current_state_version_id = sv.id
+    )
+    ${insertOutputs(slot, (values) => values, sql`sv`)}`
+})
 
 /** Saves what was extracted from a finalized version, at most once. */
 export async function saveExtraction(db: Db, id: string, extracted: ExtractionColumns) {
-  await sql`
-    with sv as (
-      update state_versions set
-        format = ${extracted.format}::integer, engine_version = ${extracted.engineVersion}, resources_processed = true,
-        resource_count = ${extracted.resourceCount}::integer, billable_count = ${extracted.billableCount}::integer,
-        modules = ${extracted.modules}::jsonb, providers = ${extracted.providers}::jsonb,
-        resources = ${extracted.resources}::jsonb, resource_list = ${extracted.resourceList}::bytea,
-        instances = ${extracted.instances}::bytea
-      where id = ${id} and not resources_processed
-      returning id, workspace_id
-    ), w as (
-      update workspaces w set resource_count = ${extracted.resourceCount}::integer
-        from sv where w.id = sv.workspace_id and w.current_state_version_id = sv.id
-    )
-    ${insertOutputs(id, extracted, sql`sv`)}`.execute(db)
+  await rowsOf(db, extraction({ id, extracted }))
 }
 
 /** SQL that adds outputs. Those that came with the request of the version stay: extracted ones don't replace them. */
-export function insertOutputs(id: string, extracted: ExtractionColumns, from: RawBuilder<unknown>) {
-  const { outputs } = extracted
+export function insertOutputs<Values>(
+  slot: Slots<Values>,
+  read: (values: Values) => Extracted,
+  from: RawBuilder<unknown>,
+) {
+  const outputs = <Name extends keyof Output>(name: Name) =>
+    slot((values) => read(values).extracted.outputs.map((output) => output[name]))
   return sql`
     insert into state_version_outputs (id, state_version_id, name, type, detailed_type, sensitive, value)
-    select o.id, ${id}, o.name, o.type, o.detailed_type::jsonb, o.sensitive, o.value
-      from ${from}, unnest(${outputs.map((output) => output.id)}::text[], ${outputs.map((output) => output.name)}::text[],
-        ${outputs.map((output) => output.type)}::text[], ${outputs.map((output) => output.detailedType)}::text[],
-        ${outputs.map((output) => output.sensitive)}::boolean[], ${outputs.map((output) => output.value)}::bytea[])
+    select o.id, ${slot((values) => read(values).id)}, o.name, o.type, o.detailed_type::jsonb, o.sensitive, o.value
+      from ${from}, unnest(${outputs('id')}::text[], ${outputs('name')}::text[], ${outputs('type')}::text[],
+        ${outputs('detailedType')}::text[], ${outputs('sensitive')}::boolean[], ${outputs('value')}::bytea[])
         o (id, name, type, detailed_type, sensitive, value)
     on conflict (state_version_id, name) do nothing`
 }

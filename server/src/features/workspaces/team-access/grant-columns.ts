@@ -16,11 +16,9 @@ export function grantColumns(
   const { access } = input
   const level = levels[access]
   const columns = parts.map(([column, path, label]) => {
-    // In the levels of `auth/grants.ts` this one has a shorter name.
-    const name = column === 'workspace_locking' ? 'locking' : column
     const given = attributeAt(input, path)
-    if (level === undefined) return [column, given ?? current?.[column] ?? custom[name]]
-    if (given === undefined || given === level[name]) return [column, level[name]]
+    if (level === undefined) return [column, given ?? current?.[column] ?? custom[column]]
+    if (given === undefined || given === level[column]) return [column, level[column]]
     throw invalid(
       `${label} is read-only when access level is '${access}'; use the 'custom' access level to set this attribute.`,
       `/data/attributes/${path}`,

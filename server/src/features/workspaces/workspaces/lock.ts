@@ -23,7 +23,7 @@ export async function lockWorkspace(ctx: Ctx, id: string, reason: string | null)
     locked_at: ctx.now(),
   }
   const event = lockAudit(workspace, 'lock')
-  const [locked] = await auditedStatement(ctx, event, store.insertIdleLock(ctx.db, id, lock))
+  const [locked] = await auditedStatement(ctx, event, { change: store.insertIdleLock, values: { id, ...lock } })
   if (!locked) await takeLock(ctx, { workspace, lock })
   return { ...workspace, ...lock }
 }
@@ -49,7 +49,7 @@ export async function unlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> 
   const workspace = await requireWorkspace(ctx, id, 'lock')
   const holder = await requireHolder(ctx, workspace)
   const event = lockAudit(workspace, 'unlock')
-  const [unlocked] = await auditedStatement(ctx, event, store.deleteIdleLock(ctx.db, id, holder))
+  const [unlocked] = await auditedStatement(ctx, event, { change: store.deleteIdleLock, values: { id, holder } })
   if (unlocked) return { ...workspace, ...UNLOCKED }
   return releaseLock(ctx, { workspace, action: 'unlock' }, async (ctx, locked) => {
     if (locked.locked_by_type !== holder.type || locked.locked_by_id !== holder.id) {

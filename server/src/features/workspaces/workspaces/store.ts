@@ -1,4 +1,5 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
+import { changeWithEvent } from '../../../audit/store.ts'
 import { type Actor, isOwnOrganizationName } from '../../../auth/actor.ts'
 import { type ActorInSql, runInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
@@ -144,6 +145,8 @@ export async function deleteWorkspace(tx: Tx, id: string) {
   await tx.deleteFrom('workspaces').where('id', '=', id).execute()
 }
 
+type Holder = { type: 'user' | 'team' | 'run'; id: string }
+
 /** The columns that describe the lock of a workspace. The holder is null while nobody locks it. */
 export type Lock = Pick<WorkspaceRow, 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
 
@@ -151,32 +154,53 @@ export type Lock = Pick<WorkspaceRow, 'locked_by_type' | 'locked_by_id' | 'locke
  * The statement that locks an unlocked workspace when nothing else has to be done: an earlier holder has left no state version
  * that awaits its upload. It returns no row otherwise, nor when somebody holds the lock.
  */
-export function insertIdleLock(db: Db, id: string, lock: Lock) {
-  return db
+export const insertIdleLock = changeWithEvent<{ id: string } & Lock, { id: string }>((db, slot) =>
+  db
     .updateTable('workspaces')
-    .set(lock)
-    .where('id', '=', id)
+    .set({
+      locked_by_type: slot((lock) => lock.locked_by_type),
+      locked_by_id: slot((lock) => lock.locked_by_id),
+      locked_reason: slot((lock) => lock.locked_reason),
+      locked_at: slot((lock) => lock.locked_at),
+    })
+    .where(
+      'id',
+      '=',
+      slot(({ id }) => id),
+    )
     .where('locked_by_type', 'is', null)
     .where('pending_state_version_id', 'is', null)
-    .returning('id')
-}
+    .returning('id'),
+)
 
 /**
  * The statement that releases the holder's lock when nothing else has to be done: no upload is awaited, no snapshot
  * becomes current, and no run waits. It returns no row otherwise.
  */
-export function deleteIdleLock(db: Db, id: string, holder: { type: 'user' | 'team' | 'run'; id: string }) {
-  return db
+export const deleteIdleLock = changeWithEvent<{ id: string; holder: Holder }, { id: string }>((db, slot) =>
+  db
     .updateTable('workspaces')
     .set({ locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null })
-    .where('id', '=', id)
-    .where('locked_by_type', '=', holder.type)
-    .where('locked_by_id', '=', holder.id)
+    .where(
+      'id',
+      '=',
+      slot(({ id }) => id),
+    )
+    .where(
+      'locked_by_type',
+      '=',
+      slot(({ holder }) => holder.type),
+    )
+    .where(
+      'locked_by_id',
+      '=',
+      slot(({ holder }) => holder.id),
+    )
     .where('pending_state_version_id', 'is', null)
     .where('latest_state_version_id', 'is not distinct from', (eb) => eb.ref('current_state_version_id'))
     .where('waiting_runs', '=', 0)
-    .returning('id')
-}
+    .returning('id'),
+)
 
 export async function deleteLock(tx: Tx, id: string) {
   await tx
