@@ -4,7 +4,7 @@ import { openApi } from '../http/openapi.ts'
 import { createTestApp, type TestRequest } from '../testing/app.ts'
 import { sampleBody } from '../testing/junk.ts'
 import { type ActorName, createEveryone, type Everyone } from './testing/everyone.ts'
-import { ROUTE_ACCESS } from './testing/route-access.ts'
+import { isAboutThings } from './testing/route-access.ts'
 import { REQUESTS } from './testing/route-requests.ts'
 import { fill } from './testing/things.ts'
 
@@ -14,7 +14,7 @@ const app = await createTestApp()
 const api = openApi(app.server.routes, app.baseUrl)
 const routes = app.server.routes
   .map((route) => ({ route, key: `${route.method} ${route.url.replace(/^\/api\/v2/, '')}` }))
-  .filter(({ key }) => !['public', 'nobody', 'site'].includes(ROUTE_ACCESS[key] ?? ''))
+  .filter(({ route, key }) => isAboutThings(route, key))
 const reads = routes.filter(({ route }) => route.method === 'GET')
 const about = routes.filter(({ route, key }) => route.url.includes(':') && !key.includes('account/'))
 const changes = routes.filter(({ route }) => route.options.body !== undefined)

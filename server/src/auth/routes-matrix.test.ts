@@ -4,32 +4,46 @@ import { openApi } from '../http/openapi.ts'
 import { createTestApp, type TestRequest } from '../testing/app.ts'
 import { sampleBody } from '../testing/junk.ts'
 import { type ActorName, ACTORS, createEveryone } from './testing/everyone.ts'
-import { ROUTE_ACCESS } from './testing/route-access.ts'
+import {
+  accessKey,
+  EXCEPTIONAL_ROUTES,
+  type Expected,
+  expectedAnswers,
+  KNOWN_ACCESSES,
+  permissionNames,
+} from './testing/route-access.ts'
 import { REQUESTS } from './testing/route-requests.ts'
 
-/** Every route × every actor, against the table in `testing/route-access.ts`. */
+/** Every route × every actor, against the access that the route declares and the table in `testing/route-access.ts`. */
 
 const app = await createTestApp()
 const everyone = await createEveryone(app, 'matrix')
 const api = openApi(app.server.routes, app.baseUrl)
 const routes = app.server.routes.map((route) => ({ route, key: keyOf(route) }))
 
-test('every route is in the table, and the table has no other', () => {
-  expect(Object.keys(ROUTE_ACCESS).toSorted()).toEqual(routes.map(({ key }) => key).toSorted())
+test('every line of the table is the access of a route, and every exception is a route', () => {
+  const accesses = new Set(routes.map(({ route }) => accessKey(route.options.access)))
+  const keys = new Set(routes.map(({ key }) => key))
+
+  expect(KNOWN_ACCESSES.filter((access) => !accesses.has(access))).toEqual([])
+  expect(EXCEPTIONAL_ROUTES.filter((key) => !keys.has(key))).toEqual([])
 })
 
-describe('the table is what', () => {
+describe('the declared access is what', () => {
   test.each(routes)('$key answers', async ({ route, key }) => {
     const request = requestOf(route, key)
-    const wanted = expected(ROUTE_ACCESS[key] ?? 'nobody')
+    const wanted = expectedAnswers(route, key)
     const problems: string[] = []
     let toNobody = 0
     for (const actor of ACTORS) {
-      const status = await inVain({ ...request, token: everyone.tokens[actor] })
+      const { status, text } = await inVain({ ...request, token: everyone.tokens[actor] })
       if (actor === 'none') toNobody = status
       if (!fits(wanted[actor], status, toNobody)) problems.push(`${actor}: ${status}, expected ${wanted[actor]}`)
+      if (wanted[actor] === 403) {
+        for (const name of undeclared(route, text)) problems.push(`${actor} needs ${name}, which is not declared`)
+      }
     }
-    const refused = await inVain({ ...request, token: everyone.tokens.owner }, refuseUserTokens)
+    const { status: refused } = await inVain({ ...request, token: everyone.tokens.owner }, refuseUserTokens)
     if (!fitsRefused(wanted, refused, key)) problems.push(`an owner whose token is not taken: ${refused}`)
 
     expect(problems).toEqual([])
@@ -49,14 +63,14 @@ function requestOf(route: Route, key: string): TestRequest {
   return { method, url: sent.query === undefined ? url : `${url}?${sent.query}`, body: sent.body }
 }
 
-/** The status of the answer. The transaction is rolled back, so that the next request finds everything unchanged. */
-async function inVain(request: TestRequest, prepare?: () => Promise<unknown>): Promise<number> {
+/** The answer. The transaction is rolled back, so that the next request finds everything unchanged. */
+async function inVain(request: TestRequest, prepare?: () => Promise<unknown>) {
   const { db } = app
   const transaction = await db.startTransaction().execute()
   app.db = transaction
   try {
     await prepare?.()
-    return (await app.request(request)).status
+    return await app.request(request)
   } finally {
     app.db = db
     await transaction.rollback().execute()
@@ -67,43 +81,16 @@ async function refuseUserTokens() {
   await app.db.updateTable('organizations').set({ user_tokens_enabled: false }).execute()
 }
 
-type Expected = number | 'passes' | 'as all'
+const MISSING = /needs the permissions? ([\w:, -]+) (?:in|on|for) the (?:default )?(\w+)/
 
-const LEVELS: readonly ActorName[] = ['member', 'read', 'plan', 'write', 'admin', 'owner']
-
-/**
- * The actors that a word of the table stands for. A team's token, here that of one that may write, is as good as a
- * member.
- */
-function actorsOf(word: string): readonly ActorName[] {
-  if (word === 'people') return ['stranger', 'site', ...LEVELS]
-  if (word === 'any') return ACTORS.filter((name) => !['none', 'bad', 'task', 'job'].includes(name))
-  const actor = ACTORS.find((name) => name === word.replace('+', ''))
-  if (!actor) throw new Error(`the table has ${word}, which is no actor`)
-  if (actor === word) return [actor]
-  const from = LEVELS.indexOf(actor)
-  return [...LEVELS.slice(from), ...(from <= LEVELS.indexOf('write') ? (['team'] as const) : [])]
-}
-
-function expected(line: string): Record<ActorName, Expected> {
-  const [passing = '', seeing = ''] = line.replace(/^(only|nobody|public)\b/, '').split('|')
-  const passes = new Set(words(passing).flatMap(actorsOf))
-  const sees = new Set(words(seeing).flatMap(actorsOf))
-  const refusal = line.startsWith('only') ? 401 : 404
-  return record((actor) => {
-    if (line === 'public') return 'as all'
-    if (passes.has(actor)) return 'passes'
-    if (actor === 'none' || actor === 'bad' || actor === 'task' || actor === 'job') return 401
-    return sees.has(actor) ? 403 : refusal
-  })
-}
-
-function words(text: string) {
-  return text.split(' ').filter((word) => word !== '')
-}
-
-function record<T>(of: (actor: ActorName) => T): Record<ActorName, T> {
-  return Object.fromEntries(ACTORS.map((actor) => [actor, of(actor)])) as Record<ActorName, T>
+/** The permissions that a refusal names, as `workspace lock`, and that the route does not declare. */
+function undeclared({ options: { access } }: Route, refusal: string) {
+  const [, names = '', scope] = MISSING.exec(refusal) ?? []
+  const declared = permissionNames(access)
+  // A refusal about a variable set does not say whether the organization or a project decides.
+  const isDeclared = (name: string) =>
+    scope === 'variable' ? declared.some((known) => known.endsWith(` ${name}`)) : declared.includes(`${scope} ${name}`)
+  return names.split(', ').filter((name) => name !== '' && !isDeclared(name))
 }
 
 /** An actor that passes may still get a refusal because of the state of the thing. */

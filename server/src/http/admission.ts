@@ -5,20 +5,7 @@ import { authenticate } from '../auth/authenticate.ts'
 import { badRequest, notFound, tooManyRequests, unauthorized } from '../errors.ts'
 import { callerKey, type RateLimiter } from './rate-limit.ts'
 import { getActor, setActor } from './request-log.ts'
-
-/** Who may send requests to a route. */
-export type Access = {
-  /**
-   * `public` routes take no token. All others answer 401 without a valid one. Routes for site administrators answer
-   * everybody else as if they did not exist.
-   */
-  access?: 'token' | 'public' | 'site-admin'
-  /**
-   * Accepts the access token of a task result, which every other route refuses. The handler checks that it is the right
-   * one.
-   */
-  forTask?: true
-}
+import { admitsTask, isForSiteAdmins, type RouteAccess, takesNoToken } from './route-access.ts'
 
 /** The paths that are rate-limited. Agents, signed URLs and probes are not: their work sets their pace. */
 const LIMITED_PATHS = /^\/(?:api\/v2|api\/meta|oauth|docs)\//
@@ -26,12 +13,14 @@ const LIMITED_PATHS = /^\/(?:api\/v2|api\/meta|oauth|docs)\//
 export type Admit = (raw: FastifyRequest, reply: FastifyReply) => Promise<void>
 
 /** Authenticates requests to the route at `url`, and refuses actors that the route does not accept. */
-export function createAdmission(app: App, limiter: RateLimiter | undefined, url: string, route: Access): Admit {
-  const access = route.access === 'public' ? 'public' : 'token'
+export function createAdmission(app: App, limiter: RateLimiter | undefined, url: string, access: RouteAccess): Admit {
+  const credentials = takesNoToken(access) ? 'public' : 'token'
+  const refusesTasks = !admitsTask(access)
+  const hidden = isForSiteAdmins(access)
   const identify = limiter && LIMITED_PATHS.test(url) ? identifyLimited : identifyAny
 
   async function identifyAny(raw: FastifyRequest) {
-    setActor(raw, await authenticate(app, raw, access))
+    setActor(raw, await authenticate(app, raw, credentials))
   }
 
   async function identifyLimited(raw: FastifyRequest, reply: FastifyReply) {
@@ -60,9 +49,9 @@ export function createAdmission(app: App, limiter: RateLimiter | undefined, url:
   return async (raw, reply) => {
     if (raw.url.includes('%00')) throw badRequest('the URL has the character U+0000, which no name has')
     await identify(raw, reply)
-    if (getActor(raw).kind === 'task' && !route.forTask) {
+    if (refusesTasks && getActor(raw).kind === 'task') {
       throw unauthorized('the access token of a run task opens its callback, its plan and its configuration only')
     }
-    if (route.access === 'site-admin' && !isSiteAdmin(getActor(raw))) throw notFound('resource')
+    if (hidden && !isSiteAdmin(getActor(raw))) throw notFound('resource')
   }
 }

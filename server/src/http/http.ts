@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import type { App, Ctx } from '../app.ts'
 import type { Page } from '../db/page.ts'
 import { tooLarge } from '../errors.ts'
-import { type Access, createAdmission } from './admission.ts'
+import { createAdmission } from './admission.ts'
 import type { Answer, AnswerSchema } from './answers.ts'
 import { answerWithBasePath, basePath } from './base-path.ts'
 import { type Contents, takeContents } from './base64-fields.ts'
@@ -15,6 +15,7 @@ import { namesPage, type PageSizes, readPage } from './pagination.ts'
 import { type Query, queryParser, type QueryShape } from './query.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { getActor } from './request-log.ts'
+import type { RouteAccess } from './route-access.ts'
 import { parseBody } from './validation.ts'
 import { writeAnswer } from './write.ts'
 
@@ -30,9 +31,15 @@ export type RouteOptions<
   Subject = unknown,
   Path extends string = string,
   Shape extends QueryShape = QueryShape,
-> = Access & {
+> = {
   /** What the route does, for the API documentation: `Lock a workspace`. Imperative, no full stop. */
   summary: string
+  /**
+   * The callers that may use the route: `{ workspace: 'lock' }` or `'public'`. Admission, the API's documentation and the
+   * test of every route with every actor (`auth/routes-matrix.test.ts`) read it. The permission itself is checked by the
+   * guard, in `authorise` or in the verb.
+   */
+  access: RouteAccess
   /** The schema of each answer by its status, without `included`. Errors all have the same schema and need no entry. */
   answers: Readonly<Record<number, AnswerSchema>>
   /**
@@ -145,7 +152,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
     routes.push({ method, url, options, feature })
     const { authorise, base64Fields, polled, endless, upload, maxBytes = DEFAULT_MAX_BYTES } = options
     const scope = upload || base64Fields ? scopes.streamed : scopes.parsed
-    const admit = createAdmission(app, limiter, url, options)
+    const admit = createAdmission(app, limiter, url, options.access)
     const offered = Object.keys(options.include ?? {})
     const parseQuery = queryParser(options.query ?? {})
     scope.route({

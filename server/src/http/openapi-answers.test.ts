@@ -1,7 +1,7 @@
 import { documentOf, hasOne, pageOf, resource, timestamp, wholeListOf } from '@groundstate/contract/answers'
 import { requestBody } from '@groundstate/contract/json-api'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { binary } from './answers.ts'
 import type { Route } from './http.ts'
@@ -23,13 +23,31 @@ const query = { 'search[title]': z.string().describe('part of the title') }
 const ROUTES: Route[] = [
   {
     ...at('GET', '/shelves/:shelf/books'),
-    options: { summary: 'List the books of a shelf', answers: { 200: pageOf(book) }, include, query },
+    options: {
+      summary: 'List the books of a shelf',
+      access: 'signed-in',
+      answers: { 200: pageOf(book) },
+      include,
+      query,
+    },
   },
   {
     ...at('POST', '/books'),
-    options: { summary: 'Add a book', answers: { 201: documentOf(book) }, body: createBook },
+    options: {
+      summary: 'Add a book',
+      access: { workspace: ['runs:apply', 'force-unlock'], organization: 'tags:manage' },
+      answers: { 201: documentOf(book) },
+      body: createBook,
+    },
   },
-  { ...at('DELETE', '/books/:id'), options: { summary: 'Remove a book', answers: { 204: null } } },
+  {
+    ...at('DELETE', '/books/:id'),
+    options: {
+      summary: 'Remove a book',
+      access: [{ organization: 'variable-sets:manage' }, 'site-admin'],
+      answers: { 204: null },
+    },
+  },
   {
     ...at('GET', '/books/:id/text'),
     options: { summary: 'Read a book', answers: { 200: binary('text/plain'), 304: null }, access: 'public' },
@@ -40,7 +58,11 @@ const ROUTES: Route[] = [
   },
   {
     ...at('GET', '/opening-hours'),
-    options: { summary: 'Show the opening hours', answers: { 200: z.strictObject({ opens: timestamp }) } },
+    options: {
+      summary: 'Show the opening hours',
+      access: 'person',
+      answers: { 200: z.strictObject({ opens: timestamp }) },
+    },
   },
 ]
 const api = openApi(ROUTES, 'http://library.test')
@@ -142,4 +164,23 @@ test('times in bodies have a format and no pattern', () => {
 
   expect(body).toMatchObject({ required: ['title'] })
   expect(body?.properties?.['bought-at']).toEqual({ type: 'string', format: 'date-time' })
+})
+
+describe('an operation says', () => {
+  const description = (method: string, path: string) => operation(method, path).description
+
+  test('who may use it', () => {
+    expect(description('get', '/books/{id}/text')).toBe('Needs no token.')
+    expect(description('get', '/shelves')).toBe('Needs the rights of a site administrator.')
+    expect(description('get', '/opening-hours')).toBe('Needs the token or session of a person.')
+  })
+
+  test('which permissions it needs, on what', () => {
+    expect(description('post', '/books')).toBe(
+      'Needs the permissions `runs:apply` and `force-unlock` on the workspace and the permission `tags:manage` in the organization.',
+    )
+    expect(description('delete', '/books/{id}')).toBe(
+      'Needs the permission `variable-sets:manage` in the organization, or the rights of a site administrator.',
+    )
+  })
 })

@@ -6,6 +6,7 @@ import type { ComponentRegistry } from 'zod-openapi/api'
 import type { AnswerSchema } from './answers.ts'
 import { JSON_API_TYPE } from './headers.ts'
 import type { Route, RouteOptions } from './http.ts'
+import { isForSiteAdmins, takesNoToken } from './route-access.ts'
 
 /**
  * Adds a schema to the document and returns it as JSON Schema, or as a reference. Bodies and answers are both described
@@ -22,8 +23,8 @@ export function responses({ url, options }: Route, describe: Describe): ZodOpenA
     response(status, answer, options.include, describe),
   ])
   return {
-    ...(options.access !== 'public' && { 401: ref('Unauthorized') }),
-    ...((url.includes(':') || options.access === 'site-admin') && { 404: ref('NotFound') }),
+    ...(!takesNoToken(options.access) && { 401: ref('Unauthorized') }),
+    ...((url.includes(':') || isForSiteAdmins(options.access)) && { 404: ref('NotFound') }),
     ...(options.body && { 422: ref('Invalid') }),
     '4XX': ref('Refused'),
     '5XX': ref('Failed'),

@@ -89,6 +89,15 @@ describe('the OpenAPI document', () => {
     ])
   })
 
+  test('says of each operation who may use it', () => {
+    const silent = operations.filter(([, , { description }]) => !description.startsWith('Needs '))
+
+    expect(silent.map(([path, method]) => `${method} ${path}`)).toEqual([])
+    expect(api.paths['/api/v2/workspaces/{id}/actions/lock']?.['post']?.description).toBe(
+      'Needs the permission `lock` on the workspace.',
+    )
+  })
+
   test('has the schemas that bodies are parsed with', () => {
     const create = api.paths['/api/v2/organizations/{organization}/workspaces']?.['post'] ?? fail('no such operation')
     const name = create.requestBody?.content['application/vnd.api+json']?.schema.$ref?.split('/').at(-1) ?? ''

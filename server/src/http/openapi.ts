@@ -5,6 +5,7 @@ import { JSON_API_TYPE } from './headers.ts'
 import { API_PREFIX, type Route } from './http.ts'
 import { type Describe, isPaged, refusals, responses } from './openapi-answers.ts'
 import { PAGE_SIZES } from './pagination.ts'
+import { describeAccess, takesNoToken } from './route-access.ts'
 
 /** A JSON Schema with the keywords that readers of the OpenAPI document use. */
 export type JsonSchema = {
@@ -24,6 +25,7 @@ export type Response = { $ref?: string; description?: string; content?: Content 
 export type ApiOperation = {
   operationId: string
   summary: string
+  description: string
   tags: [string]
   parameters: Parameter[]
   security?: []
@@ -89,8 +91,9 @@ function operation(route: Route, nameBody: NameBody, describe: Describe): ZodOpe
   return {
     operationId: id,
     summary,
+    description: describeAccess(access),
     tags: [route.feature],
-    ...(access === 'public' && { security: [] }),
+    ...(takesNoToken(access) && { security: [] }),
     requestParams: { path: pathParameters(route), query: queryParameters(route) },
     ...requestBody(route, (body) => nameBody(body, `${id}Body`)),
     responses: responses(route, (schema, path) => describe(schema, [id, ...path])),

@@ -14,6 +14,7 @@ const captain = resource('people', { attributes: { rank: z.literal('captain') } 
 const passenger = resource('people', { attributes: { berth: z.int() } }, 'Passenger')
 const options: RouteOptions = {
   summary: 'Show a boat',
+  access: 'public',
   answers: { 200: documentOf(boat), 204: null, 206: binary('text/plain'), 409: documentOf(captain) },
   include: { captain: [captain, passenger], sails: null },
 }
@@ -57,9 +58,7 @@ test('in lists the row is named', () => {
   const page = pageOf(boat)
   const data = [argo, { ...argo, id: undefined }]
 
-  expect(mismatch({ data }, { options: { summary: 'List boats', answers: { 200: page } } })).toContain(
-    '/data/1/id: id is missing',
-  )
+  expect(mismatch({ data }, { options: { ...options, answers: { 200: page } } })).toContain('/data/1/id: id is missing')
 })
 
 describe('an included resource', () => {
@@ -78,7 +77,11 @@ describe('an included resource', () => {
   })
 
   test('stands only where a route includes', () => {
-    const withoutInclude = { summary: 'Show a boat', answers: { 200: documentOf(boat) } }
+    const withoutInclude: RouteOptions = {
+      summary: 'Show a boat',
+      access: 'public',
+      answers: { 200: documentOf(boat) },
+    }
 
     expect(mismatch({ data: argo, included: [] }, { options: withoutInclude })).toContain(
       'unrecognized key: "included"',
@@ -115,7 +118,7 @@ describe('content that is no JSON', () => {
 
 describe('an error', () => {
   test('is a document of errors, on routes that describe none too', () => {
-    for (const given of [options, { summary: 'Sink a boat', answers: {} }]) {
+    for (const given of [options, { ...options, answers: {} }]) {
       expect(mismatch(refusal, { status: 404, options: given })).toBeUndefined()
       expect(mismatch({ errors: [] }, { status: 404, options: given })).toContain(
         '/errors: errors is [], it must not be empty',
@@ -124,7 +127,7 @@ describe('an error', () => {
   })
 
   test('may be a document of errors, where the route describes a page', () => {
-    const page = { summary: 'Sink a boat', answers: { 404: binary('text/html') } }
+    const page = { ...options, answers: { 404: binary('text/html') } }
 
     expect(mismatch(refusal, { status: 404, options: page })).toBeUndefined()
     expect(mismatch({ errors: [] }, { status: 404, options: page })).toContain('it must not be empty')

@@ -1,324 +1,216 @@
+import type { Route } from '../../http/http.ts'
+import { accessAlternatives, neededPermissions, type RouteAccess } from '../../http/route-access.ts'
+import { type ActorName, ACTORS } from './everyone.ts'
+
 /**
- * Who may use which route on the things of `createEveryone`, with a line for each route of the server. Before the bar are
- * the actors that may; behind it those that see the thing and may not do this to it (403). For all others it does not
- * exist (404), and actors without a valid token get 401. The words are the names of actors and of the groups below.
- * `public` routes treat all actors alike, a `nobody` route finds nothing for any of them, and with `only` the actors
- * that are not named have the wrong kind of token (401).
+ * Actors that may use the routes of an access, on the things of `createEveryone`. Before the bar are those that pass;
+ * after it those that see the thing and may not do this to it (403; 404 where the route only reads). For all others it does not
+ * exist (404), and actors without a valid token get 401. The words are the names of actors and of the groups in
+ * `actorsOf`. `public` routes treat all actors alike, a `nobody` route finds nothing for any of them, and with `only` the
+ * actors that are not named have the wrong kind of token (401).
  */
-export const ROUTE_ACCESS: Record<string, string> = {
-  'GET /.well-known/terraform.json': 'public',
-  'PUT /_objects/configurations/:token': 'public',
-  'GET /_objects/logs/:token': 'public',
-  'GET /_objects/v1/object/:objectId': 'public',
-  'PUT /_objects/v1/object/:objectId': 'public',
-  // Answers whoever has the key of a sample's task.
-  'POST /_sample/review': 'public',
-  'GET /account/details': 'people team',
-  'PATCH /account/password': 'people | team',
-  'GET /account/sessions': 'people | team',
-  'DELETE /account/sessions': 'people | team',
-  'DELETE /account/sessions/:sessionId': 'owner | team',
-  'POST /account/two-factor/actions/disable': 'people | team',
-  'POST /account/two-factor/actions/enroll': 'people | team',
-  'POST /account/two-factor/actions/renew-recovery-codes': 'people | team',
-  'POST /account/two-factor/actions/verify': 'people | team',
-  'PATCH /account/update': 'people | team',
-  'GET /admin/audit-trail': 'site',
-  'GET /admin/feature-sets': 'site',
-  'GET /admin/organizations': 'site',
-  'GET /admin/organizations/:name': 'site',
-  'PATCH /admin/organizations/:name': 'site',
-  'DELETE /admin/organizations/:name': 'site',
-  'POST /admin/organizations/:name/subscription': 'site',
-  'GET /admin/users': 'site',
-  'POST /admin/users': 'site',
-  'GET /admin/users/:userId': 'site',
-  'PATCH /admin/users/:userId': 'site',
-  'DELETE /admin/users/:userId': 'site',
-  'POST /admin/users/:userId/actions/disable_two_factor': 'site',
-  'POST /admin/users/:userId/actions/grant_admin': 'site',
-  'POST /admin/users/:userId/actions/revoke_admin': 'site',
-  'POST /admin/users/:userId/actions/suspend': 'site',
-  'POST /admin/users/:userId/actions/unsuspend': 'site',
-  'GET /agent-pools/:poolId': 'member+ org',
-  'PATCH /agent-pools/:poolId': 'owner org | member+',
-  'DELETE /agent-pools/:poolId': 'owner org | member+',
-  'GET /agent-pools/:poolId/agents': 'member+ org',
-  'GET /agent-pools/:poolId/authentication-tokens': 'owner org',
+const ACCESS: Record<string, string> = {
+  public: 'public',
+  signed: 'public',
+  'signed-in': 'any',
+  user: 'people team',
+  person: 'people | team',
+  // The person is the owner.
+  self: 'owner | team',
+  'self or site-admin': 'owner site',
+  // What has a session has no token.
+  session: 'nobody',
+  'site-admin': 'site',
+  'organization-token': 'org audit',
+  agent: 'only agent',
+  job: 'only job',
+  // The token that came with the request is nobody's.
+  'task-request': 'only',
+  task: 'only task',
+
+  'organization organization:read': 'member+ org run',
+  'organization organization:update': 'owner | member+ org run',
+  'organization organization:delete': 'owner | member+ org run',
+  'organization owner': 'owner | member+ org run',
+  'organization projects:create': 'owner org | member+ run',
+  // An organization's token starts no run.
+  'organization projects:create, organization workspaces:create, organization variable-sets:manage, organization run-tasks:manage, workspace runs:plan':
+    'owner | member+ org run',
+  'organization members:read': 'owner org',
+  'organization members:read or self': 'owner org',
+  'organization members:manage': 'owner org | member+ run',
+  'organization members:manage or self': 'owner org',
+  'organization teams:manage': 'owner org | member+ run',
+  'organization tokens:manage': 'owner | member+ org run',
+  // Of an agent pool.
+  'self or site-admin or team tokens:manage or organization tokens:manage or organization agent-pools:manage':
+    'owner org',
+  'organization run-tasks:read': 'member+ org',
+  'organization run-tasks:manage': 'owner org | member+',
+  'organization agent-pools:read': 'member+ org',
+  'organization agent-pools:manage': 'owner org | member+',
+  'organization variable-sets:read': 'member+ org',
+  'organization variable-sets:read or project variable-sets:read': 'member+ org',
+  'organization variable-sets:manage or project variable-sets:manage': 'owner org | member+',
+  'organization tags:manage': 'owner org | member+ run',
+  'organization audit-trail:read': 'owner org',
+
+  'project project:read': 'owner org run',
+  'project project:update': 'owner org | run',
+  'project project:delete': 'owner org | run',
+  // In the default project, which every member sees.
+  'project workspaces:create': 'owner org | member+ run',
+  'project workspaces:create, workspace workspace:move': 'owner org | run',
+  'project team-access:read or team-member': 'owner org',
+  'project team-access:manage': 'owner org | run',
+  'project tags:manage': 'owner org | run',
+
+  'workspace workspace:read': 'read+ org run',
+  'workspace workspace:update': 'admin+ org | read+ run',
+  'workspace workspace:delete': 'admin+ org | read+ run',
+  'workspace runs:read': 'read+ org run',
+  'workspace runs:read or task': 'read+ org run task',
+  'workspace runs:plan': 'plan+ | read+ org run',
+  // The run only plans.
+  'workspace runs:plan or workspace runs:apply': 'plan+ | read+ org run',
+  'workspace runs:apply': 'write+ | read+ org run',
+  'workspace runs:apply, workspace force-unlock': 'admin+ | read+ org run',
+  'workspace plan-json:read or task': 'admin+ run task',
+  'workspace runs:read, workspace state-versions:read': 'read+ org run',
+  'workspace variables:read': 'read+ org run',
+  'workspace variables:read, organization variable-sets:read or workspace variables:read, project variable-sets:read':
+    'read+ org',
+  'workspace variables:write': 'write+ org | read+ run',
+  'workspace state-outputs:read': 'read+ org run',
+  'workspace state-versions:read': 'read+ org run',
+  'workspace state-versions:write': 'write+ run | read+ org',
+  'workspace lock': 'write+ org | read+ run',
+  'workspace force-unlock': 'admin+ org | read+ run',
+  'workspace run-tasks:manage': 'admin+ org | read+ run',
+  'workspace policy-overrides': 'admin+ | read+ org run',
+  'workspace run-triggers:manage': 'admin+ org | read+ run',
+  'workspace team-access:read or team-member': 'admin+ org',
+  'workspace team-access:manage': 'admin+ org | read+ run',
+  'workspace tags:manage': 'admin+ org | read+ run',
+
+  'team team:read': 'member+ org',
+  'team team:update or team organization-access:update': 'owner org | member+',
+  'team team:delete': 'owner org | member+',
+  'team members:manage': 'owner org | member+',
+  'team tokens:manage': 'owner org | member+',
+}
+
+/** Routes that differ from the line of their access: in who passes, or in how they refuse. */
+const EXCEPTIONS: Record<string, string> = {
+  // To the token of a team there are no organizations to create.
+  'POST /organizations': 'people',
+  // The person is a bystander; those who share an organization see each other.
+  'GET /users/:userId': 'member+ site org run',
+  // A run sees its organization, but does not watch it.
+  'GET /organizations/:organization/changes': 'member+ org',
+  // A run sees the organization in which the thing would be, but no such thing.
+  'POST /organizations/:organization/agent-pools': 'owner org | member+ run',
+  'POST /organizations/:organization/tasks': 'owner org | member+ run',
+  'POST /organizations/:organization/varsets': 'owner org | member+ run',
+  // A grant exists only for those who may read it.
+  'PATCH /team-workspaces/:teamWorkspaceId': 'admin+ org',
+  'DELETE /team-workspaces/:teamWorkspaceId': 'admin+ org',
+  'PATCH /team-projects/:teamProjectId': 'owner org',
+  'DELETE /team-projects/:teamProjectId': 'owner org',
+  // 404 in place of 403, INTERFACE §5.2.1.
   'POST /agent-pools/:poolId/authentication-tokens': 'owner org',
-  'GET /agents/:agentId': 'member+ org',
-  'DELETE /agents/:agentId': 'owner org | member+',
-  'GET /applies/:applyId': 'read+ org run',
-  'GET /applies/:applyId/errored-state': 'read+ org run',
-  'GET /api/meta/ip-ranges': 'public',
-  'GET /auth/oidc': 'public',
-  'GET /auth/oidc/callback': 'public',
-  'GET /authentication-tokens/:tokenId': 'owner org',
-  'DELETE /authentication-tokens/:tokenId': 'owner org',
-  'GET /agent/groundstate-agent.tgz': 'public',
-  'GET /avatars/:file': 'public',
-  'GET /comments/:commentId': 'read+ org run',
-  'GET /configuration-versions/:id': 'read+ org run',
-  'POST /configuration-versions/:id/actions/archive': 'write+ | read+ org run',
-  'POST /configuration-versions/:id/actions/permanently_delete_backing_data': 'owner',
-  'POST /configuration-versions/:id/actions/restore_backing_data': 'owner',
+  // 404 in place of 403, INTERFACE §4.9.5.
+  'POST /state-versions/:id/actions/soft_delete_backing_data': 'owner',
+  'POST /state-versions/:id/actions/restore_backing_data': 'owner',
+  'POST /state-versions/:id/actions/permanently_delete_backing_data': 'owner',
   'POST /configuration-versions/:id/actions/soft_delete_backing_data': 'owner',
-  'GET /configuration-versions/:id/download': 'read+ org run task',
+  'POST /configuration-versions/:id/actions/restore_backing_data': 'owner',
+  'POST /configuration-versions/:id/actions/permanently_delete_backing_data': 'owner',
+  // 404 in place of 403, INTERFACE §4.3.4. A run does not roll back, §4.7.3.
+  'POST /workspaces/:workspaceId/state-versions': 'write+ run',
+  'PATCH /workspaces/:workspaceId/state-versions': 'write+',
+  // 404 in place of 403, INTERFACE §8.2.
+  'POST /workspaces/:workspaceId/run-triggers': 'admin+ org',
+  'DELETE /run-triggers/:triggerId': 'admin+ org',
+  // To a member without access the workspace in the body does not exist: 422.
+  'POST /tags/:id/relationships/workspaces': 'admin+ member org | member+ run',
   // Only versions from a repository have some.
   'GET /configuration-versions/:id/ingress-attributes': 'nobody',
-  'GET /docs/api': 'public',
-  'GET /docs/api/reader.js': 'public',
-  'GET /healthz': 'public',
-  'GET /metrics': 'public',
-  'GET /oauth/authorize': 'public',
-  'POST /oauth/authorize': 'public',
-  'POST /oauth/sign-in': 'public',
-  'POST /oauth/sign-out': 'public',
-  'POST /oauth/token': 'public',
-  'GET /openapi.json': 'public',
-  'GET /organization-memberships': 'any',
-  'GET /organization-memberships/:membershipId': 'owner org',
-  'DELETE /organization-memberships/:membershipId': 'owner org',
-  'GET /organization/audit-trail': 'org audit',
-  'GET /organizations': 'any',
-  'POST /organizations': 'people',
-  'GET /organizations/:id/relationships/data-retention-policy': 'member+ org run',
-  'POST /organizations/:id/relationships/data-retention-policy': 'owner | member+ org run',
-  'PATCH /organizations/:id/relationships/data-retention-policy': 'owner | member+ org run',
-  'DELETE /organizations/:id/relationships/data-retention-policy': 'owner | member+ org run',
-  'GET /organizations/:organization': 'member+ org run',
-  'PATCH /organizations/:organization': 'owner | member+ org run',
-  'PUT /organizations/:organization': 'owner | member+ org run',
-  'DELETE /organizations/:organization': 'owner | member+ org run',
-  'GET /organizations/:organization/agent-pools': 'member+ org',
-  'POST /organizations/:organization/agent-pools': 'owner org | member+ run',
-  'GET /organizations/:organization/audit-trail': 'owner org',
-  'GET /organizations/:organization/capacity': 'member+ org run',
-  'GET /organizations/:organization/changes': 'member+ org',
-  'GET /organizations/:organization/dependency-graph': 'member+ org run',
-  'GET /organizations/:organization/entitlement-set': 'member+ org run',
-  'GET /organizations/:organization/organization-memberships': 'owner org',
-  'POST /organizations/:organization/organization-memberships': 'owner org | member+ run',
-  'GET /organizations/:organization/overview': 'member+ org run',
-  'GET /organizations/:organization/projects': 'member+ org run',
-  'POST /organizations/:organization/projects': 'owner org | member+ run',
-  'GET /organizations/:organization/reserved-tag-keys': 'member+ org run',
-  'POST /organizations/:organization/reserved-tag-keys': 'owner org | member+ run',
-  // An organization's token starts no run.
-  'POST /organizations/:organization/actions/make-sample': 'owner | member+ org run',
   // There is none yet.
   'GET /organizations/:organization/sample': 'nobody',
   'DELETE /organizations/:organization/sample': 'nobody',
-  'GET /organizations/:organization/runs': 'member+ org run',
-  'GET /organizations/:organization/runs/queue': 'member+ org run',
-  'GET /organizations/:organization/tags': 'member+ org run',
-  'DELETE /organizations/:organization/tags': 'owner org | member+ run',
-  'GET /organizations/:organization/tasks': 'member+ org',
-  'POST /organizations/:organization/tasks': 'owner org | member+ run',
-  'GET /organizations/:organization/teams': 'member+ org run',
-  'POST /organizations/:organization/teams': 'owner org | member+ run',
-  'GET /organizations/:organization/varsets': 'member+ org',
-  'POST /organizations/:organization/varsets': 'owner org | member+ run',
-  'GET /organizations/:organization/workspaces': 'member+ org run',
-  'POST /organizations/:organization/workspaces': 'owner org | member+ run',
-  'GET /organizations/:organization/workspaces/:name': 'read+ org run',
-  'PATCH /organizations/:organization/workspaces/:name': 'admin+ org | read+ run',
-  'DELETE /organizations/:organization/workspaces/:name': 'admin+ org | read+ run',
-  'POST /organizations/:organization/workspaces/:name/actions/safe-delete': 'admin+ org | read+ run',
-  'GET /organizations/:organizationName/authentication-token': 'owner',
-  'POST /organizations/:organizationName/authentication-token': 'owner | member+ org run',
-  'DELETE /organizations/:organizationName/authentication-token': 'owner | member+ org run',
-  'GET /organizations/:organizationName/team-tokens': 'member+ org run',
-  'DELETE /organizations/:organizationName/team-tokens': 'owner | member+ org run',
-  'GET /ping': 'public',
-  'GET /plans/:planId': 'read+ org run',
-  // Sensitive values are in it.
-  'GET /plans/:planId/json-output': 'admin+ run task',
-  'GET /plans/:planId/json-output-redacted': 'read+ org run',
-  'GET /projects/:id': 'owner org run',
-  'PATCH /projects/:id': 'owner org | run',
-  'DELETE /projects/:id': 'owner org | run',
-  'GET /projects/:id/effective-tag-bindings': 'owner org run',
-  'GET /projects/:id/relationships/tag-bindings': 'owner org run',
-  'POST /projects/:id/relationships/tag-bindings': 'owner org | run',
-  'PATCH /projects/:id/relationships/tag-bindings': 'owner org | run',
-  'POST /projects/:id/relationships/workspaces': 'owner org | run',
-  'GET /projects/:id/tag-bindings': 'owner org run',
-  'POST /projects/:id/tag-bindings': 'owner org | run',
-  'PATCH /projects/:id/tag-bindings': 'owner org | run',
-  'GET /projects/:id/varsets': 'owner org run',
-  'GET /readyz': 'public',
-  'PATCH /reserved-tag-keys/:id': 'owner org | member+ run',
-  'DELETE /reserved-tag-keys/:id': 'owner org | member+ run',
-  'GET /run-events/:runEventId': 'read+ org run',
-  'POST /runs': 'plan+ | read+ org run',
-  'GET /run-triggers/:triggerId': 'read+ org run',
-  'DELETE /run-triggers/:triggerId': 'admin+ org',
-  'GET /runs': 'read+ org run',
-  'GET /runs/:runId': 'read+ org run',
-  'POST /runs/:runId/actions/apply': 'write+ | read+ org run',
-  'POST /runs/:runId/actions/cancel': 'plan+ | read+ org run',
-  'POST /runs/:runId/actions/discard': 'plan+ | read+ org run',
-  'POST /runs/:runId/actions/force-cancel': 'admin+ | read+ org run',
-  'POST /runs/:runId/actions/force-execute': 'write+ | read+ org run',
-  'GET /runs/:runId/apply': 'read+ org run',
-  'GET /runs/:runId/comments': 'read+ org run',
-  'POST /runs/:runId/comments': 'read+ org run',
-  'GET /runs/:runId/configuration-version': 'read+ org run',
-  'GET /runs/:runId/configuration-version/download': 'read+ org run task',
-  'GET /runs/:runId/deciders': 'read+ org run',
-  'GET /runs/:runId/plan': 'read+ org run',
-  'GET /runs/:runId/plan/json-output': 'admin+ run task',
-  'GET /runs/:runId/plan/json-output-redacted': 'read+ org run',
-  'GET /runs/:runId/policy-checks': 'read+ org run',
-  'GET /runs/:runId/run-events': 'read+ org run',
-  'GET /runs/:runId/task-stages': 'read+ org run',
-  'GET /runs/:runId/trigger-chain': 'read+ org run',
-  'POST /sessions': 'public',
-  // What has a session has no token.
-  'GET /sessions/current': 'nobody',
-  'DELETE /sessions/current': 'nobody',
-  'GET /sessions/methods': 'public',
-  'GET /state-version-outputs/:id': 'read+ org run',
-  'GET /state-versions': 'read+ org run',
-  'GET /state-versions/:id': 'read+ org run',
-  'POST /state-versions/:id/actions/permanently_delete_backing_data': 'owner',
-  'POST /state-versions/:id/actions/restore_backing_data': 'owner',
-  'POST /state-versions/:id/actions/soft_delete_backing_data': 'owner',
-  'GET /state-versions/:id/diff': 'read+ org run',
-  'GET /state-versions/:id/outputs': 'read+ org run',
-  // To a member without access the workspace in the body does not exist: 422.
-  'POST /tags/:id/relationships/workspaces': 'admin+ member org | member+ run',
-  'GET /task-result-outcomes/:id': 'read+ org run',
-  'GET /task-result-outcomes/:id/body': 'read+ org run',
-  'GET /task-results/:id': 'read+ org run',
-  'POST /task-results/:id/actions/redeliver': 'write+ | read+ org run',
-  'GET /task-results/:id/body': 'read+ org run',
-  'PATCH /task-results/:id/callback': 'only task',
-  'GET /task-results/:id/deliveries': 'read+ org run',
-  'GET /task-results/:id/outcomes': 'read+ org run',
-  'GET /task-stages/:id': 'read+ org run',
-  'POST /task-stages/:id/actions/override': 'admin+ | read+ org run',
-  'GET /task-stages/:id/policy-evaluations': 'read+ org run',
-  'GET /tasks/:taskId': 'member+ org',
-  'PATCH /tasks/:taskId': 'owner org | member+',
-  'DELETE /tasks/:taskId': 'owner org | member+',
-  'POST /tasks/:taskId/actions/test': 'owner org | member+',
-  'GET /tasks/:taskId/relationships/workspace-tasks': 'member+ org',
-  'GET /team-projects': 'owner org run',
-  'POST /team-projects': 'owner org | run',
-  'GET /team-projects/:teamProjectId': 'owner org',
-  'PATCH /team-projects/:teamProjectId': 'owner org',
-  'DELETE /team-projects/:teamProjectId': 'owner org',
-  // A list of what they may see.
-  'GET /team-workspaces': 'read+ org run',
-  'POST /team-workspaces': 'admin+ org | read+ run',
-  'GET /team-workspaces/:teamWorkspaceId': 'admin+ org',
-  'PATCH /team-workspaces/:teamWorkspaceId': 'admin+ org',
-  'DELETE /team-workspaces/:teamWorkspaceId': 'admin+ org',
-  'GET /teams/:teamId': 'member+ org',
-  'PATCH /teams/:teamId': 'owner org | member+',
-  'DELETE /teams/:teamId': 'owner org | member+',
-  'GET /teams/:teamId/authentication-token': 'owner org',
-  'POST /teams/:teamId/authentication-token': 'owner org | member+',
-  'DELETE /teams/:teamId/authentication-token': 'owner org | member+',
-  'GET /teams/:teamId/authentication-tokens': 'owner org',
-  'POST /teams/:teamId/authentication-tokens': 'owner org | member+',
-  'GET /teams/:teamId/relationships/organization-memberships': 'member+ org',
-  'POST /teams/:teamId/relationships/organization-memberships': 'owner org | member+',
-  'DELETE /teams/:teamId/relationships/organization-memberships': 'owner org | member+',
-  'POST /teams/:teamId/relationships/users': 'owner org | member+',
-  'DELETE /teams/:teamId/relationships/users': 'owner org | member+',
-  'GET /users/:userId': 'member+ site org run',
-  // Those of the owner.
-  'GET /users/:userId/authentication-tokens': 'owner site',
-  'POST /users/:userId/authentication-tokens': 'owner site',
-  'GET /vars': 'read+ org run',
-  'POST /vars': 'write+ org | read+ run',
-  'PATCH /vars/:id': 'write+ org | read+ run',
-  'DELETE /vars/:id': 'write+ org | read+ run',
-  'GET /varsets/:id': 'member+ org',
-  'POST /varsets/:id': 'owner org | member+',
-  'PATCH /varsets/:id': 'owner org | member+',
-  'DELETE /varsets/:id': 'owner org | member+',
-  'POST /varsets/:id/relationships/projects': 'owner org | member+',
-  'DELETE /varsets/:id/relationships/projects': 'owner org | member+',
-  'POST /varsets/:id/relationships/workspaces': 'owner org | member+',
-  'DELETE /varsets/:id/relationships/workspaces': 'owner org | member+',
-  'GET /varsets/:variableSetId/relationships/vars': 'member+ org',
-  'POST /varsets/:variableSetId/relationships/vars': 'owner org | member+',
-  'GET /varsets/:variableSetId/relationships/vars/:id': 'member+ org',
-  'PATCH /varsets/:variableSetId/relationships/vars/:id': 'owner org | member+',
-  'DELETE /varsets/:variableSetId/relationships/vars/:id': 'owner org | member+',
-  'GET /workspaces/:id': 'read+ org run',
-  'PATCH /workspaces/:id': 'admin+ org | read+ run',
-  'DELETE /workspaces/:id': 'admin+ org | read+ run',
-  'POST /workspaces/:id/actions/force-unlock': 'admin+ org | read+ run',
-  'POST /workspaces/:id/actions/lock': 'write+ org | read+ run',
-  'POST /workspaces/:id/actions/safe-delete': 'admin+ org | read+ run',
-  'POST /workspaces/:id/actions/unlock': 'write+ org | read+ run',
-  'GET /workspaces/:id/applicable-varsets': 'read+ org run',
-  'GET /workspaces/:id/effective-tag-bindings': 'read+ org run',
-  // The configuration there has none.
-  'GET /workspaces/:id/readme': 'read+ org run',
-  'GET /workspaces/:id/relationships/data-retention-policy': 'read+ org run',
-  'POST /workspaces/:id/relationships/data-retention-policy': 'admin+ org | read+ run',
-  'PATCH /workspaces/:id/relationships/data-retention-policy': 'admin+ org | read+ run',
-  'DELETE /workspaces/:id/relationships/data-retention-policy': 'admin+ org | read+ run',
-  'GET /workspaces/:id/relationships/remote-state-consumers': 'read+ org run',
-  'POST /workspaces/:id/relationships/remote-state-consumers': 'admin+ org | read+ run',
-  'PATCH /workspaces/:id/relationships/remote-state-consumers': 'admin+ org | read+ run',
-  'DELETE /workspaces/:id/relationships/remote-state-consumers': 'admin+ org | read+ run',
-  'GET /workspaces/:id/relationships/tag-bindings': 'read+ org run',
-  'POST /workspaces/:id/relationships/tag-bindings': 'admin+ org | read+ run',
-  'PATCH /workspaces/:id/relationships/tag-bindings': 'admin+ org | read+ run',
-  'GET /workspaces/:id/relationships/tags': 'read+ org run',
-  'POST /workspaces/:id/relationships/tags': 'admin+ org | read+ run',
-  'DELETE /workspaces/:id/relationships/tags': 'admin+ org | read+ run',
-  'GET /workspaces/:id/tag-bindings': 'read+ org run',
-  'POST /workspaces/:id/tag-bindings': 'admin+ org | read+ run',
-  'PATCH /workspaces/:id/tag-bindings': 'admin+ org | read+ run',
-  'PATCH /workspaces/:workspaceId/relationships/vars': 'write+ org | read+ run',
-  'GET /workspaces/:workspaceId/varsets/:variableSetId/relationships/vars': 'read+ org',
-  'GET /workspaces/:workspaceId/varsets/:variableSetId/relationships/vars/:variableId': 'read+ org',
-  'GET /workspaces/:id/varsets': 'read+ org run',
-  'GET /workspaces/:workspaceId/all-vars': 'read+ org run',
-  'GET /workspaces/:workspaceId/configuration-versions': 'read+ org run',
-  'POST /workspaces/:workspaceId/configuration-versions': 'plan+ | read+ org run',
-  'GET /workspaces/:workspaceId/current-state-version': 'read+ org run',
-  'GET /workspaces/:workspaceId/current-state-version-outputs': 'read+ org run',
-  'GET /workspaces/:workspaceId/resource-counts': 'read+ org run',
-  'GET /workspaces/:workspaceId/resources': 'read+ org run',
-  'GET /workspaces/:workspaceId/run-triggers': 'read+ org run',
-  'POST /workspaces/:workspaceId/run-triggers': 'admin+ org',
-  'GET /workspaces/:workspaceId/runs': 'read+ org run',
-  // 404 for everybody else, INTERFACE §4.3.4.
-  'POST /workspaces/:workspaceId/state-versions': 'write+ run',
-  'PATCH /workspaces/:workspaceId/state-versions': 'write+',
-  'GET /workspaces/:workspaceId/tasks': 'read+ org run',
-  'POST /workspaces/:workspaceId/tasks': 'admin+ org | read+ run',
-  'GET /workspaces/:workspaceId/tasks/:id': 'read+ org run',
-  'PATCH /workspaces/:workspaceId/tasks/:id': 'admin+ org | read+ run',
-  'DELETE /workspaces/:workspaceId/tasks/:id': 'admin+ org | read+ run',
-  'GET /workspaces/:workspaceId/vars': 'read+ org run',
-  'POST /workspaces/:workspaceId/vars': 'write+ org | read+ run',
-  'GET /workspaces/:workspaceId/vars/:id': 'read+ org run',
-  'PATCH /workspaces/:workspaceId/vars/:id': 'write+ org | read+ run',
-  'DELETE /workspaces/:workspaceId/vars/:id': 'write+ org | read+ run',
-  'POST /api/agent/v1/agents/:agentId/claim': 'only agent',
-  'POST /api/agent/v1/agents/:agentId/claim-task': 'only agent',
-  'POST /api/agent/v1/agents/:agentId/deregister': 'only agent',
-  'GET /api/agent/v1/jobs/:jobId/artifacts/:kind': 'only job',
-  'PUT /api/agent/v1/jobs/:jobId/artifacts/:kind': 'only job',
-  'GET /api/agent/v1/jobs/:jobId/configuration': 'only job',
-  'GET /api/agent/v1/jobs/:jobId/engine-answers': 'only job',
-  'POST /api/agent/v1/jobs/:jobId/documents': 'only job',
-  'POST /api/agent/v1/jobs/:jobId/finish': 'only job',
-  'POST /api/agent/v1/jobs/:jobId/heartbeat': 'only job',
-  'PUT /api/agent/v1/jobs/:jobId/log': 'only job',
-  'POST /api/agent/v1/jobs/:jobId/release': 'only job',
-  'POST /api/agent/v1/jobs/:jobId/result': 'only job',
-  'POST /api/agent/v1/register': 'only agent',
-  // Takes the token that came with the request, which is nobody's.
-  'POST /api/agent/v1/task-requests/:requestId/answer': 'only',
+}
+
+export type Expected = number | 'passes' | 'as all'
+
+/** The expected answer of a route to each actor. Throws for an access that is not in the table. */
+export function expectedAnswers({ method, options: { access } }: Route, key: string): Record<ActorName, Expected> {
+  const line = lineOf(access, key)
+  const [passing = '', seeing = ''] = line.replace(/^(only|nobody|public)\b/, '').split('|')
+  const passes = new Set(words(passing).flatMap(actorsOf))
+  // To an actor that may not read it, it does not exist.
+  const readsByPermission = method === 'GET' && permissionNames(access).length > 0
+  const sees = new Set(readsByPermission ? [] : words(seeing).flatMap(actorsOf))
+  const refusal = line.startsWith('only') ? 401 : 404
+  return record((actor) => {
+    if (line === 'public') return 'as all'
+    if (passes.has(actor)) return 'passes'
+    if (actor === 'none' || actor === 'bad' || actor === 'task' || actor === 'job') return 401
+    return sees.has(actor) ? 403 : refusal
+  })
+}
+
+/** The keys of the exceptions and the accesses in the table, for a test that each has its use. */
+export const EXCEPTIONAL_ROUTES = Object.keys(EXCEPTIONS)
+export const KNOWN_ACCESSES = Object.keys(ACCESS)
+
+/** `workspace lock`; several that are needed together follow after commas, alternatives after `or`. */
+export function accessKey(access: RouteAccess) {
+  return accessAlternatives(access)
+    .map((alternative) => (typeof alternative === 'string' ? alternative : permissionNames(alternative).join(', ')))
+    .join(' or ')
+}
+
+/** The permissions that an access names, each as `workspace lock`. */
+export function permissionNames(access: RouteAccess): string[] {
+  return accessAlternatives(access).flatMap((alternative) =>
+    typeof alternative === 'string'
+      ? []
+      : neededPermissions(alternative).flatMap(({ scope, names }) => names.map((name) => `${scope} ${name}`)),
+  )
+}
+
+/** Whether the route is about what belongs to an organization or to a person, and is there. */
+export function isAboutThings({ options: { access } }: Route, key: string) {
+  return !['public', 'nobody', 'site'].includes(lineOf(access, key))
+}
+
+function lineOf(access: RouteAccess, key: string) {
+  const line = EXCEPTIONS[key] ?? ACCESS[accessKey(access)]
+  if (line === undefined) throw new Error(`the table of accesses has no ${accessKey(access)}, which ${key} declares`)
+  return line
+}
+
+const LEVELS: readonly ActorName[] = ['member', 'read', 'plan', 'write', 'admin', 'owner']
+
+/**
+ * The actors that a word of the table stands for. A team's token, here that of one that may write, is as good as a
+ * member.
+ */
+function actorsOf(word: string): readonly ActorName[] {
+  if (word === 'people') return ['stranger', 'site', ...LEVELS]
+  if (word === 'any') return ACTORS.filter((name) => !['none', 'bad', 'task', 'job'].includes(name))
+  const actor = ACTORS.find((name) => name === word.replace('+', ''))
+  if (!actor) throw new Error(`the table has ${word}, which is no actor`)
+  if (actor === word) return [actor]
+  const from = LEVELS.indexOf(actor)
+  return [...LEVELS.slice(from), ...(from <= LEVELS.indexOf('write') ? (['team'] as const) : [])]
+}
+
+function words(text: string) {
+  return text.split(' ').filter((word) => word !== '')
+}
+
+function record<T>(of: (actor: ActorName) => T): Record<ActorName, T> {
+  return Object.fromEntries(ACTORS.map((actor) => [actor, of(actor)])) as Record<ActorName, T>
 }

@@ -31,6 +31,7 @@ export const agentPoolRoutes: Routes = (http) => {
     '/organizations/:organization/agent-pools',
     {
       summary: 'List the agent pools of an organization',
+      access: { organization: 'agent-pools:read' },
       answers: { 200: pageOf(agentPoolSchema) },
       query: LIST_QUERY,
       include: agentPoolIncludes,
@@ -46,6 +47,7 @@ export const agentPoolRoutes: Routes = (http) => {
     '/organizations/:organization/agent-pools',
     {
       summary: 'Create an agent pool',
+      access: { organization: 'agent-pools:manage' },
       answers: { 201: documentOf(agentPoolSchema) },
       body: createAgentPoolBody,
       authorise: async (ctx, { organization }) => requireOrganization(ctx, organization, 'agent-pools:manage'),
@@ -54,23 +56,37 @@ export const agentPoolRoutes: Routes = (http) => {
   )
   http.get(
     '/agent-pools/:poolId',
-    { summary: 'Show an agent pool', answers: ONE, include: agentPoolIncludes },
+    {
+      summary: 'Show an agent pool',
+      access: { organization: 'agent-pools:read' },
+      answers: ONE,
+      include: agentPoolIncludes,
+    },
     async (req) => ok(agentPoolResource(await requireAgentPool(req.ctx, req.params.poolId, 'agent-pools:read'))),
   )
   http.patch(
     '/agent-pools/:poolId',
     {
       summary: 'Update an agent pool',
+      access: { organization: 'agent-pools:manage' },
       answers: ONE,
       body: updateAgentPoolBody,
       authorise: async (ctx, { poolId }) => requireAgentPool(ctx, poolId, 'agent-pools:manage'),
     },
     async (req) => ok(agentPoolResource(await updateAgentPool(req.ctx, req.subject, req.body.data))),
   )
-  http.delete('/agent-pools/:poolId', { summary: 'Delete an agent pool', answers: { 204: null } }, async (req) => {
-    await deleteAgentPool(req.ctx, req.params.poolId)
-    return noContent()
-  })
+  http.delete(
+    '/agent-pools/:poolId',
+    {
+      summary: 'Delete an agent pool',
+      access: { organization: 'agent-pools:manage' },
+      answers: { 204: null },
+    },
+    async (req) => {
+      await deleteAgentPool(req.ctx, req.params.poolId)
+      return noContent()
+    },
+  )
 }
 
 function poolFilter(query: Query<typeof LIST_QUERY>): PoolFilter {

@@ -11,7 +11,11 @@ import { listAgentTokens } from './list-tokens.ts'
 export const agentTokenRoutes: Routes = (http) => {
   http.get(
     '/agent-pools/:poolId/authentication-tokens',
-    { summary: 'List the tokens of an agent pool', answers: { 200: pageOf(tokenSchema) } },
+    {
+      summary: 'List the tokens of an agent pool',
+      access: { organization: 'agent-pools:manage' },
+      answers: { 200: pageOf(tokenSchema) },
+    },
     async (req) => {
       const page = req.page()
       const { rows, total } = await listAgentTokens(req.ctx, req.params.poolId, page)
@@ -22,6 +26,7 @@ export const agentTokenRoutes: Routes = (http) => {
     '/agent-pools/:poolId/authentication-tokens',
     {
       summary: 'Create a token for agents of a pool',
+      access: { organization: 'agent-pools:manage' },
       answers: { 201: documentOf(tokenSchema) },
       body: createAgentTokenBody,
       authorise: async (ctx, { poolId }) => requireTokenPool(ctx, poolId),

@@ -20,7 +20,12 @@ const LIST_QUERY = {
 export const agentRoutes: Routes = (http) => {
   http.get(
     '/agent-pools/:poolId/agents',
-    { summary: 'List the agents of a pool', answers: { 200: pageOf(agentSchema) }, query: LIST_QUERY },
+    {
+      summary: 'List the agents of a pool',
+      access: { organization: 'agent-pools:read' },
+      answers: { 200: pageOf(agentSchema) },
+      query: LIST_QUERY,
+    },
     async (req) => {
       const page = req.page()
       const { rows, total } = await listAgents(req.ctx, req.params.poolId, {
@@ -37,21 +42,38 @@ export const agentRoutes: Routes = (http) => {
       return listPage({ url: req.url, page }, { rows: resources, total })
     },
   )
-  http.get('/agents/:agentId', { summary: 'Show an agent', answers: { 200: documentOf(agentSchema) } }, async (req) => {
-    const { agent } = await requireAgent(req.ctx, req.params.agentId, 'agent-pools:read')
-    const jobs = await listCurrentJobs(req.ctx, [agent.id])
-    return ok(agentResource(agent, { now: req.ctx.now(), jobs: jobs.get(agent.id) }))
-  })
-  http.delete('/agents/:agentId', { summary: 'Delete an agent', answers: { 204: null } }, async (req) => {
-    await deleteAgent(req.ctx, req.params.agentId)
-    return noContent()
-  })
+  http.get(
+    '/agents/:agentId',
+    {
+      summary: 'Show an agent',
+      access: { organization: 'agent-pools:read' },
+      answers: { 200: documentOf(agentSchema) },
+    },
+    async (req) => {
+      const { agent } = await requireAgent(req.ctx, req.params.agentId, 'agent-pools:read')
+      const jobs = await listCurrentJobs(req.ctx, [agent.id])
+      return ok(agentResource(agent, { now: req.ctx.now(), jobs: jobs.get(agent.id) }))
+    },
+  )
+  http.delete(
+    '/agents/:agentId',
+    {
+      summary: 'Delete an agent',
+      access: { organization: 'agent-pools:manage' },
+      answers: { 204: null },
+    },
+    async (req) => {
+      await deleteAgent(req.ctx, req.params.agentId)
+      return noContent()
+    },
+  )
 
   http.post(
     '/register',
     {
       prefix: AGENT_API,
       summary: 'Register an agent',
+      access: 'agent',
       answers: { 200: registeredAgent },
       body: registerAgentBody,
       authorise: async (ctx) => requireAgentActor(ctx),
@@ -60,7 +82,7 @@ export const agentRoutes: Routes = (http) => {
   )
   http.post(
     '/agents/:agentId/deregister',
-    { prefix: AGENT_API, summary: 'Deregister an agent', answers: { 204: null } },
+    { prefix: AGENT_API, summary: 'Deregister an agent', access: 'agent', answers: { 204: null } },
     async (req) => {
       await deregisterAgent(req.ctx, req.params.agentId)
       return noContent()

@@ -15,12 +15,34 @@ import { accountResource } from './resource.ts'
 import { updateAccount } from './update.ts'
 
 const ACCOUNT = { 200: documentOf(accountSchema) }
-const SHOW = { summary: 'Show your account', answers: ACCOUNT }
-const UPDATE = { summary: 'Update your account', body: updateAccountBody, answers: ACCOUNT }
-const CHANGE_PASSWORD = { summary: 'Change your password', body: changePasswordBody, answers: ACCOUNT }
-const LIST_SESSIONS = { summary: 'List your sessions', answers: { 200: wholeListOf(sessionSchema) } }
-const END_SESSIONS = { summary: 'Sign out everywhere', answers: { 204: null } }
-const END_SESSION = { summary: 'End one of your sessions', answers: { 204: null } }
+const SHOW = { summary: 'Show your account', access: 'user', answers: ACCOUNT } as const
+const UPDATE = {
+  summary: 'Update your account',
+  access: 'person',
+  body: updateAccountBody,
+  answers: ACCOUNT,
+} as const
+const CHANGE_PASSWORD = {
+  summary: 'Change your password',
+  access: 'person',
+  body: changePasswordBody,
+  answers: ACCOUNT,
+} as const
+const LIST_SESSIONS = {
+  summary: 'List your sessions',
+  access: 'person',
+  answers: { 200: wholeListOf(sessionSchema) },
+} as const
+const END_SESSIONS = {
+  summary: 'Sign out everywhere',
+  access: 'person',
+  answers: { 204: null },
+} as const
+const END_SESSION = {
+  summary: 'End one of your sessions',
+  access: 'self',
+  answers: { 204: null },
+} as const
 
 export const accountRoutes: Routes = (http) => {
   http.get('/account/details', SHOW, async (req) => presented(req, await requireAccount(req.ctx)))

@@ -12,13 +12,29 @@ import { disableTwoFactor, enrollTwoFactor, renewRecoveryCodes, verifyTwoFactor 
 
 const ENROLL = {
   summary: 'Start to set up a second factor',
+  access: 'person',
   body: confirmPasswordBody,
   answers: { 200: documentOf(twoFactorEnrollmentSchema) },
-}
+} as const
 const RECOVERY_CODES = { 200: documentOf(recoveryCodesSchema) }
-const VERIFY = { summary: 'Switch the second factor on', body: verifyTwoFactorBody, answers: RECOVERY_CODES }
-const RENEW = { summary: 'Replace the recovery codes', body: confirmTwoFactorBody, answers: RECOVERY_CODES }
-const DISABLE = { summary: 'Switch the second factor off', body: confirmTwoFactorBody, answers: { 204: null } }
+const VERIFY = {
+  summary: 'Switch the second factor on',
+  access: 'person',
+  body: verifyTwoFactorBody,
+  answers: RECOVERY_CODES,
+} as const
+const RENEW = {
+  summary: 'Replace the recovery codes',
+  access: 'person',
+  body: confirmTwoFactorBody,
+  answers: RECOVERY_CODES,
+} as const
+const DISABLE = {
+  summary: 'Switch the second factor off',
+  access: 'person',
+  body: confirmTwoFactorBody,
+  answers: { 204: null },
+} as const
 
 export const twoFactorRoutes: Routes = (http) => {
   http.post('/account/two-factor/actions/enroll', ENROLL, async (req) => {

@@ -48,20 +48,25 @@ const SIGN_IN = {
   summary: 'Sign in on the page for command lines',
   body: signInForm,
   answers: { 200: PAGE, 303: null, 401: PAGE },
-}
-const DECIDE = { ...PUBLIC, summary: 'Allow or deny a command line', body: consentForm, answers: { 303: null } }
+} as const
+const DECIDE = {
+  ...PUBLIC,
+  summary: 'Allow or deny a command line',
+  body: consentForm,
+  answers: { 303: null },
+} as const
 const SIGN_OUT = {
   ...PUBLIC,
   summary: 'Sign out on the page for command lines',
   body: signOutForm,
   answers: { 303: null },
-}
+} as const
 // The body has no schema here, since errors have the form of RFC 6749 and not ours.
 const EXCHANGE = {
   ...PUBLIC,
   summary: 'Exchange a code for an API token',
   answers: { 200: accessTokenAnswer, 400: oauthErrorAnswer },
-}
+} as const
 
 export const oauthRoutes: Routes = (http) => {
   http.get('/oauth/authorize', SHOW_CONSENT, async (req) => {

@@ -31,6 +31,7 @@ const SHOW_METHODS = {
 } as const
 const SHOW = {
   summary: 'Show the current session',
+  access: 'session',
   answers: { 200: sessionWithUser },
 } as const
 
@@ -51,7 +52,7 @@ export const sessionRoutes: Routes = (http) => {
     return ok(sessionResource(session, session.id), await includedUsers(req.ctx, [session.user_id]))
   })
 
-  http.delete('/sessions/current', { summary: 'Sign out', answers: { 204: null } }, async (req) => {
+  http.delete('/sessions/current', { summary: 'Sign out', access: 'session', answers: { 204: null } }, async (req) => {
     await endCurrentSession(req.ctx)
     return { ...noContent(), headers: { 'set-cookie': endedCookieHeader(req.ctx.baseUrl) } }
   })

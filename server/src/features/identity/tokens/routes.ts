@@ -6,12 +6,17 @@ import { createUserToken } from './create.ts'
 import { listUserTokens } from './list.ts'
 import { tokenResource } from './resource.ts'
 
-const LIST = { summary: "List a user's API tokens", answers: { 200: pageOf(tokenSchema) } }
+const LIST = {
+  summary: "List a user's API tokens",
+  access: ['self', 'site-admin'],
+  answers: { 200: pageOf(tokenSchema) },
+} as const
 const CREATE = {
   summary: 'Create an API token of a user',
+  access: ['self', 'site-admin'],
   body: createTokenBody,
   answers: { 201: documentOf(tokenSchema) },
-}
+} as const
 
 export const userTokenRoutes: Routes = (http) => {
   http.get('/users/:userId/authentication-tokens', LIST, async (req) => {

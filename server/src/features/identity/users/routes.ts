@@ -6,8 +6,12 @@ import { requireUser } from './access.ts'
 import { userResource } from './resource.ts'
 
 export const userRoutes: Routes = (http) => {
-  http.get('/users/:userId', { summary: 'Show a user', answers: { 200: documentOf(userSchema) } }, async (req) => {
-    const user = await requireUser(req.ctx, req.params.userId)
-    return ok(userResource(user, req.ctx))
-  })
+  http.get(
+    '/users/:userId',
+    { summary: 'Show a user', access: 'signed-in', answers: { 200: documentOf(userSchema) } },
+    async (req) => {
+      const user = await requireUser(req.ctx, req.params.userId)
+      return ok(userResource(user, req.ctx))
+    },
+  )
 }

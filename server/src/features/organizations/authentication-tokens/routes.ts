@@ -8,8 +8,25 @@ import { deleteAuthenticationToken } from './delete.ts'
 
 const PATH = '/authentication-tokens/:tokenId'
 
-const SHOW = { summary: 'Show a token', answers: { 200: documentOf(tokenSchema) } }
-const DELETE = { summary: 'Delete a token', answers: { 204: null } }
+// The kind of the token decides.
+const MANAGER = [
+  'self',
+  'site-admin',
+  { team: 'tokens:manage' },
+  { organization: 'tokens:manage' },
+  { organization: 'agent-pools:manage' },
+] as const
+
+const SHOW = {
+  summary: 'Show a token',
+  access: MANAGER,
+  answers: { 200: documentOf(tokenSchema) },
+} as const
+const DELETE = {
+  summary: 'Delete a token',
+  access: MANAGER,
+  answers: { 204: null },
+} as const
 
 export const anyTokenRoutes: Routes = (http) => {
   http.get(PATH, SHOW, async (req) => ok(tokenResource(await requireToken(req.ctx, req.params.tokenId))))

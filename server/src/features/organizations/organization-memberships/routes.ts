@@ -29,6 +29,7 @@ const SORT = oneOf(
 
 const LIST = {
   summary: 'List the memberships of an organization',
+  access: { organization: 'members:read' },
   answers: { 200: membershipPage },
   include: membershipIncludes,
   query: {
@@ -36,34 +37,42 @@ const LIST = {
     'filter[email]': textList().describe('email addresses'),
     q: text().describe('part of the username or of the email address'),
   },
-}
+} as const
 const CREATE = {
   summary: 'Invite a person to an organization',
+  access: { organization: 'members:manage' },
   answers: {
     201: documentOf(membershipSchema).extend({ included: z.array(z.union([userSchema, invitedUserSchema])) }),
   },
   body: createMembershipBody,
-}
+} as const
 const LIST_OWN = {
   summary: "List the caller's own memberships",
+  access: 'signed-in',
   answers: { 200: pageOf(membershipSchema) },
   include: ownMembershipIncludes,
-}
+} as const
 const SHOW = {
   summary: 'Show an organization membership',
+  access: [{ organization: 'members:read' }, 'self'],
   answers: { 200: documentOf(membershipSchema) },
   include: membershipIncludes,
-}
-const DELETE = { summary: 'Remove a person from an organization', answers: { 204: null } }
+} as const
+const DELETE = {
+  summary: 'Remove a person from an organization',
+  access: [{ organization: 'members:manage' }, 'self'],
+  answers: { 204: null },
+} as const
 const LIST_OF_TEAM = {
   summary: 'List the organization memberships in a team',
+  access: { team: 'team:read' },
   answers: { 200: pageOf(membershipSchema) },
   query: {
     'filter[status]': STATUS,
     'filter[is_service_account]': boolean().describe('true: none, since service accounts have no memberships'),
     sort: SORT,
   },
-}
+} as const
 
 export const membershipRoutes: Routes = (http) => {
   http.get(OF_ORGANIZATION, LIST, async (req) => {

@@ -18,14 +18,25 @@ const query = {
     .default('organization')
     .describe('which of the two tokens; organization when absent'),
 }
-const SHOW = { summary: 'Show the token of an organization', answers: { 200: documentOf(tokenSchema) }, query }
+const SHOW = {
+  summary: 'Show the token of an organization',
+  access: { organization: 'tokens:manage' },
+  answers: { 200: documentOf(tokenSchema) },
+  query,
+} as const
 const CREATE = {
   summary: 'Create the token of an organization',
+  access: { organization: 'tokens:manage' },
   answers: { 201: documentOf(tokenSchema) },
   body: createTokenBody,
   query,
-}
-const DELETE = { summary: 'Delete the token of an organization', answers: { 204: null }, query }
+} as const
+const DELETE = {
+  summary: 'Delete the token of an organization',
+  access: { organization: 'tokens:manage' },
+  answers: { 204: null },
+  query,
+} as const
 
 export const organizationTokenRoutes: Routes = (http) => {
   http.get(PATH, SHOW, async (req) => {

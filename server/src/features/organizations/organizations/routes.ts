@@ -16,6 +16,7 @@ const PATH = '/organizations/:organization'
 
 const LIST = {
   summary: 'List organizations',
+  access: 'signed-in',
   answers: { 200: pageOf(organizationSchema) },
   include: organizationIncludes,
   query: {
@@ -23,27 +24,35 @@ const LIST = {
     'q[name]': text().describe('part of the name'),
     'q[email]': text().describe('part of the email address'),
   },
-}
+} as const
 const CREATE = {
   summary: 'Create an organization',
+  access: 'person',
   answers: { 201: documentOf(organizationSchema) },
   body: createOrganizationBody,
-}
+} as const
 const SHOW = {
   summary: 'Show an organization',
+  access: { organization: 'organization:read' },
   answers: { 200: documentOf(organizationSchema) },
   include: organizationIncludes,
-}
+} as const
 const UPDATE = {
   summary: 'Update an organization',
+  access: { organization: 'organization:update' },
   answers: { 200: documentOf(organizationSchema) },
   body: updateOrganizationBody,
-}
-const DELETE = { summary: 'Delete an organization', answers: { 204: null } }
+} as const
+const DELETE = {
+  summary: 'Delete an organization',
+  access: { organization: 'organization:delete' },
+  answers: { 204: null },
+} as const
 const SHOW_ENTITLEMENTS = {
   summary: 'Show the entitlement set of an organization',
+  access: { organization: 'organization:read' },
   answers: { 200: documentOf(entitlementSetSchema) },
-}
+} as const
 
 export const organizationRoutes: Routes = (http) => {
   http.get('/organizations', LIST, async (req) => {

@@ -13,6 +13,7 @@ import { updateProject } from './update.ts'
 
 const LIST = {
   summary: 'List the projects of an organization',
+  access: { organization: 'organization:read' },
   answers: { 200: pageOf(projectSchema) },
   include: projectIncludes,
   query: {
@@ -24,19 +25,30 @@ const LIST = {
     ),
     sort: sortBy(['name'], 'name'),
   },
-}
+} as const
 const CREATE = {
   summary: 'Create a project',
+  access: { organization: 'projects:create' },
   answers: { 201: documentOf(projectSchema) },
   body: createProjectBody,
-}
-const SHOW = { summary: 'Show a project', answers: { 200: documentOf(projectSchema) }, include: projectIncludes }
+} as const
+const SHOW = {
+  summary: 'Show a project',
+  access: { project: 'project:read' },
+  answers: { 200: documentOf(projectSchema) },
+  include: projectIncludes,
+} as const
 const UPDATE = {
   summary: 'Update a project',
+  access: { project: 'project:update' },
   answers: { 200: documentOf(projectSchema) },
   body: updateProjectBody,
-}
-const DELETE = { summary: 'Delete a project', answers: { 204: null } }
+} as const
+const DELETE = {
+  summary: 'Delete a project',
+  access: { project: 'project:delete' },
+  answers: { 204: null },
+} as const
 
 export const projectRoutes: Routes = (http) => {
   http.get('/organizations/:organization/projects', LIST, async (req) => {

@@ -13,7 +13,11 @@ import { reservedTagKeyResource } from './resource.ts'
 export const reservedTagKeyRoutes: Routes = (http) => {
   http.get(
     '/organizations/:organization/reserved-tag-keys',
-    { summary: 'List the reserved tag keys of an organization', answers: { 200: pageOf(reservedTagKeySchema) } },
+    {
+      summary: 'List the reserved tag keys of an organization',
+      access: { organization: 'organization:read' },
+      answers: { 200: pageOf(reservedTagKeySchema) },
+    },
     async (req) => {
       const page = req.page()
       const { rows, total } = await listReservedTagKeys(req.ctx, req.params.organization, page)
@@ -24,6 +28,7 @@ export const reservedTagKeyRoutes: Routes = (http) => {
     '/organizations/:organization/reserved-tag-keys',
     {
       summary: 'Reserve a tag key',
+      access: { organization: 'tags:manage' },
       answers: { 201: documentOf(reservedTagKeySchema) },
       body: createReservedTagKeyBody,
     },
@@ -36,6 +41,7 @@ export const reservedTagKeyRoutes: Routes = (http) => {
     '/reserved-tag-keys/:id',
     {
       summary: 'Update a reserved tag key',
+      access: { organization: 'tags:manage' },
       answers: { 200: documentOf(reservedTagKeySchema) },
       body: updateReservedTagKeyBody,
     },
@@ -45,7 +51,11 @@ export const reservedTagKeyRoutes: Routes = (http) => {
   )
   http.delete(
     '/reserved-tag-keys/:id',
-    { summary: 'Delete a reserved tag key', answers: { 204: null } },
+    {
+      summary: 'Delete a reserved tag key',
+      access: { organization: 'tags:manage' },
+      answers: { 204: null },
+    },
     async (req) => {
       await deleteReservedTagKey(req.ctx, req.params.id)
       return noContent()

@@ -8,13 +8,15 @@ import { effectiveTagBindingResource, tagBindingResource } from './resource.ts'
 
 const LIST = {
   summary: 'List the tag bindings of a project',
+  access: { project: 'project:read' },
   answers: { 200: wholeListOf(tagBindingSchema) },
-}
+} as const
 const ADD = {
   summary: 'Add tag bindings to a project',
+  access: { project: 'tags:manage' },
   answers: { 204: null },
   body: tagBindingsBody,
-}
+} as const
 
 /** Tags with values. Clients write the paths with and without `relationships`. */
 export const projectTagBindingRoutes: Routes = (http) => {
@@ -33,6 +35,7 @@ export const projectTagBindingRoutes: Routes = (http) => {
     '/projects/:id/tag-bindings',
     {
       summary: 'Add or change tag bindings of a project',
+      access: { project: 'tags:manage' },
       answers: { 200: wholeListOf(tagBindingSchema) },
       body: tagBindingsBody,
     },
@@ -44,7 +47,12 @@ export const projectTagBindingRoutes: Routes = (http) => {
   )
   http.patch(
     '/projects/:id/relationships/tag-bindings',
-    { summary: 'Replace the tag bindings of a project', answers: { 204: null }, body: tagBindingsBody },
+    {
+      summary: 'Replace the tag bindings of a project',
+      access: { project: 'tags:manage' },
+      answers: { 204: null },
+      body: tagBindingsBody,
+    },
     async (req) => {
       const bindings = req.body.data.map((tag) => tag.attributes)
       await changeProjectTagBindings(req.ctx, req.params.id, { change: 'replace', bindings })
@@ -55,6 +63,7 @@ export const projectTagBindingRoutes: Routes = (http) => {
     '/projects/:id/effective-tag-bindings',
     {
       summary: 'List the tag bindings in force on the workspaces of a project',
+      access: { project: 'project:read' },
       answers: { 200: wholeListOf(effectiveTagBindingSchema) },
     },
     async (req) => {

@@ -27,34 +27,44 @@ const LIST_QUERY = {
 }
 const SHOW_LEGACY = {
   summary: 'Show the legacy token of a team',
+  access: { team: 'tokens:manage' },
   answers: { 200: documentOf(tokenSchema) },
-}
+} as const
 const CREATE_LEGACY = {
   summary: 'Create the legacy token of a team',
+  access: { team: 'tokens:manage' },
   answers: { 201: documentOf(tokenSchema) },
   body: createTokenBody,
-}
-const DELETE_LEGACY = { summary: 'Delete the legacy token of a team', answers: { 204: null } }
+} as const
+const DELETE_LEGACY = {
+  summary: 'Delete the legacy token of a team',
+  access: { team: 'tokens:manage' },
+  answers: { 204: null },
+} as const
 const LIST_OF_TEAM = {
   summary: 'List the tokens of a team',
+  access: { team: 'tokens:manage' },
   answers: { 200: pageOf(tokenSchema) },
   query: LIST_QUERY,
-}
+} as const
 const CREATE = {
   summary: 'Create a token of a team',
+  access: { team: 'tokens:manage' },
   answers: { 201: documentOf(tokenSchema) },
   body: createTokenBody,
-}
+} as const
 const LIST = {
   summary: 'List the team tokens of an organization',
+  access: { organization: 'organization:read' },
   answers: { 200: pageOf(tokenSchema) },
   query: LIST_QUERY,
-}
+} as const
 const DELETE = {
   summary: 'Delete team tokens of an organization',
+  access: { organization: 'tokens:manage' },
   answers: { 204: null },
   body: deleteTokensBody,
-}
+} as const
 
 export const teamTokenRoutes: Routes = (http) => {
   http.get(LEGACY, SHOW_LEGACY, async (req) => ok(tokenResource(await showLegacyTeamToken(req.ctx, req.params.teamId))))

@@ -20,17 +20,37 @@ import { updateTeam } from './update.ts'
 
 const LIST = {
   summary: 'List the teams of an organization',
+  access: { organization: 'organization:read' },
   answers: { 200: pageOf(teamSchema) },
   include: teamIncludes,
   query: {
     'filter[names]': textList().describe('names'),
     q: text().describe('part of the name'),
   },
-}
-const CREATE = { summary: 'Create a team', answers: { 201: documentOf(teamSchema) }, body: createTeamBody }
-const SHOW = { summary: 'Show a team', answers: { 200: documentOf(teamSchema) }, include: teamIncludes }
-const UPDATE = { summary: 'Update a team', answers: { 200: documentOf(teamSchema) }, body: updateTeamBody }
-const DELETE = { summary: 'Delete a team', answers: { 204: null } }
+} as const
+const CREATE = {
+  summary: 'Create a team',
+  access: { organization: 'teams:manage' },
+  answers: { 201: documentOf(teamSchema) },
+  body: createTeamBody,
+} as const
+const SHOW = {
+  summary: 'Show a team',
+  access: { team: 'team:read' },
+  answers: { 200: documentOf(teamSchema) },
+  include: teamIncludes,
+} as const
+const UPDATE = {
+  summary: 'Update a team',
+  access: [{ team: 'team:update' }, { team: 'organization-access:update' }],
+  answers: { 200: documentOf(teamSchema) },
+  body: updateTeamBody,
+} as const
+const DELETE = {
+  summary: 'Delete a team',
+  access: { team: 'team:delete' },
+  answers: { 204: null },
+} as const
 
 export const teamRoutes: Routes = (http) => {
   http.get('/organizations/:organization/teams', LIST, async (req) => {
@@ -63,13 +83,27 @@ const USERS = '/teams/:teamId/relationships/users'
 const MEMBERSHIPS = '/teams/:teamId/relationships/organization-memberships'
 
 const registerMembers: Routes = (http) => {
-  http.post(USERS, { summary: 'Add users to a team', answers: { 204: null }, body: teamUsersBody }, async (req) => {
-    await addTeamUsers(req.ctx, req.params.teamId, req.body.data)
-    return noContent()
-  })
+  http.post(
+    USERS,
+    {
+      summary: 'Add users to a team',
+      access: { team: 'members:manage' },
+      answers: { 204: null },
+      body: teamUsersBody,
+    },
+    async (req) => {
+      await addTeamUsers(req.ctx, req.params.teamId, req.body.data)
+      return noContent()
+    },
+  )
   http.delete(
     USERS,
-    { summary: 'Remove users from a team', answers: { 204: null }, body: teamUsersBody },
+    {
+      summary: 'Remove users from a team',
+      access: { team: 'members:manage' },
+      answers: { 204: null },
+      body: teamUsersBody,
+    },
     async (req) => {
       await removeTeamUsers(req.ctx, req.params.teamId, req.body.data)
       return noContent()
@@ -77,7 +111,12 @@ const registerMembers: Routes = (http) => {
   )
   http.post(
     MEMBERSHIPS,
-    { summary: 'Add organization memberships to a team', answers: { 204: null }, body: teamMembershipsBody },
+    {
+      summary: 'Add organization memberships to a team',
+      access: { team: 'members:manage' },
+      answers: { 204: null },
+      body: teamMembershipsBody,
+    },
     async (req) => {
       await addTeamMemberships(req.ctx, req.params.teamId, req.body.data)
       return noContent()
@@ -85,7 +124,12 @@ const registerMembers: Routes = (http) => {
   )
   http.delete(
     MEMBERSHIPS,
-    { summary: 'Remove organization memberships from a team', answers: { 204: null }, body: teamMembershipsBody },
+    {
+      summary: 'Remove organization memberships from a team',
+      access: { team: 'members:manage' },
+      answers: { 204: null },
+      body: teamMembershipsBody,
+    },
     async (req) => {
       await removeTeamMemberships(req.ctx, req.params.teamId, req.body.data)
       return noContent()

@@ -28,8 +28,7 @@ const MAX_LOG_BYTES = 16 * 1024 * 1024
 const MAX_UNKNOWN_BYTES = 64 * 1024
 
 /** As for the other routes of a job, the job's own token is checked by the query that loads the job. */
-const BY_JOB = { access: 'public', prefix: AGENT_API } as const
-
+const BY_JOB = { access: 'job', prefix: AGENT_API } as const
 const PARCEL = { ...BY_JOB, answers: { 204: null }, upload: true, maxBytes: MAX_PARCEL_BYTES } as const
 
 /** The log and the files of a job. */

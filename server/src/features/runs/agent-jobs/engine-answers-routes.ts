@@ -29,7 +29,7 @@ export const engineAnswersRoutes: Routes = (http) => {
   http.get(
     '/jobs/:jobId/engine-answers',
     {
-      access: 'public',
+      access: 'job',
       prefix: AGENT_API,
       summary: 'Show what the engine of a job will ask for',
       answers: { 200: binary(PARCEL) },

@@ -13,9 +13,8 @@ import { receiveHeartbeat } from './receive-heartbeat.ts'
 import { releaseJob } from './release.ts'
 import { waitForJob } from './wait-for-job.ts'
 
-/** A job's own token finds the job, in the query that loads it. To the HTTP layer these routes are public. */
-const BY_JOB = { access: 'public', prefix: AGENT_API } as const
-
+/** A job's own token finds the job, in the query that loads it. */
+const BY_JOB = { access: 'job', prefix: AGENT_API } as const
 /** The server's half of the agent protocol, without the content that a job sends and fetches. */
 export const agentJobRoutes: Routes = (http) => {
   http.post(
@@ -23,6 +22,7 @@ export const agentJobRoutes: Routes = (http) => {
     {
       prefix: AGENT_API,
       summary: 'Claim a job',
+      access: 'agent',
       polled: true,
       answers: { 200: agentJob, 204: null },
       body: claimBody,

@@ -10,7 +10,11 @@ import { commentResource } from './resource.ts'
 export const commentRoutes: Routes = (http) => {
   http.get(
     '/runs/:runId/comments',
-    { summary: 'List the comments on a run', answers: { 200: pageOf(commentSchema) } },
+    {
+      summary: 'List the comments on a run',
+      access: { workspace: 'runs:read' },
+      answers: { 200: pageOf(commentSchema) },
+    },
     async (req) => {
       const page = req.page()
       const { rows, total } = await listComments(req.ctx, req.params.runId, page)
@@ -19,7 +23,12 @@ export const commentRoutes: Routes = (http) => {
   )
   http.post(
     '/runs/:runId/comments',
-    { summary: 'Comment on a run', body: createCommentBody, answers: { 201: documentOf(commentSchema) } },
+    {
+      summary: 'Comment on a run',
+      access: { workspace: 'runs:read' },
+      body: createCommentBody,
+      answers: { 201: documentOf(commentSchema) },
+    },
     async (req) => {
       const comment = await createComment(req.ctx, req.params.runId, req.body.data.attributes.body)
       return created(commentResource(comment))
@@ -27,7 +36,7 @@ export const commentRoutes: Routes = (http) => {
   )
   http.get(
     '/comments/:commentId',
-    { summary: 'Show a comment', answers: { 200: documentOf(commentSchema) } },
+    { summary: 'Show a comment', access: { workspace: 'runs:read' }, answers: { 200: documentOf(commentSchema) } },
     async (req) => ok(commentResource(await requireComment(req.ctx, req.params.commentId))),
   )
 }

@@ -21,10 +21,16 @@ import { uploadUrl } from './urls.ts'
 
 const VERSION = documentOf(configurationVersionSchema)
 const ARCHIVE = binary('application/gzip')
-const BACKING_DATA_SUMMARY = {
-  soft_delete: 'Delete the archive of a configuration version',
-  restore: 'Restore the archive of a configuration version',
-  permanently_delete: 'Delete the archive of a configuration version for good',
+const BACKING_DATA = {
+  soft_delete: {
+    summary: 'Delete the archive of a configuration version',
+  },
+  restore: {
+    summary: 'Restore the archive of a configuration version',
+  },
+  permanently_delete: {
+    summary: 'Delete the archive of a configuration version for good',
+  },
 } as const
 
 export const configurationVersionRoutes: Routes = (http) => {
@@ -32,6 +38,7 @@ export const configurationVersionRoutes: Routes = (http) => {
     '/workspaces/:workspaceId/configuration-versions',
     {
       summary: 'List the configuration versions of a workspace',
+      access: { workspace: 'runs:read' },
       include: configurationVersionIncludes,
       answers: { 200: pageOf(configurationVersionSchema) },
     },
@@ -44,7 +51,12 @@ export const configurationVersionRoutes: Routes = (http) => {
   )
   http.post(
     '/workspaces/:workspaceId/configuration-versions',
-    { summary: 'Create a configuration version', body: createConfigurationVersionBody, answers: { 201: VERSION } },
+    {
+      summary: 'Create a configuration version',
+      access: { workspace: 'runs:plan' },
+      body: createConfigurationVersionBody,
+      answers: { 201: VERSION },
+    },
     async (req) => {
       const version = await createConfigurationVersion(req.ctx, req.params.workspaceId, {
         input: req.body.data.attributes,
@@ -55,7 +67,12 @@ export const configurationVersionRoutes: Routes = (http) => {
   )
   http.get(
     '/configuration-versions/:id',
-    { summary: 'Show a configuration version', include: configurationVersionIncludes, answers: { 200: VERSION } },
+    {
+      summary: 'Show a configuration version',
+      access: { workspace: 'runs:read' },
+      include: configurationVersionIncludes,
+      answers: { 200: VERSION },
+    },
     async (req) => {
       const version = await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
       return ok(configurationVersionResource(version))
@@ -65,6 +82,7 @@ export const configurationVersionRoutes: Routes = (http) => {
     '/runs/:runId/configuration-version',
     {
       summary: 'Show the configuration version of a run',
+      access: { workspace: 'runs:read' },
       include: configurationVersionIncludes,
       answers: { 200: VERSION },
     },
@@ -75,14 +93,18 @@ export const configurationVersionRoutes: Routes = (http) => {
 
   http.get(
     '/configuration-versions/:id/download',
-    { summary: 'Download a configuration', forTask: true, answers: { 200: ARCHIVE } },
+    { summary: 'Download a configuration', access: [{ workspace: 'runs:read' }, 'task'], answers: { 200: ARCHIVE } },
     async (req) => {
       return archiveAnswer(await openConfiguration(req.ctx, req.params.id))
     },
   )
   http.get(
     '/runs/:runId/configuration-version/download',
-    { summary: 'Download the configuration of a run', forTask: true, answers: { 200: ARCHIVE } },
+    {
+      summary: 'Download the configuration of a run',
+      access: [{ workspace: 'runs:read' }, 'task'],
+      answers: { 200: ARCHIVE },
+    },
     async (req) => {
       const version = await requireConfigurationOfRun(req.ctx, req.params.runId)
       return archiveAnswer(await openArchive(req.ctx, version))
@@ -90,7 +112,11 @@ export const configurationVersionRoutes: Routes = (http) => {
   )
   http.get(
     '/configuration-versions/:id/ingress-attributes',
-    { summary: 'Show the ingress attributes of a configuration version', answers: { 404: errorsDocument } },
+    {
+      summary: 'Show the ingress attributes of a configuration version',
+      access: { workspace: 'runs:read' },
+      answers: { 404: errorsDocument },
+    },
     async (req) => {
       await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
       // Only configurations from version control have ingress attributes, and this server has no such connections.
@@ -100,7 +126,11 @@ export const configurationVersionRoutes: Routes = (http) => {
 
   http.post(
     '/configuration-versions/:id/actions/archive',
-    { summary: 'Archive a configuration version', answers: { 202: null } },
+    {
+      summary: 'Archive a configuration version',
+      access: { workspace: 'runs:apply' },
+      answers: { 202: null },
+    },
     async (req) => {
       await archiveConfigurationVersion(req.ctx, req.params.id)
       return accepted()
@@ -109,7 +139,7 @@ export const configurationVersionRoutes: Routes = (http) => {
   for (const action of ['soft_delete', 'restore', 'permanently_delete'] as const) {
     http.post(
       `/configuration-versions/:id/actions/${action}_backing_data`,
-      { summary: BACKING_DATA_SUMMARY[action], answers: { 200: VERSION } },
+      { ...BACKING_DATA[action], access: { organization: 'owner' }, answers: { 200: VERSION } },
       async (req) => {
         return ok(configurationVersionResource(await changeBackingData(req.ctx, req.params.id, action)))
       },
@@ -120,7 +150,7 @@ export const configurationVersionRoutes: Routes = (http) => {
     '/_objects/configurations/:token',
     {
       summary: 'Upload a configuration',
-      access: 'public',
+      access: 'signed',
       prefix: '',
       upload: true,
       maxBytes: MAX_ARCHIVE_BYTES,

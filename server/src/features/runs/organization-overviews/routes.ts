@@ -10,6 +10,7 @@ export const organizationOverviewRoutes: Routes = (http) => {
     '/organizations/:organization/overview',
     {
       summary: 'Show what needs attention in an organization',
+      access: { organization: 'organization:read' },
       answers: { 200: documentOf(organizationOverviewSchema) },
     },
     async (req) => ok(organizationOverviewResource(await readOrganizationOverview(req.ctx, req.params.organization))),

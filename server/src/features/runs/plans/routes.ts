@@ -20,16 +20,17 @@ const LOG_TYPE = 'text/plain; charset=utf-8'
 const PLAN = { 200: documentOf(planSchema) }
 const PLAN_JSON = {
   summary: 'Download a plan as JSON',
-  forTask: true,
+  access: [{ workspace: 'plan-json:read' }, 'task'],
   answers: { 200: planJsonAnswer, 204: null },
 } as const
 const REDACTED = {
   summary: 'Download a plan as JSON without sensitive values',
+  access: { workspace: 'runs:read' },
   answers: { 200: redactedPlanJsonAnswer, 204: null },
-}
+} as const
 const LOG = {
   summary: 'Download the log of a plan or apply',
-  access: 'public',
+  access: 'signed',
   prefix: '',
   query: {
     offset: count().describe('the first byte to send, 0 by default'),
@@ -39,14 +40,22 @@ const LOG = {
 } as const
 
 export const planRoutes: Routes = (http) => {
-  http.get('/plans/:planId', { summary: 'Show a plan', answers: PLAN }, async (req) => {
-    const { phase } = await requirePhase(req.ctx, req.params.planId, { kind: 'plan' })
-    return ok(planResource(req.ctx, phase))
-  })
-  http.get('/runs/:runId/plan', { summary: 'Show the plan of a run', answers: PLAN }, async (req) => {
-    const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
-    return ok(planResource(req.ctx, await requireRunPhase(req.ctx, run.plan_id)))
-  })
+  http.get(
+    '/plans/:planId',
+    { summary: 'Show a plan', access: { workspace: 'runs:read' }, answers: PLAN },
+    async (req) => {
+      const { phase } = await requirePhase(req.ctx, req.params.planId, { kind: 'plan' })
+      return ok(planResource(req.ctx, phase))
+    },
+  )
+  http.get(
+    '/runs/:runId/plan',
+    { summary: 'Show the plan of a run', access: { workspace: 'runs:read' }, answers: PLAN },
+    async (req) => {
+      const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
+      return ok(planResource(req.ctx, await requireRunPhase(req.ctx, run.plan_id)))
+    },
+  )
 
   http.get('/plans/:planId/json-output', PLAN_JSON, async (req) =>
     unstored(jsonAnswer(await openPlanJson(req.ctx, req.params.planId, clientSignal(req.raw, req.reply)))),

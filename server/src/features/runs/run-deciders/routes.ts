@@ -11,6 +11,7 @@ export const runDeciderRoutes: Routes = (http) => {
     '/runs/:runId/deciders',
     {
       summary: 'Show which teams can unblock a run',
+      access: { workspace: 'runs:read' },
       include: runDecidersIncludes,
       answers: { 200: documentOf(runDecidersSchema) },
     },

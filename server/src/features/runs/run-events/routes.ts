@@ -10,7 +10,12 @@ import { runEventResource } from './resource.ts'
 export const runEventRoutes: Routes = (http) => {
   http.get(
     '/runs/:runId/run-events',
-    { summary: 'List the events of a run', include: runEventIncludes, answers: { 200: wholeListOf(runEventSchema) } },
+    {
+      summary: 'List the events of a run',
+      access: { workspace: 'runs:read' },
+      include: runEventIncludes,
+      answers: { 200: wholeListOf(runEventSchema) },
+    },
     async (req) => {
       const events = await listRunEvents(req.ctx, req.params.runId)
       return listAll(events.map(runEventResource))
@@ -18,7 +23,12 @@ export const runEventRoutes: Routes = (http) => {
   )
   http.get(
     '/run-events/:runEventId',
-    { summary: 'Show an event of a run', include: runEventIncludes, answers: { 200: documentOf(runEventSchema) } },
+    {
+      summary: 'Show an event of a run',
+      access: { workspace: 'runs:read' },
+      include: runEventIncludes,
+      answers: { 200: documentOf(runEventSchema) },
+    },
     async (req) => ok(runEventResource(await requireRunEvent(req.ctx, req.params.runEventId))),
   )
 }

@@ -41,6 +41,7 @@ export const runTriggerRoutes: Routes = (http) => {
     '/workspaces/:workspaceId/run-triggers',
     {
       summary: 'Create a run trigger',
+      access: { workspace: 'run-triggers:manage' },
       body: createRunTriggerBody,
       answers: { 201: TRIGGER },
       authorise: async (ctx, { workspaceId }) => requireTriggerWorkspace(ctx, workspaceId, 'run-triggers:manage'),
@@ -54,6 +55,7 @@ export const runTriggerRoutes: Routes = (http) => {
     '/workspaces/:workspaceId/run-triggers',
     {
       summary: 'List the run triggers of a workspace',
+      access: { workspace: 'runs:read' },
       query: { 'filter[run-trigger][type]': TYPE },
       include: runTriggerIncludes,
       answers: { 200: pageOf(runTriggerSchema) },
@@ -67,24 +69,42 @@ export const runTriggerRoutes: Routes = (http) => {
   )
   http.get(
     '/run-triggers/:triggerId',
-    { summary: 'Show a run trigger', include: runTriggerIncludes, answers: { 200: TRIGGER } },
+    {
+      summary: 'Show a run trigger',
+      access: { workspace: 'runs:read' },
+      include: runTriggerIncludes,
+      answers: { 200: TRIGGER },
+    },
     async (req) => ok(runTriggerResource(await requireRunTrigger(req.ctx, req.params.triggerId))),
   )
-  http.delete('/run-triggers/:triggerId', { summary: 'Delete a run trigger', answers: { 204: null } }, async (req) => {
-    await deleteRunTrigger(req.ctx, req.params.triggerId)
-    return noContent()
-  })
+  http.delete(
+    '/run-triggers/:triggerId',
+    {
+      summary: 'Delete a run trigger',
+      access: { workspace: 'run-triggers:manage' },
+      answers: { 204: null },
+    },
+    async (req) => {
+      await deleteRunTrigger(req.ctx, req.params.triggerId)
+      return noContent()
+    },
+  )
 
   // Not part of the public API: the chain that a run belongs to, and the graph of an organization.
   http.get(
     '/runs/:runId/trigger-chain',
-    { summary: 'Show the causes and the consequences of a run', answers: { 200: documentOf(triggerChainSchema) } },
+    {
+      summary: 'Show the causes and the consequences of a run',
+      access: { workspace: 'runs:read' },
+      answers: { 200: documentOf(triggerChainSchema) },
+    },
     async (req) => ok(triggerChainResource(await readTriggerChain(req.ctx, req.params.runId))),
   )
   http.get(
     '/organizations/:organization/dependency-graph',
     {
       summary: 'Show the run triggers of an organization as a graph',
+      access: { organization: 'organization:read' },
       answers: { 200: documentOf(dependencyGraphSchema) },
     },
     async (req) => ok(dependencyGraphResource(await readDependencyGraph(req.ctx, req.params.organization))),

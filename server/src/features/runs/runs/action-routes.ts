@@ -13,13 +13,20 @@ type RunParams = { runId: string }
 const ACTION = { body: runActionBody, answers: { 202: null } } as const
 const BY_APPLIER = {
   ...ACTION,
+  access: { workspace: 'runs:apply' },
   authorise: async (ctx: Ctx, { runId }: RunParams) => requireRun(ctx, runId, 'runs:apply'),
-}
-const TO_END = { ...ACTION, authorise: async (ctx: Ctx, { runId }: RunParams) => requireRunToEnd(ctx, runId) }
+} as const
+const TO_END = {
+  ...ACTION,
+  // The first for a run that only plans, the second for every other one.
+  access: [{ workspace: 'runs:plan' }, { workspace: 'runs:apply' }],
+  authorise: async (ctx: Ctx, { runId }: RunParams) => requireRunToEnd(ctx, runId),
+} as const
 const TO_FORCE_CANCEL = {
   ...ACTION,
+  access: { workspace: ['runs:apply', 'force-unlock'] },
   authorise: async (ctx: Ctx, { runId }: RunParams) => requireRunToForceCancel(ctx, runId),
-}
+} as const
 
 /** What people do to runs. */
 export const runActionRoutes: Routes = (http) => {
@@ -37,7 +44,10 @@ export const runActionRoutes: Routes = (http) => {
   })
   http.post(
     '/runs/:runId/actions/force-cancel',
-    { summary: 'Cancel a run by force, on which a cancel had no effect', ...TO_FORCE_CANCEL },
+    {
+      summary: 'Cancel a run by force, on which a cancel had no effect',
+      ...TO_FORCE_CANCEL,
+    },
     async (req) => {
       await forceCancelRun(req.ctx, req.subject, req.body)
       return accepted()
@@ -45,7 +55,10 @@ export const runActionRoutes: Routes = (http) => {
   )
   http.post(
     '/runs/:runId/actions/force-execute',
-    { summary: 'Make a pending run the next one of its workspace', ...BY_APPLIER },
+    {
+      summary: 'Make a pending run the next one of its workspace',
+      ...BY_APPLIER,
+    },
     async (req) => {
       await forceExecuteRun(req.ctx, req.subject, req.body)
       return accepted()

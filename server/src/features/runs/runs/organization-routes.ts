@@ -20,6 +20,7 @@ export const organizationRunRoutes: Routes = (http) => {
     '/organizations/:organization/runs',
     {
       summary: 'List the runs of an organization',
+      access: { organization: 'organization:read' },
       query: FILTER_QUERY,
       include: runIncludes,
       answers: { 200: uncountedPageOf(runSchema) },
@@ -37,6 +38,7 @@ export const organizationRunRoutes: Routes = (http) => {
     '/organizations/:organization/runs/queue',
     {
       summary: 'List the unfinished runs of an organization in the order of their creation',
+      access: { organization: 'organization:read' },
       query: QUEUE_QUERY,
       include: runIncludes,
       answers: { 200: pageOf(queuedRunSchema) },
@@ -55,6 +57,7 @@ export const organizationRunRoutes: Routes = (http) => {
     '/organizations/:organization/capacity',
     {
       summary: 'Count the unfinished runs of an organization',
+      access: { organization: 'organization:read' },
       answers: { 200: documentOf(organizationCapacitySchema) },
     },
     async (req) => {

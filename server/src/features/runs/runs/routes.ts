@@ -24,7 +24,12 @@ const NAMED_QUERY = {
 export const runRoutes: Routes = (http) => {
   http.post(
     '/runs',
-    { summary: 'Create a run', body: createRunBody, answers: { 201: documentOf(runSchema) } },
+    {
+      summary: 'Create a run',
+      access: { workspace: 'runs:plan' },
+      body: createRunBody,
+      answers: { 201: documentOf(runSchema) },
+    },
     async (req) => {
       const { attributes, relationships } = req.body.data
       const source = clientSource((name) => req.header(name))
@@ -39,13 +44,23 @@ export const runRoutes: Routes = (http) => {
       return created(runResource(req.ctx, await requireRun(req.ctx, id, 'runs:read')))
     },
   )
-  http.get('/runs/:runId', { summary: 'Show a run', include: shownRunIncludes, answers: RUN }, async (req) => {
-    return ok(runResource(req.ctx, await requireRun(req.ctx, req.params.runId, 'runs:read')))
-  })
+  http.get(
+    '/runs/:runId',
+    { summary: 'Show a run', access: { workspace: 'runs:read' }, include: shownRunIncludes, answers: RUN },
+    async (req) => {
+      return ok(runResource(req.ctx, await requireRun(req.ctx, req.params.runId, 'runs:read')))
+    },
+  )
 
   http.get(
     '/runs',
-    { summary: 'List the runs of a workspace by name', query: NAMED_QUERY, include: runIncludes, answers: PAGE },
+    {
+      summary: 'List the runs of a workspace by name',
+      access: { workspace: 'runs:read' },
+      query: NAMED_QUERY,
+      include: runIncludes,
+      answers: PAGE,
+    },
     async (req) => {
       const page = req.page()
       const { workspace_id: workspaceId, organization_name: organization, ...query } = req.query
@@ -55,7 +70,13 @@ export const runRoutes: Routes = (http) => {
   )
   http.get(
     '/workspaces/:workspaceId/runs',
-    { summary: 'List the runs of a workspace', query: FILTER_QUERY, include: runIncludes, answers: PAGE },
+    {
+      summary: 'List the runs of a workspace',
+      access: { workspace: 'runs:read' },
+      query: FILTER_QUERY,
+      include: runIncludes,
+      answers: PAGE,
+    },
     async (req) => {
       const page = req.page()
       const { rows, total } = await listWorkspaceRuns(req.ctx, req.params.workspaceId, { page, query: req.query })
@@ -66,7 +87,11 @@ export const runRoutes: Routes = (http) => {
   // Policies are not evaluated here, but clients ask for their checks.
   http.get(
     '/runs/:runId/policy-checks',
-    { summary: 'List the policy checks of a run', answers: { 200: wholeListOf(policyCheckSchema) } },
+    {
+      summary: 'List the policy checks of a run',
+      access: { workspace: 'runs:read' },
+      answers: { 200: wholeListOf(policyCheckSchema) },
+    },
     async (req) => {
       await requireRun(req.ctx, req.params.runId, 'runs:read')
       return listAll([])

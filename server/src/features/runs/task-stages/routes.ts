@@ -11,23 +11,27 @@ import { taskStageResource } from './resource.ts'
 
 const list = {
   summary: 'List the task stages of a run',
+  access: { workspace: 'runs:read' },
   answers: { 200: pageOf(taskStageSchema) },
   include: taskStageIncludes,
-}
+} as const
 const show = {
   summary: 'Show a task stage',
+  access: { workspace: 'runs:read' },
   answers: { 200: documentOf(taskStageSchema) },
   include: taskStageIncludes,
-}
+} as const
 const policyEvaluations = {
   summary: 'List the policy evaluations of a task stage',
+  access: { workspace: 'runs:read' },
   answers: { 200: wholeListOf(policyEvaluationSchema) },
-}
+} as const
 const override = {
   summary: 'Override a task stage',
+  access: { workspace: 'policy-overrides' },
   answers: { 200: documentOf(taskStageSchema) },
   body: commentBody,
-}
+} as const
 
 export const taskStageRoutes: Routes = (http) => {
   http.get('/runs/:runId/task-stages', list, async (req) => {

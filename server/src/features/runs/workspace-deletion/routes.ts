@@ -2,8 +2,16 @@ import { noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { deleteWorkspace, safeDeleteWorkspace } from './delete.ts'
 
-const DELETE = { summary: 'Delete a workspace with everything in it', answers: { 204: null } }
-const SAFE_DELETE = { summary: 'Delete a workspace that manages no resources', answers: { 204: null } }
+const DELETE = {
+  summary: 'Delete a workspace with everything in it',
+  access: { workspace: 'workspace:delete' },
+  answers: { 204: null },
+} as const
+const SAFE_DELETE = {
+  summary: 'Delete a workspace that manages no resources',
+  access: { workspace: 'workspace:delete' },
+  answers: { 204: null },
+} as const
 
 export const workspaceDeletionRoutes: Routes = (http) => {
   for (const path of ['/workspaces/:id', '/organizations/:organization/workspaces/:name'] as const) {

@@ -10,6 +10,7 @@ export const workspaceReadmeRoutes: Routes = (http) => {
     '/workspaces/:id/readme',
     {
       summary: 'Show the README of the current configuration of a workspace',
+      access: { workspace: 'runs:read' },
       answers: { 200: documentOf(workspaceReadmeSchema), 204: null },
     },
     async (req) => {

@@ -25,14 +25,18 @@ const UPDATE = {
   summary: 'Change the plan and the limits of an organization',
   body: updateOrganizationPlanBody,
   answers: ORGANIZATION,
-}
-const DELETE = { ...ADMIN, summary: 'Delete an organization as an administrator', answers: { 204: null } }
+} as const
+const DELETE = {
+  ...ADMIN,
+  summary: 'Delete an organization as an administrator',
+  answers: { 204: null },
+} as const
 const SUBSCRIBE = {
   ...ADMIN,
   summary: 'Subscribe an organization to a feature set',
   body: subscribeBody,
   answers: { 201: documentOf(subscriptionSchema) },
-}
+} as const
 const LIST_FEATURE_SETS = {
   ...ADMIN,
   summary: 'List the feature sets',

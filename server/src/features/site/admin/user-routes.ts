@@ -38,10 +38,15 @@ const CREATE = {
   summary: 'Create a user',
   body: createUserBody,
   answers: { 201: documentOf(adminUserSchema) },
-}
+} as const
 const SHOW = { ...ADMIN, summary: 'Show a user as an administrator', answers: USER }
-const UPDATE = { ...ADMIN, summary: 'Update a user', body: updateUserBody, answers: USER }
-const DELETE = { ...ADMIN, summary: 'Delete a user', answers: { 204: null } }
+const UPDATE = {
+  ...ADMIN,
+  summary: 'Update a user',
+  body: updateUserBody,
+  answers: USER,
+} as const
+const DELETE = { ...ADMIN, summary: 'Delete a user', answers: { 204: null } } as const
 
 type Action = { summary: string; act: (ctx: Ctx, id: string) => Promise<AdminUserRow> }
 const ACTIONS: Record<string, Action> = {
@@ -49,7 +54,10 @@ const ACTIONS: Record<string, Action> = {
   unsuspend: { summary: 'Unsuspend a user', act: unsuspendUser },
   grant_admin: { summary: 'Make a user a site administrator', act: grantAdmin },
   revoke_admin: { summary: 'Make a site administrator an ordinary user', act: revokeAdmin },
-  disable_two_factor: { summary: "Switch a user's second factor off", act: disableUserTwoFactor },
+  disable_two_factor: {
+    summary: "Switch a user's second factor off",
+    act: disableUserTwoFactor,
+  },
 }
 
 export const adminUserRoutes: Routes = (http) => {

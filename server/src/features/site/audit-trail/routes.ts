@@ -11,8 +11,16 @@ const TRAIL = {
   pageSizes: { preset: 1000, max: 1000 },
   answers: { 200: auditTrailAnswer },
 }
-const LIST_OWN = { ...TRAIL, summary: "List the audit trail of the token's organization" }
-const LIST = { ...TRAIL, summary: 'List the audit trail of an organization' }
+const LIST_OWN = {
+  ...TRAIL,
+  summary: "List the audit trail of the token's organization",
+  access: 'organization-token',
+} as const
+const LIST = {
+  ...TRAIL,
+  summary: 'List the audit trail of an organization',
+  access: { organization: 'audit-trail:read' },
+} as const
 const LIST_SITE = { ...TRAIL, summary: 'List the audit trail of the server', access: 'site-admin' } as const
 
 export const auditTrailRoutes: Routes = (http) => {

@@ -13,6 +13,7 @@ export const changeRoutes: Routes = (http) => {
     '/organizations/:organization/changes',
     {
       summary: 'Stream what changes in an organization, as server-sent events',
+      access: { organization: 'organization:read' },
       query: {
         after: text().describe('the id of the last event that was received, unless the header Last-Event-ID names it'),
       },

@@ -5,7 +5,12 @@ import type { Organization } from '../../organizations/organizations/organizatio
 import * as store from './store.ts'
 
 /** What it takes to make and to remove a sample, beside what its single parts take. */
-const NEEDED = ['projects:create', 'workspaces:create', 'variable-sets:manage', 'run-tasks:manage'] as const
+export const SAMPLE_PERMISSIONS = [
+  'projects:create',
+  'workspaces:create',
+  'variable-sets:manage',
+  'run-tasks:manage',
+] as const
 
 /** The organization, for who may make a sample in it. Throws `forbidden` with all that is missing. */
 export async function requireSampleMaker(ctx: Ctx, organizationName: string): Promise<Organization> {
@@ -16,7 +21,7 @@ export async function requireSampleMaker(ctx: Ctx, organizationName: string): Pr
 
 /** Throws `forbidden` with all that is missing. */
 export function checkSampleMaker({ name, can }: Organization) {
-  const missing = NEEDED.filter((permission) => !can.has(permission))
+  const missing = SAMPLE_PERMISSIONS.filter((permission) => !can.has(permission))
   if (missing.length === 0) return
   const what = missing.length === 1 ? 'the permission' : 'the permissions'
   throw forbidden(`making and removing a sample needs ${what} ${missing.join(', ')} in the organization ${name}`)

@@ -4,6 +4,7 @@ import { sampleSchema } from '@groundstate/contract/samples'
 import { created, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { OWN_RECEIVER_PATH } from '../../../outbound/own-server.ts'
+import { SAMPLE_PERMISSIONS } from './access.ts'
 import { createSample } from './create.ts'
 import { deleteSample } from './delete.ts'
 import { receiveSampleRequest } from './receive-request.ts'
@@ -17,13 +18,18 @@ const MAX_REQUEST_BYTES = 64 * 1024
 export const sampleRoutes: Routes = (http) => {
   http.get(
     '/organizations/:organization/sample',
-    { summary: 'Show the sample of an organization, and what goes when it is removed', answers: { 200: SAMPLE } },
+    {
+      summary: 'Show the sample of an organization, and what goes when it is removed',
+      access: { organization: 'organization:read' },
+      answers: { 200: SAMPLE },
+    },
     async (req) => ok(sampleResource(await showSample(req.ctx, req.params.organization))),
   )
   http.post(
     '/organizations/:organization/actions/make-sample',
     {
       summary: 'Make a sample: workspaces with a run, a run task and a run trigger',
+      access: { organization: SAMPLE_PERMISSIONS, workspace: 'runs:plan' },
       answers: { 200: SAMPLE, 201: SAMPLE },
     },
     async (req) => {
@@ -33,7 +39,11 @@ export const sampleRoutes: Routes = (http) => {
   )
   http.delete(
     '/organizations/:organization/sample',
-    { summary: 'Remove the sample of an organization', answers: { 204: null } },
+    {
+      summary: 'Remove the sample of an organization',
+      access: { organization: SAMPLE_PERMISSIONS },
+      answers: { 204: null },
+    },
     async (req) => {
       await deleteSample(req.ctx, req.params.organization)
       return noContent()
@@ -44,7 +54,7 @@ export const sampleRoutes: Routes = (http) => {
     OWN_RECEIVER_PATH,
     {
       summary: "Receive the request of a sample's run task",
-      access: 'public',
+      access: 'signed',
       prefix: '',
       // A stream: the signature is over the bytes.
       upload: true,

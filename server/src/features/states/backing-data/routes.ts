@@ -10,17 +10,24 @@ import { requireOwnedStateVersion } from './access.ts'
 import { permanentlyDeleteBackingData, restoreBackingData, softDeleteBackingData } from './change-status.ts'
 
 const action = {
+  access: { organization: 'owner' },
   answers: { 200: documentOf(stateVersionSchema) },
   authorise: async (ctx: Ctx, { id }: { id: string }) => requireOwnedStateVersion(ctx, id),
-}
+} as const
 
 const softDelete = {
   ...action,
   summary: 'Soft-delete the backing data of a state version',
   body: softDeleteBody,
-}
-const restore = { ...action, summary: 'Restore the soft-deleted backing data of a state version' }
-const permanentlyDelete = { ...action, summary: 'Permanently delete the backing data of a state version' }
+} as const
+const restore = {
+  ...action,
+  summary: 'Restore the soft-deleted backing data of a state version',
+} as const
+const permanentlyDelete = {
+  ...action,
+  summary: 'Permanently delete the backing data of a state version',
+} as const
 
 export const backingDataRoutes: Routes = (http) => {
   http.post('/state-versions/:id/actions/soft_delete_backing_data', softDelete, async (req) => {

@@ -2,36 +2,50 @@ import { documentOf } from '@groundstate/contract/answers'
 import { dataRetentionPolicyBody, dataRetentionPolicySchema } from '@groundstate/contract/data-retention'
 import { created, noContent, ok } from '../../../http/answers.ts'
 import type { Http, Routes } from '../../../http/http.ts'
-import type { PolicyOwner } from './access.ts'
 import { dataRetentionPolicyResource } from './resource.ts'
 import { deleteDataRetentionPolicy, setDataRetentionPolicy } from './set.ts'
 import { showDataRetentionPolicy } from './show.ts'
 
+const OF_ORGANIZATION = {
+  path: '/organizations/:id/relationships/data-retention-policy',
+  noun: 'an organization',
+  read: { organization: 'organization:read' },
+  write: { organization: 'owner' },
+  ownerOf: (id: string) => ({ organization: id }),
+} as const
+const OF_WORKSPACE = {
+  path: '/workspaces/:id/relationships/data-retention-policy',
+  noun: 'a workspace',
+  read: { workspace: 'workspace:read' },
+  write: { workspace: 'workspace:delete' },
+  ownerOf: (id: string) => ({ workspaceId: id }),
+} as const
+
 export const dataRetentionRoutes: Routes = (http) => {
-  policyRoutes(http, '/organizations/:id/relationships/data-retention-policy', 'an organization', (id) => ({
-    organization: id,
-  }))
-  policyRoutes(http, '/workspaces/:id/relationships/data-retention-policy', 'a workspace', (id) => ({
-    workspaceId: id,
-  }))
+  policyRoutes(http, OF_ORGANIZATION)
+  policyRoutes(http, OF_WORKSPACE)
 }
 
 const policyDocument = documentOf(dataRetentionPolicySchema)
 
-function policyRoutes<Path extends `/${string}/:id/relationships/data-retention-policy`>(
-  http: Http,
-  path: Path,
-  noun: 'an organization' | 'a workspace',
-  ownerOf: (id: string) => PolicyOwner,
-) {
+function policyRoutes(http: Http, { path, noun, read, write, ownerOf }: typeof OF_ORGANIZATION | typeof OF_WORKSPACE) {
   const route: '/:id' = path as unknown as '/:id' // both paths have the one parameter
-  const show = { summary: `Show the data retention policy of ${noun}`, answers: { 200: policyDocument } }
+  const show = {
+    summary: `Show the data retention policy of ${noun}`,
+    access: read,
+    answers: { 200: policyDocument },
+  } as const
   const set = {
     summary: `Set the data retention policy of ${noun}`,
+    access: write,
     answers: { 200: policyDocument, 201: policyDocument },
     body: dataRetentionPolicyBody,
-  }
-  const remove = { summary: `Delete the data retention policy of ${noun}`, answers: { 204: null } }
+  } as const
+  const remove = {
+    summary: `Delete the data retention policy of ${noun}`,
+    access: write,
+    answers: { 204: null },
+  } as const
 
   http.get(route, show, async (req) => {
     return ok(dataRetentionPolicyResource(await showDataRetentionPolicy(req.ctx, ownerOf(req.params.id))))

@@ -10,6 +10,7 @@ import { stateDiffResource } from './resource.ts'
 
 const compare = {
   summary: 'Compare two state versions',
+  access: { workspace: 'state-versions:read' },
   answers: { 200: documentOf(stateVersionDiffSchema) },
   query: {
     from: z
@@ -19,7 +20,7 @@ const compare = {
       )
       .describe('the id of the earlier version; by default the version before'),
   },
-}
+} as const
 
 export const stateVersionDiffRoutes: Routes = (http) => {
   http.get('/state-versions/:id/diff', compare, async (req) => {

@@ -7,18 +7,24 @@ import { listCurrentOutputs, listStateVersionOutputs } from './list.ts'
 import { stateVersionOutputResource } from './resource.ts'
 import { showStateVersionOutput } from './show.ts'
 
-const show = { summary: 'Show a state version output', answers: { 200: documentOf(stateVersionOutputSchema) } }
+const show = {
+  summary: 'Show a state version output',
+  access: { workspace: 'state-outputs:read' },
+  answers: { 200: documentOf(stateVersionOutputSchema) },
+} as const
 const list = {
   summary: 'List the outputs of a state version',
+  access: { workspace: 'state-outputs:read' },
   answers: { 200: pageOf(stateVersionOutputSchema) },
   query: {
     'withhold-sensitive': boolean().describe('our own: whether the values of sensitive outputs are left out'),
   },
-}
+} as const
 const listCurrent = {
   summary: 'List the outputs of the current state of a workspace',
+  access: { workspace: 'state-outputs:read' },
   answers: { 200: wholeListOf(stateVersionOutputSchema) },
-}
+} as const
 
 export const stateVersionOutputRoutes: Routes = (http) => {
   http.get('/state-version-outputs/:id', show, async (req) => {

@@ -9,8 +9,8 @@ const OCTETS = 'application/octet-stream'
 
 const upload = {
   summary: 'Upload the content of a state version',
+  access: 'signed',
   answers: { 200: null },
-  access: 'public',
   prefix: '',
   upload: true,
   maxBytes: MAX_CONTENT_BYTES,
@@ -19,7 +19,7 @@ const upload = {
 const download = {
   summary: 'Download the content of a state version',
   answers: { 200: binary(OCTETS) },
-  access: 'public',
+  access: 'signed',
   prefix: '',
 } as const
 

@@ -30,20 +30,22 @@ const MAX_INLINE_BYTES = 128 * 1024 * 1024
 
 const create = {
   summary: 'Create a state version',
+  access: { workspace: 'state-versions:write' },
   answers: { 201: documentOf(stateVersionSchema) },
   authorise: async (ctx: Ctx, { workspaceId }: { workspaceId: string }) =>
     requireStateWorkspace(ctx, workspaceId, 'state-versions:write'),
   body: createStateVersionBody,
   maxBytes: MAX_INLINE_BYTES,
   base64Fields: CONTENT_FIELDS,
-}
+} as const
 
 const rollBack = {
   summary: 'Roll back to an earlier state version',
+  access: { workspace: 'state-versions:write' },
   answers: { 201: documentOf(stateVersionSchema) },
   authorise: async (ctx: Ctx, { workspaceId }: { workspaceId: string }) => requireRollbackWorkspace(ctx, workspaceId),
   body: rollbackStateVersionBody,
-}
+} as const
 
 const withoutResources = {
   'without-resources': boolean().describe('our own: whether `resources` is empty; large states have megabytes of it'),
@@ -69,6 +71,7 @@ const STATUS = z.preprocess(
 
 const list = {
   summary: 'List the state versions of a workspace',
+  access: { workspace: 'state-versions:read' },
   answers: { 200: pageOf(stateVersionSchema) },
   include: stateVersionIncludes,
   query: {
@@ -77,15 +80,21 @@ const list = {
     'filter[status]': STATUS,
     ...withoutResources,
   },
-}
+} as const
 
 const showCurrent = {
   summary: 'Show the current state version of a workspace',
+  access: { workspace: 'state-versions:read' },
   answers: { 200: documentOf(stateVersionSchema) },
   include: stateVersionIncludes,
-}
+} as const
 
-const show = { ...showCurrent, summary: 'Show a state version', query: withoutResources }
+const show = {
+  ...showCurrent,
+  summary: 'Show a state version',
+  access: { workspace: 'state-versions:read' },
+  query: withoutResources,
+} as const
 
 export const stateVersionRoutes: Routes = (http) => {
   http.post('/workspaces/:workspaceId/state-versions', create, async (req) => {

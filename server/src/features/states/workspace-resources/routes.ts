@@ -32,6 +32,7 @@ const SORT = z
 
 const list = {
   summary: 'List the resources of a workspace',
+  access: { workspace: 'state-versions:read' },
   answers: { 200: pageOf(workspaceResourceSchema) },
   query: {
     q: text().describe('part of the address'),
@@ -39,12 +40,13 @@ const list = {
     'filter[type]': text().describe('our own: the type of the resource, such as `random_pet`'),
     sort: SORT,
   },
-}
+} as const
 
 const count = {
   summary: 'Count the resources of a workspace by module and by type',
+  access: { workspace: 'state-versions:read' },
   answers: { 200: documentOf(resourceCountsSchema) },
-}
+} as const
 
 export const workspaceResourceRoutes: Routes = (http) => {
   http.get('/workspaces/:workspaceId/resources', list, async (req) => {

@@ -13,17 +13,41 @@ import { taskTestResource } from './test-resource.ts'
 import { updateTask } from './update.ts'
 import { testTask } from './verify.ts'
 
-const list = { summary: 'List run tasks', answers: { 200: pageOf(taskSchema) }, include: taskIncludes }
-const create = { summary: 'Create a run task', answers: { 201: documentOf(taskSchema) }, body: createTaskBody }
-const show = { summary: 'Show a run task', answers: { 200: documentOf(taskSchema) }, include: taskIncludes }
+const list = {
+  summary: 'List run tasks',
+  access: { organization: 'run-tasks:read' },
+  answers: { 200: pageOf(taskSchema) },
+  include: taskIncludes,
+} as const
+const create = {
+  summary: 'Create a run task',
+  access: { organization: 'run-tasks:manage' },
+  answers: { 201: documentOf(taskSchema) },
+  body: createTaskBody,
+} as const
+const show = {
+  summary: 'Show a run task',
+  access: { organization: 'run-tasks:read' },
+  answers: { 200: documentOf(taskSchema) },
+  include: taskIncludes,
+} as const
 const update = {
   summary: 'Update a run task',
+  access: { organization: 'run-tasks:manage' },
   answers: { 200: documentOf(taskSchema) },
   body: updateTaskBody,
   include: taskIncludes,
-}
-const remove = { summary: 'Delete a run task', answers: { 204: null } }
-const test = { summary: 'Test the receiver of a run task', answers: { 200: documentOf(taskTestSchema) } }
+} as const
+const remove = {
+  summary: 'Delete a run task',
+  access: { organization: 'run-tasks:manage' },
+  answers: { 204: null },
+} as const
+const test = {
+  summary: 'Test the receiver of a run task',
+  access: { organization: 'run-tasks:manage' },
+  answers: { 200: documentOf(taskTestSchema) },
+} as const
 
 export const taskRoutes: Routes = (http) => {
   http.get('/organizations/:organization/tasks', list, async (req) => {

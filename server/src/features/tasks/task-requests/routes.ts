@@ -16,6 +16,7 @@ export const taskRequestRoutes: Routes = (http) => {
     {
       prefix: AGENT_API,
       summary: 'Claim a request of a run task',
+      access: 'agent',
       polled: true,
       answers: { 200: taskRequest, 204: null },
       body: claimTaskBody,
@@ -31,13 +32,13 @@ export const taskRequestRoutes: Routes = (http) => {
       return request ? unstored(json(request)) : noContent()
     },
   )
-  // A request's own token finds the request. To the HTTP layer this route is public.
+  // A request's own token finds the request.
   http.post(
     '/task-requests/:requestId/answer',
     {
-      access: 'public',
       prefix: AGENT_API,
       summary: 'Report the answer to a request of a run task',
+      access: 'task-request',
       answers: { 204: null },
       body: answerTaskRequestBody,
     },

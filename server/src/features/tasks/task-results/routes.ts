@@ -18,22 +18,50 @@ import { taskDeliveryResource, taskOutcomeResource, taskResultResource } from '.
 const MAX_CALLBACK_BYTES = 5 * OUTCOME_BODY_BYTES
 const MARKDOWN = 'text/markdown; charset=utf-8'
 
-const showResult = { summary: 'Show a task result', answers: { 200: documentOf(taskResultSchema) } }
+const showResult = {
+  summary: 'Show a task result',
+  access: { workspace: 'runs:read' },
+  answers: { 200: documentOf(taskResultSchema) },
+} as const
 const callback = {
   summary: 'Report the verdict on a task result',
+  access: 'task',
   answers: { 200: null },
-  forTask: true,
   // A stream, since only the handler knows which errors of the body are invalid payloads.
   upload: true,
   maxBytes: MAX_CALLBACK_BYTES,
   authorise: async (ctx: Ctx, { id }: { id: string }) => requireReceiver(ctx, id),
 } as const
-const outcomes = { summary: 'List the outcomes of a task result', answers: { 200: pageOf(taskResultOutcomeSchema) } }
-const showOutcome = { summary: 'Show an outcome', answers: { 200: documentOf(taskResultOutcomeSchema) } }
-const outcomeBody = { summary: 'Show the body of an outcome', answers: { 200: binary(MARKDOWN) } }
-const resultBody = { summary: 'Show the bodies of all outcomes of a task result', answers: { 200: binary(MARKDOWN) } }
-const deliveries = { summary: 'List the deliveries of a task result', answers: { 200: pageOf(taskDeliverySchema) } }
-const redelivery = { summary: 'Redeliver the request of a task result', answers: { 200: documentOf(taskResultSchema) } }
+const outcomes = {
+  summary: 'List the outcomes of a task result',
+  access: { workspace: 'runs:read' },
+  answers: { 200: pageOf(taskResultOutcomeSchema) },
+} as const
+const showOutcome = {
+  summary: 'Show an outcome',
+  access: { workspace: 'runs:read' },
+  answers: { 200: documentOf(taskResultOutcomeSchema) },
+} as const
+const outcomeBody = {
+  summary: 'Show the body of an outcome',
+  access: { workspace: 'runs:read' },
+  answers: { 200: binary(MARKDOWN) },
+} as const
+const resultBody = {
+  summary: 'Show the bodies of all outcomes of a task result',
+  access: { workspace: 'runs:read' },
+  answers: { 200: binary(MARKDOWN) },
+} as const
+const deliveries = {
+  summary: 'List the deliveries of a task result',
+  access: { workspace: 'runs:read' },
+  answers: { 200: pageOf(taskDeliverySchema) },
+} as const
+const redelivery = {
+  summary: 'Redeliver the request of a task result',
+  access: { workspace: 'runs:apply' },
+  answers: { 200: documentOf(taskResultSchema) },
+} as const
 
 export const taskResultRoutes: Routes = (http) => {
   http.get('/task-results/:id', showResult, async (req) => {

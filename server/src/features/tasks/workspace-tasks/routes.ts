@@ -12,20 +12,38 @@ import { updateWorkspaceTask } from './update.ts'
 const ALL = '/workspaces/:workspaceId/tasks'
 const ONE = '/workspaces/:workspaceId/tasks/:id'
 
-const listOfTask = { summary: 'List the workspaces of a run task', answers: { 200: pageOf(workspaceTaskSchema) } }
-const list = { summary: 'List the run tasks of a workspace', answers: { 200: pageOf(workspaceTaskSchema) } }
+const listOfTask = {
+  summary: 'List the workspaces of a run task',
+  access: { organization: 'run-tasks:read' },
+  answers: { 200: pageOf(workspaceTaskSchema) },
+} as const
+const list = {
+  summary: 'List the run tasks of a workspace',
+  access: { workspace: 'workspace:read' },
+  answers: { 200: pageOf(workspaceTaskSchema) },
+} as const
 const create = {
   summary: 'Attach a run task to a workspace',
+  access: { workspace: 'run-tasks:manage' },
   answers: { 201: documentOf(workspaceTaskSchema) },
   body: createWorkspaceTaskBody,
-}
-const show = { summary: 'Show a run task of a workspace', answers: { 200: documentOf(workspaceTaskSchema) } }
+} as const
+const show = {
+  summary: 'Show a run task of a workspace',
+  access: { workspace: 'workspace:read' },
+  answers: { 200: documentOf(workspaceTaskSchema) },
+} as const
 const update = {
   summary: 'Update a run task of a workspace',
+  access: { workspace: 'run-tasks:manage' },
   answers: { 200: documentOf(workspaceTaskSchema) },
   body: updateWorkspaceTaskBody,
-}
-const remove = { summary: 'Detach a run task from a workspace', answers: { 204: null } }
+} as const
+const remove = {
+  summary: 'Detach a run task from a workspace',
+  access: { workspace: 'run-tasks:manage' },
+  answers: { 204: null },
+} as const
 
 export const workspaceTaskRoutes: Routes = (http) => {
   http.get('/tasks/:taskId/relationships/workspace-tasks', listOfTask, async (req) => {

@@ -15,8 +15,20 @@ export const teamAccessRoutes: Routes = (http) => {
   for (const kind of Object.values(GRANT_KINDS)) registerGrants(http, kind)
 }
 
+const ON_WORKSPACE = {
+  list: { workspace: 'workspace:read' },
+  read: [{ workspace: 'team-access:read' }, 'team-member'],
+  manage: { workspace: 'team-access:manage' },
+} as const
+const ON_PROJECT = {
+  list: { project: 'project:read' },
+  read: [{ project: 'team-access:read' }, 'team-member'],
+  manage: { project: 'team-access:manage' },
+} as const
+
 function registerGrants(http: Http, kind: GrantKind) {
   const { noun, schemas } = kind
+  const access = noun === 'workspace' ? ON_WORKSPACE : ON_PROJECT
   const filter = `filter[${noun}][id]`
   const all = `/${schemas.type}` as const
   const parameter = noun === 'workspace' ? 'teamWorkspaceId' : 'teamProjectId'
@@ -28,6 +40,7 @@ function registerGrants(http: Http, kind: GrantKind) {
     all,
     {
       summary: `List what teams may do to a ${noun}`,
+      access: access.list,
       answers: { 200: z.union([pageOf(schemas.resource), wholeListOf(schemas.resource)]) },
       query: {
         [filter]: requiredText(`is missing: the id of a ${noun}`).describe(`required: the id of a ${noun}`),
@@ -47,18 +60,24 @@ function registerGrants(http: Http, kind: GrantKind) {
     all,
     {
       summary: `Give a team access to a ${noun}`,
+      access: access.manage,
       answers: { 201: documentOf(schemas.resource) },
       body: schemas.createBody,
     },
     async (req) => created(grantResource(kind, await createGrant(req.ctx, kind, req.body.data))),
   )
-  http.get(one, { summary: `Show what a team may do to a ${noun}`, answers: ONE }, async (req) => {
+  http.get(one, { summary: `Show what a team may do to a ${noun}`, access: access.read, answers: ONE }, async (req) => {
     const id = idOf(req.params)
     return ok(grantResource(kind, await requireGrant(req.ctx, kind, { id, permission: 'team-access:read' })))
   })
   http.patch(
     one,
-    { summary: `Change what a team may do to a ${noun}`, answers: ONE, body: schemas.updateBody },
+    {
+      summary: `Change what a team may do to a ${noun}`,
+      access: access.manage,
+      answers: ONE,
+      body: schemas.updateBody,
+    },
     async (req) => {
       const id = idOf(req.params)
       const grant = await requireGrant(req.ctx, kind, { id, permission: 'team-access:manage' })
@@ -66,9 +85,17 @@ function registerGrants(http: Http, kind: GrantKind) {
       return ok(grantResource(kind, await updateGrant(req.ctx, kind, { grant, input })))
     },
   )
-  http.delete(one, { summary: `Remove a team's access to a ${noun}`, answers: { 204: null } }, async (req) => {
-    const id = idOf(req.params)
-    await deleteGrant(req.ctx, kind, await requireGrant(req.ctx, kind, { id, permission: 'team-access:manage' }))
-    return noContent()
-  })
+  http.delete(
+    one,
+    {
+      summary: `Remove a team's access to a ${noun}`,
+      access: access.manage,
+      answers: { 204: null },
+    },
+    async (req) => {
+      const id = idOf(req.params)
+      await deleteGrant(req.ctx, kind, await requireGrant(req.ctx, kind, { id, permission: 'team-access:manage' }))
+      return noContent()
+    },
+  )
 }

@@ -11,6 +11,10 @@ import { listOrganizationSets, listProjectSets, listWorkspaceSets } from './list
 import { variableSetResource } from './resource.ts'
 import { updateVariableSet } from './update.ts'
 
+// A set belongs to an organization or to a project.
+const READ = [{ organization: 'variable-sets:read' }, { project: 'variable-sets:read' }] as const
+const MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
+
 const q = text().describe('part of the name')
 const LIST = { answers: { 200: pageOf(variableSetSchema) }, include: variableSetIncludes }
 const ONE = { answers: { 200: documentOf(variableSetSchema) }, include: variableSetIncludes }
@@ -18,27 +22,35 @@ const ONE = { answers: { 200: documentOf(variableSetSchema) }, include: variable
 const LIST_OF_ORGANIZATION = {
   ...LIST,
   summary: 'List the variable sets of an organization',
+  access: { organization: 'variable-sets:read' },
   query: {
     q,
     'filter[global]': boolean().describe('only global sets, or only the others'),
     scope: text().describe('`owned` leaves out the sets that projects own'),
   },
-}
+} as const
 
 const LIST_OF_PROJECT = {
   ...LIST,
   summary: 'List the variable sets in force in a project',
+  access: { project: 'project:read' },
   query: { q, scope: text().describe('`owned` for the sets that the project owns instead') },
-}
+} as const
 
 const CREATE = {
   summary: 'Create a variable set',
+  access: MANAGE,
   answers: { 201: documentOf(variableSetSchema) },
   body: createVariableSetBody,
   include: variableSetIncludes,
-}
+} as const
 
-const UPDATE = { ...ONE, summary: 'Update a variable set', body: updateVariableSetBody }
+const UPDATE = {
+  ...ONE,
+  summary: 'Update a variable set',
+  access: MANAGE,
+  body: updateVariableSetBody,
+} as const
 
 /** Lists of the sets of a workspace by their path. */
 const OF_WORKSPACE = [
@@ -46,11 +58,13 @@ const OF_WORKSPACE = [
     path: '/workspaces/:id/varsets',
     kind: 'workspace',
     summary: 'List the variable sets in force in a workspace',
+    access: { workspace: 'variables:read' },
   },
   {
     path: '/workspaces/:id/applicable-varsets',
     kind: 'applicable',
     summary: 'List the variable sets that can be applied to a workspace',
+    access: { workspace: 'variables:read' },
   },
 ] as const
 
@@ -72,8 +86,8 @@ export const variableSetRoutes: Routes = (http) => {
     const { rows, total } = await listProjectSets(req.ctx, req.params.id, { page, filter, kind })
     return listPage({ url: req.url, page }, { rows: rows.map(variableSetResource), total })
   })
-  for (const { path, kind, summary } of OF_WORKSPACE) {
-    http.get(path, { ...LIST, summary, query: { q } }, async (req) => {
+  for (const { path, kind, summary, access } of OF_WORKSPACE) {
+    http.get(path, { ...LIST, summary, access, query: { q } }, async (req) => {
       const page = req.page()
       const filter = { q: req.query.q }
       const { rows, total } = await listWorkspaceSets(req.ctx, req.params.id, { page, filter, kind })
@@ -83,7 +97,7 @@ export const variableSetRoutes: Routes = (http) => {
   http.post('/organizations/:organization/varsets', CREATE, async (req) => {
     return created(variableSetResource(await createVariableSet(req.ctx, req.params.organization, req.body.data)))
   })
-  http.get('/varsets/:id', { ...ONE, summary: 'Show a variable set' }, async (req) => {
+  http.get('/varsets/:id', { ...ONE, summary: 'Show a variable set', access: READ }, async (req) => {
     return ok(variableSetResource(await requireVariableSet(req.ctx, req.params.id, 'read')))
   })
   // Both methods change a set (public documentation: variable sets).
@@ -92,8 +106,12 @@ export const variableSetRoutes: Routes = (http) => {
       return ok(variableSetResource(await updateVariableSet(req.ctx, req.params.id, req.body.data)))
     })
   }
-  http.delete('/varsets/:id', { summary: 'Delete a variable set', answers: { 204: null } }, async (req) => {
-    await deleteVariableSet(req.ctx, req.params.id)
-    return noContent()
-  })
+  http.delete(
+    '/varsets/:id',
+    { summary: 'Delete a variable set', access: MANAGE, answers: { 204: null } },
+    async (req) => {
+      await deleteVariableSet(req.ctx, req.params.id)
+      return noContent()
+    },
+  )
 }

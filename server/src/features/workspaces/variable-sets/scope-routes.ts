@@ -3,8 +3,11 @@ import { noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { addSetProjects, addSetWorkspaces, removeSetProjects, removeSetWorkspaces } from './change-scope.ts'
 
-const WORKSPACES = { body: identifiersBody('workspaces'), answers: { 204: null } }
-const PROJECTS = { body: identifiersBody('projects'), answers: { 204: null } }
+// A set belongs to an organization or to a project.
+const MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
+
+const WORKSPACES = { access: MANAGE, body: identifiersBody('workspaces'), answers: { 204: null } }
+const PROJECTS = { access: MANAGE, body: identifiersBody('projects'), answers: { 204: null } }
 
 /** Where sets apply. */
 export const variableSetScopeRoutes: Routes = (http) => {

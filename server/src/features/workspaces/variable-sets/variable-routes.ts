@@ -6,20 +6,34 @@ import { variableResource } from '../variables/resource.ts'
 import { createSetVariable, deleteSetVariable, updateSetVariable } from './change-variables.ts'
 import { listSetVariables, listSetVariablesIn, showSetVariable, showSetVariableIn } from './list-variables.ts'
 
+// A set belongs to an organization or to a project.
+const READ = [{ organization: 'variable-sets:read' }, { project: 'variable-sets:read' }] as const
+const MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
+
 const LIST = { answers: { 200: wholeListOf(variableSchema) } }
 const ONE = { answers: { 200: documentOf(variableSchema) } }
 const CREATE = {
   summary: 'Create a variable in a variable set',
+  access: MANAGE,
   answers: { 201: documentOf(variableSchema) },
   body: createVariableBody,
-}
-const UPDATE = { ...ONE, summary: 'Update a variable of a variable set', body: updateVariableBody }
-const DELETE = { summary: 'Delete a variable of a variable set', answers: { 204: null } }
+} as const
+const UPDATE = {
+  ...ONE,
+  summary: 'Update a variable of a variable set',
+  access: MANAGE,
+  body: updateVariableBody,
+} as const
+const DELETE = {
+  summary: 'Delete a variable of a variable set',
+  access: MANAGE,
+  answers: { 204: null },
+} as const
 
 /** The variables of sets. */
 export const variableSetVariableRoutes: Routes = (http) => {
   const path = '/varsets/:variableSetId/relationships/vars'
-  http.get(path, { ...LIST, summary: 'List the variables of a variable set' }, async (req) => {
+  http.get(path, { ...LIST, summary: 'List the variables of a variable set', access: READ }, async (req) => {
     const variables = await listSetVariables(req.ctx, req.params.variableSetId)
     return listAll(variables.map((row) => variableResource(row)))
   })
@@ -27,7 +41,7 @@ export const variableSetVariableRoutes: Routes = (http) => {
     const variable = await createSetVariable(req.ctx, req.params.variableSetId, req.body.data.attributes)
     return created(variableResource(variable))
   })
-  http.get(`${path}/:id`, { ...ONE, summary: 'Show a variable of a variable set' }, async (req) => {
+  http.get(`${path}/:id`, { ...ONE, summary: 'Show a variable of a variable set', access: READ }, async (req) => {
     return ok(variableResource(await showSetVariable(req.ctx, req.params.variableSetId, req.params.id)))
   })
   http.patch(`${path}/:id`, UPDATE, async (req) => {
@@ -39,12 +53,30 @@ export const variableSetVariableRoutes: Routes = (http) => {
   })
 
   const inWorkspace = '/workspaces/:workspaceId/varsets/:variableSetId/relationships/vars'
-  http.get(inWorkspace, { ...LIST, summary: 'List the variables of a set in force in a workspace' }, async (req) => {
-    const { workspaceId, variableSetId } = req.params
-    const variables = await listSetVariablesIn(req.ctx, workspaceId, variableSetId)
-    return listAll(variables.map(({ row, overwrites }) => variableResource(row, overwrites)))
-  })
-  const showInWorkspace = { ...ONE, summary: 'Show a variable of a set in force in a workspace' }
+  http.get(
+    inWorkspace,
+    {
+      ...LIST,
+      summary: 'List the variables of a set in force in a workspace',
+      access: [
+        { workspace: 'variables:read', organization: 'variable-sets:read' },
+        { workspace: 'variables:read', project: 'variable-sets:read' },
+      ],
+    },
+    async (req) => {
+      const { workspaceId, variableSetId } = req.params
+      const variables = await listSetVariablesIn(req.ctx, workspaceId, variableSetId)
+      return listAll(variables.map(({ row, overwrites }) => variableResource(row, overwrites)))
+    },
+  )
+  const showInWorkspace = {
+    ...ONE,
+    summary: 'Show a variable of a set in force in a workspace',
+    access: [
+      { workspace: 'variables:read', organization: 'variable-sets:read' },
+      { workspace: 'variables:read', project: 'variable-sets:read' },
+    ],
+  } as const
   http.get(`${inWorkspace}/:variableId`, showInWorkspace, async (req) => {
     const { row, overwrites } = await showSetVariableIn(req.ctx, req.params)
     return ok(variableResource(row, overwrites))

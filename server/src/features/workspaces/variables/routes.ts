@@ -22,22 +22,31 @@ const MEMBERS = ['/workspaces/:workspaceId/vars/:id', '/vars/:id'] as const
 
 const LIST = { answers: { 200: wholeListOf(variableSchema) } }
 const ONE = { answers: { 200: documentOf(variableSchema) } }
-const CREATE = { summary: 'Create a variable of a workspace', answers: { 201: documentOf(variableSchema) } }
+const CREATE = {
+  summary: 'Create a variable of a workspace',
+  access: { workspace: 'variables:write' },
+  answers: { 201: documentOf(variableSchema) },
+} as const
 const NO_CONTENT = { answers: { 204: null } }
 
 /** Lists are whole: the command lines read the first page only. */
 export const variableRoutes: Routes = (http) => {
-  http.get(COLLECTION, { ...LIST, summary: 'List the variables of a workspace' }, async (req) => {
-    const variables = await listWorkspaceVariables(req.ctx, req.params.workspaceId)
-    return listAll(variables.map((row) => variableResource(row)))
-  })
+  http.get(
+    COLLECTION,
+    { ...LIST, summary: 'List the variables of a workspace', access: { workspace: 'variables:read' } },
+    async (req) => {
+      const variables = await listWorkspaceVariables(req.ctx, req.params.workspaceId)
+      return listAll(variables.map((row) => variableResource(row)))
+    },
+  )
   const listAllInForce = {
     ...LIST,
     summary: 'List the variables in force in a workspace, those of sets included',
+    access: { workspace: 'variables:read' },
     query: {
       overwritten: boolean().describe('our own: whether those that are overwritten are listed too'),
     },
-  }
+  } as const
   http.get('/workspaces/:workspaceId/all-vars', listAllInForce, async (req) => {
     const all = req.query.overwritten ?? false
     const variables = await listAllWorkspaceVariables(req.ctx, req.params.workspaceId, { all })
@@ -47,20 +56,42 @@ export const variableRoutes: Routes = (http) => {
     const variable = await createWorkspaceVariable(req.ctx, req.params.workspaceId, req.body.data.attributes)
     return created(variableResource(variable))
   })
-  http.get(`${COLLECTION}/:id`, { ...ONE, summary: 'Show a variable of a workspace' }, async (req) => {
-    return ok(variableResource(await showWorkspaceVariable(req.ctx, req.params.workspaceId, req.params.id)))
-  })
+  http.get(
+    `${COLLECTION}/:id`,
+    { ...ONE, summary: 'Show a variable of a workspace', access: { workspace: 'variables:read' } },
+    async (req) => {
+      return ok(variableResource(await showWorkspaceVariable(req.ctx, req.params.workspaceId, req.params.id)))
+    },
+  )
   for (const path of MEMBERS) {
-    const update = { ...ONE, summary: 'Update a variable of a workspace', body: updateVariableBody }
+    const update = {
+      ...ONE,
+      summary: 'Update a variable of a workspace',
+      access: { workspace: 'variables:write' },
+      body: updateVariableBody,
+    } as const
     http.patch(path, update, async (req) => {
       return ok(variableResource(await updateWorkspaceVariable(req.ctx, req.params, req.body.data.attributes)))
     })
-    http.delete(path, { ...NO_CONTENT, summary: 'Delete a variable of a workspace' }, async (req) => {
-      await deleteWorkspaceVariable(req.ctx, req.params)
-      return noContent()
-    })
+    http.delete(
+      path,
+      {
+        ...NO_CONTENT,
+        summary: 'Delete a variable of a workspace',
+        access: { workspace: 'variables:write' },
+      },
+      async (req) => {
+        await deleteWorkspaceVariable(req.ctx, req.params)
+        return noContent()
+      },
+    )
   }
-  const updateSeveral = { ...NO_CONTENT, summary: 'Update several variables of a workspace', body: updateVariablesBody }
+  const updateSeveral = {
+    ...NO_CONTENT,
+    summary: 'Update several variables of a workspace',
+    access: { workspace: 'variables:write' },
+    body: updateVariablesBody,
+  } as const
   http.patch('/workspaces/:workspaceId/relationships/vars', updateSeveral, async (req) => {
     await updateWorkspaceVariables(req.ctx, req.params.workspaceId, req.body.data)
     return noContent()
@@ -70,11 +101,12 @@ export const variableRoutes: Routes = (http) => {
 const LIST_BY_NAMES = {
   ...LIST,
   summary: 'List the variables of a workspace by its name',
+  access: { workspace: 'variables:read' },
   query: {
     'filter[organization][name]': requiredText().describe('required: the name of an organization'),
     'filter[workspace][name]': requiredText().describe('required: the name of a workspace in it'),
   },
-}
+} as const
 
 /** The older interface, in which the workspace does not stand in the path. */
 export const legacyVariableRoutes: Routes = (http) => {

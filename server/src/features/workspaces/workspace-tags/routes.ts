@@ -19,13 +19,15 @@ import { tagResource } from './resource.ts'
 
 const LIST = {
   summary: 'List the tag bindings of a workspace',
+  access: { workspace: 'workspace:read' },
   answers: { 200: wholeListOf(tagBindingSchema) },
-}
+} as const
 const ADD = {
   summary: 'Add tag bindings to a workspace',
+  access: { workspace: 'tags:manage' },
   answers: { 204: null },
   body: tagBindingsBody,
-}
+} as const
 
 /** Tags with values. Clients write the paths with and without `relationships`. */
 export const workspaceTagBindingRoutes: Routes = (http) => {
@@ -44,6 +46,7 @@ export const workspaceTagBindingRoutes: Routes = (http) => {
     '/workspaces/:id/tag-bindings',
     {
       summary: 'Add or change tag bindings of a workspace',
+      access: { workspace: 'tags:manage' },
       answers: { 200: wholeListOf(tagBindingSchema) },
       body: tagBindingsBody,
     },
@@ -55,7 +58,12 @@ export const workspaceTagBindingRoutes: Routes = (http) => {
   )
   http.patch(
     '/workspaces/:id/relationships/tag-bindings',
-    { summary: 'Replace the tag bindings of a workspace', answers: { 204: null }, body: tagBindingsBody },
+    {
+      summary: 'Replace the tag bindings of a workspace',
+      access: { workspace: 'tags:manage' },
+      answers: { 204: null },
+      body: tagBindingsBody,
+    },
     async (req) => {
       const bindings = req.body.data.map((tag) => tag.attributes)
       await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'replace', bindings })
@@ -66,6 +74,7 @@ export const workspaceTagBindingRoutes: Routes = (http) => {
     '/workspaces/:id/effective-tag-bindings',
     {
       summary: 'List the tag bindings of a workspace and its project',
+      access: { workspace: 'workspace:read' },
       answers: { 200: wholeListOf(effectiveTagBindingSchema) },
     },
     async (req) => {
@@ -80,6 +89,7 @@ export const workspaceTagRoutes: Routes = (http) => {
     '/workspaces/:id/relationships/tags',
     {
       summary: 'List the tags of a workspace',
+      access: { workspace: 'workspace:read' },
       answers: { 200: pageOf(tagSchema) },
       query: { name: text().describe('part of the name') },
     },
@@ -94,7 +104,12 @@ export const workspaceTagRoutes: Routes = (http) => {
   )
   http.post(
     '/workspaces/:id/relationships/tags',
-    { summary: 'Add tags to a workspace', answers: { 204: null }, body: tagsBody },
+    {
+      summary: 'Add tags to a workspace',
+      access: { workspace: 'tags:manage' },
+      answers: { 204: null },
+      body: tagsBody,
+    },
     async (req) => {
       await addWorkspaceTags(req.ctx, req.params.id, req.body.data)
       return noContent()
@@ -102,7 +117,12 @@ export const workspaceTagRoutes: Routes = (http) => {
   )
   http.delete(
     '/workspaces/:id/relationships/tags',
-    { summary: 'Remove tags from a workspace', answers: { 204: null }, body: tagsBody },
+    {
+      summary: 'Remove tags from a workspace',
+      access: { workspace: 'tags:manage' },
+      answers: { 204: null },
+      body: tagsBody,
+    },
     async (req) => {
       await removeWorkspaceTags(req.ctx, req.params.id, req.body.data)
       return noContent()
@@ -116,6 +136,7 @@ export const tagRoutes: Routes = (http) => {
     '/organizations/:organization/tags',
     {
       summary: 'List the tags of an organization',
+      access: { organization: 'organization:read' },
       answers: { 200: pageOf(tagSchema) },
       query: {
         q: text().describe('part of the name'),
@@ -133,6 +154,7 @@ export const tagRoutes: Routes = (http) => {
     '/organizations/:organization/tags',
     {
       summary: 'Delete tags from every workspace of an organization',
+      access: { organization: 'tags:manage' },
       answers: { 204: null },
       body: identifiersBody('tags'),
     },
@@ -143,7 +165,12 @@ export const tagRoutes: Routes = (http) => {
   )
   http.post(
     '/tags/:id/relationships/workspaces',
-    { summary: 'Add a tag to workspaces', answers: { 204: null }, body: identifiersBody('workspaces') },
+    {
+      summary: 'Add a tag to workspaces',
+      access: { workspace: 'tags:manage' },
+      answers: { 204: null },
+      body: identifiersBody('workspaces'),
+    },
     async (req) => {
       await addWorkspacesToTag(req.ctx, req.params.id, req.body.data)
       return noContent()

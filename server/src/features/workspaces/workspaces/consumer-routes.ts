@@ -8,8 +8,16 @@ import { listRemoteStateConsumers } from './list-consumers.ts'
 import { workspaceResource } from './resource.ts'
 
 const PATH = '/workspaces/:id/relationships/remote-state-consumers'
-const LIST = { summary: 'List the remote state consumers of a workspace', answers: { 200: pageOf(workspaceSchema) } }
-const CHANGE = { body: identifiersBody('workspaces'), answers: { 204: null } }
+const LIST = {
+  summary: 'List the remote state consumers of a workspace',
+  access: { workspace: 'workspace:read' },
+  answers: { 200: pageOf(workspaceSchema) },
+} as const
+const CHANGE = {
+  access: { workspace: 'workspace:update' },
+  body: identifiersBody('workspaces'),
+  answers: { 204: null },
+} as const
 
 export const consumerRoutes: Routes = (http) => {
   http.get(PATH, LIST, async (req) => {
@@ -21,12 +29,26 @@ export const consumerRoutes: Routes = (http) => {
     await addRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
     return noContent()
   })
-  http.patch(PATH, { ...CHANGE, summary: 'Replace the remote state consumers of a workspace' }, async (req) => {
-    await replaceRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
-    return noContent()
-  })
-  http.delete(PATH, { ...CHANGE, summary: 'Remove remote state consumers from a workspace' }, async (req) => {
-    await removeRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
-    return noContent()
-  })
+  http.patch(
+    PATH,
+    {
+      ...CHANGE,
+      summary: 'Replace the remote state consumers of a workspace',
+    },
+    async (req) => {
+      await replaceRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
+  http.delete(
+    PATH,
+    {
+      ...CHANGE,
+      summary: 'Remove remote state consumers from a workspace',
+    },
+    async (req) => {
+      await removeRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
 }

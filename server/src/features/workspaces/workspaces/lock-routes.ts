@@ -9,17 +9,34 @@ import { showWorkspace } from './show.ts'
 const ACTION = { answers: { 200: documentOf(workspaceSchema) }, include: workspaceIncludes }
 
 export const workspaceLockRoutes: Routes = (http) => {
-  const lock = { ...ACTION, summary: 'Lock a workspace', body: lockBody }
+  const lock = {
+    ...ACTION,
+    summary: 'Lock a workspace',
+    access: { workspace: 'lock' },
+    body: lockBody,
+  } as const
   http.post('/workspaces/:id/actions/lock', lock, async (req) => {
     const workspace = await lockWorkspace(req.ctx, req.params.id, req.body)
     return ok(await showWorkspace(req.ctx, workspace))
   })
-  http.post('/workspaces/:id/actions/unlock', { ...ACTION, summary: 'Unlock a workspace' }, async (req) => {
-    const workspace = await unlockWorkspace(req.ctx, req.params.id)
-    return ok(await showWorkspace(req.ctx, workspace))
-  })
-  http.post('/workspaces/:id/actions/force-unlock', { ...ACTION, summary: 'Force-unlock a workspace' }, async (req) => {
-    const workspace = await forceUnlockWorkspace(req.ctx, req.params.id)
-    return ok(await showWorkspace(req.ctx, workspace))
-  })
+  http.post(
+    '/workspaces/:id/actions/unlock',
+    { ...ACTION, summary: 'Unlock a workspace', access: { workspace: 'lock' } },
+    async (req) => {
+      const workspace = await unlockWorkspace(req.ctx, req.params.id)
+      return ok(await showWorkspace(req.ctx, workspace))
+    },
+  )
+  http.post(
+    '/workspaces/:id/actions/force-unlock',
+    {
+      ...ACTION,
+      summary: 'Force-unlock a workspace',
+      access: { workspace: 'force-unlock' },
+    },
+    async (req) => {
+      const workspace = await forceUnlockWorkspace(req.ctx, req.params.id)
+      return ok(await showWorkspace(req.ctx, workspace))
+    },
+  )
 }

@@ -19,39 +19,44 @@ const PATHS = ['/workspaces/:id', '/organizations/:organization/workspaces/:name
 
 const CREATE = {
   summary: 'Create a workspace',
+  access: { project: 'workspaces:create' },
   answers: { 201: documentOf(workspaceSchema) },
   body: createWorkspaceBody,
   include: workspaceIncludes,
-}
+} as const
 
 const LIST = {
   summary: 'List the workspaces of an organization',
+  access: { organization: 'organization:read' },
   answers: { 200: pageOf(workspaceSchema) },
   include: workspaceIncludes,
   query: {
     ...WORKSPACE_FILTER_QUERY,
     sort: sortBy(SORTS, 'name').describe('by `name` unless given; `-` reverses the order'),
   },
-}
+} as const
 
 const SHOW = {
   summary: 'Show a workspace',
+  access: { workspace: 'workspace:read' },
   answers: { 200: documentOf(workspaceSchema) },
   include: workspaceIncludes,
-}
+} as const
 
 const UPDATE = {
   summary: 'Update a workspace',
+  access: { workspace: 'workspace:update' },
   answers: { 200: documentOf(workspaceSchema) },
   body: updateWorkspaceBody,
   include: workspaceIncludes,
-}
+} as const
 
 const MOVE = {
   summary: 'Move workspaces to a project',
+  access: { project: 'workspaces:create', workspace: 'workspace:move' },
   answers: { 204: null },
   body: identifiersBody('workspaces'),
-}
+} as const
 
 export const workspaceRoutes: Routes = (http) => {
   http.post('/organizations/:organization/workspaces', CREATE, async (req) => {
