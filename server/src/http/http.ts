@@ -16,6 +16,7 @@ import { type Query, queryParser, type QueryShape } from './query.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { getActor } from './request-log.ts'
 import type { RouteAccess } from './route-access.ts'
+import type { RouteAudit } from './route-audit.ts'
 import { parseBody } from './validation.ts'
 import { writeAnswer } from './write.ts'
 
@@ -40,6 +41,11 @@ export type RouteOptions<
    * guard, in `authorise` or in the verb.
    */
   access: RouteAccess
+  /**
+   * The events that the route records in the audit trail: `'workspace lock'`. A route that writes must declare it. The
+   * API's documentation reads it, and the tests that make every change.
+   */
+  audit?: RouteAudit
   /** The schema of each answer by its status, without `included`. Errors all have the same schema and need no entry. */
   answers: Readonly<Record<number, AnswerSchema>>
   /**
@@ -97,20 +103,20 @@ type Handler<Path extends string, Body, Subject, Shape extends QueryShape> = (
 ) => Promise<Answer | undefined>
 type AnyHandler = Handler<string, unknown, unknown, QueryShape>
 
+type Register<Required = unknown> = <
+  Path extends string,
+  Body extends z.ZodType = z.ZodUndefined,
+  Subject = undefined,
+  Shape extends QueryShape = Record<string, never>,
+>(
+  path: Path,
+  options: RouteOptions<Body, Subject, Path, Shape> & Required,
+  handler: Handler<Path, z.infer<Body>, Subject, Shape>,
+) => void
+
 /** The interface on which a feature registers its routes. */
-export type Http = {
-  [Name in Lowercase<Method>]: {
-    <
-      Path extends string,
-      Body extends z.ZodType = z.ZodUndefined,
-      Subject = undefined,
-      Shape extends QueryShape = Record<string, never>,
-    >(
-      path: Path,
-      options: RouteOptions<Body, Subject, Path, Shape>,
-      handler: Handler<Path, z.infer<Body>, Subject, Shape>,
-    ): void
-  }
+export type Http = { get: Register } & {
+  [Name in Exclude<Lowercase<Method>, 'get'>]: Register<{ audit: RouteAudit }>
 }
 export type Routes = (http: Http) => void
 

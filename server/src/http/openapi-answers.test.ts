@@ -36,6 +36,7 @@ const ROUTES: Route[] = [
     options: {
       summary: 'Add a book',
       access: { workspace: ['runs:apply', 'force-unlock'], organization: 'tags:manage' },
+      audit: ['book create', 'shelf update'],
       answers: { 201: documentOf(book) },
       body: createBook,
     },
@@ -45,6 +46,16 @@ const ROUTES: Route[] = [
     options: {
       summary: 'Remove a book',
       access: [{ organization: 'variable-sets:manage' }, 'site-admin'],
+      audit: 'book destroy',
+      answers: { 204: null },
+    },
+  },
+  {
+    ...at('POST', '/books/:id/actions/weigh'),
+    options: {
+      summary: 'Weigh a book',
+      access: { workspace: 'lock' },
+      audit: { none: 'its weight is not kept' },
       answers: { 204: null },
     },
   },
@@ -167,20 +178,28 @@ test('times in bodies have a format and no pattern', () => {
 })
 
 describe('an operation says', () => {
-  const description = (method: string, path: string) => operation(method, path).description
+  const description = (method: string, path: string) => operation(method, path).description.split('\n\n')
 
   test('who may use it', () => {
-    expect(description('get', '/books/{id}/text')).toBe('Needs no token.')
-    expect(description('get', '/shelves')).toBe('Needs the rights of a site administrator.')
-    expect(description('get', '/opening-hours')).toBe('Needs the token or session of a person.')
+    expect(description('get', '/books/{id}/text')).toEqual(['Needs no token.'])
+    expect(description('get', '/shelves')).toEqual(['Needs the rights of a site administrator.'])
+    expect(description('get', '/opening-hours')).toEqual(['Needs the token or session of a person.'])
   })
 
   test('which permissions it needs, on what', () => {
-    expect(description('post', '/books')).toBe(
+    expect(description('post', '/books')[0]).toBe(
       'Needs the permissions `runs:apply` and `force-unlock` on the workspace and the permission `tags:manage` in the organization.',
     )
-    expect(description('delete', '/books/{id}')).toBe(
+    expect(description('delete', '/books/{id}')[0]).toBe(
       'Needs the permission `variable-sets:manage` in the organization, or the rights of a site administrator.',
+    )
+  })
+
+  test('what it records in the audit trail, or why it records nothing', () => {
+    expect(description('post', '/books')[1]).toBe('The audit trail records `book create` and `shelf update`.')
+    expect(description('delete', '/books/{id}')[1]).toBe('The audit trail records `book destroy`.')
+    expect(description('post', '/books/{id}/actions/weigh')[1]).toBe(
+      'The audit trail records nothing: its weight is not kept.',
     )
   })
 })

@@ -89,12 +89,16 @@ describe('the OpenAPI document', () => {
     ])
   })
 
-  test('says of each operation who may use it', () => {
-    const silent = operations.filter(([, , { description }]) => !description.startsWith('Needs '))
+  test('says of each operation who may use it, and of each that writes what the audit trail records', () => {
+    const silent = operations.filter(
+      ([, method, { description }]) =>
+        !description.startsWith('Needs ') ||
+        (method !== 'get' && !description.includes('\n\nThe audit trail records ')),
+    )
 
     expect(silent.map(([path, method]) => `${method} ${path}`)).toEqual([])
     expect(api.paths['/api/v2/workspaces/{id}/actions/lock']?.['post']?.description).toBe(
-      'Needs the permission `lock` on the workspace.',
+      'Needs the permission `lock` on the workspace.\n\nThe audit trail records `workspace lock`.',
     )
   })
 

@@ -6,6 +6,7 @@ import { API_PREFIX, type Route } from './http.ts'
 import { type Describe, isPaged, refusals, responses } from './openapi-answers.ts'
 import { PAGE_SIZES } from './pagination.ts'
 import { describeAccess, takesNoToken } from './route-access.ts'
+import { describeAudit } from './route-audit.ts'
 
 /** A JSON Schema with the keywords that readers of the OpenAPI document use. */
 export type JsonSchema = {
@@ -86,12 +87,12 @@ function describePaths(routes: readonly Route[], registry: ComponentRegistry, de
 }
 
 function operation(route: Route, nameBody: NameBody, describe: Describe): ZodOpenApiOperationObject {
-  const { summary, access } = route.options
+  const { summary, access, audit } = route.options
   const id = operationId(route)
   return {
     operationId: id,
     summary,
-    description: describeAccess(access),
+    description: [describeAccess(access), ...(audit === undefined ? [] : [describeAudit(audit)])].join('\n\n'),
     tags: [route.feature],
     ...(takesNoToken(access) && { security: [] }),
     requestParams: { path: pathParameters(route), query: queryParameters(route) },

@@ -48,6 +48,7 @@ export const agentPoolRoutes: Routes = (http) => {
     {
       summary: 'Create an agent pool',
       access: { organization: 'agent-pools:manage' },
+      audit: 'agent_pool create',
       answers: { 201: documentOf(agentPoolSchema) },
       body: createAgentPoolBody,
       authorise: async (ctx, { organization }) => requireOrganization(ctx, organization, 'agent-pools:manage'),
@@ -69,6 +70,7 @@ export const agentPoolRoutes: Routes = (http) => {
     {
       summary: 'Update an agent pool',
       access: { organization: 'agent-pools:manage' },
+      audit: 'agent_pool update',
       answers: ONE,
       body: updateAgentPoolBody,
       authorise: async (ctx, { poolId }) => requireAgentPool(ctx, poolId, 'agent-pools:manage'),
@@ -80,6 +82,7 @@ export const agentPoolRoutes: Routes = (http) => {
     {
       summary: 'Delete an agent pool',
       access: { organization: 'agent-pools:manage' },
+      audit: 'agent_pool destroy',
       answers: { 204: null },
     },
     async (req) => {

@@ -27,6 +27,7 @@ export const agentTokenRoutes: Routes = (http) => {
     {
       summary: 'Create a token for agents of a pool',
       access: { organization: 'agent-pools:manage' },
+      audit: 'authentication_token create',
       answers: { 201: documentOf(tokenSchema) },
       body: createAgentTokenBody,
       authorise: async (ctx, { poolId }) => requireTokenPool(ctx, poolId),

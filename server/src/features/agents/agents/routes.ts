@@ -17,6 +17,8 @@ const LIST_QUERY = {
   sort: sortBy(['created-at', 'name'], 'created-at').describe('by `created-at` unless given'),
 }
 
+const REPORTED = { none: 'what agents report is in the events of the run' }
+
 export const agentRoutes: Routes = (http) => {
   http.get(
     '/agent-pools/:poolId/agents',
@@ -60,6 +62,7 @@ export const agentRoutes: Routes = (http) => {
     {
       summary: 'Delete an agent',
       access: { organization: 'agent-pools:manage' },
+      audit: 'agent destroy',
       answers: { 204: null },
     },
     async (req) => {
@@ -74,6 +77,7 @@ export const agentRoutes: Routes = (http) => {
       prefix: AGENT_API,
       summary: 'Register an agent',
       access: 'agent',
+      audit: REPORTED,
       answers: { 200: registeredAgent },
       body: registerAgentBody,
       authorise: async (ctx) => requireAgentActor(ctx),
@@ -82,7 +86,7 @@ export const agentRoutes: Routes = (http) => {
   )
   http.post(
     '/agents/:agentId/deregister',
-    { prefix: AGENT_API, summary: 'Deregister an agent', access: 'agent', answers: { 204: null } },
+    { prefix: AGENT_API, summary: 'Deregister an agent', access: 'agent', audit: REPORTED, answers: { 204: null } },
     async (req) => {
       await deregisterAgent(req.ctx, req.params.agentId)
       return noContent()

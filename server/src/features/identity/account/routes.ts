@@ -19,12 +19,14 @@ const SHOW = { summary: 'Show your account', access: 'user', answers: ACCOUNT } 
 const UPDATE = {
   summary: 'Update your account',
   access: 'person',
+  audit: 'user update',
   body: updateAccountBody,
   answers: ACCOUNT,
 } as const
 const CHANGE_PASSWORD = {
   summary: 'Change your password',
   access: 'person',
+  audit: 'user change_password',
   body: changePasswordBody,
   answers: ACCOUNT,
 } as const
@@ -36,11 +38,13 @@ const LIST_SESSIONS = {
 const END_SESSIONS = {
   summary: 'Sign out everywhere',
   access: 'person',
+  audit: 'user sign_out_everywhere',
   answers: { 204: null },
 } as const
 const END_SESSION = {
   summary: 'End one of your sessions',
   access: 'self',
+  audit: 'user end_session',
   answers: { 204: null },
 } as const
 

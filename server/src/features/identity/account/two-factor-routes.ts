@@ -13,6 +13,7 @@ import { disableTwoFactor, enrollTwoFactor, renewRecoveryCodes, verifyTwoFactor 
 const ENROLL = {
   summary: 'Start to set up a second factor',
   access: 'person',
+  audit: 'user enroll_two_factor',
   body: confirmPasswordBody,
   answers: { 200: documentOf(twoFactorEnrollmentSchema) },
 } as const
@@ -20,18 +21,21 @@ const RECOVERY_CODES = { 200: documentOf(recoveryCodesSchema) }
 const VERIFY = {
   summary: 'Switch the second factor on',
   access: 'person',
+  audit: 'user enable_two_factor',
   body: verifyTwoFactorBody,
   answers: RECOVERY_CODES,
 } as const
 const RENEW = {
   summary: 'Replace the recovery codes',
   access: 'person',
+  audit: 'user renew_recovery_codes',
   body: confirmTwoFactorBody,
   answers: RECOVERY_CODES,
 } as const
 const DISABLE = {
   summary: 'Switch the second factor off',
   access: 'person',
+  audit: 'user disable_two_factor',
   body: confirmTwoFactorBody,
   answers: { 204: null },
 } as const

@@ -46,18 +46,21 @@ const SHOW_CONSENT = {
 const SIGN_IN = {
   ...PUBLIC,
   summary: 'Sign in on the page for command lines',
+  audit: 'user sign_in',
   body: signInForm,
   answers: { 200: PAGE, 303: null, 401: PAGE },
 } as const
 const DECIDE = {
   ...PUBLIC,
   summary: 'Allow or deny a command line',
+  audit: { none: 'a consent changes nothing before the command line exchanges its code' },
   body: consentForm,
   answers: { 303: null },
 } as const
 const SIGN_OUT = {
   ...PUBLIC,
   summary: 'Sign out on the page for command lines',
+  audit: 'user sign_out',
   body: signOutForm,
   answers: { 303: null },
 } as const
@@ -65,6 +68,7 @@ const SIGN_OUT = {
 const EXCHANGE = {
   ...PUBLIC,
   summary: 'Exchange a code for an API token',
+  audit: 'authentication_token create',
   answers: { 200: accessTokenAnswer, 400: oauthErrorAnswer },
 } as const
 

@@ -21,6 +21,7 @@ const sessionWithUser = documentOf(sessionSchema).extend({ included: z.array(use
 const CREATE = {
   summary: 'Sign in',
   access: 'public',
+  audit: 'user sign_in',
   body: createSessionBody,
   answers: { 201: sessionWithUser },
 } as const
@@ -52,8 +53,12 @@ export const sessionRoutes: Routes = (http) => {
     return ok(sessionResource(session, session.id), await includedUsers(req.ctx, [session.user_id]))
   })
 
-  http.delete('/sessions/current', { summary: 'Sign out', access: 'session', answers: { 204: null } }, async (req) => {
-    await endCurrentSession(req.ctx)
-    return { ...noContent(), headers: { 'set-cookie': endedCookieHeader(req.ctx.baseUrl) } }
-  })
+  http.delete(
+    '/sessions/current',
+    { summary: 'Sign out', access: 'session', audit: 'user sign_out', answers: { 204: null } },
+    async (req) => {
+      await endCurrentSession(req.ctx)
+      return { ...noContent(), headers: { 'set-cookie': endedCookieHeader(req.ctx.baseUrl) } }
+    },
+  )
 }

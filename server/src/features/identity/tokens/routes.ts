@@ -14,6 +14,7 @@ const LIST = {
 const CREATE = {
   summary: 'Create an API token of a user',
   access: ['self', 'site-admin'],
+  audit: 'authentication_token create',
   body: createTokenBody,
   answers: { 201: documentOf(tokenSchema) },
 } as const

@@ -25,6 +25,7 @@ const SHOW = {
 const DELETE = {
   summary: 'Delete a token',
   access: MANAGER,
+  audit: 'authentication_token destroy',
   answers: { 204: null },
 } as const
 

@@ -41,6 +41,7 @@ const LIST = {
 const CREATE = {
   summary: 'Invite a person to an organization',
   access: { organization: 'members:manage' },
+  audit: 'organization_user create',
   answers: {
     201: documentOf(membershipSchema).extend({ included: z.array(z.union([userSchema, invitedUserSchema])) }),
   },
@@ -61,6 +62,7 @@ const SHOW = {
 const DELETE = {
   summary: 'Remove a person from an organization',
   access: [{ organization: 'members:manage' }, 'self'],
+  audit: 'organization_user destroy',
   answers: { 204: null },
 } as const
 const LIST_OF_TEAM = {

@@ -27,6 +27,7 @@ const SHOW = {
 const CREATE = {
   summary: 'Create the token of an organization',
   access: { organization: 'tokens:manage' },
+  audit: 'authentication_token create',
   answers: { 201: documentOf(tokenSchema) },
   body: createTokenBody,
   query,
@@ -34,6 +35,7 @@ const CREATE = {
 const DELETE = {
   summary: 'Delete the token of an organization',
   access: { organization: 'tokens:manage' },
+  audit: 'authentication_token destroy',
   answers: { 204: null },
   query,
 } as const

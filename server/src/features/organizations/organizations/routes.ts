@@ -28,6 +28,7 @@ const LIST = {
 const CREATE = {
   summary: 'Create an organization',
   access: 'person',
+  audit: 'organization create',
   answers: { 201: documentOf(organizationSchema) },
   body: createOrganizationBody,
 } as const
@@ -40,12 +41,14 @@ const SHOW = {
 const UPDATE = {
   summary: 'Update an organization',
   access: { organization: 'organization:update' },
+  audit: 'organization update',
   answers: { 200: documentOf(organizationSchema) },
   body: updateOrganizationBody,
 } as const
 const DELETE = {
   summary: 'Delete an organization',
   access: { organization: 'organization:delete' },
+  audit: 'organization destroy',
   answers: { 204: null },
 } as const
 const SHOW_ENTITLEMENTS = {

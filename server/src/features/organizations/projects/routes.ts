@@ -29,6 +29,7 @@ const LIST = {
 const CREATE = {
   summary: 'Create a project',
   access: { organization: 'projects:create' },
+  audit: 'project create',
   answers: { 201: documentOf(projectSchema) },
   body: createProjectBody,
 } as const
@@ -41,12 +42,14 @@ const SHOW = {
 const UPDATE = {
   summary: 'Update a project',
   access: { project: 'project:update' },
+  audit: 'project update',
   answers: { 200: documentOf(projectSchema) },
   body: updateProjectBody,
 } as const
 const DELETE = {
   summary: 'Delete a project',
   access: { project: 'project:delete' },
+  audit: 'project destroy',
   answers: { 204: null },
 } as const
 

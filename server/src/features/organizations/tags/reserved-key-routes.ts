@@ -29,6 +29,7 @@ export const reservedTagKeyRoutes: Routes = (http) => {
     {
       summary: 'Reserve a tag key',
       access: { organization: 'tags:manage' },
+      audit: 'reserved_tag_key create',
       answers: { 201: documentOf(reservedTagKeySchema) },
       body: createReservedTagKeyBody,
     },
@@ -42,6 +43,7 @@ export const reservedTagKeyRoutes: Routes = (http) => {
     {
       summary: 'Update a reserved tag key',
       access: { organization: 'tags:manage' },
+      audit: 'reserved_tag_key update',
       answers: { 200: documentOf(reservedTagKeySchema) },
       body: updateReservedTagKeyBody,
     },
@@ -54,6 +56,7 @@ export const reservedTagKeyRoutes: Routes = (http) => {
     {
       summary: 'Delete a reserved tag key',
       access: { organization: 'tags:manage' },
+      audit: 'reserved_tag_key destroy',
       answers: { 204: null },
     },
     async (req) => {

@@ -14,6 +14,7 @@ const LIST = {
 const ADD = {
   summary: 'Add tag bindings to a project',
   access: { project: 'tags:manage' },
+  audit: 'project add_tags',
   answers: { 204: null },
   body: tagBindingsBody,
 } as const
@@ -36,6 +37,7 @@ export const projectTagBindingRoutes: Routes = (http) => {
     {
       summary: 'Add or change tag bindings of a project',
       access: { project: 'tags:manage' },
+      audit: 'project add_tags',
       answers: { 200: wholeListOf(tagBindingSchema) },
       body: tagBindingsBody,
     },
@@ -50,6 +52,7 @@ export const projectTagBindingRoutes: Routes = (http) => {
     {
       summary: 'Replace the tag bindings of a project',
       access: { project: 'tags:manage' },
+      audit: 'project replace_tags',
       answers: { 204: null },
       body: tagBindingsBody,
     },

@@ -33,12 +33,14 @@ const SHOW_LEGACY = {
 const CREATE_LEGACY = {
   summary: 'Create the legacy token of a team',
   access: { team: 'tokens:manage' },
+  audit: 'authentication_token create',
   answers: { 201: documentOf(tokenSchema) },
   body: createTokenBody,
 } as const
 const DELETE_LEGACY = {
   summary: 'Delete the legacy token of a team',
   access: { team: 'tokens:manage' },
+  audit: 'authentication_token destroy',
   answers: { 204: null },
 } as const
 const LIST_OF_TEAM = {
@@ -50,6 +52,7 @@ const LIST_OF_TEAM = {
 const CREATE = {
   summary: 'Create a token of a team',
   access: { team: 'tokens:manage' },
+  audit: 'authentication_token create',
   answers: { 201: documentOf(tokenSchema) },
   body: createTokenBody,
 } as const
@@ -62,6 +65,7 @@ const LIST = {
 const DELETE = {
   summary: 'Delete team tokens of an organization',
   access: { organization: 'tokens:manage' },
+  audit: 'authentication_token destroy',
   answers: { 204: null },
   body: deleteTokensBody,
 } as const

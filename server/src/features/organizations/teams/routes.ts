@@ -31,6 +31,7 @@ const LIST = {
 const CREATE = {
   summary: 'Create a team',
   access: { organization: 'teams:manage' },
+  audit: 'team create',
   answers: { 201: documentOf(teamSchema) },
   body: createTeamBody,
 } as const
@@ -43,12 +44,14 @@ const SHOW = {
 const UPDATE = {
   summary: 'Update a team',
   access: [{ team: 'team:update' }, { team: 'organization-access:update' }],
+  audit: 'team update',
   answers: { 200: documentOf(teamSchema) },
   body: updateTeamBody,
 } as const
 const DELETE = {
   summary: 'Delete a team',
   access: { team: 'team:delete' },
+  audit: 'team destroy',
   answers: { 204: null },
 } as const
 
@@ -88,6 +91,7 @@ const registerMembers: Routes = (http) => {
     {
       summary: 'Add users to a team',
       access: { team: 'members:manage' },
+      audit: 'team add_member',
       answers: { 204: null },
       body: teamUsersBody,
     },
@@ -101,6 +105,7 @@ const registerMembers: Routes = (http) => {
     {
       summary: 'Remove users from a team',
       access: { team: 'members:manage' },
+      audit: 'team remove_member',
       answers: { 204: null },
       body: teamUsersBody,
     },
@@ -114,6 +119,7 @@ const registerMembers: Routes = (http) => {
     {
       summary: 'Add organization memberships to a team',
       access: { team: 'members:manage' },
+      audit: 'team add_member',
       answers: { 204: null },
       body: teamMembershipsBody,
     },
@@ -127,6 +133,7 @@ const registerMembers: Routes = (http) => {
     {
       summary: 'Remove organization memberships from a team',
       access: { team: 'members:manage' },
+      audit: 'team remove_member',
       answers: { 204: null },
       body: teamMembershipsBody,
     },

@@ -29,6 +29,8 @@ const MAX_UNKNOWN_BYTES = 64 * 1024
 
 /** As for the other routes of a job, the job's own token is checked by the query that loads the job. */
 const BY_JOB = { access: 'job', prefix: AGENT_API } as const
+const REPORTED = { none: 'what agents report is in the events of the run' }
+
 const PARCEL = { ...BY_JOB, answers: { 204: null }, upload: true, maxBytes: MAX_PARCEL_BYTES } as const
 
 /** The log and the files of a job. */
@@ -38,6 +40,7 @@ export const jobContentRoutes: Routes = (http) => {
     {
       ...BY_JOB,
       summary: 'Append to the log of a job',
+      audit: REPORTED,
       answers: { 200: logAnswer },
       query: {
         offset: count()
@@ -62,6 +65,7 @@ export const jobContentRoutes: Routes = (http) => {
     {
       ...BY_JOB,
       summary: 'Upload a file of a job',
+      audit: REPORTED,
       answers: { 204: null },
       upload: true,
       maxBytes: MAX_ARTIFACT_BYTES,
@@ -78,6 +82,7 @@ export const jobContentRoutes: Routes = (http) => {
     {
       ...PARCEL,
       summary: 'Report the result of a job with its log and files',
+      audit: REPORTED,
       answers: { 200: agentJob, 204: null },
     },
     async (req) => {
@@ -93,7 +98,7 @@ export const jobContentRoutes: Routes = (http) => {
   )
   http.post(
     '/jobs/:jobId/documents',
-    { ...PARCEL, summary: 'Send the documents that a plan has owed' },
+    { ...PARCEL, summary: 'Send the documents that a plan has owed', audit: REPORTED },
     async (req) => {
       const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
       await receiveDocuments(req.ctx, job, readParcel(await readBody(req.raw), documentsHeader))

@@ -15,6 +15,8 @@ import { waitForJob } from './wait-for-job.ts'
 
 /** A job's own token finds the job, in the query that loads it. */
 const BY_JOB = { access: 'job', prefix: AGENT_API } as const
+const REPORTED = { none: 'what agents report is in the events of the run' }
+
 /** The server's half of the agent protocol, without the content that a job sends and fetches. */
 export const agentJobRoutes: Routes = (http) => {
   http.post(
@@ -23,6 +25,7 @@ export const agentJobRoutes: Routes = (http) => {
       prefix: AGENT_API,
       summary: 'Claim a job',
       access: 'agent',
+      audit: REPORTED,
       polled: true,
       answers: { 200: agentJob, 204: null },
       body: claimBody,
@@ -42,6 +45,7 @@ export const agentJobRoutes: Routes = (http) => {
     {
       ...BY_JOB,
       summary: 'Renew the lease of a job and wait for a command',
+      audit: REPORTED,
       polled: true,
       answers: { 200: heartbeatAnswer },
       body: heartbeatBody,
@@ -64,7 +68,7 @@ export const agentJobRoutes: Routes = (http) => {
   )
   http.post(
     '/jobs/:jobId/finish',
-    { ...BY_JOB, summary: 'Report the result of a job', answers: { 204: null }, body: finishBody },
+    { ...BY_JOB, summary: 'Report the result of a job', audit: REPORTED, answers: { 204: null }, body: finishBody },
     async (req) => {
       const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
       await finishJob(req.ctx, job, req.body)
@@ -73,7 +77,7 @@ export const agentJobRoutes: Routes = (http) => {
   )
   http.post(
     '/jobs/:jobId/release',
-    { ...BY_JOB, summary: 'Hand a job back to the queue', answers: { 204: null } },
+    { ...BY_JOB, summary: 'Hand a job back to the queue', audit: REPORTED, answers: { 204: null } },
     async (req) => {
       const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
       await releaseJob(req.ctx, job)

@@ -26,6 +26,7 @@ export const commentRoutes: Routes = (http) => {
     {
       summary: 'Comment on a run',
       access: { workspace: 'runs:read' },
+      audit: 'comment create',
       body: createCommentBody,
       answers: { 201: documentOf(commentSchema) },
     },

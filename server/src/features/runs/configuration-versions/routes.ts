@@ -24,12 +24,15 @@ const ARCHIVE = binary('application/gzip')
 const BACKING_DATA = {
   soft_delete: {
     summary: 'Delete the archive of a configuration version',
+    audit: 'configuration_version soft_delete_backing_data',
   },
   restore: {
     summary: 'Restore the archive of a configuration version',
+    audit: 'configuration_version restore_backing_data',
   },
   permanently_delete: {
     summary: 'Delete the archive of a configuration version for good',
+    audit: 'configuration_version permanently_delete_backing_data',
   },
 } as const
 
@@ -54,6 +57,7 @@ export const configurationVersionRoutes: Routes = (http) => {
     {
       summary: 'Create a configuration version',
       access: { workspace: 'runs:plan' },
+      audit: 'configuration_version create',
       body: createConfigurationVersionBody,
       answers: { 201: VERSION },
     },
@@ -129,6 +133,7 @@ export const configurationVersionRoutes: Routes = (http) => {
     {
       summary: 'Archive a configuration version',
       access: { workspace: 'runs:apply' },
+      audit: 'configuration_version archive',
       answers: { 202: null },
     },
     async (req) => {
@@ -151,6 +156,7 @@ export const configurationVersionRoutes: Routes = (http) => {
     {
       summary: 'Upload a configuration',
       access: 'signed',
+      audit: 'configuration_version upload',
       prefix: '',
       upload: true,
       maxBytes: MAX_ARCHIVE_BYTES,

@@ -42,6 +42,7 @@ export const runTriggerRoutes: Routes = (http) => {
     {
       summary: 'Create a run trigger',
       access: { workspace: 'run-triggers:manage' },
+      audit: 'run_trigger create',
       body: createRunTriggerBody,
       answers: { 201: TRIGGER },
       authorise: async (ctx, { workspaceId }) => requireTriggerWorkspace(ctx, workspaceId, 'run-triggers:manage'),
@@ -82,6 +83,7 @@ export const runTriggerRoutes: Routes = (http) => {
     {
       summary: 'Delete a run trigger',
       access: { workspace: 'run-triggers:manage' },
+      audit: 'run_trigger destroy',
       answers: { 204: null },
     },
     async (req) => {

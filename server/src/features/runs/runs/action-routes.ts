@@ -30,15 +30,23 @@ const TO_FORCE_CANCEL = {
 
 /** What people do to runs. */
 export const runActionRoutes: Routes = (http) => {
-  http.post('/runs/:runId/actions/apply', { summary: 'Apply the plan of a run', ...BY_APPLIER }, async (req) => {
-    await applyRun(req.ctx, req.subject, req.body)
-    return accepted()
-  })
-  http.post('/runs/:runId/actions/discard', { summary: 'Discard a run', ...TO_END }, async (req) => {
-    await discardRun(req.ctx, req.subject, req.body)
-    return accepted()
-  })
-  http.post('/runs/:runId/actions/cancel', { summary: 'Cancel a run', ...TO_END }, async (req) => {
+  http.post(
+    '/runs/:runId/actions/apply',
+    { summary: 'Apply the plan of a run', audit: 'run apply', ...BY_APPLIER },
+    async (req) => {
+      await applyRun(req.ctx, req.subject, req.body)
+      return accepted()
+    },
+  )
+  http.post(
+    '/runs/:runId/actions/discard',
+    { summary: 'Discard a run', audit: 'run discard', ...TO_END },
+    async (req) => {
+      await discardRun(req.ctx, req.subject, req.body)
+      return accepted()
+    },
+  )
+  http.post('/runs/:runId/actions/cancel', { summary: 'Cancel a run', audit: 'run cancel', ...TO_END }, async (req) => {
     await cancelRun(req.ctx, req.subject, req.body)
     return accepted()
   })
@@ -46,6 +54,7 @@ export const runActionRoutes: Routes = (http) => {
     '/runs/:runId/actions/force-cancel',
     {
       summary: 'Cancel a run by force, on which a cancel had no effect',
+      audit: 'run force_cancel',
       ...TO_FORCE_CANCEL,
     },
     async (req) => {
@@ -57,6 +66,7 @@ export const runActionRoutes: Routes = (http) => {
     '/runs/:runId/actions/force-execute',
     {
       summary: 'Make a pending run the next one of its workspace',
+      audit: ['run cancel', 'run discard', 'run force_execute'],
       ...BY_APPLIER,
     },
     async (req) => {

@@ -27,6 +27,7 @@ export const runRoutes: Routes = (http) => {
     {
       summary: 'Create a run',
       access: { workspace: 'runs:plan' },
+      audit: 'run create',
       body: createRunBody,
       answers: { 201: documentOf(runSchema) },
     },

@@ -29,6 +29,7 @@ const policyEvaluations = {
 const override = {
   summary: 'Override a task stage',
   access: { workspace: 'policy-overrides' },
+  audit: { none: 'it is always refused, since no verdict waits to be overridden' },
   answers: { 200: documentOf(taskStageSchema) },
   body: commentBody,
 } as const

@@ -5,11 +5,13 @@ import { deleteWorkspace, safeDeleteWorkspace } from './delete.ts'
 const DELETE = {
   summary: 'Delete a workspace with everything in it',
   access: { workspace: 'workspace:delete' },
+  audit: 'workspace destroy',
   answers: { 204: null },
 } as const
 const SAFE_DELETE = {
   summary: 'Delete a workspace that manages no resources',
   access: { workspace: 'workspace:delete' },
+  audit: 'workspace destroy',
   answers: { 204: null },
 } as const
 

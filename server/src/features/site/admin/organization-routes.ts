@@ -23,17 +23,20 @@ const SHOW = { ...ADMIN, summary: 'Show an organization as an administrator', an
 const UPDATE = {
   ...ADMIN,
   summary: 'Change the plan and the limits of an organization',
+  audit: 'organization update',
   body: updateOrganizationPlanBody,
   answers: ORGANIZATION,
 } as const
 const DELETE = {
   ...ADMIN,
   summary: 'Delete an organization as an administrator',
+  audit: 'organization destroy',
   answers: { 204: null },
 } as const
 const SUBSCRIBE = {
   ...ADMIN,
   summary: 'Subscribe an organization to a feature set',
+  audit: 'organization update',
   body: subscribeBody,
   answers: { 201: documentOf(subscriptionSchema) },
 } as const

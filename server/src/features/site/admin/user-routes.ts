@@ -5,6 +5,7 @@ import type { Ctx } from '../../../app.ts'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { boolean, text } from '../../../http/query.ts'
+import type { AuditEventName } from '../../../http/route-audit.ts'
 import { requireSiteUser } from './access.ts'
 import { createSiteUser } from './create-user.ts'
 import { deleteSiteUser } from './delete-user.ts'
@@ -36,6 +37,7 @@ const LIST = {
 const CREATE = {
   ...ADMIN,
   summary: 'Create a user',
+  audit: 'user create',
   body: createUserBody,
   answers: { 201: documentOf(adminUserSchema) },
 } as const
@@ -43,19 +45,21 @@ const SHOW = { ...ADMIN, summary: 'Show a user as an administrator', answers: US
 const UPDATE = {
   ...ADMIN,
   summary: 'Update a user',
+  audit: 'user update',
   body: updateUserBody,
   answers: USER,
 } as const
-const DELETE = { ...ADMIN, summary: 'Delete a user', answers: { 204: null } } as const
+const DELETE = { ...ADMIN, summary: 'Delete a user', audit: 'user destroy', answers: { 204: null } } as const
 
-type Action = { summary: string; act: (ctx: Ctx, id: string) => Promise<AdminUserRow> }
+type Action = { summary: string; audit: AuditEventName; act: (ctx: Ctx, id: string) => Promise<AdminUserRow> }
 const ACTIONS: Record<string, Action> = {
-  suspend: { summary: 'Suspend a user', act: suspendUser },
-  unsuspend: { summary: 'Unsuspend a user', act: unsuspendUser },
-  grant_admin: { summary: 'Make a user a site administrator', act: grantAdmin },
-  revoke_admin: { summary: 'Make a site administrator an ordinary user', act: revokeAdmin },
+  suspend: { summary: 'Suspend a user', audit: 'user suspend', act: suspendUser },
+  unsuspend: { summary: 'Unsuspend a user', audit: 'user unsuspend', act: unsuspendUser },
+  grant_admin: { summary: 'Make a user a site administrator', audit: 'user update', act: grantAdmin },
+  revoke_admin: { summary: 'Make a site administrator an ordinary user', audit: 'user update', act: revokeAdmin },
   disable_two_factor: {
     summary: "Switch a user's second factor off",
+    audit: 'user disable_two_factor',
     act: disableUserTwoFactor,
   },
 }
@@ -93,8 +97,8 @@ export const adminUserRoutes: Routes = (http) => {
     return noContent()
   })
 
-  for (const [name, { summary, act }] of Object.entries(ACTIONS)) {
-    http.post(`/admin/users/:userId/actions/${name}`, { ...ADMIN, summary, answers: USER }, async (req) => {
+  for (const [name, { act, ...described }] of Object.entries(ACTIONS)) {
+    http.post(`/admin/users/:userId/actions/${name}`, { ...ADMIN, ...described, answers: USER }, async (req) => {
       const user = await act(req.ctx, req.params.userId)
       return ok(adminUserResource(user, req.ctx.baseUrl))
     })

@@ -3,29 +3,24 @@ import { beforeAll, expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
-import { type AuditedChange, change, data, many, one, requestOf, SECRET, World } from './testing/audit-world.ts'
-import { ACCOUNTS } from './testing/audited-accounts.ts'
-import { SETTING_CHANGES } from './testing/audited-settings.ts'
-import { WORK } from './testing/audited-work.ts'
+import { data, type MakeChange, many, one, requestOf, SECRET, World } from './testing/audit-world.ts'
+import { CHANGES } from './testing/changes.ts'
 
 /** Further changes by routes of the table. */
-const MORE = Object.entries({
-  'PATCH /workspaces/:id': change('workspace update', async (w) => ({
+const MORE: Record<string, MakeChange> = {
+  'PATCH /workspaces/:id': async (w) => ({
     ids: [await w.workspace()],
     body: data('workspaces', {}, { project: one('projects', await w.project()) }),
-  })),
-  'POST /admin/users': change('user create', async (w) => {
+  }),
+  'POST /admin/users': async (w) => {
     const username = w.name('invited')
     const email = `${username}@example.com`
     const teams = many('teams', await w.team())
     await w.ofOrganization('organization-memberships', data('organization-memberships', { email }, { teams }))
     return { body: data('users', { username, email, password: SECRET }) }
-  }),
-})
-const TABLE: Record<string, AuditedChange | string> = { ...SETTING_CHANGES, ...WORK, ...ACCOUNTS }
-const CHANGES = [...Object.entries(TABLE), ...MORE].flatMap(([route, entry]) =>
-  typeof entry === 'string' ? [] : [{ route, make: entry.make }],
-)
+  },
+}
+const changes = [CHANGES, MORE].flatMap((table) => Object.entries(table).map(([route, make]) => ({ route, make })))
 
 let app: TestApp
 let world: World
@@ -37,7 +32,7 @@ beforeAll(async () => {
   teamId = await createTeamWithAccess(app, { organizationId, members: [await createUser(app)] })
 })
 
-test.each(CHANGES)('$route raises access_revision if it changes what teams reach', async ({ route, make }) => {
+test.each(changes)('$route raises access_revision if it changes what teams reach', async ({ route, make }) => {
   const request = requestOf(route, await make(world), world)
   await grantEveryWorkspace()
   const before = await reaches()

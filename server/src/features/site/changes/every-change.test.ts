@@ -2,17 +2,15 @@ import type { ChangeType } from '@groundstate/contract/changes'
 import { beforeAll, expect, test } from 'vitest'
 import type { SignalledChange } from '../../../changes/feed.ts'
 import { createTeamWithAccess } from '../../../testing/access.ts'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { createFakeAgent, type FakeAgent, type FakeJob } from '../../../testing/fake-agent.ts'
 import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs.ts'
 import { allSignals } from '../../../testing/signals.ts'
 import { addMember } from '../../../testing/teams.ts'
 import { createPool, createPoolToken } from '../../agents/agent-pools/testing/pools.ts'
-import { type AuditedChange, requestOf, World } from '../audit-trail/testing/audit-world.ts'
-import { ACCOUNTS } from '../audit-trail/testing/audited-accounts.ts'
-import { SETTING_CHANGES } from '../audit-trail/testing/audited-settings.ts'
-import { WORK } from '../audit-trail/testing/audited-work.ts'
+import { requestOf, World } from '../audit-trail/testing/audit-world.ts'
+import { auditedChanges, writingRoutes } from '../audit-trail/testing/changes.ts'
 import { watch } from './testing/watch.ts'
 
 /** What the stream calls the resources of the audit trail. */
@@ -48,26 +46,26 @@ const ON_NO_PAGE = new Set([
 /** Their organization is gone, or nobody can have had a page of it. */
 const UNTOLD = [/^(POST|DELETE) (\/admin)?\/organizations(\/:\w+)?$/]
 
-const TABLE: Record<string, AuditedChange | string> = { ...SETTING_CHANGES, ...WORK, ...ACCOUNTS }
-const CHANGES = Object.entries(TABLE).flatMap(([route, entry]) => {
-  if (typeof entry === 'string' || UNTOLD.some((pattern) => pattern.test(route))) return []
-  const types = entry.events.split(', ').map((event) => TYPES[event.split(' ', 1)[0] ?? ''])
-  const told = types.filter((names) => names !== undefined)
-  return told.length === 0 ? [] : [{ route, make: entry.make, told }]
+const app = await createTestApp()
+const changes = auditedChanges(app).flatMap(({ route, events, make }) => {
+  if (isUntold(route)) return []
+  const told = events.flatMap((event) => {
+    const types = TYPES[resourceOf(event)]
+    return types ? [types] : []
+  })
+  return told.length === 0 ? [] : [{ route, make, told }]
 })
 
-let app: TestApp
 let url: string
 let world: World
 let signalled: SignalledChange[] = []
 beforeAll(async () => {
-  app = await createTestApp()
   url = await app.listen()
   world = await World.create(app)
   app.changes.listen((change) => signalled.push(change))
 })
 
-test.each(CHANGES)('$route is told of', async ({ route, make, told }) => {
+test.each(changes)('$route is told of', async ({ route, make, told }) => {
   const request = requestOf(route, await make(world), world)
   await allSignals(app)
   signalled = []
@@ -98,18 +96,14 @@ const AGENT_CHANGES: Record<string, ChangeType | 'nothing'> = {
 }
 
 test('every route that writes notifies open pages, or changes nothing that they show', () => {
-  const writing = app.server.routes
-    .filter(({ method }) => method !== 'GET')
-    .map(({ method, url }) => `${method} ${url.replace(/^\/api\/v2/, '')}`)
-  const announced = new Set([...CHANGES.map(({ route }) => route), ...Object.keys(AGENT_CHANGES)])
-  const isSilent = (route: string) => {
-    const entry = TABLE[route]
-    if (entry === undefined) return false
-    if (typeof entry === 'string' || UNTOLD.some((pattern) => pattern.test(route))) return true
-    return entry.events.split(', ').every((event) => ON_NO_PAGE.has(event.split(' ', 1)[0] ?? ''))
-  }
+  const announced = new Set([...changes.map(({ route }) => route), ...Object.keys(AGENT_CHANGES)])
+  const silent = writingRoutes(app).filter(({ route }) => !announced.has(route))
 
-  expect(writing.filter((route) => !announced.has(route) && !isSilent(route))).toEqual([])
+  const unknown = silent.filter(
+    ({ route, events }) => !isUntold(route) && !events.every((event) => ON_NO_PAGE.has(resourceOf(event))),
+  )
+
+  expect(unknown).toEqual([])
 })
 
 test('what agents report is announced', async () => {
@@ -209,4 +203,13 @@ async function place() {
     await expect.poll(() => stream.events.map(({ event }) => event)).toEqual(['ready'])
     return stream
   }
+}
+
+function isUntold(route: string) {
+  return UNTOLD.some((pattern) => pattern.test(route))
+}
+
+/** The type of the resource that an event is about: `workspace lock` → `workspace`. */
+function resourceOf(event: string) {
+  return event.split(' ', 1)[0] ?? ''
 }

@@ -30,6 +30,18 @@ export const sampleRoutes: Routes = (http) => {
     {
       summary: 'Make a sample: workspaces with a run, a run task and a run trigger',
       access: { organization: SAMPLE_PERMISSIONS, workspace: 'runs:plan' },
+      audit: [
+        'workspace add_remote_state_consumers',
+        'configuration_version create',
+        'project create',
+        'run_trigger create',
+        'sample create',
+        'task create',
+        'variable create',
+        'variable_set create',
+        'workspace create',
+        'workspace_task create',
+      ],
       answers: { 200: SAMPLE, 201: SAMPLE },
     },
     async (req) => {
@@ -42,6 +54,7 @@ export const sampleRoutes: Routes = (http) => {
     {
       summary: 'Remove the sample of an organization',
       access: { organization: SAMPLE_PERMISSIONS },
+      audit: ['project destroy', 'sample destroy', 'task destroy', 'variable_set destroy', 'workspace destroy'],
       answers: { 204: null },
     },
     async (req) => {
@@ -55,6 +68,7 @@ export const sampleRoutes: Routes = (http) => {
     {
       summary: "Receive the request of a sample's run task",
       access: 'signed',
+      audit: { none: 'it takes the request of a task, whose callbacks leave events' },
       prefix: '',
       // A stream: the signature is over the bytes.
       upload: true,

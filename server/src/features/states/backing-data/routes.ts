@@ -18,15 +18,18 @@ const action = {
 const softDelete = {
   ...action,
   summary: 'Soft-delete the backing data of a state version',
+  audit: 'state_version soft_delete_backing_data',
   body: softDeleteBody,
 } as const
 const restore = {
   ...action,
   summary: 'Restore the soft-deleted backing data of a state version',
+  audit: 'state_version restore_backing_data',
 } as const
 const permanentlyDelete = {
   ...action,
   summary: 'Permanently delete the backing data of a state version',
+  audit: 'state_version permanently_delete_backing_data',
 } as const
 
 export const backingDataRoutes: Routes = (http) => {

@@ -38,12 +38,14 @@ function policyRoutes(http: Http, { path, noun, read, write, ownerOf }: typeof O
   const set = {
     summary: `Set the data retention policy of ${noun}`,
     access: write,
+    audit: ['data_retention_policy create', 'data_retention_policy update'],
     answers: { 200: policyDocument, 201: policyDocument },
     body: dataRetentionPolicyBody,
   } as const
   const remove = {
     summary: `Delete the data retention policy of ${noun}`,
     access: write,
+    audit: 'data_retention_policy destroy',
     answers: { 204: null },
   } as const
 

@@ -10,6 +10,7 @@ import { showStateVersionOutput } from './show.ts'
 const show = {
   summary: 'Show a state version output',
   access: { workspace: 'state-outputs:read' },
+  audit: 'state_version_output read',
   answers: { 200: documentOf(stateVersionOutputSchema) },
 } as const
 const list = {

@@ -10,6 +10,7 @@ const OCTETS = 'application/octet-stream'
 const upload = {
   summary: 'Upload the content of a state version',
   access: 'signed',
+  audit: 'state_version upload',
   answers: { 200: null },
   prefix: '',
   upload: true,

@@ -31,6 +31,7 @@ const MAX_INLINE_BYTES = 128 * 1024 * 1024
 const create = {
   summary: 'Create a state version',
   access: { workspace: 'state-versions:write' },
+  audit: 'state_version create',
   answers: { 201: documentOf(stateVersionSchema) },
   authorise: async (ctx: Ctx, { workspaceId }: { workspaceId: string }) =>
     requireStateWorkspace(ctx, workspaceId, 'state-versions:write'),
@@ -42,6 +43,7 @@ const create = {
 const rollBack = {
   summary: 'Roll back to an earlier state version',
   access: { workspace: 'state-versions:write' },
+  audit: 'state_version rollback',
   answers: { 201: documentOf(stateVersionSchema) },
   authorise: async (ctx: Ctx, { workspaceId }: { workspaceId: string }) => requireRollbackWorkspace(ctx, workspaceId),
   body: rollbackStateVersionBody,

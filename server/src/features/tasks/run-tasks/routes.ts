@@ -22,6 +22,7 @@ const list = {
 const create = {
   summary: 'Create a run task',
   access: { organization: 'run-tasks:manage' },
+  audit: 'task create',
   answers: { 201: documentOf(taskSchema) },
   body: createTaskBody,
 } as const
@@ -34,6 +35,7 @@ const show = {
 const update = {
   summary: 'Update a run task',
   access: { organization: 'run-tasks:manage' },
+  audit: 'task update',
   answers: { 200: documentOf(taskSchema) },
   body: updateTaskBody,
   include: taskIncludes,
@@ -41,11 +43,13 @@ const update = {
 const remove = {
   summary: 'Delete a run task',
   access: { organization: 'run-tasks:manage' },
+  audit: 'task destroy',
   answers: { 204: null },
 } as const
 const test = {
   summary: 'Test the receiver of a run task',
   access: { organization: 'run-tasks:manage' },
+  audit: { none: 'it asks a receiver and changes nothing' },
   answers: { 200: documentOf(taskTestSchema) },
 } as const
 

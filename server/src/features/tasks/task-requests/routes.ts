@@ -9,6 +9,8 @@ import { noteTaskClaim } from './note-claim.ts'
 import { recordAnswer } from './record-answer.ts'
 import { waitForTaskRequest } from './wait-for-request.ts'
 
+const REPORTED = { none: 'what agents report is in the deliveries of the task result' }
+
 /** The part of the agent protocol that is about run tasks. */
 export const taskRequestRoutes: Routes = (http) => {
   http.post(
@@ -17,6 +19,7 @@ export const taskRequestRoutes: Routes = (http) => {
       prefix: AGENT_API,
       summary: 'Claim a request of a run task',
       access: 'agent',
+      audit: REPORTED,
       polled: true,
       answers: { 200: taskRequest, 204: null },
       body: claimTaskBody,
@@ -39,6 +42,7 @@ export const taskRequestRoutes: Routes = (http) => {
       prefix: AGENT_API,
       summary: 'Report the answer to a request of a run task',
       access: 'task-request',
+      audit: REPORTED,
       answers: { 204: null },
       body: answerTaskRequestBody,
     },

@@ -26,6 +26,7 @@ const showResult = {
 const callback = {
   summary: 'Report the verdict on a task result',
   access: 'task',
+  audit: 'task_result callback',
   answers: { 200: null },
   // A stream, since only the handler knows which errors of the body are invalid payloads.
   upload: true,
@@ -60,6 +61,7 @@ const deliveries = {
 const redelivery = {
   summary: 'Redeliver the request of a task result',
   access: { workspace: 'runs:apply' },
+  audit: 'task_result redeliver',
   answers: { 200: documentOf(taskResultSchema) },
 } as const
 

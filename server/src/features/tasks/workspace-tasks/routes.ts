@@ -25,6 +25,7 @@ const list = {
 const create = {
   summary: 'Attach a run task to a workspace',
   access: { workspace: 'run-tasks:manage' },
+  audit: 'workspace_task create',
   answers: { 201: documentOf(workspaceTaskSchema) },
   body: createWorkspaceTaskBody,
 } as const
@@ -36,12 +37,14 @@ const show = {
 const update = {
   summary: 'Update a run task of a workspace',
   access: { workspace: 'run-tasks:manage' },
+  audit: 'workspace_task update',
   answers: { 200: documentOf(workspaceTaskSchema) },
   body: updateWorkspaceTaskBody,
 } as const
 const remove = {
   summary: 'Detach a run task from a workspace',
   access: { workspace: 'run-tasks:manage' },
+  audit: 'workspace_task destroy',
   answers: { 204: null },
 } as const
 

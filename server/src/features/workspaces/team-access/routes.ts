@@ -61,6 +61,7 @@ function registerGrants(http: Http, kind: GrantKind) {
     {
       summary: `Give a team access to a ${noun}`,
       access: access.manage,
+      audit: `${noun} add_team`,
       answers: { 201: documentOf(schemas.resource) },
       body: schemas.createBody,
     },
@@ -75,6 +76,7 @@ function registerGrants(http: Http, kind: GrantKind) {
     {
       summary: `Change what a team may do to a ${noun}`,
       access: access.manage,
+      audit: `${noun} update_team_permissions`,
       answers: ONE,
       body: schemas.updateBody,
     },
@@ -90,6 +92,7 @@ function registerGrants(http: Http, kind: GrantKind) {
     {
       summary: `Remove a team's access to a ${noun}`,
       access: access.manage,
+      audit: `${noun} remove_team`,
       answers: { 204: null },
     },
     async (req) => {

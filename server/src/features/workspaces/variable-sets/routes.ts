@@ -40,6 +40,7 @@ const LIST_OF_PROJECT = {
 const CREATE = {
   summary: 'Create a variable set',
   access: MANAGE,
+  audit: ['variable create', 'variable_set create'],
   answers: { 201: documentOf(variableSetSchema) },
   body: createVariableSetBody,
   include: variableSetIncludes,
@@ -49,6 +50,7 @@ const UPDATE = {
   ...ONE,
   summary: 'Update a variable set',
   access: MANAGE,
+  audit: ['variable create', 'variable update', 'variable_set update'],
   body: updateVariableSetBody,
 } as const
 
@@ -108,7 +110,7 @@ export const variableSetRoutes: Routes = (http) => {
   }
   http.delete(
     '/varsets/:id',
-    { summary: 'Delete a variable set', access: MANAGE, answers: { 204: null } },
+    { summary: 'Delete a variable set', access: MANAGE, audit: 'variable_set destroy', answers: { 204: null } },
     async (req) => {
       await deleteVariableSet(req.ctx, req.params.id)
       return noContent()

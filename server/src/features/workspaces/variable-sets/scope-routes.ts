@@ -12,21 +12,37 @@ const PROJECTS = { access: MANAGE, body: identifiersBody('projects'), answers: {
 /** Where sets apply. */
 export const variableSetScopeRoutes: Routes = (http) => {
   const workspaces = '/varsets/:id/relationships/workspaces'
-  http.post(workspaces, { ...WORKSPACES, summary: 'Apply a variable set to workspaces' }, async (req) => {
-    await addSetWorkspaces(req.ctx, req.params.id, req.body.data)
-    return noContent()
-  })
-  http.delete(workspaces, { ...WORKSPACES, summary: 'Remove a variable set from workspaces' }, async (req) => {
-    await removeSetWorkspaces(req.ctx, req.params.id, req.body.data)
-    return noContent()
-  })
+  http.post(
+    workspaces,
+    { ...WORKSPACES, summary: 'Apply a variable set to workspaces', audit: 'variable_set add_workspaces' },
+    async (req) => {
+      await addSetWorkspaces(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
+  http.delete(
+    workspaces,
+    { ...WORKSPACES, summary: 'Remove a variable set from workspaces', audit: 'variable_set remove_workspaces' },
+    async (req) => {
+      await removeSetWorkspaces(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
   const projects = '/varsets/:id/relationships/projects'
-  http.post(projects, { ...PROJECTS, summary: 'Apply a variable set to projects' }, async (req) => {
-    await addSetProjects(req.ctx, req.params.id, req.body.data)
-    return noContent()
-  })
-  http.delete(projects, { ...PROJECTS, summary: 'Remove a variable set from projects' }, async (req) => {
-    await removeSetProjects(req.ctx, req.params.id, req.body.data)
-    return noContent()
-  })
+  http.post(
+    projects,
+    { ...PROJECTS, summary: 'Apply a variable set to projects', audit: 'variable_set add_projects' },
+    async (req) => {
+      await addSetProjects(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
+  http.delete(
+    projects,
+    { ...PROJECTS, summary: 'Remove a variable set from projects', audit: 'variable_set remove_projects' },
+    async (req) => {
+      await removeSetProjects(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
 }

@@ -15,6 +15,7 @@ const ONE = { answers: { 200: documentOf(variableSchema) } }
 const CREATE = {
   summary: 'Create a variable in a variable set',
   access: MANAGE,
+  audit: 'variable create',
   answers: { 201: documentOf(variableSchema) },
   body: createVariableBody,
 } as const
@@ -22,11 +23,13 @@ const UPDATE = {
   ...ONE,
   summary: 'Update a variable of a variable set',
   access: MANAGE,
+  audit: 'variable update',
   body: updateVariableBody,
 } as const
 const DELETE = {
   summary: 'Delete a variable of a variable set',
   access: MANAGE,
+  audit: 'variable destroy',
   answers: { 204: null },
 } as const
 

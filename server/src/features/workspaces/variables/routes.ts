@@ -25,6 +25,7 @@ const ONE = { answers: { 200: documentOf(variableSchema) } }
 const CREATE = {
   summary: 'Create a variable of a workspace',
   access: { workspace: 'variables:write' },
+  audit: 'variable create',
   answers: { 201: documentOf(variableSchema) },
 } as const
 const NO_CONTENT = { answers: { 204: null } }
@@ -68,6 +69,7 @@ export const variableRoutes: Routes = (http) => {
       ...ONE,
       summary: 'Update a variable of a workspace',
       access: { workspace: 'variables:write' },
+      audit: 'variable update',
       body: updateVariableBody,
     } as const
     http.patch(path, update, async (req) => {
@@ -79,6 +81,7 @@ export const variableRoutes: Routes = (http) => {
         ...NO_CONTENT,
         summary: 'Delete a variable of a workspace',
         access: { workspace: 'variables:write' },
+        audit: 'variable destroy',
       },
       async (req) => {
         await deleteWorkspaceVariable(req.ctx, req.params)
@@ -90,6 +93,7 @@ export const variableRoutes: Routes = (http) => {
     ...NO_CONTENT,
     summary: 'Update several variables of a workspace',
     access: { workspace: 'variables:write' },
+    audit: 'variable update',
     body: updateVariablesBody,
   } as const
   http.patch('/workspaces/:workspaceId/relationships/vars', updateSeveral, async (req) => {

@@ -25,6 +25,7 @@ const LIST = {
 const ADD = {
   summary: 'Add tag bindings to a workspace',
   access: { workspace: 'tags:manage' },
+  audit: 'workspace add_tags',
   answers: { 204: null },
   body: tagBindingsBody,
 } as const
@@ -47,6 +48,7 @@ export const workspaceTagBindingRoutes: Routes = (http) => {
     {
       summary: 'Add or change tag bindings of a workspace',
       access: { workspace: 'tags:manage' },
+      audit: 'workspace add_tags',
       answers: { 200: wholeListOf(tagBindingSchema) },
       body: tagBindingsBody,
     },
@@ -61,6 +63,7 @@ export const workspaceTagBindingRoutes: Routes = (http) => {
     {
       summary: 'Replace the tag bindings of a workspace',
       access: { workspace: 'tags:manage' },
+      audit: 'workspace replace_tags',
       answers: { 204: null },
       body: tagBindingsBody,
     },
@@ -107,6 +110,7 @@ export const workspaceTagRoutes: Routes = (http) => {
     {
       summary: 'Add tags to a workspace',
       access: { workspace: 'tags:manage' },
+      audit: 'workspace add_tags',
       answers: { 204: null },
       body: tagsBody,
     },
@@ -120,6 +124,7 @@ export const workspaceTagRoutes: Routes = (http) => {
     {
       summary: 'Remove tags from a workspace',
       access: { workspace: 'tags:manage' },
+      audit: 'workspace remove_tags',
       answers: { 204: null },
       body: tagsBody,
     },
@@ -155,6 +160,7 @@ export const tagRoutes: Routes = (http) => {
     {
       summary: 'Delete tags from every workspace of an organization',
       access: { organization: 'tags:manage' },
+      audit: 'organization remove_tags',
       answers: { 204: null },
       body: identifiersBody('tags'),
     },
@@ -168,6 +174,7 @@ export const tagRoutes: Routes = (http) => {
     {
       summary: 'Add a tag to workspaces',
       access: { workspace: 'tags:manage' },
+      audit: 'workspace add_tags',
       answers: { 204: null },
       body: identifiersBody('workspaces'),
     },

@@ -25,15 +25,20 @@ export const consumerRoutes: Routes = (http) => {
     const { rows, total } = await listRemoteStateConsumers(req.ctx, req.params.id, page)
     return listPage({ url: req.url, page }, { rows: rows.map((row) => workspaceResource(row)), total })
   })
-  http.post(PATH, { ...CHANGE, summary: 'Add remote state consumers to a workspace' }, async (req) => {
-    await addRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
-    return noContent()
-  })
+  http.post(
+    PATH,
+    { ...CHANGE, summary: 'Add remote state consumers to a workspace', audit: 'workspace add_remote_state_consumers' },
+    async (req) => {
+      await addRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
   http.patch(
     PATH,
     {
       ...CHANGE,
       summary: 'Replace the remote state consumers of a workspace',
+      audit: 'workspace replace_remote_state_consumers',
     },
     async (req) => {
       await replaceRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
@@ -45,6 +50,7 @@ export const consumerRoutes: Routes = (http) => {
     {
       ...CHANGE,
       summary: 'Remove remote state consumers from a workspace',
+      audit: 'workspace remove_remote_state_consumers',
     },
     async (req) => {
       await removeRemoteStateConsumers(req.ctx, req.params.id, req.body.data)

@@ -13,6 +13,7 @@ export const workspaceLockRoutes: Routes = (http) => {
     ...ACTION,
     summary: 'Lock a workspace',
     access: { workspace: 'lock' },
+    audit: 'workspace lock',
     body: lockBody,
   } as const
   http.post('/workspaces/:id/actions/lock', lock, async (req) => {
@@ -21,7 +22,7 @@ export const workspaceLockRoutes: Routes = (http) => {
   })
   http.post(
     '/workspaces/:id/actions/unlock',
-    { ...ACTION, summary: 'Unlock a workspace', access: { workspace: 'lock' } },
+    { ...ACTION, summary: 'Unlock a workspace', access: { workspace: 'lock' }, audit: 'workspace unlock' },
     async (req) => {
       const workspace = await unlockWorkspace(req.ctx, req.params.id)
       return ok(await showWorkspace(req.ctx, workspace))
@@ -33,6 +34,7 @@ export const workspaceLockRoutes: Routes = (http) => {
       ...ACTION,
       summary: 'Force-unlock a workspace',
       access: { workspace: 'force-unlock' },
+      audit: 'workspace force_unlock',
     },
     async (req) => {
       const workspace = await forceUnlockWorkspace(req.ctx, req.params.id)

@@ -20,6 +20,7 @@ const PATHS = ['/workspaces/:id', '/organizations/:organization/workspaces/:name
 const CREATE = {
   summary: 'Create a workspace',
   access: { project: 'workspaces:create' },
+  audit: 'workspace create',
   answers: { 201: documentOf(workspaceSchema) },
   body: createWorkspaceBody,
   include: workspaceIncludes,
@@ -46,6 +47,7 @@ const SHOW = {
 const UPDATE = {
   summary: 'Update a workspace',
   access: { workspace: 'workspace:update' },
+  audit: 'workspace update',
   answers: { 200: documentOf(workspaceSchema) },
   body: updateWorkspaceBody,
   include: workspaceIncludes,
@@ -54,6 +56,7 @@ const UPDATE = {
 const MOVE = {
   summary: 'Move workspaces to a project',
   access: { project: 'workspaces:create', workspace: 'workspace:move' },
+  audit: 'workspace update',
   answers: { 204: null },
   body: identifiersBody('workspaces'),
 } as const

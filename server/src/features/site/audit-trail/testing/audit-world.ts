@@ -30,12 +30,8 @@ export type ChangeRequest = Pick<TestRequest, 'body' | 'headers'> & {
   usesUp?: boolean
 }
 
-/** A route's change: its events as `type action`, and how to make one more of it. */
-export type AuditedChange = { events: string; make: (world: World) => Promise<ChangeRequest> | ChangeRequest }
-
-export function change(events: string, make: AuditedChange['make']): AuditedChange {
-  return { events, make }
-}
+/** Makes what a route's change needs, and returns the request for it. */
+export type MakeChange = (world: World) => Promise<ChangeRequest> | ChangeRequest
 
 export const data = (type: string, attributes: object = {}, relationships: object = {}) => ({
   data: { type, attributes, relationships },

@@ -3,7 +3,7 @@ import { createBrowser } from '../../../../testing/browser.ts'
 import { addMember } from '../../../../testing/teams.ts'
 import { approve } from '../../../identity/oauth/approve.ts'
 import { totpCode } from '../../../identity/sessions/totp.ts'
-import { type AuditedChange, change, csrfOf, data, formRequest, many, one, SECRET, type World } from './audit-world.ts'
+import { csrfOf, data, formRequest, many, one, SECRET, type MakeChange, type World } from './audit-world.ts'
 
 const REDIRECT = 'http://localhost:10000/login'
 const VERIFIER = 'v'.repeat(60)
@@ -77,130 +77,131 @@ async function ownOrganization(w: World) {
   return name
 }
 
-const onUser = (action: string, make = async (w: World) => (await w.person()).id) =>
-  change(`user ${action}`, async (w) => ({ ids: [await make(w)] }))
+async function organizationWithToken(w: World) {
+  const name = await ownOrganization(w)
+  await w.send('POST', `/organizations/${name}/authentication-token`, {})
+  return name
+}
+
+async function teamWithToken(w: World) {
+  const team = await w.team()
+  await w.send('POST', `/teams/${team}/authentication-token`, {})
+  return team
+}
+
+const onPerson: MakeChange = async (w) => ({ ids: [(await w.person()).id] })
 
 /** Who there is and who may do what: teams, members, grants, tokens, accounts, sessions, and the site itself. */
-export const ACCOUNTS: Record<string, AuditedChange | string> = {
-  'POST /organizations/:organization/teams': change('team create', (w) => ({
+export const ACCOUNTS: Record<string, MakeChange> = {
+  'POST /organizations/:organization/teams': (w) => ({
     ids: [w.organization.name],
     body: data('teams', { name: w.name('team') }),
-  })),
-  'PATCH /teams/:teamId': change('team update', async (w) => ({
+  }),
+  'PATCH /teams/:teamId': async (w) => ({
     ids: [await w.team()],
     body: data('teams', { name: w.name('team') }),
-  })),
-  'DELETE /teams/:teamId': change('team destroy', async (w) => ({ ids: [await w.team()] })),
+  }),
+  'DELETE /teams/:teamId': async (w) => ({ ids: [await w.team()] }),
   ...members('users'),
   ...members('organization-memberships'),
-  'POST /organizations/:organization/organization-memberships': change('organization_user create', (w) => ({
+  'POST /organizations/:organization/organization-memberships': (w) => ({
     ids: [w.organization.name],
     body: data('organization-memberships', { email: `${w.name('invited')}@example.com` }),
-  })),
-  'DELETE /organization-memberships/:membershipId': change('organization_user destroy', async (w) => ({
+  }),
+  'DELETE /organization-memberships/:membershipId': async (w) => ({
     ids: [(await memberOfOrganization(w)).membership],
-  })),
+  }),
 
-  'POST /team-workspaces': change('workspace add_team', (w) => grant(w, 'workspace')),
-  'PATCH /team-workspaces/:teamWorkspaceId': change('workspace update_team_permissions', async (w) => ({
+  'POST /team-workspaces': (w) => grant(w, 'workspace'),
+  'PATCH /team-workspaces/:teamWorkspaceId': async (w) => ({
     ids: [await granted(w, 'workspace')],
     body: data('team-workspaces', { access: 'write' }),
-  })),
-  'DELETE /team-workspaces/:teamWorkspaceId': change('workspace remove_team', async (w) => ({
+  }),
+  'DELETE /team-workspaces/:teamWorkspaceId': async (w) => ({
     ids: [await granted(w, 'workspace')],
-  })),
-  'POST /team-projects': change('project add_team', (w) => grant(w, 'project')),
-  'PATCH /team-projects/:teamProjectId': change('project update_team_permissions', async (w) => ({
+  }),
+  'POST /team-projects': (w) => grant(w, 'project'),
+  'PATCH /team-projects/:teamProjectId': async (w) => ({
     ids: [await granted(w, 'project')],
     body: data('team-projects', { access: 'write' }),
-  })),
-  'DELETE /team-projects/:teamProjectId': change('project remove_team', async (w) => ({
+  }),
+  'DELETE /team-projects/:teamProjectId': async (w) => ({
     ids: [await granted(w, 'project')],
-  })),
+  }),
 
-  'POST /organizations/:organizationName/authentication-token': change('authentication_token create', async (w) => ({
-    ids: [await ownOrganization(w)],
+  'POST /organizations/:organizationName/authentication-token': async (w) => ({
+    ids: [await organizationWithToken(w)],
     body: {},
-  })),
-  'DELETE /organizations/:organizationName/authentication-token': change('authentication_token destroy', async (w) => {
-    const name = await ownOrganization(w)
-    await w.send('POST', `/organizations/${name}/authentication-token`, {})
-    return { ids: [name] }
   }),
-  'POST /teams/:teamId/authentication-token': change('authentication_token create', async (w) => ({
-    ids: [await w.team()],
-    body: {},
-  })),
-  'DELETE /teams/:teamId/authentication-token': change('authentication_token destroy', async (w) => {
-    const team = await w.team()
-    await w.send('POST', `/teams/${team}/authentication-token`, {})
-    return { ids: [team] }
+  'DELETE /organizations/:organizationName/authentication-token': async (w) => ({
+    ids: [await organizationWithToken(w)],
   }),
-  'POST /teams/:teamId/authentication-tokens': change('authentication_token create', async (w) => ({
+  'POST /teams/:teamId/authentication-token': async (w) => ({ ids: [await teamWithToken(w)], body: {} }),
+  'DELETE /teams/:teamId/authentication-token': async (w) => ({ ids: [await teamWithToken(w)] }),
+  'POST /teams/:teamId/authentication-tokens': async (w) => ({
     ids: [await w.team()],
     body: data('authentication-tokens', { description: 'x' }),
-  })),
-  'DELETE /organizations/:organizationName/team-tokens': change('authentication_token destroy', async (w) => {
+  }),
+  'DELETE /organizations/:organizationName/team-tokens': async (w) => {
     const body = data('authentication-tokens', { description: 'x' })
     const { id } = await w.send('POST', `/teams/${await w.team()}/authentication-tokens`, body)
     return { ids: [w.organization.name], body: many('authentication-tokens', id) }
-  }),
-  'POST /users/:userId/authentication-tokens': change('authentication_token create', (w) => ({
+  },
+  'POST /users/:userId/authentication-tokens': (w) => ({
     ids: [w.admin.id],
     body: data('authentication-tokens', { description: 'x' }),
-  })),
-  'POST /agent-pools/:poolId/authentication-tokens': change('authentication_token create', async (w) => ({
+  }),
+  'POST /agent-pools/:poolId/authentication-tokens': async (w) => ({
     ids: [await w.pool()],
     body: data('authentication-tokens', { description: 'x' }),
-  })),
-  'DELETE /authentication-tokens/:tokenId': change('authentication_token destroy', async (w) => {
+  }),
+  'DELETE /authentication-tokens/:tokenId': async (w) => {
     const body = data('authentication-tokens', { description: 'x' })
     return { ids: [(await w.send('POST', `/users/${w.admin.id}/authentication-tokens`, body)).id] }
-  }),
+  },
 
-  'PATCH /account/update': change('user update', async (w) => ({
+  'PATCH /account/update': async (w) => ({
     ...w.by(await w.person()),
     body: data('users', { email: `${w.name('new')}@example.com` }),
-  })),
-  'PATCH /account/password': change('user change_password', async (w) => {
+  }),
+  'PATCH /account/password': async (w) => {
     const password = `${SECRET}-new`
     const attributes = { current_password: SECRET, password, password_confirmation: password }
     return { ...w.by(await w.person()), body: data('users', attributes) }
-  }),
-  'DELETE /account/sessions': change('user sign_out_everywhere', async (w) => w.by(await w.person())),
-  'DELETE /account/sessions/:sessionId': change('user end_session', async (w) => {
+  },
+  'DELETE /account/sessions': async (w) => w.by(await w.person()),
+  'DELETE /account/sessions/:sessionId': async (w) => {
     const { person } = await browserOf(w)
     const [session] = await w.send('GET', '/account/sessions', undefined, person.token)
     return { ...w.by(person), ids: [session.id] }
-  }),
-  'POST /account/two-factor/actions/enroll': change('user enroll_two_factor', async (w) => ({
+  },
+  'POST /account/two-factor/actions/enroll': async (w) => ({
     ...w.by(await w.person()),
     body: data('users', { password: SECRET }),
-  })),
-  'POST /account/two-factor/actions/verify': change('user enable_two_factor', async (w) => {
+  }),
+  'POST /account/two-factor/actions/verify': async (w) => {
     const { person, secret } = await w.withSecondFactor()
     return { ...w.by(person), body: data('users', { otp: totpCode(secret, w.app.now()) }) }
-  }),
-  'POST /account/two-factor/actions/renew-recovery-codes': change('user renew_recovery_codes', withCode),
-  'POST /account/two-factor/actions/disable': change('user disable_two_factor', withCode),
+  },
+  'POST /account/two-factor/actions/renew-recovery-codes': withCode,
+  'POST /account/two-factor/actions/disable': withCode,
 
-  'POST /sessions': change('user sign_in', async (w) => {
+  'POST /sessions': async (w) => {
     const { id, username } = await w.person()
     const headers = { origin: 'http://groundstate.test' }
     const by = { id, tokenId: null }
     return { token: undefined, headers, by, body: data('sessions', { username, password: SECRET }) }
-  }),
-  'DELETE /sessions/current': change('user sign_out', async (w) => (await browserOf(w)).as),
-  'POST /oauth/sign-in': change('user sign_in', async (w) => {
+  },
+  'DELETE /sessions/current': async (w) => (await browserOf(w)).as,
+  'POST /oauth/sign-in': async (w) => {
     const { id, username } = await w.person()
     return { ...formRequest({ query: QUERY, username, password: SECRET }), by: { id, tokenId: null } }
-  }),
-  'POST /oauth/authorize': 'a consent changes nothing before the command line exchanges its code',
-  'POST /oauth/sign-out': change('user sign_out', async (w) => {
+  },
+  'POST /oauth/sign-out': async (w) => {
     const { cookie, as } = await browserOf(w)
     return { ...formRequest({ query: QUERY, csrf: csrfOf(cookie) }, cookie), by: as.by }
-  }),
-  'POST /oauth/token': change('authentication_token create', async (w) => {
+  },
+  'POST /oauth/token': async (w) => {
     const person = await w.person()
     const request = { redirectUri: REDIRECT, codeChallenge: CHALLENGE, state: undefined }
     const url = await approve(w.app.as({ ...person.actor, tokenId: undefined, sessionId: 'ses-x' }), request)
@@ -212,51 +213,51 @@ export const ACCOUNTS: Record<string, AuditedChange | string> = {
       redirect_uri: REDIRECT,
     })
     return { ...form, by: { id: person.id, tokenId: null } }
-  }),
+  },
 
-  'POST /admin/users': change('user create', (w) => {
+  'POST /admin/users': (w) => {
     const username = w.name('user')
     return { body: data('users', { username, email: `${username}@example.com`, password: SECRET }) }
-  }),
-  'PATCH /admin/users/:userId': change('user update', async (w) => ({
+  },
+  'PATCH /admin/users/:userId': async (w) => ({
     ids: [(await w.person()).id],
     body: data('users', { password: `${SECRET}-new` }),
-  })),
-  'DELETE /admin/users/:userId': onUser('destroy'),
-  'POST /admin/users/:userId/actions/suspend': onUser('suspend'),
-  'POST /admin/users/:userId/actions/unsuspend': onUser('unsuspend'),
-  'POST /admin/users/:userId/actions/grant_admin': onUser('update'),
-  'POST /admin/users/:userId/actions/revoke_admin': onUser('update'),
-  'POST /admin/users/:userId/actions/disable_two_factor': onUser('disable_two_factor', async (w) => {
+  }),
+  'DELETE /admin/users/:userId': onPerson,
+  'POST /admin/users/:userId/actions/suspend': onPerson,
+  'POST /admin/users/:userId/actions/unsuspend': onPerson,
+  'POST /admin/users/:userId/actions/grant_admin': onPerson,
+  'POST /admin/users/:userId/actions/revoke_admin': onPerson,
+  'POST /admin/users/:userId/actions/disable_two_factor': async (w) => {
     const { person, secret } = await w.withSecondFactor()
     const body = data('users', { otp: totpCode(secret, w.app.now()) })
     await w.send('POST', '/account/two-factor/actions/verify', body, person.token)
-    return person.id
-  }),
-  'PATCH /admin/organizations/:name': change('organization update', async (w) => ({
+    return { ids: [person.id] }
+  },
+  'PATCH /admin/organizations/:name': async (w) => ({
     ids: [await ownOrganization(w)],
     body: data('organizations', { plan: 'standard' }),
-  })),
-  'DELETE /admin/organizations/:name': change('organization destroy', async (w) => ({
+  }),
+  'DELETE /admin/organizations/:name': async (w) => ({
     ids: [await ownOrganization(w)],
-  })),
-  'POST /admin/organizations/:name/subscription': change('organization update', async (w) => ({
+  }),
+  'POST /admin/organizations/:name/subscription': async (w) => ({
     ids: [await ownOrganization(w)],
     body: { data: { relationships: { 'feature-set': one('feature-sets', 'fs-standard') } } },
-  })),
+  }),
 }
 
-function members(type: 'users' | 'organization-memberships') {
+function members(type: 'users' | 'organization-memberships'): Record<string, MakeChange> {
   const path = `/teams/:teamId/relationships/${type}`
   return {
-    [`POST ${path}`]: change('team add_member', async (w) => {
+    [`POST ${path}`]: async (w) => {
       const { team, body } = await teamWith(w, type)
       return { ids: [team], body }
-    }),
-    [`DELETE ${path}`]: change('team remove_member', async (w) => {
+    },
+    [`DELETE ${path}`]: async (w) => {
       const { team, body } = await teamWith(w, type)
       await w.send('POST', `/teams/${team}/relationships/${type}`, body)
       return { ids: [team], body }
-    }),
+    },
   }
 }

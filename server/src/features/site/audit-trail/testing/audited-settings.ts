@@ -1,4 +1,4 @@
-import { type AuditedChange, change, data, many, one, SECRET, type World } from './audit-world.ts'
+import { data, many, one, SECRET, type MakeChange, type World } from './audit-world.ts'
 
 const tag = (key: string) => ({ data: [{ type: 'tag-bindings', attributes: { key, value: 'x' } }] })
 const flatTag = (name: string) => ({ data: [{ type: 'tags', attributes: { name } }] })
@@ -36,8 +36,6 @@ async function setWith(w: World, noun: 'workspaces' | 'projects') {
   return { ids: [set], body: many(noun, id) }
 }
 
-const SET_UPDATE = 'variable create, variable update, variable_set update'
-
 /** A change of a set that gives it one variable more, and another value to the one that it has. */
 async function setUpdate(w: World) {
   const set = await w.variableSet()
@@ -51,244 +49,242 @@ async function nameOf(w: World, workspace: string) {
 }
 
 /** What people set up: organizations, projects, workspaces, variables, tags, pools and tasks. */
-export const SETTING_CHANGES: Record<string, AuditedChange | string> = {
-  'POST /organizations': change('organization create', (w) => ({
+export const SETTING_CHANGES: Record<string, MakeChange> = {
+  'POST /organizations': (w) => ({
     body: data('organizations', { name: w.name('organization'), email: 'a@example.com' }),
-  })),
-  'PATCH /organizations/:organization': change('organization update', async (w) => ({
+  }),
+  'PATCH /organizations/:organization': async (w) => ({
     ids: [await ownOrganization(w)],
     body: data('organizations', { email: 'b@example.com' }),
-  })),
-  'PUT /organizations/:organization': change('organization update', async (w) => ({
+  }),
+  'PUT /organizations/:organization': async (w) => ({
     ids: [await ownOrganization(w)],
     body: data('organizations', { email: 'b@example.com' }),
-  })),
-  'DELETE /organizations/:organization': change('organization destroy', async (w) => ({
+  }),
+  'DELETE /organizations/:organization': async (w) => ({
     ids: [await ownOrganization(w)],
-  })),
+  }),
 
-  'POST /organizations/:organization/projects': change('project create', (w) => ({
+  'POST /organizations/:organization/projects': (w) => ({
     ids: [w.organization.name],
     body: data('projects', { name: w.name('project') }),
-  })),
-  'PATCH /projects/:id': change('project update', async (w) => ({
+  }),
+  'PATCH /projects/:id': async (w) => ({
     ids: [await w.project()],
     body: data('projects', { description: 'x' }),
-  })),
-  'DELETE /projects/:id': change('project destroy', async (w) => ({ ids: [await w.project()] })),
-  'POST /projects/:id/relationships/workspaces': change('workspace update', async (w) => ({
+  }),
+  'DELETE /projects/:id': async (w) => ({ ids: [await w.project()] }),
+  'POST /projects/:id/relationships/workspaces': async (w) => ({
     ids: [await w.project()],
     body: many('workspaces', await w.workspace()),
-  })),
+  }),
 
-  'POST /organizations/:organization/workspaces': change('workspace create', (w) => ({
+  'POST /organizations/:organization/workspaces': (w) => ({
     ids: [w.organization.name],
     body: data('workspaces', { name: w.name('workspace') }),
-  })),
-  'PATCH /organizations/:organization/workspaces/:name': change('workspace update', async (w) => ({
+  }),
+  'PATCH /organizations/:organization/workspaces/:name': async (w) => ({
     ids: [w.organization.name, await nameOf(w, await w.workspace())],
     body: data('workspaces', { description: 'x' }),
-  })),
-  'PATCH /workspaces/:id': change('workspace update', async (w) => ({
+  }),
+  'PATCH /workspaces/:id': async (w) => ({
     ids: [await w.workspace()],
     body: data('workspaces', { description: 'x' }, { tags: flatTag('x') }),
-  })),
-  'DELETE /organizations/:organization/workspaces/:name': change('workspace destroy', async (w) => ({
+  }),
+  'DELETE /organizations/:organization/workspaces/:name': async (w) => ({
     ids: [w.organization.name, await nameOf(w, await w.workspace())],
-  })),
-  'DELETE /workspaces/:id': change('workspace destroy', async (w) => ({ ids: [await w.workspace()] })),
-  'POST /organizations/:organization/workspaces/:name/actions/safe-delete': change('workspace destroy', async (w) => ({
+  }),
+  'DELETE /workspaces/:id': async (w) => ({ ids: [await w.workspace()] }),
+  'POST /organizations/:organization/workspaces/:name/actions/safe-delete': async (w) => ({
     ids: [w.organization.name, await nameOf(w, await w.workspace())],
-  })),
-  'POST /workspaces/:id/actions/safe-delete': change('workspace destroy', async (w) => ({
+  }),
+  'POST /workspaces/:id/actions/safe-delete': async (w) => ({
     ids: [await w.workspace()],
-  })),
-  'POST /workspaces/:id/actions/lock': change('workspace lock', async (w) => ({
+  }),
+  'POST /workspaces/:id/actions/lock': async (w) => ({
     ids: [await w.workspace()],
     body: {},
-  })),
-  'POST /workspaces/:id/actions/unlock': change('workspace unlock', async (w) => ({
+  }),
+  'POST /workspaces/:id/actions/unlock': async (w) => ({
     ids: [await w.lockedWorkspace()],
-  })),
-  'POST /workspaces/:id/actions/force-unlock': change('workspace force_unlock', async (w) => ({
+  }),
+  'POST /workspaces/:id/actions/force-unlock': async (w) => ({
     ids: [await w.lockedWorkspace()],
-  })),
-  'POST /workspaces/:id/relationships/remote-state-consumers': change(
-    'workspace add_remote_state_consumers',
-    async (w) => ({ ids: [await w.workspace()], body: many('workspaces', await w.workspace()) }),
-  ),
-  'PATCH /workspaces/:id/relationships/remote-state-consumers': change(
-    'workspace replace_remote_state_consumers',
-    async (w) => ({ ids: [await w.workspace()], body: many('workspaces', await w.workspace()) }),
-  ),
-  'DELETE /workspaces/:id/relationships/remote-state-consumers': change(
-    'workspace remove_remote_state_consumers',
-    async (w) => {
-      const [id, consumer] = [await w.workspace(), many('workspaces', await w.workspace())]
-      await w.send('POST', `/workspaces/${id}/relationships/remote-state-consumers`, consumer)
-      return { ids: [id], body: consumer }
-    },
-  ),
+  }),
+  'POST /workspaces/:id/relationships/remote-state-consumers': async (w) => ({
+    ids: [await w.workspace()],
+    body: many('workspaces', await w.workspace()),
+  }),
+  'PATCH /workspaces/:id/relationships/remote-state-consumers': async (w) => ({
+    ids: [await w.workspace()],
+    body: many('workspaces', await w.workspace()),
+  }),
+  'DELETE /workspaces/:id/relationships/remote-state-consumers': async (w) => {
+    const [id, consumer] = [await w.workspace(), many('workspaces', await w.workspace())]
+    await w.send('POST', `/workspaces/${id}/relationships/remote-state-consumers`, consumer)
+    return { ids: [id], body: consumer }
+  },
 
-  'POST /workspaces/:id/relationships/tags': change('workspace add_tags', async (w) => ({
+  'POST /workspaces/:id/relationships/tags': async (w) => ({
     ids: [await w.workspace()],
     body: flatTag(w.name('tag')),
-  })),
-  'DELETE /workspaces/:id/relationships/tags': change('workspace remove_tags', async (w) => {
+  }),
+  'DELETE /workspaces/:id/relationships/tags': async (w) => {
     const { id, key } = await taggedWorkspace(w)
     return { ids: [id], body: flatTag(key) }
-  }),
-  'DELETE /organizations/:organization/tags': change('organization remove_tags', async (w) => ({
+  },
+  'DELETE /organizations/:organization/tags': async (w) => ({
     ids: [w.organization.name],
     body: many('tags', (await taggedWorkspace(w)).tag),
-  })),
-  'POST /tags/:id/relationships/workspaces': change('workspace add_tags', async (w) => ({
+  }),
+  'POST /tags/:id/relationships/workspaces': async (w) => ({
     ids: [(await taggedWorkspace(w)).tag],
     body: many('workspaces', await w.workspace()),
-  })),
+  }),
   ...tagBindings('workspace'),
   ...tagBindings('project'),
-  'POST /organizations/:organization/reserved-tag-keys': change('reserved_tag_key create', (w) => ({
+  'POST /organizations/:organization/reserved-tag-keys': (w) => ({
     ids: [w.organization.name],
     body: data('reserved-tag-keys', { key: w.name('key') }),
-  })),
-  'PATCH /reserved-tag-keys/:id': change('reserved_tag_key update', async (w) => ({
+  }),
+  'PATCH /reserved-tag-keys/:id': async (w) => ({
     ids: [await w.ofOrganization('reserved-tag-keys', data('reserved-tag-keys', { key: w.name('key') }))],
     body: data('reserved-tag-keys', { 'disable-overrides': true }),
-  })),
-  'DELETE /reserved-tag-keys/:id': change('reserved_tag_key destroy', async (w) => ({
+  }),
+  'DELETE /reserved-tag-keys/:id': async (w) => ({
     ids: [await w.ofOrganization('reserved-tag-keys', data('reserved-tag-keys', { key: w.name('key') }))],
-  })),
+  }),
 
   ...dataRetention('organizations', async (w) => ownOrganization(w)),
   ...dataRetention('workspaces', async (w) => w.workspace()),
-  'DELETE /organizations/:id/relationships/data-retention-policy': change(
-    'data_retention_policy destroy',
-    async (w) => {
-      const id = await ownOrganization(w)
-      const path = `/organizations/${id}/relationships/data-retention-policy`
-      await w.send('POST', path, days('data-retention-policy-delete-olders'))
-      return { ids: [id] }
-    },
-  ),
-  'DELETE /workspaces/:id/relationships/data-retention-policy': change('data_retention_policy destroy', async (w) => ({
+  'DELETE /organizations/:id/relationships/data-retention-policy': async (w) => {
+    const id = await ownOrganization(w)
+    const path = `/organizations/${id}/relationships/data-retention-policy`
+    await w.send('POST', path, days('data-retention-policy-delete-olders'))
+    return { ids: [id] }
+  },
+  'DELETE /workspaces/:id/relationships/data-retention-policy': async (w) => ({
     ids: [await policy(w)],
-  })),
+  }),
 
-  'POST /workspaces/:workspaceId/vars': change('variable create', async (w) => ({
+  'POST /workspaces/:workspaceId/vars': async (w) => ({
     ids: [await w.workspace()],
     body: variable(w),
-  })),
-  'PATCH /workspaces/:workspaceId/vars/:id': change('variable update', async (w) => {
+  }),
+  'PATCH /workspaces/:workspaceId/vars/:id': async (w) => {
     const id = await w.workspace()
     return { ids: [id, await w.variable(`/workspaces/${id}`)], body: newValue }
-  }),
-  'PATCH /workspaces/:workspaceId/relationships/vars': change('variable update, variable update', async (w) => {
+  },
+  'PATCH /workspaces/:workspaceId/relationships/vars': async (w) => {
     const id = await w.workspace()
     const changed = async () => ({ ...newValue.data, id: await w.variable(`/workspaces/${id}`) })
     return { ids: [id], body: { data: [await changed(), await changed()] } }
-  }),
-  'DELETE /workspaces/:workspaceId/vars/:id': change('variable destroy', async (w) => {
+  },
+  'DELETE /workspaces/:workspaceId/vars/:id': async (w) => {
     const id = await w.workspace()
     return { ids: [id, await w.variable(`/workspaces/${id}`)] }
-  }),
-  'POST /vars': change('variable create', async (w) => {
+  },
+  'POST /vars': async (w) => {
     const { attributes } = variable(w).data
     return { body: data('vars', attributes, { workspace: one('workspaces', await w.workspace()) }) }
-  }),
-  'PATCH /vars/:id': change('variable update', async (w) => ({
+  },
+  'PATCH /vars/:id': async (w) => ({
     ids: [await w.variable(`/workspaces/${await w.workspace()}`)],
     body: newValue,
-  })),
-  'DELETE /vars/:id': change('variable destroy', async (w) => ({
+  }),
+  'DELETE /vars/:id': async (w) => ({
     ids: [await w.variable(`/workspaces/${await w.workspace()}`)],
-  })),
+  }),
 
-  'POST /organizations/:organization/varsets': change('variable create, variable_set create', (w) => ({
+  'POST /organizations/:organization/varsets': (w) => ({
     ids: [w.organization.name],
     body: data('varsets', { name: w.name('set') }, { vars: { data: [variable(w).data] } }),
-  })),
-  'PATCH /varsets/:id': change(SET_UPDATE, async (w) => setUpdate(w)),
-  'POST /varsets/:id': change(SET_UPDATE, async (w) => setUpdate(w)),
-  'DELETE /varsets/:id': change('variable_set destroy', async (w) => ({ ids: [await w.variableSet()] })),
-  'POST /varsets/:id/relationships/workspaces': change('variable_set add_workspaces', async (w) => ({
+  }),
+  'PATCH /varsets/:id': async (w) => setUpdate(w),
+  'POST /varsets/:id': async (w) => setUpdate(w),
+  'DELETE /varsets/:id': async (w) => ({ ids: [await w.variableSet()] }),
+  'POST /varsets/:id/relationships/workspaces': async (w) => ({
     ids: [await w.variableSet()],
     body: many('workspaces', await w.workspace()),
-  })),
-  'DELETE /varsets/:id/relationships/workspaces': change('variable_set remove_workspaces', (w) =>
-    setWith(w, 'workspaces'),
-  ),
-  'POST /varsets/:id/relationships/projects': change('variable_set add_projects', async (w) => ({
+  }),
+  'DELETE /varsets/:id/relationships/workspaces': (w) => setWith(w, 'workspaces'),
+  'POST /varsets/:id/relationships/projects': async (w) => ({
     ids: [await w.variableSet()],
     body: many('projects', await w.project()),
-  })),
-  'DELETE /varsets/:id/relationships/projects': change('variable_set remove_projects', (w) => setWith(w, 'projects')),
-  'POST /varsets/:variableSetId/relationships/vars': change('variable create', async (w) => ({
+  }),
+  'DELETE /varsets/:id/relationships/projects': (w) => setWith(w, 'projects'),
+  'POST /varsets/:variableSetId/relationships/vars': async (w) => ({
     ids: [await w.variableSet()],
     body: variable(w),
-  })),
-  'PATCH /varsets/:variableSetId/relationships/vars/:id': change('variable update', async (w) => {
+  }),
+  'PATCH /varsets/:variableSetId/relationships/vars/:id': async (w) => {
     const set = await w.variableSet()
     return { ids: [set, await w.variable(`/varsets/${set}/relationships`)], body: newValue }
-  }),
-  'DELETE /varsets/:variableSetId/relationships/vars/:id': change('variable destroy', async (w) => {
+  },
+  'DELETE /varsets/:variableSetId/relationships/vars/:id': async (w) => {
     const set = await w.variableSet()
     return { ids: [set, await w.variable(`/varsets/${set}/relationships`)] }
-  }),
+  },
 
-  'POST /organizations/:organization/agent-pools': change('agent_pool create', (w) => ({
+  'POST /organizations/:organization/agent-pools': (w) => ({
     ids: [w.organization.name],
     body: data('agent-pools', { name: w.name('pool') }),
-  })),
-  'PATCH /agent-pools/:poolId': change('agent_pool update', async (w) => ({
+  }),
+  'PATCH /agent-pools/:poolId': async (w) => ({
     ids: [await w.pool()],
     body: data('agent-pools', { name: w.name('pool') }),
-  })),
-  'DELETE /agent-pools/:poolId': change('agent_pool destroy', async (w) => ({ ids: [await w.pool()] })),
+  }),
+  'DELETE /agent-pools/:poolId': async (w) => ({ ids: [await w.pool()] }),
 
-  'POST /organizations/:organization/tasks': change('task create', (w) => ({
+  'POST /organizations/:organization/tasks': (w) => ({
     ids: [w.organization.name],
     body: data('tasks', { name: w.name('task'), url: w.receiver.url, 'hmac-key': SECRET, category: 'task' }),
-  })),
-  'PATCH /tasks/:taskId': change('task update', async (w) => ({
+  }),
+  'PATCH /tasks/:taskId': async (w) => ({
     ids: [await w.task()],
     body: data('tasks', { 'hmac-key': `${SECRET}-2`, url: `${w.receiver.url}/b?token=${SECRET}` }),
-  })),
-  'DELETE /tasks/:taskId': change('task destroy', async (w) => ({ ids: [await w.task()] })),
-  'POST /tasks/:taskId/actions/test': 'asks a receiver and changes nothing',
-  'POST /workspaces/:workspaceId/tasks': change('workspace_task create', async (w) => ({
+  }),
+  'DELETE /tasks/:taskId': async (w) => ({ ids: [await w.task()] }),
+  'POST /workspaces/:workspaceId/tasks': async (w) => ({
     ids: [await w.workspace()],
     body: data('workspace-tasks', { 'enforcement-level': 'mandatory' }, { task: one('tasks', await w.task()) }),
-  })),
-  'PATCH /workspaces/:workspaceId/tasks/:id': change('workspace_task update', async (w) => {
+  }),
+  'PATCH /workspaces/:workspaceId/tasks/:id': async (w) => {
     const id = await w.workspace()
     const body = data('workspace-tasks', { 'enforcement-level': 'advisory' })
     return { ids: [id, await w.workspaceTask(id)], body }
-  }),
-  'DELETE /workspaces/:workspaceId/tasks/:id': change('workspace_task destroy', async (w) => {
+  },
+  'DELETE /workspaces/:workspaceId/tasks/:id': async (w) => {
     const id = await w.workspace()
     return { ids: [id, await w.workspaceTask(id)] }
-  }),
+  },
 }
 
-function tagBindings(noun: 'workspace' | 'project') {
+function tagBindings(noun: 'workspace' | 'project'): Record<string, MakeChange> {
   const target = async (w: World) => ({
     ids: [await (noun === 'project' ? w.project() : w.workspace())],
     body: tag(w.name('tag')),
   })
   return {
-    [`POST /${noun}s/:id/tag-bindings`]: change(`${noun} add_tags`, target),
-    [`POST /${noun}s/:id/relationships/tag-bindings`]: change(`${noun} add_tags`, target),
-    [`PATCH /${noun}s/:id/tag-bindings`]: change(`${noun} add_tags`, target),
-    [`PATCH /${noun}s/:id/relationships/tag-bindings`]: change(`${noun} replace_tags`, target),
+    [`POST /${noun}s/:id/tag-bindings`]: target,
+    [`POST /${noun}s/:id/relationships/tag-bindings`]: target,
+    [`PATCH /${noun}s/:id/tag-bindings`]: target,
+    [`PATCH /${noun}s/:id/relationships/tag-bindings`]: target,
   }
 }
 
-function dataRetention(noun: 'workspaces' | 'organizations', owner: (w: World) => Promise<string>) {
+function dataRetention(
+  noun: 'workspaces' | 'organizations',
+  owner: (w: World) => Promise<string>,
+): Record<string, MakeChange> {
   const path = `/${noun}/:id/relationships/data-retention-policy`
-  const target = async (w: World) => ({ ids: [await owner(w)], body: days('data-retention-policy-delete-olders') })
+  const body = days('data-retention-policy-delete-olders')
   return {
-    [`POST ${path}`]: change('data_retention_policy create', target),
-    [`PATCH ${path}`]: change('data_retention_policy create', target),
+    [`POST ${path}`]: async (w) => ({ ids: [await owner(w)], body }),
+    [`PATCH ${path}`]: async (w) => {
+      const id = await owner(w)
+      await w.send('POST', path.replace(':id', id), body)
+      return { ids: [id], body }
+    },
   }
 }

@@ -1,11 +1,9 @@
 import { createConfigurationVersion, EMPTY_ARCHIVE, uploadConfiguration } from '../../../../testing/runs.ts'
 import { md5, rawState, stateVersionBody } from '../../../../testing/state-versions.ts'
 import { tokenContext } from '../../../tasks/task-results/access-token.ts'
-import { type AuditedChange, change, data, one, type World } from './audit-world.ts'
+import { data, one, type MakeChange, type World } from './audit-world.ts'
 
 const NOBODY = { token: undefined, by: { id: null, tokenId: null } }
-const AGENTS = 'the protocol of agents: what they report is in the events of the run'
-const TASK_REQUESTS = 'the protocol of agents: what they report is in the deliveries of the task result'
 
 /** A configuration that is not its workspace's own. */
 async function oldConfiguration(w: World) {
@@ -65,129 +63,92 @@ async function softDeletedConfiguration(w: World) {
   return { ids: [id] }
 }
 
-function times(count: number, event: string) {
-  return Array.from({ length: count }, () => event)
-}
-
 /** What happens in workspaces: configurations, runs, states, and what run tasks say. */
-export const WORK: Record<string, AuditedChange | string> = {
-  'POST /workspaces/:workspaceId/configuration-versions': change('configuration_version create', async (w) => ({
+export const WORK: Record<string, MakeChange> = {
+  'POST /workspaces/:workspaceId/configuration-versions': async (w) => ({
     ids: [await w.workspace()],
     body: data('configuration-versions'),
-  })),
-  'PUT /_objects/configurations/:token': change('configuration_version upload', async (w) => {
+  }),
+  'PUT /_objects/configurations/:token': async (w) => {
     const workspaceId = await w.workspace()
     const version = await createConfigurationVersion(w.app, { user: w.admin, workspaceId })
     const by = { id: w.admin.id, tokenId: null }
     return { token: undefined, by, url: new URL(version.attributes['upload-url']).pathname, body: EMPTY_ARCHIVE }
-  }),
-  'POST /configuration-versions/:id/actions/archive': change('configuration_version archive', async (w) => ({
+  },
+  'POST /configuration-versions/:id/actions/archive': async (w) => ({
     ids: [await oldConfiguration(w)],
-  })),
-  'POST /configuration-versions/:id/actions/soft_delete_backing_data': change(
-    'configuration_version soft_delete_backing_data',
-    async (w) => ({ ids: [await oldConfiguration(w)] }),
-  ),
-  'POST /configuration-versions/:id/actions/restore_backing_data': change(
-    'configuration_version restore_backing_data',
-    softDeletedConfiguration,
-  ),
-  'POST /configuration-versions/:id/actions/permanently_delete_backing_data': change(
-    'configuration_version permanently_delete_backing_data',
-    softDeletedConfiguration,
-  ),
+  }),
+  'POST /configuration-versions/:id/actions/soft_delete_backing_data': async (w) => ({
+    ids: [await oldConfiguration(w)],
+  }),
+  'POST /configuration-versions/:id/actions/restore_backing_data': softDeletedConfiguration,
+  'POST /configuration-versions/:id/actions/permanently_delete_backing_data': softDeletedConfiguration,
 
-  'POST /workspaces/:workspaceId/run-triggers': change('run_trigger create', async (w) => ({
+  'POST /workspaces/:workspaceId/run-triggers': async (w) => ({
     ids: [await w.workspace()],
     body: data('run-triggers', {}, { sourceable: one('workspaces', await w.workspace()) }),
-  })),
-  'DELETE /run-triggers/:triggerId': change('run_trigger destroy', async (w) => ({ ids: [await runTrigger(w)] })),
-  'POST /runs': change('run create', async (w) => ({
+  }),
+  'DELETE /run-triggers/:triggerId': async (w) => ({ ids: [await runTrigger(w)] }),
+  'POST /runs': async (w) => ({
     body: data('runs', {}, { workspace: one('workspaces', (await w.configured()).workspaceId) }),
-  })),
-  'POST /runs/:runId/actions/apply': change('run apply', async (w) => ({ ids: [await w.plannedRun()], body: {} })),
-  'POST /runs/:runId/actions/discard': change('run discard', async (w) => ({ ids: [await w.plannedRun()], body: {} })),
-  'POST /runs/:runId/actions/cancel': change('run cancel', async (w) => ({
+  }),
+  'POST /runs/:runId/actions/apply': async (w) => ({ ids: [await w.plannedRun()], body: {} }),
+  'POST /runs/:runId/actions/discard': async (w) => ({ ids: [await w.plannedRun()], body: {} }),
+  'POST /runs/:runId/actions/cancel': async (w) => ({
     ids: [await w.run((await w.configured()).workspaceId)],
     body: {},
-  })),
-  'POST /runs/:runId/actions/force-cancel': change('run force_cancel', async (w) => ({
+  }),
+  'POST /runs/:runId/actions/force-cancel': async (w) => ({
     ids: [await canceledRun(w)],
     body: {},
-  })),
-  'POST /runs/:runId/actions/force-execute': change('run cancel, run force_execute', async (w) => ({
+  }),
+  'POST /runs/:runId/actions/force-execute': async (w) => ({
     ids: [await waitingRun(w)],
     body: {},
-  })),
-  'POST /runs/:runId/comments': change('comment create', async (w) => ({
+  }),
+  'POST /runs/:runId/comments': async (w) => ({
     ids: [await w.run((await w.configured()).workspaceId)],
     body: data('comments', { body: 'a comment' }),
-  })),
+  }),
 
-  'POST /workspaces/:workspaceId/state-versions': change('state_version create', async (w) => ({
+  'POST /workspaces/:workspaceId/state-versions': async (w) => ({
     ids: [await w.lockedWorkspace()],
     body: stateVersionBody(rawState({ serial: 1 })),
-  })),
-  'PATCH /workspaces/:workspaceId/state-versions': change('state_version rollback', async (w) => {
+  }),
+  'PATCH /workspaces/:workspaceId/state-versions': async (w) => {
     const { workspace, ids } = await w.states(2)
     return {
       ids: [workspace],
       body: data('state-versions', {}, { 'rollback-state-version': one('state-versions', ids[0]) }),
     }
-  }),
-  'PUT /_objects/v1/object/:objectId': change('state_version upload', async (w) => {
+  },
+  'PUT /_objects/v1/object/:objectId': async (w) => {
     const raw = rawState({ serial: 1 })
     const path = `/workspaces/${await w.lockedWorkspace()}/state-versions`
     const version = await w.send('POST', path, data('state-versions', { serial: 1, md5: md5(raw) }))
     return { ...NOBODY, url: new URL(version.attributes['hosted-state-upload-url']).pathname, body: raw }
+  },
+  'POST /state-versions/:id/actions/soft_delete_backing_data': async (w) => ({
+    ids: [(await w.states(2)).ids[0]],
+    body: {},
   }),
-  'POST /state-versions/:id/actions/soft_delete_backing_data': change(
-    'state_version soft_delete_backing_data',
-    async (w) => ({ ids: [(await w.states(2)).ids[0]], body: {} }),
-  ),
-  'POST /state-versions/:id/actions/restore_backing_data': change('state_version restore_backing_data', softDeleted),
-  'POST /state-versions/:id/actions/permanently_delete_backing_data': change(
-    'state_version permanently_delete_backing_data',
-    softDeleted,
-  ),
+  'POST /state-versions/:id/actions/restore_backing_data': softDeleted,
+  'POST /state-versions/:id/actions/permanently_delete_backing_data': softDeleted,
 
-  'PATCH /task-results/:id/callback': change('task_result callback', async (w) => {
+  'PATCH /task-results/:id/callback': async (w) => {
     const { id, token, by } = await runningResult(w)
     return { ids: [id], token, by, body: data('task-results', { status: 'passed' }) }
-  }),
-  'POST /task-results/:id/actions/redeliver': change('task_result redeliver', async (w) => ({
+  },
+  'POST /task-results/:id/actions/redeliver': async (w) => ({
     ids: [(await runningResult(w)).id],
-  })),
-  'POST /organizations/:organization/actions/make-sample': change(
-    [
-      'workspace add_remote_state_consumers',
-      ...times(2, 'configuration_version create'),
-      'project create',
-      'run_trigger create',
-      'sample create',
-      'task create',
-      ...times(7, 'variable create'),
-      'variable_set create',
-      ...times(2, 'workspace create'),
-      ...times(2, 'workspace_task create'),
-    ].join(', '),
-    (w) => ({ ids: [w.organization.name] }),
-  ),
-  'DELETE /organizations/:organization/sample': change(
-    [
-      ...['project', 'sample', 'task', 'variable_set'].map((type) => `${type} destroy`),
-      ...times(2, 'workspace destroy'),
-    ].join(', '),
-    async (w) => {
-      await w.send('POST', `/organizations/${w.organization.name}/actions/make-sample`)
-      return { ids: [w.organization.name] }
-    },
-  ),
-  'POST /_sample/review': 'takes the request of a task; its callbacks leave events',
+  }),
+  'POST /organizations/:organization/actions/make-sample': (w) => ({ ids: [w.organization.name] }),
+  'DELETE /organizations/:organization/sample': async (w) => {
+    await w.send('POST', `/organizations/${w.organization.name}/actions/make-sample`)
+    return { ids: [w.organization.name] }
+  },
 
-  'POST /task-stages/:id/actions/override': 'is always refused: no verdict waits to be overridden',
-
-  'DELETE /agents/:agentId': change('agent destroy', async (w) => {
+  'DELETE /agents/:agentId': async (w) => {
     const id = w.app.newId('agent')
     const row = { id, agent_pool_id: await w.pool(), name: id, last_ping_at: new Date(0), created_at: new Date(0) }
     await w.app.db
@@ -195,17 +156,5 @@ export const WORK: Record<string, AuditedChange | string> = {
       .values({ ...row, exited_at: new Date(0), version: '1', os: 'linux', arch: 'amd64' })
       .execute()
     return { ids: [id] }
-  }),
-  'POST /api/agent/v1/register': AGENTS,
-  'POST /api/agent/v1/agents/:agentId/deregister': AGENTS,
-  'POST /api/agent/v1/agents/:agentId/claim': AGENTS,
-  'POST /api/agent/v1/jobs/:jobId/heartbeat': AGENTS,
-  'PUT /api/agent/v1/jobs/:jobId/log': AGENTS,
-  'PUT /api/agent/v1/jobs/:jobId/artifacts/:kind': AGENTS,
-  'POST /api/agent/v1/jobs/:jobId/finish': AGENTS,
-  'POST /api/agent/v1/jobs/:jobId/release': AGENTS,
-  'POST /api/agent/v1/jobs/:jobId/result': AGENTS,
-  'POST /api/agent/v1/jobs/:jobId/documents': AGENTS,
-  'POST /api/agent/v1/agents/:agentId/claim-task': TASK_REQUESTS,
-  'POST /api/agent/v1/task-requests/:requestId/answer': TASK_REQUESTS,
+  },
 }

@@ -1,0 +1,27 @@
+import { type AuditEventName, auditEventNames } from '../../../../http/route-audit.ts'
+import type { TestApp } from '../../../../testing/app.ts'
+import type { MakeChange } from './audit-world.ts'
+import { ACCOUNTS } from './audited-accounts.ts'
+import { SETTING_CHANGES } from './audited-settings.ts'
+import { WORK } from './audited-work.ts'
+
+/** A change by each route that writes and records events. */
+export const CHANGES: Record<string, MakeChange> = { ...SETTING_CHANGES, ...WORK, ...ACCOUNTS }
+
+/** The routes that write, such as `POST /workspaces/:id/actions/lock`, with the events that they declare. */
+export function writingRoutes(app: TestApp): { route: string; events: readonly AuditEventName[] }[] {
+  return app.server.routes
+    .filter(({ method }) => method !== 'GET')
+    .map(({ method, url, options: { audit } }) => {
+      if (audit === undefined) throw new Error(`${method} ${url} writes and does not declare what it records`)
+      return { route: `${method} ${url.replace('/api/v2', '')}`, events: auditEventNames(audit) }
+    })
+}
+
+/** Those of the writing routes that record events, with their changes. */
+export function auditedChanges(app: TestApp) {
+  return writingRoutes(app).flatMap(({ route, events }) => {
+    const make = CHANGES[route]
+    return make ? [{ route, events, make }] : []
+  })
+}
