@@ -14,6 +14,7 @@ import { findStoreId } from '../blobs/store-id.ts'
 import { checkStore, findRecordedStore } from '../blobs/store-mark.ts'
 import { type Config, isLoopbackHost } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
+import { checkMigrations } from '../db/migrate.ts'
 import { checkFolder } from '../folder.ts'
 import { INSTALLATION_HEADER, installationHeader } from '../installation.ts'
 import { findSystemAccount } from '../postgres/account.ts'
@@ -180,9 +181,7 @@ async function checkDatabase(config: Config, database: Database): Promise<Verdic
     return { ok: false, found, advice: 'synchronise the clocks of this machine and the database, with NTP' }
   const done = await listMigrations(client)
   if (done === undefined) return { ok: true, found: `${found}, not migrated yet` }
-  const newer = done.find((name) => !MIGRATIONS.some((migration) => migration.name === name))
-  if (newer !== undefined)
-    return { ok: false, found: `${found}, migrated by a newer Groundstate (${newer})`, advice: 'start that version' }
+  checkMigrations(done)
   const mark = done.length === MIGRATIONS.length ? await findMark(client) : undefined
   if (mark !== undefined) await checkSecret(mark, config)
   return { ok: true, found: `${found}, ${done.length} of ${MIGRATIONS.length} migrations` }

@@ -36,6 +36,31 @@ test('a server that is older than the database names what it does not know, and 
   expect(rows).toEqual([])
 })
 
+/** Everything that a start could have made in a database. */
+const CONTENTS = `select (select array_agg(c.relname order by c.relname) from pg_class c where c.relnamespace = 'public'::regnamespace) as tables,
+  (select array_agg(extname order by extname) from pg_extension) as extensions,
+  (select array_agg(name order by name) from schema_migrations) as migrations`
+
+test('a database of a version before the first release is refused unchanged, with the way to move its states', async () => {
+  await using database = await createTestDatabase()
+  await execute(
+    database.url,
+    `drop schema public cascade; create schema public;
+     create table schema_migrations (name text primary key, applied_at timestamptz not null default now());
+     insert into schema_migrations (name) values ('0001-accounts'), ('0002-workspaces'), ('0121-workspace-order')`,
+  )
+  const before = await execute(database.url, CONTENTS)
+
+  const start = migrate(database.url)
+
+  await expect(start).rejects.toThrow(MigrationError)
+  await expect(start).rejects.toThrow(
+    /made by an earlier version .*0001-accounts.*; .*groundstate state export .*groundstate state import /,
+  )
+  const after = await execute(database.url, CONTENTS)
+  expect(after.rows).toEqual(before.rows)
+})
+
 test('without the extension, and the right to create it, the start fails and says what to do', async () => {
   await using database = await createTestDatabase()
   const role = `limited_${randomBytes(8).toString('hex')}`

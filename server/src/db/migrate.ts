@@ -32,7 +32,7 @@ type Options = {
 /**
  * Migrates the database at `url` to this server's schema, one process at a time under an advisory lock. Each migration
  * is a transaction, or one for each batch, and is repeated when running servers hold its locks. Throws a `MigrationError` when the database
- * has migrations that this server does not know: the server is older, and must not write to it. Throws one too where an extension is missing.
+ * has migrations that this server does not know (`checkMigrations`), and where an extension is missing.
  */
 export async function migrate(url: string, options: Options = {}): Promise<{ applied: string[] }> {
   const { migrations = MIGRATIONS } = options
@@ -50,14 +50,7 @@ export async function migrate(url: string, options: Options = {}): Promise<{ app
       })
     const { rows } = await client.query<{ name: string }>('select name from schema_migrations')
     const done = new Set(rows.map((row) => row.name))
-    const known = new Set<string>(migrations.map((migration) => migration.name))
-    const unknown = [...done].filter((name) => !known.has(name)).toSorted()
-    if (unknown.length > 0) {
-      throw new MigrationError(
-        `the database was migrated by a newer version of Groundstate (it has ${unknown.join(', ')})`,
-        { advice: 'start that version' },
-      )
-    }
+    checkMigrations([...done], migrations)
     await createExtension(client)
     const applied: string[] = []
     for (const migration of migrations) {
@@ -69,6 +62,35 @@ export async function migrate(url: string, options: Options = {}): Promise<{ app
     return { applied }
   } finally {
     await client.end()
+  }
+}
+
+/** Before the first release the migrations were consolidated into new ones, so nothing can migrate what the former ones made. */
+const MOVE_STATES =
+  'to move its states, start the version that made it, and export the states of each organization with ' +
+  '`groundstate state export --url … --token … --organization … --folder …`; then start this version with a new data folder or database, ' +
+  'and import them with `groundstate state import --organization … --folder …`'
+
+/**
+ * Throws a `MigrationError` when a database with the migrations `done` is not one of this version: it lacks the first of them, so an earlier
+ * version made it before the first release, or it has unknown ones, so this server is older and must not write to it.
+ */
+export function checkMigrations(done: readonly string[], migrations: readonly Migration[] = MIGRATIONS) {
+  const [first] = migrations
+  const [found] = done.toSorted()
+  if (first !== undefined && found !== undefined && !done.includes(first.name)) {
+    throw new MigrationError(
+      `the database was made by an earlier version of Groundstate and can't be migrated (it has ${found} in place of ${first.name})`,
+      { advice: MOVE_STATES },
+    )
+  }
+  const known = new Set(migrations.map(({ name }) => name))
+  const unknown = done.filter((name) => !known.has(name)).toSorted()
+  if (unknown.length > 0) {
+    throw new MigrationError(
+      `the database was migrated by a newer version of Groundstate (it has ${unknown.join(', ')})`,
+      { advice: 'start that version' },
+    )
   }
 }
 
