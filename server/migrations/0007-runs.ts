@@ -25,7 +25,6 @@ create table configuration_versions (
   size bigint,
   -- of the archive, to recognise a repeated upload; null before the upload
   md5 text,
-  -- of what the archive holds: agents know by it one that they have unpacked before
   created_by_user_id text references users on delete set null,
   created_at timestamptz not null
 );
@@ -149,7 +148,6 @@ create table run_keys (
   created_at timestamptz not null
 );
 create index run_keys_created_idx on run_keys (organization_id, created_at desc);
-
 create index run_keys_words_idx on run_keys using gin (words gin_trgm_ops) with (gin_pending_list_limit = 256);
 
 -- What agents do for a run: its plan and its apply.
@@ -335,7 +333,6 @@ create index run_triggers_outbound_idx on run_triggers (source_id, seq);
 create table trigger_firings (
   id bigint primary key generated always as identity,
   source_run_id text not null references runs on delete cascade,
-  source_workspace_id text not null,
   -- the state of the source before and after its run
   before_state_version_id text,
   after_state_version_id text,

@@ -651,7 +651,6 @@ export type Schema = {
     reason: string | null
     run_id: string | null
     source_run_id: string
-    source_workspace_id: string
     status: Generated<'waiting' | 'fired' | 'skipped'>
     workspace_id: string
   }

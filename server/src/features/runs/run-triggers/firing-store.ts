@@ -9,9 +9,9 @@ type AppliedRun = { id: string; workspace_id: string; base_state_version_id: str
  */
 export async function insertFirings(tx: Tx, run: AppliedRun, { now, fireAt }: { now: Date; fireAt: Date }) {
   const { rows } = await sql<{ workspace_id: string }>`
-    insert into trigger_firings (source_run_id, source_workspace_id, before_state_version_id, after_state_version_id,
-        workspace_id, fire_at, created_at)
-    select ${run.id}, t.source_id, ${run.base_state_version_id}, s.current_state_version_id,
+    insert into trigger_firings (source_run_id, before_state_version_id, after_state_version_id, workspace_id, fire_at,
+        created_at)
+    select ${run.id}, ${run.base_state_version_id}, s.current_state_version_id,
         t.workspace_id, ${fireAt}::timestamptz, ${now}::timestamptz
       from run_triggers t join workspaces s on s.id = t.source_id
      where t.source_id = ${run.workspace_id}
