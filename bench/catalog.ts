@@ -79,7 +79,8 @@ async function seedOrganization({ target, client, model, member }: Seed, name: s
   const run = (text: string, values: unknown[]) => client.query(text, values)
   await run(
     `insert into workspaces select (jsonb_populate_record(w, jsonb_build_object('id', 'ws-' || $2 || n,
-         'name', 'bench-' || n, 'organization_id', p.organization_id, 'project_id', p.id))).*
+         'name', 'bench-' || n, 'organization_id', p.organization_id, 'project_id', p.id,
+         'current_run_id', null, 'latest_run_id', null, 'current_configuration_version_id', null))).*
        from workspaces w, generate_series(1, $3::int) n,
             projects p join organizations o on o.id = p.organization_id and o.name = $2
       where w.id = $1`,

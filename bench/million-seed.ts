@@ -157,6 +157,7 @@ async function seedRuns(client: pg.Client, { name, id, workspaces, runs, busiest
   })
   const current = await assignmentsOf(client, 'workspaces', {
     current_run_id: 'r.id',
+    latest_run_id: 'r.id',
     run_count: 'r.number',
     current_run_created_at: 'r.created_at',
     current_run_final_status: `case when ${IS_FINAL} then r.status end`,

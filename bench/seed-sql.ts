@@ -49,6 +49,7 @@ export async function insertKeys(client: pg.Client, organizationId: string) {
     'run_keys',
     {
       run_id: 'r.id',
+      workspace_id: 'r.workspace_id',
       organization_id: 'r.organization_id',
       seq: 'r.seq',
       source: 'r.source',

@@ -93,6 +93,7 @@ create table tokens (
   team_id text,
   agent_pool_id text,
   run_id text,
+  -- the run's workspace
   workspace_id text,
   task_result_id text,
   -- the one token of a team that POST /teams/:id/authentication-token replaces

@@ -31,7 +31,7 @@ create table workspaces (
 
   -- Whoever changes a run holds the row of its workspace, so that one look at it tells whether a run may start.
   latest_run_id text,
-  -- the one run that occupies the workspace
+  -- the run that occupies the workspace
   active_run_id text,
   -- runs in line behind it
   waiting_runs integer not null default 0 check (waiting_runs >= 0),
@@ -88,6 +88,8 @@ create table workspaces (
   vcs_repo jsonb,
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  -- The run that occupies the workspace is the current one.
+  check (active_run_id is null or active_run_id is not distinct from current_run_id),
   check ((locked_by_type is null) = (locked_by_id is null)),
   check ((locked_by_type is null) = (locked_at is null))
 ) with (fillfactor = 75);

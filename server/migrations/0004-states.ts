@@ -50,10 +50,15 @@ create index state_versions_status_idx on state_versions (workspace_id, status, 
 create index state_versions_run_idx on state_versions (run_id) where run_id is not null;
 create index state_versions_rollback_idx on state_versions (rollback_of_id) where rollback_of_id is not null;
 create index state_versions_purge_idx on state_versions (purge_at) where status = 'backing_data_soft_deleted';
+-- Created last: on a table without statistics, PostgreSQL checks a key with the newest of the indexes that seem equal.
+create unique index state_versions_workspace_key on state_versions (workspace_id, id);
 
--- A workspace has one current version, and what is current can't be deleted.
-alter table workspaces add foreign key (current_state_version_id) references state_versions;
-alter table workspaces add foreign key (latest_state_version_id) references state_versions;
+-- A workspace has one current version, and what is current can't be deleted. The keys include the id of the workspace, so that the deletion
+-- of a version finds the workspace by its primary key: an index on these columns would be written with each state.
+alter table workspaces
+  add foreign key (id, current_state_version_id) references state_versions (workspace_id, id),
+  add foreign key (id, pending_state_version_id) references state_versions (workspace_id, id),
+  add foreign key (id, latest_state_version_id) references state_versions (workspace_id, id);
 
 -- Small content, sealed as blobs are: in the same commit as its version, without a file of its own. It stays in its row:
 -- with a second table and its index, storing a state of 2 KB takes longer.

@@ -37,7 +37,7 @@ create index agent_pool_projects_project_idx on agent_pool_projects (project_id)
 create table agents (
   id text primary key,
   agent_pool_id text not null references agent_pools on delete cascade,
-  -- the token with which the agent has registered
+  -- the token with which the agent has registered; it may have been deleted since, which ends the agent and keeps its row
   token_id text,
   name text not null,
   ip_address text,

@@ -166,7 +166,7 @@ create index task_requests_created_idx on task_requests (created_at);
 -- When an agent last asked for requests of run tasks: not every agent does.
 create table task_claims (
   agent_id text primary key references agents on delete cascade,
-  agent_pool_id text not null,
+  agent_pool_id text not null references agent_pools on delete cascade,
   claimed_at timestamptz not null
 );
 create index task_claims_pool_idx on task_claims (agent_pool_id, claimed_at);

@@ -31,6 +31,10 @@ create table configuration_versions (
 create unique index configuration_versions_list_key on configuration_versions (workspace_id, seq desc);
 create index configuration_versions_pending_idx on configuration_versions (created_at) where status = 'pending';
 create index configuration_versions_kept_idx on configuration_versions (created_at, id) where status = 'uploaded';
+-- Created last, as that of state versions.
+create unique index configuration_versions_workspace_key on configuration_versions (workspace_id, id);
+-- With the id of the workspace, as the keys of its states.
+alter table workspaces add foreign key (id, current_configuration_version_id) references configuration_versions (workspace_id, id);
 
 -- Filled on request: a path of null says that there is no README in the folder and in the root.
 create table configuration_readmes (
@@ -89,7 +93,7 @@ create table runs (
   -- the stages of run tasks that the run has
   stages text[] not null default '{}',
   has_changes boolean not null default false,
-  -- the state that the plan started from
+  -- the state that the plan started from; it may have been deleted since
   base_state_version_id text,
   -- in line for the workspace, at this place
   waits boolean not null default false,
@@ -104,7 +108,7 @@ create table runs (
   -- for people: why the run errored, when it is not in a log
   error text,
   created_by_user_id text references users on delete set null,
-  -- the run whose apply started this one, and how many such links lead to it
+  -- the run whose apply started this one, which may have been deleted since, and how many such links lead to it
   triggering_run_id text,
   triggering_workspace_id text,
   trigger_depth integer not null default 0,
@@ -139,16 +143,23 @@ alter table tokens add foreign key (run_id) references runs on delete cascade;
 -- What lists look runs up by and what never changes. A run changes its row many times, and each time enters all indexes of runs; these
 -- it enters once.
 create table run_keys (
-  run_id text primary key references runs on delete cascade,
+  run_id text not null references runs on delete cascade,
+  -- The run's workspace, organization and number.
+  workspace_id text not null,
   organization_id text not null,
-  -- the run's
   seq bigint not null,
   -- the message for searches (features/runs/runs/message-store.ts)
   words text not null,
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  primary key (run_id, workspace_id)
 );
 create index run_keys_created_idx on run_keys (organization_id, created_at desc);
 create index run_keys_words_idx on run_keys using gin (words gin_trgm_ops) with (gin_pending_list_limit = 256);
+
+-- With the id of the workspace, as the keys of its states, and to run_keys: an index of runs would be written with each change of a run.
+alter table workspaces
+  add foreign key (id, current_run_id) references run_keys (workspace_id, run_id),
+  add foreign key (id, latest_run_id) references run_keys (workspace_id, run_id);
 
 -- What agents do for a run: its plan and its apply.
 create table phases (
@@ -164,7 +175,7 @@ create table phases (
   resource_destructions integer,
   resource_imports integer,
   generated_configuration boolean not null default false,
-  -- the job that worked on it last: its artifacts count
+  -- the job that worked on it last: its artifacts count; the id stays when retention deletes the job
   job_id text,
   -- until then the status does not say that the apply has failed: see runs/deferral.ts
   held_until timestamptz,
@@ -209,9 +220,11 @@ create table agent_jobs (
   id text primary key,
   run_id text not null references runs on delete cascade,
   phase_id text not null references phases on delete cascade,
+  -- the run's
   organization_id text not null,
   workspace_id text not null,
   kind text not null check (kind in ('plan', 'apply')),
+  -- a pool may be deleted when its jobs have ended
   agent_pool_id text not null,
   seq bigint not null generated always as identity,
   -- 0 for an apply, 1 for a plan that may be applied, 2 for one that is plan-only
@@ -226,6 +239,7 @@ create table agent_jobs (
   status text not null check (status in ('queued', 'running', 'ended')),
   -- the agent that still has the run's working directory
   preferred_agent_id text,
+  -- Kept when the agent is deleted: the plan or apply still names it, and a silent one may be deleted before the end of its lease is noticed.
   agent_id text,
   agent_name text,
   -- SHA-256 of the job's token
@@ -311,7 +325,9 @@ create table task_stages (
   updated_at timestamptz not null
 );
 create unique index task_stages_run_key on task_stages (run_id, position);
-alter table task_results add foreign key (task_stage_id) references task_stages on delete cascade;
+alter table task_results
+  add foreign key (run_id) references runs on delete cascade,
+  add foreign key (task_stage_id) references task_stages on delete cascade;
 
 create table run_triggers (
   id text primary key,
@@ -333,7 +349,7 @@ create index run_triggers_outbound_idx on run_triggers (source_id, seq);
 create table trigger_firings (
   id bigint primary key generated always as identity,
   source_run_id text not null references runs on delete cascade,
-  -- the state of the source before and after its run
+  -- the state of the source before and after its run; either may have been deleted since
   before_state_version_id text,
   after_state_version_id text,
   -- whose run is started; kept when the workspace goes, so that the firing still says so

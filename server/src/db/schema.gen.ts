@@ -271,6 +271,7 @@ export type Schema = {
     run_id: string
     seq: number
     words: string
+    workspace_id: string
   }
   run_triggers: {
     created_at: Timestamp

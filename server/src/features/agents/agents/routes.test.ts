@@ -139,6 +139,18 @@ describe('agents', () => {
     expect(await status()).toBe('exited')
   })
 
+  test('are named by the plans that they have made after they are deleted', async () => {
+    const { setting, agent, token, job } = await startPoolPlan()
+    await job.finish({ hasChanges: false })
+    await app.request({ method: 'POST', url: `${AGENT_API}/agents/${agent.id}/deregister`, token })
+
+    const deleted = await send(setting.user.token, 'DELETE', `/agents/${agent.id}`)
+
+    expect(deleted.status).toBe(204)
+    const plan = (await send(setting.user.token, 'GET', `/runs/${job.runId}/plan`)).json().data
+    expect(plan.attributes['execution-details']).toMatchObject({ 'agent-id': agent.id, 'agent-name': 'fake' })
+  })
+
   test('are not busy with a job whose lease has run out', async () => {
     const { setting, agent } = await startPoolPlan()
 

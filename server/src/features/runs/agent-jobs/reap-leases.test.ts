@@ -3,7 +3,16 @@ import { describe, expect, test } from 'vitest'
 import { claimsTopic } from '../../../claims/claims.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
-import { actOnRun, createRun, createRunSetting, readRun, readWorkspace, runStatus } from '../../../testing/runs.ts'
+import {
+  actOnRun,
+  addWorkspace,
+  createRun,
+  createRunSetting,
+  readRun,
+  readWorkspace,
+  runStatus,
+} from '../../../testing/runs.ts'
+import { createPool, createPoolToken } from '../../agents/agent-pools/testing/pools.ts'
 import { reapLostLeases } from './reap-leases.ts'
 import { openLog, startPlan } from './testing/jobs.ts'
 
@@ -26,6 +35,27 @@ describe('a lost lease', () => {
     await again.finish({ hasChanges: false })
     const log = await openLog(app, setting, { run, phase: 'plan' })
     expect(String(await log.read(0, 1000))).toMatch(/^.first\n\nthe agent fake gave no sign of life.*\nsecond\n.$/)
+    expect(await runStatus(app, setting, run)).toBe('planned_and_finished')
+  })
+
+  test('lets another agent repeat the plan when the lost one was deleted first', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+    const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
+    const ours = await addWorkspace(app, { ...setting, attributes })
+    const run = await createRun(app, ours)
+    const lost = await createFakeAgent(app, { token, name: 'lost' })
+    await lost.take()
+    app.clock.advance(61_000)
+    const url = `/api/v2/agents/${lost.id}`
+    expect((await app.request({ method: 'DELETE', url, token: setting.user.token })).status).toBe(204)
+
+    await reapLostLeases(app.as())
+
+    expect(await runStatus(app, setting, run)).toBe('plan_queued')
+    const next = await createFakeAgent(app, { token, name: 'next' })
+    await (await next.take()).finish({ hasChanges: false })
     expect(await runStatus(app, setting, run)).toBe('planned_and_finished')
   })
 

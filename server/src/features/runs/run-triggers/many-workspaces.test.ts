@@ -21,13 +21,14 @@ const FAN = (WORKSPACES - LINKS) / LINKS
 async function createGraph(workspaceId: string, poolId: string) {
   const id = (number: unknown) => sql`'ws-many' || ${number}`
   const n = sql`n`
-  await sql`insert into workspaces select (jsonb_populate_record(w, jsonb_build_object('id', ${id(n)},
+  // One statement, since workspaces and configurations refer to each other.
+  await sql`with copies as (insert into workspaces select (jsonb_populate_record(w, jsonb_build_object('id', ${id(n)},
       'name', 'many-' || n, 'current_configuration_version_id', 'cv-many' || n,
       'auto_apply_run_trigger', n <= ${LINKS},
       'execution_mode', case when n > ${LINKS} then 'agent' end,
       'agent_pool_id', case when n > ${LINKS} then ${poolId}::text end))).*
-    from workspaces w, generate_series(1, ${WORKSPACES}::int) n where w.id = ${workspaceId}`.execute(app.db)
-  await sql`insert into configuration_versions overriding system value
+    from workspaces w, generate_series(1, ${WORKSPACES}::int) n where w.id = ${workspaceId})
+    insert into configuration_versions overriding system value
     select (jsonb_populate_record(v, jsonb_build_object('id', 'cv-many' || n, 'workspace_id', ${id(n)}, 'seq', n + 1000))).*
       from configuration_versions v, generate_series(1, ${WORKSPACES}::int) n where v.workspace_id = ${workspaceId}`.execute(
     app.db,

@@ -42,9 +42,12 @@ export async function insertNewRun(tx: Tx, locked: LockedRun, { transition, even
     ...transition.run,
   })
   const writes = [
-    { name: 'new_run', write: run.returning(['id', 'organization_id', 'seq', 'message', 'created_at']) },
-    sql`insert into run_keys (run_id, organization_id, seq, words, created_at)
-      select id, organization_id, seq, ${wordsOf(sql`message`)}, created_at from new_run`,
+    {
+      name: 'new_run',
+      write: run.returning(['id', 'workspace_id', 'organization_id', 'seq', 'message', 'created_at']),
+    },
+    sql`insert into run_keys (run_id, workspace_id, organization_id, seq, words, created_at)
+      select id, workspace_id, organization_id, seq, ${wordsOf(sql`message`)}, created_at from new_run`,
     ...phases.map((row) => tx.insertInto('phases').values(row)),
     runEventsInsert(tx, [event]),
     eventInsert(audit),

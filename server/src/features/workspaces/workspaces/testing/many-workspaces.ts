@@ -11,6 +11,7 @@ import {
 } from '../../../../testing/factories.ts'
 import type { Random } from '../../../../testing/random.ts'
 import { createRun, createRunSetting } from '../../../../testing/runs.ts'
+import { insertRunKeys } from '../../../runs/runs/testing/run-keys.ts'
 import { currentRunColumns } from '../../../runs/runs/transition.ts'
 
 type Tags = Readonly<Record<string, string>>
@@ -122,6 +123,7 @@ async function giveRun(
   await sql`insert into runs select (jsonb_populate_record(r, ${JSON.stringify(row)}::jsonb
       || jsonb_build_object('seq', nextval('run_order'), 'organization_id', w.organization_id))).*
     from runs r, workspaces w where r.id = ${model} and w.id = ${id}`.execute(app.db)
+  await insertRunKeys(app)
   await app.db.updateTable('workspaces').set(currentRunColumns(row)).where('id', '=', id).execute()
 }
 

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { createTestDatabase, execute } from '../testing/database.ts'
+
+/** Why a column names no row by a foreign key. A new `_id` column gets a key, or a line here. */
+const WITHOUT_KEY = {
+  'names nothing in this database': [
+    'installation.blob_store_id',
+    'oauth_codes.client_id',
+    'organizations.owners_team_saml_role_id',
+    'task_outcomes.outcome_id',
+    'teams.sso_team_id',
+  ],
+  'is an id of the row itself': [
+    'organization_memberships.placeholder_id',
+    'tag_bindings.tag_id',
+    'variables.version_id',
+  ],
+  'is equal to a column with a key, by a check': ['workspaces.active_run_id'],
+  'names rows of several tables': ['state_versions.lock_holder_id', 'workspaces.locked_by_id'],
+  'is a record that outlives what it names': [
+    'agent_jobs.agent_id',
+    'agent_jobs.agent_pool_id',
+    'agent_jobs.preferred_agent_id',
+    'agents.token_id',
+    'audit_days.organization_id',
+    'audit_events.actor_id',
+    'audit_events.organization_id',
+    'audit_events.request_id',
+    'audit_events.resource_id',
+    'audit_events.token_id',
+    'phases.job_id',
+    'runs.agent_pool_id',
+    'runs.base_state_version_id',
+    'runs.triggering_run_id',
+    'runs.triggering_workspace_id',
+    'task_results.agent_pool_id',
+    'task_results.task_id',
+    'task_results.workspace_task_id',
+    'trigger_firings.after_state_version_id',
+    'trigger_firings.before_state_version_id',
+    'trigger_firings.workspace_id',
+  ],
+  'copies a column of a row that it goes with: a key would lock one more row in each run': [
+    'agent_jobs.organization_id',
+    'agent_jobs.workspace_id',
+    'run_keys.organization_id',
+    'run_keys.workspace_id',
+    'runs.organization_id',
+    'tokens.workspace_id',
+  ],
+}
+
+test('each column that ends in _id has a foreign key, or a reason to have none', async () => {
+  await using database = await createTestDatabase()
+
+  const { rows } = await execute(
+    database.url,
+    `select c.relname || '.' || a.attname as name
+       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and a.attname like '%\\_id' and not exists (
+        select from pg_constraint k where k.contype = 'f' and k.conrelid = c.oid and a.attnum = any(k.conkey))
+      order by 1`,
+  )
+
+  expect(rows.map(({ name }) => name)).toEqual(Object.values(WITHOUT_KEY).flat().toSorted())
+})
