@@ -88,8 +88,6 @@ create table workspaces (
   vcs_repo jsonb,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  -- The run that occupies the workspace is the current one.
-  check (active_run_id is null or active_run_id is not distinct from current_run_id),
   check ((locked_by_type is null) = (locked_by_id is null)),
   check ((locked_by_type is null) = (locked_at is null))
 ) with (fillfactor = 75);

@@ -159,6 +159,7 @@ create index run_keys_words_idx on run_keys using gin (words gin_trgm_ops) with 
 -- With the id of the workspace, as the keys of its states, and to run_keys: an index of runs would be written with each change of a run.
 alter table workspaces
   add foreign key (id, current_run_id) references run_keys (workspace_id, run_id),
+  add foreign key (id, active_run_id) references run_keys (workspace_id, run_id),
   add foreign key (id, latest_run_id) references run_keys (workspace_id, run_id);
 
 -- What agents do for a run: its plan and its apply.
@@ -239,8 +240,10 @@ create table agent_jobs (
   status text not null check (status in ('queued', 'running', 'ended')),
   -- the agent that still has the run's working directory
   preferred_agent_id text,
-  -- Kept when the agent is deleted: the plan or apply still names it, and a silent one may be deleted before the end of its lease is noticed.
-  agent_id text,
+  -- null once the agent is deleted; a silent one may be before the end of its lease is noticed
+  agent_id text references agents on delete set null,
+  -- The id and name of that agent: the plan or apply still names one that was deleted.
+  executed_by text,
   agent_name text,
   -- SHA-256 of the job's token
   token_hash bytea,
@@ -260,7 +263,7 @@ create table agent_jobs (
   -- when the result of an apply that was lost has come all the same
   late_result_at timestamptz,
   ended_at timestamptz,
-  check (status <> 'running' or (agent_id is not null and token_hash is not null and lease_expires_at is not null))
+  check (status <> 'running' or (executed_by is not null and token_hash is not null and lease_expires_at is not null))
 );
 -- Each claim and each end of a job leaves a dead row where the next claim begins to read.
 alter table agent_jobs set (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 2000);
@@ -268,7 +271,7 @@ create unique index agent_jobs_live_key on agent_jobs (run_id) where status <> '
 create index agent_jobs_run_idx on agent_jobs (run_id);
 create index agent_jobs_phase_idx on agent_jobs (phase_id, seq);
 create index agent_jobs_lease_idx on agent_jobs (lease_expires_at) where status = 'running';
-create index agent_jobs_agent_idx on agent_jobs (agent_id) where status = 'running';
+create index agent_jobs_agent_idx on agent_jobs (agent_id, status) where agent_id is not null;
 create index agent_jobs_lost_idx on agent_jobs (phase_id) where lost_at is not null and late_result_at is null;
 -- Jobs that were queued again since no agent had confirmed them.
 create index agent_jobs_unheard_idx on agent_jobs (phase_id) where receipt_due_at is not null and status = 'ended';

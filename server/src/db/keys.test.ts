@@ -15,10 +15,8 @@ const WITHOUT_KEY = {
     'tag_bindings.tag_id',
     'variables.version_id',
   ],
-  'is equal to a column with a key, by a check': ['workspaces.active_run_id'],
   'names rows of several tables': ['state_versions.lock_holder_id', 'workspaces.locked_by_id'],
   'is a record that outlives what it names': [
-    'agent_jobs.agent_id',
     'agent_jobs.agent_pool_id',
     'agent_jobs.preferred_agent_id',
     'agents.token_id',

@@ -18,6 +18,7 @@ export type Schema = {
     class: number
     command: Generated<'continue' | 'cancel' | 'force-cancel'>
     ended_at: Timestamp | null
+    executed_by: string | null
     id: string
     kind: 'plan' | 'apply'
     late_result_at: Timestamp | null

@@ -65,6 +65,7 @@ export function leaseUpdate(tx: Tx, lease: Lease): OperationNodeSource {
     .set({
       status: 'running',
       agent_id: lease.agent.id,
+      executed_by: lease.agent.id,
       agent_name: lease.agent.name,
       token_hash: lease.tokenHash,
       leased_at: lease.now,

@@ -65,10 +65,10 @@ function timestamps(stamps: Record<string, string>) {
 }
 
 function executionDetails(phase: Phase) {
-  if (phase.agent_id === null) return null
+  if (phase.executed_by === null) return null
   return {
     mode: phase.execution_mode,
-    'agent-id': phase.agent_id,
+    'agent-id': phase.executed_by,
     'agent-name': phase.agent_name,
     'agent-pool-id': phase.agent_pool_id,
     'agent-pool-name': phase.agent_pool_name,

@@ -14,7 +14,7 @@ function selectPhases(db: Db) {
       .leftJoin('agent_pools as pool', 'pool.id', 'r.agent_pool_id')
       .selectAll('p')
       .select(['r.structured_output', 'r.execution_mode', 'r.agent_pool_id', 'r.workspace_id'])
-      .select(['j.agent_id', 'j.agent_name', 'pool.name as agent_pool_name'])
+      .select(['j.executed_by', 'j.agent_name', 'pool.name as agent_pool_name'])
       // Only applies create state versions, which refer to the run.
       .select(
         sql<string[]>`array(select sv.id from state_versions sv where p.kind = 'apply' and sv.run_id = p.run_id
