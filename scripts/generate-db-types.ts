@@ -24,7 +24,7 @@ const RUN_STATUSES = RUN_STATUS.map((status) => `'${status}'`).join(' | ')
 /**
  * Writes the row types of the migrated schema to `server/src/db/schema.gen.ts` (or to the given path), from an empty
  * database at GROUNDSTATE_DATABASE_URL or an embedded one. Published generators ignore check constraints; this one
- * turns a check that lists values into a union type, and one that lists the run statuses into theirs.
+ * turns a check that lists values, of a column or of its domain, into a union type, and one that lists the run statuses into theirs.
  */
 const out = process.argv[2] ?? join(import.meta.dirname, '../server/src/db/schema.gen.ts')
 const url = process.env['GROUNDSTATE_DATABASE_URL']
@@ -49,14 +49,15 @@ async function generate(databaseUrl: string) {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   const { rows } = await client.query<Column>(`
-    select t.relname as table, a.attname as name, format_type(a.atttypid, null) as type, a.attnotnull as required,
+    select t.relname as table, a.attname as name, format_type(coalesce(nullif(ty.typbasetype, 0), ty.oid), null) as type, a.attnotnull as required,
            a.atthasdef or a.attidentity <> '' as preset,
            (select pg_get_constraintdef(c.oid) from pg_constraint c
-             where c.contype = 'c' and c.conrelid = t.oid and c.conkey = array[a.attnum]
+             where c.contype = 'c' and (c.contypid = ty.oid or c.conrelid = t.oid and c.conkey = array[a.attnum])
                and pg_get_constraintdef(c.oid) like '%= ANY (ARRAY[%' limit 1) as check
       from pg_class t
       join pg_namespace n on n.oid = t.relnamespace and n.nspname = 'public'
       join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+      join pg_type ty on ty.oid = a.atttypid
      where t.relkind in ('r', 'p') and t.relname <> 'schema_migrations'
      order by t.relname, a.attname`)
   await client.end()

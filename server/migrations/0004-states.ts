@@ -1,11 +1,13 @@
 /** State versions with their content, outputs and resources, and retention. */
 export const up = `
+create domain state_version_status as text check (value in ('pending', 'finalized', 'discarded',
+  'backing_data_soft_deleted', 'backing_data_permanently_deleted'));
+
 create table state_versions (
   id text primary key,
   workspace_id text not null references workspaces on delete cascade,
   revision bigint not null,
-  status text not null check (status in ('pending', 'finalized', 'discarded',
-    'backing_data_soft_deleted', 'backing_data_permanently_deleted')),
+  status state_version_status not null,
   serial bigint not null,
   md5 text not null,
   lineage text,

@@ -4,6 +4,10 @@ import { literalList } from '../src/db/literals.ts'
 
 /** Run tasks of organizations, where they are attached, and what they were asked and answered. */
 export const up = `
+create domain task_stage_name as text check (value in (${literalList(STAGES)}));
+create domain task_result_status as text check (value in (${literalList(TASK_RESULT_STATUS)}));
+create domain enforcement_level as text check (value in ('advisory', 'mandatory'));
+
 create table tasks (
   id text primary key,
   organization_id text not null references organizations on delete cascade,
@@ -21,7 +25,7 @@ create table tasks (
   -- applies to every workspace of the organization
   global_enabled boolean not null default false,
   global_stages text[] not null default '{}',
-  global_enforcement_level text not null default 'advisory' check (global_enforcement_level in ('advisory', 'mandatory')),
+  global_enforcement_level enforcement_level not null default 'advisory',
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
@@ -35,7 +39,7 @@ create table workspace_tasks (
   workspace_id text not null references workspaces on delete cascade,
   -- no action on delete: a task that is attached somewhere stays
   task_id text not null references tasks,
-  enforcement_level text not null check (enforcement_level in ('advisory', 'mandatory')),
+  enforcement_level enforcement_level not null,
   stages text[] not null,
   created_at timestamptz not null,
   updated_at timestamptz not null
@@ -48,16 +52,15 @@ create table task_results (
   id text primary key,
   task_stage_id text not null,
   run_id text not null,
-  stage text not null check (stage in (${literalList(STAGES)})),
+  stage task_stage_name not null,
   -- The task as it was at the run's creation; it may be gone by now.
   task_id text not null,
   task_name text not null,
   task_url text not null,
   workspace_task_id text,
   agent_pool_id text,
-  enforcement_level text not null check (enforcement_level in ('advisory', 'mandatory')),
-  status text not null default 'pending'
-    check (status in (${literalList(TASK_RESULT_STATUS)})),
+  enforcement_level enforcement_level not null,
+  status task_result_status not null default 'pending',
   status_timestamps jsonb not null default '{}',
   message text,
   url text,

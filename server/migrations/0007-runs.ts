@@ -1,6 +1,5 @@
 import { PHASE_STATUS } from '@groundstate/contract/phase-status'
-import { FINAL_STATUSES, KPI_STATUSES, RUN_GROUPS, RUN_STATUS } from '@groundstate/contract/run-status'
-import { STAGES } from '@groundstate/contract/run-tasks'
+import { FINAL_STATUSES, KPI_STATUSES, RUN_GROUPS } from '@groundstate/contract/run-status'
 import { TASK_STAGE_STATUS } from '@groundstate/contract/task-stages'
 import { literalList } from '../src/db/literals.ts'
 
@@ -48,6 +47,18 @@ create table configuration_readmes (
 
 create sequence run_order;
 
+create domain run_source as text check (value in ('tfe-api', 'tfe-ui', 'tfe-configuration-version', 'tfe-run-trigger', 'terraform',
+  'terraform+cloud'));
+create domain run_execution_mode as text check (value in ('remote', 'agent'));
+create domain engine_product as text check (value in ('terraform', 'tofu'));
+create domain phase_kind as text check (value in ('plan', 'apply'));
+create domain phase_status as text check (value in (${literalList(PHASE_STATUS)}));
+create domain agent_job_status as text check (value in ('queued', 'running', 'ended'));
+create domain agent_job_command as text check (value in ('continue', 'cancel', 'force-cancel'));
+-- 0 for an apply, 1 for a plan that may be applied, 2 for one that is plan-only
+create domain agent_job_class as smallint check (value in (0, 1, 2));
+create domain task_stage_status as text check (value in (${literalList(TASK_STAGE_STATUS)}));
+
 create table runs (
   id text primary key,
   workspace_id text not null references workspaces on delete cascade,
@@ -58,11 +69,11 @@ create table runs (
   seq bigint not null default nextval('run_order'),
   -- counts the runs of the workspace from 1
   number integer not null,
-  status text not null check (status in (${literalList(RUN_STATUS)})),
+  status run_status not null,
   -- status → when it was reached
   status_timestamps jsonb not null default '{}',
   message text not null,
-  source text not null check (source in ('tfe-api', 'tfe-ui', 'tfe-configuration-version', 'tfe-run-trigger', 'terraform', 'terraform+cloud')),
+  source run_source not null,
   trigger_reason text not null default 'manual',
   is_destroy boolean not null,
   refresh boolean not null,
@@ -78,14 +89,14 @@ create table runs (
   -- [{key, value}], each value an HCL expression
   variables jsonb not null default '[]',
   -- The workspace's settings as they were at the run's creation.
-  engine_product text not null check (engine_product in ('terraform', 'tofu')),
+  engine_product engine_product not null,
   engine_version text not null,
   engine_version_required boolean not null default false,
   -- nobody has named an engine, and the agent that takes the run decides
   engine_is_open boolean not null default false,
   working_directory text not null,
   structured_output boolean not null,
-  execution_mode text not null check (execution_mode in ('remote', 'agent')),
+  execution_mode run_execution_mode not null,
   agent_pool_id text not null,
   -- Names when the plan began: they stay valid for the engine until the run is over.
   engine_workspace_name text,
@@ -166,9 +177,8 @@ alter table workspaces
 create table phases (
   id text primary key,
   run_id text not null references runs on delete cascade,
-  kind text not null check (kind in ('plan', 'apply')),
-  status text not null default 'pending'
-    check (status in (${literalList(PHASE_STATUS)})),
+  kind phase_kind not null,
+  status phase_status not null default 'pending',
   status_timestamps jsonb not null default '{}',
   has_changes boolean not null default false,
   resource_additions integer,
@@ -224,12 +234,11 @@ create table agent_jobs (
   -- the run's
   organization_id text not null,
   workspace_id text not null,
-  kind text not null check (kind in ('plan', 'apply')),
+  kind phase_kind not null,
   -- a pool may be deleted when its jobs have ended
   agent_pool_id text not null,
   seq bigint not null generated always as identity,
-  -- 0 for an apply, 1 for a plan that may be applied, 2 for one that is plan-only
-  class smallint not null check (class in (0, 1, 2)),
+  class agent_job_class not null,
   -- shares the pool out between organizations
   tag bigint not null,
   -- shares what an organization has out between its workspaces
@@ -237,7 +246,7 @@ create table agent_jobs (
   -- the engine that the job asks for, so that jobs can be skipped that are left to other agents
   asked_engine text not null default '',
   attempt integer not null,
-  status text not null check (status in ('queued', 'running', 'ended')),
+  status agent_job_status not null,
   -- the agent that still has the run's working directory
   preferred_agent_id text,
   -- null once the agent is deleted; a silent one may be before the end of its lease is noticed
@@ -247,7 +256,7 @@ create table agent_jobs (
   agent_name text,
   -- SHA-256 of the job's token
   token_hash bytea,
-  command text not null default 'continue' check (command in ('continue', 'cancel', 'force-cancel')),
+  command agent_job_command not null default 'continue',
   -- where the agent's log begins in the log of the phase
   log_base bigint not null default 0,
   queued_at timestamptz not null,
@@ -315,10 +324,10 @@ create index run_events_comment_idx on run_events (comment_id) where comment_id 
 create table task_stages (
   id text primary key,
   run_id text not null references runs on delete cascade,
-  stage text not null check (stage in (${literalList(STAGES)})),
+  stage task_stage_name not null,
   -- in the order of the run
   position smallint not null,
-  status text not null default 'pending' check (status in (${literalList(TASK_STAGE_STATUS)})),
+  status task_stage_status not null default 'pending',
   status_timestamps jsonb not null default '{}',
   -- for people: which task decided, and why
   message text,
