@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { randomText } from '../ids.ts'
 
 /**
@@ -10,5 +10,5 @@ export function newTokenText() {
 }
 
 export function tokenHash(text: string) {
-  return createHash('sha256').update(text).digest()
+  return hash('sha256', text, 'buffer')
 }
