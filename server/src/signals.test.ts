@@ -90,14 +90,14 @@ test('what is published to one where none is ready goes to all', async () => {
 test('what is published to one by a transaction that fails is told to nobody', async () => {
   const heard: string[] = []
   using _ = app.signals.listen(
-    'work',
+    'failed-work',
     (detail) => heard.push(detail),
     () => true,
   )
   using next = app.signals.subscribe('next')
 
   await transact(app.as(), async (ctx) => {
-    ctx.signals.publishToOne(ctx.db, 'work')
+    ctx.signals.publishToOne(ctx.db, 'failed-work')
     throw new Error('it fails')
   }).catch(() => {})
   app.signals.publish(app.db, 'next')
