@@ -91,7 +91,7 @@ export async function createApp(
   const clock = stack.use(await createDatabaseClock(db, log))
   polls.add(clock.question)
   const blobs = stack.use(await createBlobs({ secret, store: storeOf(config) }))
-  const signals = stack.use(await createSignals(directUrl ?? databaseUrl, { id, polls }))
+  const signals = stack.use(await createSignals(directUrl ?? databaseUrl, { id, polls, log }))
   const changes = stack.use(createChangeFeed(signals))
   stack.defer(() => storeRest(db))
   const jobs = stack.use(await createJobs({ pool, signals, polls, log }, { runsJobs: options.runsJobs }))

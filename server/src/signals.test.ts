@@ -1,8 +1,11 @@
 import { getEventListeners } from 'node:events'
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { pino } from 'pino'
+import { expect, inject, test, vi } from 'vitest'
 import { transact } from './db/db.ts'
+import { createSignals } from './signals.ts'
 import { createTestApp } from './testing/app.ts'
+import { databaseUrl } from './testing/database.ts'
 import { createReplica } from './testing/replica.ts'
 
 const app = await createTestApp()
@@ -104,6 +107,27 @@ test('what is published to one by a transaction that fails is told to nobody', a
 
   expect(await next.next({ timeoutMs: 5000 })).toBe(true)
   expect(heard).toEqual([])
+})
+
+test('a database that refuses signals is asked again after a second, and its refusals are logged', async () => {
+  const role = `mute_${app.newId('role').slice(-8).toLowerCase()}`
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
+  await sql`revoke execute on function pg_notify(text, text) from public`.execute(app.db)
+  await sql`create role ${sql.raw(role)} login`.execute(app.db)
+  const url = new URL(databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? ''))
+  url.username = role
+  const refusedAt: number[] = []
+  const log = pino({}, { write: () => void refusedAt.push(performance.now()) })
+  const mute = await createSignals(url.href, { id: 'mute', polls: app.polls, log })
+
+  mute.publish(app.db, 'anything')
+
+  await vi.waitFor(() => expect(refusedAt.length).toBeGreaterThan(1), { timeout: 5000 })
+  const [first = 0, second = 0] = refusedAt
+  expect(second - first).toBeGreaterThan(900)
+  await mute[Symbol.asyncDispose]()
+  await sql`grant execute on function pg_notify(text, text) to public`.execute(app.db)
+  await sql`drop role ${sql.raw(role)}`.execute(app.db)
 })
 
 test('what can wait is told before what is published after it', async () => {

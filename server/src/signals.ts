@@ -3,6 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterCommit, type Db, isUnavailable } from './db/db.ts'
+import { loggedError } from './http/request-log.ts'
+import type { Log } from './log.ts'
 import type { Polls } from './polls.ts'
 
 const CHANNEL = 'groundstate'
@@ -94,9 +96,10 @@ type SignalOptions = {
   /** Unique among all servers of the database. */
   id: string
   polls: Polls
+  log?: Log
 }
 
-export async function createSignals(url: string, { id, polls }: SignalOptions): Promise<Signals> {
+export async function createSignals(url: string, { id, polls, log }: SignalOptions): Promise<Signals> {
   const emitter = new EventEmitter().setMaxListeners(0)
   const gaps = new EventEmitter().setMaxListeners(0)
   const readiness = new Map<string, () => boolean>()
@@ -108,6 +111,7 @@ export async function createSignals(url: string, { id, polls }: SignalOptions): 
   let liveness: NodeJS.Timeout | undefined
   let reconnecting: NodeJS.Timeout | undefined
   let windowEnd: NodeJS.Timeout | undefined
+  let retry: NodeJS.Timeout | undefined
   let sending: Promise<void> | undefined
   let closed = false
 
@@ -158,6 +162,7 @@ export async function createSignals(url: string, { id, polls }: SignalOptions): 
   function send() {
     clearTimeout(windowEnd)
     windowEnd = undefined
+    if (retry) return
     sending ??= sendQueued().finally(() => {
       sending = undefined
     })
@@ -178,6 +183,13 @@ export async function createSignals(url: string, { id, polls }: SignalOptions): 
         const isRefused = error instanceof pg.DatabaseError && !isUnavailable(error)
         queued = new Set([...(isRefused ? [LOST] : topics), ...queued])
         if (!isRefused) return
+        log?.error({ err: loggedError(error) }, 'sending signals')
+        // What comes next would be refused as well: another session may have left no room for notifications.
+        retry = setTimeout(() => {
+          retry = undefined
+          send()
+        }, RECONNECT_MS).unref()
+        return
       }
     }
   }
@@ -193,8 +205,15 @@ export async function createSignals(url: string, { id, polls }: SignalOptions): 
         enqueue(await topics())
         sendThem()
       }
-      // When it fails, the transaction has failed too.
-      return afterCommit(db, () => void find().catch(() => {}))
+      // It fails when its statement went with a COMMIT whose answer was lost: what has changed is not known.
+      return afterCommit(
+        db,
+        () =>
+          void find().catch(() => {
+            enqueue([LOST])
+            sendThem()
+          }),
+      )
     }
     const known = typeof topics === 'string' ? [topics] : topics
     if (known.length === 0) return
@@ -305,6 +324,7 @@ export async function createSignals(url: string, { id, polls }: SignalOptions): 
       send()
       await sending
       closed = true
+      clearTimeout(retry)
       clearInterval(liveness)
       await client?.end()
     },
