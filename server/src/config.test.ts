@@ -15,6 +15,29 @@ describe('settings', () => {
     expect(readConfig({ GROUNDSTATE_PORT: '', GROUNDSTATE_DATABASE_URL: '' })).toMatchObject({ port: 7777 })
   })
 
+  test('an empty flag counts as not set, and so does the variable that it replaces', () => {
+    const env = { GROUNDSTATE_PORT: '8080', GROUNDSTATE_DATABASE_URL: 'postgresql://h/d', GROUNDSTATE_RATE_LIMIT: '5' }
+    const names = ['port', 'dataDir', 'databaseUrl', 'baseUrl', 'rateLimit', 'planRetentionDays', 's3Bucket', 'hooks']
+    const flags = Object.fromEntries(names.map((name) => [name, '']))
+
+    const config = readConfig(env, flags)
+
+    expect(Object.fromEntries(names.map((name) => [name, config[name as keyof typeof config]]))).toEqual(
+      Object.fromEntries(names.map((name) => [name, readConfig({})[name as keyof typeof config]])),
+    )
+  })
+
+  test('the password in an address is not shown', () => {
+    const read = () => readConfig({ GROUNDSTATE_TERRAFORM_MIRROR: 'https://bob:s3cret@mirror.example' })
+
+    expect(read).toThrow(/^[^]*GROUNDSTATE_TERRAFORM_MIRROR: it must be an address [^]*without a user name/)
+    expect(read).not.toThrow('s3cret')
+  })
+
+  test('a file of keys is read only where engines are downloaded', () => {
+    expect(readConfig({ GROUNDSTATE_ENGINE_KEY_FILE: '/nope' }).engineKeyFile).toBe('/nope')
+  })
+
   test('every setting that cannot be read is named', () => {
     const read = () => readConfig({ GROUNDSTATE_PORT: 'http', GROUNDSTATE_EDITION: 'pro' })
 
@@ -62,7 +85,7 @@ describe('settings', () => {
   })
 
   test('a file that is not there is named', () => {
-    const read = () => readConfig({ GROUNDSTATE_ENGINE_KEY_FILE: '/nope' })
+    const read = () => readConfig({ GROUNDSTATE_ENGINE_DOWNLOADS: 'on', GROUNDSTATE_ENGINE_KEY_FILE: '/nope' })
 
     expect(read).toThrow('GROUNDSTATE_ENGINE_KEY_FILE /nope: there is no such file')
   })

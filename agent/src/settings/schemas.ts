@@ -21,7 +21,10 @@ export function oneOf<const Values extends readonly string[]>(values: Values) {
 export const webAddress = z
   .string()
   .transform((text) => (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`))
-  .refine(isWebAddress, 'it must be an address such as https://groundstate.example.com')
+  .refine(
+    isWebAddress,
+    'it must be an address such as https://groundstate.example.com, without a user name, query or fragment',
+  )
   .transform((text) => text.replace(/\/+$/, ''))
 
 function isWebAddress(text: string): boolean {

@@ -21,14 +21,14 @@ export type Setting = {
   foreign?: readonly string[]
   /** Errors do not show the value. */
   secret?: true
-  /** The setting is the path of a file, which must have this in it. */
-  file?: { begin: string; what: string }
+  /** The setting is the path of a file, which must have this in it; where `usedWith` names a setting, when that is on. */
+  file?: { begin: string; what: string; usedWith?: string }
 }
 
 export type Settings = Record<string, Setting>
 export type Values<Declared extends Settings> = { [Name in keyof Declared]: z.infer<Declared[Name]['schema']> }
 
-/** The texts of flags by the names of their settings, and an environment. An empty variable counts as not set. */
+/** The texts of flags by the names of their settings, and an environment. An empty text counts as not set. */
 export type Sources = { flags: Record<string, string | undefined>; env: Record<string, string | undefined> }
 
 export function flagOf(name: string): string {
@@ -48,9 +48,13 @@ export function knownVariables(settings: Settings): string[] {
   ])
 }
 
-/** The text of a setting and where it comes from: a flag wins over a variable of ours, and that over one of another program. */
+/**
+ * The text of a setting and where it comes from: a flag wins over a variable of ours, and that over one of another program. An empty flag
+ * wins too, and sets nothing.
+ */
 export function findText(name: string, setting: Setting, { flags, env }: Sources) {
   const flag = flags[name]
+  if (flag === '') return undefined
   if (flag !== undefined) return { text: flag, source: flagOf(name) }
   const source = [...variablesOf(name, setting), ...(setting.foreign ?? [])].find((variable) => env[variable])
   return source === undefined ? undefined : { text: env[source] ?? '', source }
@@ -60,6 +64,7 @@ export function findText(name: string, setting: Setting, { flags, env }: Sources
 export function readSettings<Declared extends Settings>(settings: Declared, sources: Sources) {
   const values: Record<string, unknown> = {}
   const problems: string[] = []
+  const files: ({ named: string; path: string } & NonNullable<Setting['file']>)[] = []
   for (const [name, setting] of Object.entries(settings)) {
     const found = findText(name, setting, sources)
     const read = setting.schema.safeParse(found?.text)
@@ -70,9 +75,14 @@ export function readSettings<Declared extends Settings>(settings: Declared, sour
       continue
     }
     const { source, text } = found
-    const shown = setting.secret === true ? source : `${source} ${JSON.stringify(text)}`
+    // An address may have a password in it.
+    const isShown = setting.secret !== true && !/\/\/[^/]*@/.test(text)
+    const shown = isShown ? `${source} ${JSON.stringify(text)}` : source
     if (!read.success) problems.push(`${shown}: ${messagesOf(read.error)}`)
-    else if (setting.file !== undefined) problems.push(...fileProblems(`${source} ${text}`, text, setting.file))
+    else if (setting.file !== undefined) files.push({ named: `${source} ${text}`, path: text, ...setting.file })
+  }
+  for (const { named, path, usedWith, ...file } of files) {
+    if (usedWith === undefined || values[usedWith] === true) problems.push(...fileProblems(named, path, file))
   }
   return { values: values as Partial<Values<Declared>>, problems }
 }
@@ -86,7 +96,7 @@ function messagesOf({ issues }: z.ZodError): string {
   return [...new Set(issues.map(({ message }) => message))].join(', ')
 }
 
-function fileProblems(named: string, path: string, { begin, what }: NonNullable<Setting['file']>): string[] {
+function fileProblems(named: string, path: string, { begin, what }: { begin: string; what: string }): string[] {
   try {
     return readText(named, path).includes(begin) ? [] : [`${named}: it holds no ${what}`]
   } catch (error) {

@@ -30,7 +30,11 @@ export const SHARED_SETTINGS = {
     value: '<file>',
     schema: z.string().optional(),
     doc: 'PGP public keys that may have signed downloads, beside those of HashiCorp and OpenTofu',
-    file: { begin: '-----BEGIN PGP PUBLIC KEY BLOCK-----', what: 'PGP public key in the armored format' },
+    file: {
+      begin: '-----BEGIN PGP PUBLIC KEY BLOCK-----',
+      what: 'PGP public key in the armored format',
+      usedWith: 'engineDownloads',
+    },
   },
   isolation: {
     value: 'auto|user|off',
