@@ -49,8 +49,8 @@ export type RouteOptions<
   /** The schema of each answer by its status, without `included`. Errors all have the same schema and need no entry. */
   answers: Readonly<Record<number, AnswerSchema>>
   /**
-   * The schemas of the query parameters by name, made by the functions of `query.ts`. The handler gets what they parse in
-   * `req.query`. `include` and pagination are added automatically.
+   * The schemas of the query parameters by name, made by the functions of `query.ts`. They parse the query when the handler first
+   * reads `req.query`, so `authorise` comes before them. `include` and pagination are added automatically.
    */
   query?: Shape
   /** The sizes of pages, unless they are those of most lists. */
@@ -181,10 +181,14 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
         const body = options.body && parseBody(options.body, raw.body)
         if (authorise && !upload && isLongBody(raw)) subjects.set(raw, await authorise(ctx, raw.params))
         const includes = readIncludes(given, offered)
+        let query: Query<QueryShape> | undefined
         const answer = await handler({
           ctx,
           params: raw.params,
-          query: parseQuery(given),
+          get query() {
+            query ??= parseQuery(given)
+            return query
+          },
           body,
           subject: subjects.get(raw),
           contents,

@@ -1,7 +1,7 @@
 import type { TRIGGER_TYPES } from '@groundstate/contract/run-triggers'
 import type { Ctx } from '../../../app.ts'
 import type { Page, Paged } from '../../../db/page.ts'
-import { requireTriggerWorkspace } from './access.ts'
+import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
 import * as store from './store.ts'
 
 type ListInput = { page: Page; type: (typeof TRIGGER_TYPES)[number] }
@@ -9,9 +9,8 @@ type ListInput = { page: Page; type: (typeof TRIGGER_TYPES)[number] }
 /** The triggers that start runs in a workspace (`inbound`), or those that its applies fire (`outbound`). */
 export async function listRunTriggers(
   ctx: Ctx,
-  workspaceId: string,
+  workspace: Workspace,
   { page, type }: ListInput,
 ): Promise<Paged<store.RunTriggerRow>> {
-  const workspace = await requireTriggerWorkspace(ctx, workspaceId, 'runs:read')
   return store.listRunTriggers(ctx.db, { workspaceId: workspace.id, type, page })
 }

@@ -57,6 +57,7 @@ export const runTriggerRoutes: Routes = (http) => {
     {
       summary: 'List the run triggers of a workspace',
       access: { workspace: 'runs:read' },
+      authorise: async (ctx, { workspaceId }) => requireTriggerWorkspace(ctx, workspaceId, 'runs:read'),
       query: { 'filter[run-trigger][type]': TYPE },
       include: runTriggerIncludes,
       answers: { 200: pageOf(runTriggerSchema) },
@@ -64,7 +65,7 @@ export const runTriggerRoutes: Routes = (http) => {
     async (req) => {
       const page = req.page()
       const type = req.query['filter[run-trigger][type]']
-      const { rows, total } = await listRunTriggers(req.ctx, req.params.workspaceId, { page, type })
+      const { rows, total } = await listRunTriggers(req.ctx, req.subject, { page, type })
       return listPage({ url: req.url, page }, { rows: rows.map(runTriggerResource), total })
     },
   )

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
+import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs.ts'
 
@@ -29,6 +30,21 @@ test('what has failed since a moment is listed, and what people have to decide',
   const queue = await found(`${runs}/queue?filter[status_group]=running,waiting`)
 
   expect([lately, later, decisions, queue]).toEqual([[failed], [], [planned], [waiting]])
+})
+
+test('a stranger learns nothing of the filters of a list that it may not see', async () => {
+  const setting = await createRunSetting(app)
+  const { token } = await createUser(app)
+  const organization = `/organizations/${setting.organization}`
+  const workspace = `/workspaces/${setting.workspaceId}`
+  const lists = [`${organization}/runs`, `${organization}/runs/queue`, `${workspace}/runs`, `${workspace}/run-triggers`]
+
+  const refusals = lists.map(async (list) => {
+    const url = `/api/v2${list}?filter[status]=odd&filter[status_group]=odd&filter[run-trigger][type]=odd`
+    return (await app.request({ url, token })).status
+  })
+
+  expect(await Promise.all(refusals)).toEqual([404, 404, 404, 404])
 })
 
 test.each([

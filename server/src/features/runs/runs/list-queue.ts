@@ -3,6 +3,7 @@ import { dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../../auth/
 import type { Page } from '../../../db/page.ts'
 import type { Query } from '../../../http/query.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
+import type { Organization } from '../../organizations/organizations/organization.ts'
 import { groupStatuses, type QUEUE_QUERY } from './filter.ts'
 import * as store from './queue-store.ts'
 import { runWithFacts } from './run.ts'
@@ -10,10 +11,9 @@ import { runWithFacts } from './run.ts'
 /** A page of the unfinished runs of an organization, or of those in some groups of statuses, in the order of their creation. */
 export async function listQueue(
   ctx: Ctx,
-  organizationName: string,
+  organization: Organization,
   { page, query }: { page: Page; query: Query<typeof QUEUE_QUERY> },
 ) {
-  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const list = await store.listQueue(ctx.db, ctx.actor, {
     organizationId: organization.id,
     seesAll: seesEveryWorkspace(organization.facts),

@@ -2,7 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../../auth/facts.ts'
 import type { Page } from '../../../db/page.ts'
 import { notFound } from '../../../errors.ts'
-import { requireOrganization } from '../../organizations/organizations/access.ts'
+import type { Organization } from '../../organizations/organizations/organization.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
 import { runFilter, type RunQuery } from './filter.ts'
@@ -12,11 +12,7 @@ import { runWithFacts } from './run.ts'
 type ListInput = { page: Page; query: RunQuery }
 
 /** A page of the runs of a workspace, the newest first. */
-export async function listWorkspaceRuns(ctx: Ctx, workspaceId: string, { page, query }: ListInput) {
-  return listRunsOf(ctx, await requireWorkspace(ctx, workspaceId, 'runs:read'), { page, query })
-}
-
-async function listRunsOf(ctx: Ctx, workspace: Workspace, { page, query }: ListInput) {
+export async function listWorkspaceRuns(ctx: Ctx, workspace: Workspace, { page, query }: ListInput) {
   const now = ctx.now()
   const filter = runFilter(query, now)
   const { id: workspaceId, organization_id: organizationId } = workspace
@@ -32,12 +28,11 @@ export async function listNamedWorkspaceRuns(
 ) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'runs:read')
   if (workspace.organization_name.toLowerCase() !== organization.toLowerCase()) throw notFound('workspace')
-  return listRunsOf(ctx, workspace, input)
+  return listWorkspaceRuns(ctx, workspace, input)
 }
 
 /** Runs of the workspaces that the actor may see; `isLast` when there is no further page. */
-export async function listOrganizationRuns(ctx: Ctx, organizationName: string, { page, query }: ListInput) {
-  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+export async function listOrganizationRuns(ctx: Ctx, organization: Organization, { page, query }: ListInput) {
   const now = ctx.now()
   const filter = runFilter(query, now)
   const rows = await store.listOrganizationRuns(ctx.db, ctx.actor, {

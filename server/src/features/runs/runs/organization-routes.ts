@@ -6,13 +6,19 @@ import {
   organizationCapacitySchema,
 } from '@groundstate/contract/organization-capacity'
 import { type QueuedRunResource, queuedRunSchema, runSchema } from '@groundstate/contract/runs'
+import type { Ctx } from '../../../app.ts'
 import type { Page } from '../../../db/page.ts'
 import { type Answer, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { FILTER_QUERY, QUEUE_QUERY } from './filter.ts'
 import { listQueue, readCapacity } from './list-queue.ts'
 import { listOrganizationRuns } from './list.ts'
 import { runResource } from './resource.ts'
+
+async function requireReadable(ctx: Ctx, { organization }: { organization: string }) {
+  return requireOrganization(ctx, organization, 'organization:read')
+}
 
 /** The runs of a whole organization. */
 export const organizationRunRoutes: Routes = (http) => {
@@ -21,13 +27,14 @@ export const organizationRunRoutes: Routes = (http) => {
     {
       summary: 'List the runs of an organization',
       access: { organization: 'organization:read' },
+      authorise: requireReadable,
       query: FILTER_QUERY,
       include: runIncludes,
       answers: { 200: uncountedPageOf(runSchema) },
     },
     async (req) => {
       const page = req.page()
-      const { rows, isLast } = await listOrganizationRuns(req.ctx, req.params.organization, { page, query: req.query })
+      const { rows, isLast } = await listOrganizationRuns(req.ctx, req.subject, { page, query: req.query })
       return uncountedPage(
         { url: req.url, page, isLast },
         rows.map((run) => runResource(req.ctx, run)),
@@ -39,13 +46,14 @@ export const organizationRunRoutes: Routes = (http) => {
     {
       summary: 'List the unfinished runs of an organization in the order of their creation',
       access: { organization: 'organization:read' },
+      authorise: requireReadable,
       query: QUEUE_QUERY,
       include: runIncludes,
       answers: { 200: pageOf(queuedRunSchema) },
     },
     async (req) => {
       const page = req.page()
-      const { rows, total } = await listQueue(req.ctx, req.params.organization, { page, query: req.query })
+      const { rows, total } = await listQueue(req.ctx, req.subject, { page, query: req.query })
       const positioned = rows.map(({ run, position }): QueuedRunResource => {
         const resource = runResource(req.ctx, run)
         return { ...resource, attributes: { ...resource.attributes, 'position-in-queue': position } }

@@ -5,6 +5,7 @@ import { createRunBody, runSchema } from '@groundstate/contract/runs'
 import { created, listAll, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requiredText } from '../../../http/query.ts'
+import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { clientSource } from '../configuration-versions/client-source.ts'
 import { requireRun } from './access.ts'
 import { createRun } from './create.ts'
@@ -74,13 +75,14 @@ export const runRoutes: Routes = (http) => {
     {
       summary: 'List the runs of a workspace',
       access: { workspace: 'runs:read' },
+      authorise: async (ctx, { workspaceId }) => requireWorkspace(ctx, workspaceId, 'runs:read'),
       query: FILTER_QUERY,
       include: runIncludes,
       answers: PAGE,
     },
     async (req) => {
       const page = req.page()
-      const { rows, total } = await listWorkspaceRuns(req.ctx, req.params.workspaceId, { page, query: req.query })
+      const { rows, total } = await listWorkspaceRuns(req.ctx, req.subject, { page, query: req.query })
       return listPage({ url: req.url, page }, { rows: rows.map((run) => runResource(req.ctx, run)), total })
     },
   )
