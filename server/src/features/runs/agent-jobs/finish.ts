@@ -76,11 +76,12 @@ function planEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {
   }
 }
 
-function applyEnd(ctx: Ctx, { run, plan }: LockedRun, body: FinishJob): Change {
-  const planEndedAt = new Date(plan.status_timestamps['finished'] ?? 0)
+function applyEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {
+  // The end of the plan, or of the last stage after it.
+  const queuedAt = new Date((run.status_timestamps as Record<string, string>)['apply_queued'] ?? 0)
   // A person who has confirmed an apply has seen the end of its plan.
   const mayDefer = body.status === 'errored' && run.auto_apply
-  const until = mayDefer ? deferredUntil(planEndedAt, ctx.now(), MAX_APPLY_DEFERRAL_MS) : undefined
+  const until = mayDefer ? deferredUntil(queuedAt, ctx.now(), MAX_APPLY_DEFERRAL_MS) : undefined
   return {
     job: until === undefined ? body.status : 'deferred',
     run: resultColumns(body),

@@ -71,3 +71,21 @@ describe('a verdict against a plan that was just made', () => {
     expect(await ending(setting, run)).toEqual(['canceled', null])
   })
 })
+
+test('the failure of an apply is reported late after a stage that has just ended, however long that took', async () => {
+  const setting = await createTaskSetting(app)
+  await addTask(app, setting, { stages: ['pre_apply'] })
+  const run = await createRun(app, setting, { 'auto-apply': true })
+  await finishNextJob(setting.agent, run)
+  const { payload } = await setting.receiver.received(1)
+  app.clock.advance(20_000)
+  await callBack(app, payload, { status: 'passed' })
+
+  const apply = await setting.agent.take()
+  await apply.finish({ status: 'errored', exitCode: 1 })
+
+  expect((await readRun(app, setting, run)).attributes.status).toBe('applying')
+  app.clock.advance(2100)
+  await app.runJobs()
+  expect((await readRun(app, setting, run)).attributes.status).toBe('errored')
+})
