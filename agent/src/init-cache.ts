@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
   lchownSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readlinkSync,
@@ -19,8 +20,10 @@ import { lockFile } from './lock-file.ts'
 import { parseJson } from './parse-json.ts'
 import { handOver } from './run-folder.ts'
 
+/** Limits of the cache: results, and characters of their files. */
 const MAX_RESULTS = 500
-/** Of one result: a file in characters, and entries. An archive may bring more. */
+const MAX_TOTAL_LENGTH = 16 * 1024 * 1024
+/** Limits of one result: characters of a file, and entries. An archive may bring more. */
 const MAX_FILE_LENGTH = 256 * 1024
 const MAX_ENTRIES = 1_000
 
@@ -60,8 +63,9 @@ export async function openInitCache(context: EngineContext) {
       if (!isPinned || !(await hasLocalModules(data, context))) return
       const entries = await readEntries(data, context)
       if (entries === undefined) return
+      results.delete(key)
       results.set(key, { workspaceId: job.workspaceId, entries })
-      for (const oldest of results.keys()) if (results.size > MAX_RESULTS) results.delete(oldest)
+      dropOldest(results)
     },
   }
 }
@@ -69,6 +73,19 @@ export async function openInitCache(context: EngineContext) {
 /** A cached result may be what a run of the workspace has failed by. */
 export function forgetInits({ initResults }: Pick<AgentContext, 'initResults'>, workspaceId: string) {
   for (const [key, result] of initResults) if (result.workspaceId === workspaceId) initResults.delete(key)
+}
+
+function dropOldest(results: AgentContext['initResults']) {
+  let total = [...results.values()].reduce((sum, { entries }) => sum + lengthOf(entries), 0)
+  for (const [key, { entries }] of results) {
+    if (results.size <= MAX_RESULTS && total <= MAX_TOTAL_LENGTH) return
+    results.delete(key)
+    total -= lengthOf(entries)
+  }
+}
+
+function lengthOf(entries: InitResult['entries']) {
+  return entries.reduce((sum, { text = '' }) => sum + text.length, 0)
 }
 
 /** A digest of all that decides what an init does: variables may be secret. Paths and ids of the run itself do not matter. */
@@ -111,8 +128,11 @@ const FILES = ['terraform.tfstate', 'environment', MODULES]
 
 /** Undefined for more than small known files and links to providers. */
 async function readEntries(data: string, { folder }: EngineContext): Promise<InitResult['entries'] | undefined> {
+  // Links are followed by none of what comes: a run could lead the agent elsewhere.
+  if (!lstatSync(data).isDirectory()) return undefined
   const entries: InitResult['entries'] = [{ path: '' }]
   for (const parent of entries) {
+    if (entries.length > MAX_ENTRIES) return undefined
     if (parent.target !== undefined) continue
     for (const found of readdirSync(join(data, parent.path), { withFileTypes: true })) {
       const path = join(parent.path, found.name)
