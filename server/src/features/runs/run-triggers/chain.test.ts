@@ -4,6 +4,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { addWorkspace, createRun } from '../../../testing/runs.ts'
+import { allSignals } from '../../../testing/signals.ts'
 import { applyRun, connect, endJobs, finishRun, fire, readChain } from './testing/triggers.ts'
 
 const app = await createTestApp()
@@ -53,6 +54,18 @@ test('the chain of the first run shows all that it has led to', async () => {
     [idIn(chain, dns), idIn(chain, web), 'fired'],
   ])
   expect(chain.truncated).toBe(false)
+})
+
+test('a run whose chain loses those of a deleted workspace is announced', async () => {
+  const { network, dns, root } = await createChain()
+  await allSignals(app)
+  const announced: string[] = []
+  using _ = app.changes.listen(({ type, id, workspace }) => announced.push(`${type} ${id} ${workspace}`))
+
+  await app.request({ method: 'DELETE', url: `/api/v2/workspaces/${dns.workspaceId}`, token: user.token })
+
+  await allSignals(app)
+  expect(announced).toContain(`runs ${root} ${network.workspaceId}`)
 })
 
 test('the chain of the last run shows what has led to it, and not what that has led to elsewhere', async () => {

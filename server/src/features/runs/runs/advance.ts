@@ -94,12 +94,13 @@ async function save(ctx: TransactionCtx, { locked, change }: Pending): Promise<S
 function announceTransition(
   ctx: TransactionCtx,
   { run, workspace, job }: LockedRun,
-  { effects, status, workspace: change }: Transition,
+  { effects, ended, status, workspace: change }: Transition,
 ) {
   announce(ctx, runNotice(run))
   const isCurrent = workspace.current_run_id === run.id
   const isRegrouped = isCurrent && RUN_STATUS_TABLE[status].group !== RUN_STATUS_TABLE[run.status].group
-  if (change || isRegrouped) announce(ctx, workspaceNotice(workspace))
+  // The end of a run counts in the KPIs of its workspace, whether it occupied that or not.
+  if (change || isRegrouped || ended) announce(ctx, workspaceNotice(workspace))
   if (job?.agent_id && effects.endsJob) announceAgentOf(ctx, run, job.agent_id)
 }
 

@@ -1,5 +1,6 @@
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
+import { announce, runNotice } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../../errors.ts'
 import { countManaged } from '../../states/state-versions/extract.ts'
@@ -10,7 +11,7 @@ import { mayForceDelete } from '../../workspaces/workspaces/permissions.ts'
 import * as store from '../../workspaces/workspaces/store.ts'
 import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
 import { abandonJobs } from '../agent-jobs/abandon.ts'
-import { listTeamIds, listTriggersAround } from './store.ts'
+import { listSourceRuns, listTeamIds, listTriggersAround } from './store.ts'
 
 /**
  * Deletes a workspace with everything in it. Throws `forbidden` when it still manages resources and the caller may not
@@ -83,12 +84,17 @@ function stillProcessed({ name }: StateOf) {
 async function destroy(ctx: TransactionCtx, { id, name, organization_id: organizationId }: Workspace) {
   await abandonJobs(ctx, { workspaceId: id })
   const event = workspaceAudit({ id, organization_id: organizationId }, 'destroy', { name })
-  const [teams, triggers] = await Promise.all([listTeamIds(ctx.db, id), listTriggersAround(ctx.db, id)])
+  const [teams, triggers, sources] = await Promise.all([
+    listTeamIds(ctx.db, id),
+    listTriggersAround(ctx.db, id),
+    listSourceRuns(ctx.db, id),
+  ])
   await store.deleteWorkspace(ctx.db, id)
   const notices = [
     // Grants of teams on it are gone when the notice is delivered.
     { type: 'workspaces' as const, id, workspace: id, teams },
     ...triggers.map((trigger) => ({ type: 'run-triggers' as const, id: trigger.id, workspace: trigger.other_id })),
   ]
+  announce(ctx, ...sources.map(runNotice))
   await recordAudit(ctx, { ...event, notices })
 }

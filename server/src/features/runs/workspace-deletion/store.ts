@@ -11,6 +11,15 @@ export async function listTeamIds(db: Db, workspaceId: string) {
   return rows.map(({ team_id: id }) => id)
 }
 
+/** The runs whose applies have started runs of a workspace: their trigger chains lose these. */
+export async function listSourceRuns(db: Db, workspaceId: string) {
+  const { rows } = await sql<{ id: string; workspace_id: string; organization_id: string }>`
+    select distinct source.id, source.workspace_id, source.organization_id
+      from runs r join trigger_firings f on f.run_id = r.id join runs source on source.id = f.source_run_id
+     where r.workspace_id = ${workspaceId} and source.workspace_id <> ${workspaceId}`.execute(db)
+  return rows
+}
+
 /** The run triggers from and to a workspace, each with the workspace at its other end. */
 export async function listTriggersAround(db: Db, workspaceId: string) {
   const { rows } = await sql<{ id: string; other_id: string }>`

@@ -7,6 +7,7 @@ import { createOrganization, createUser, createWorkspace } from '../../../testin
 import { createFakeAgent, type FakeAgent, type FakeJob } from '../../../testing/fake-agent.ts'
 import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs.ts'
 import { allSignals } from '../../../testing/signals.ts'
+import { addTask, createTaskSetting, startDeliveries } from '../../../testing/task-runs.ts'
 import { addMember } from '../../../testing/teams.ts'
 import { createPool, createPoolToken } from '../../agents/agent-pools/testing/pools.ts'
 import { requestOf, World } from '../audit-trail/testing/audit-world.ts'
@@ -174,6 +175,42 @@ test('a run trigger that goes with its source is told on the side that stays', a
   await app.request({ method: 'DELETE', url: `/api/v2/workspaces/${source.id}`, token: owner.token })
 
   await expect.poll(() => stream.changes).toContainEqual({ type: 'run-triggers', id, workspace: target.id })
+})
+
+test('the end of a run that only plans is announced of its workspace, whose figures it changes', async () => {
+  const setting = await createRunSetting(app)
+  const agent = await createFakeAgent(app)
+  const run = await createRun(app, setting, { 'plan-only': true })
+  // Jobs of other tests may be before it.
+  let job = await agent.take()
+  while (job.runId !== run) job = await agent.take()
+  await allSignals(app)
+  signalled = []
+
+  await job.finish({ status: 'errored' })
+
+  await allSignals(app)
+  expect(signalled.map(({ type, id }) => `${type} ${id}`)).toContain(`workspaces ${setting.workspaceId}`)
+})
+
+test('a request to a receiver is announced before its answer', async () => {
+  const setting = await createTaskSetting(app)
+  startDeliveries(app)
+  await addTask(app, setting, { stages: ['pre_plan'] })
+  let answer = () => {}
+  setting.receiver.onRequest = async (_, response) => {
+    await new Promise<void>((resolve) => (answer = resolve))
+    response.end()
+  }
+  await createRun(app, setting)
+  signalled = []
+
+  const { payload } = await setting.receiver.received(1)
+
+  await expect
+    .poll(() => signalled.map(({ type, id }) => `${type} ${id}`))
+    .toContain(`task-results ${payload.task_result_id}`)
+  answer()
 })
 
 test('the membership of a user who is deleted is told to other members', async () => {

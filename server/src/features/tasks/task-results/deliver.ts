@@ -44,6 +44,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
   // Another process waits for the agent in the place of this one.
   if (exchange.fate === 'left') {
     await store.handOver(ctx.db, claim)
+    announce(ctx, resultNotice(claim))
     return false
   }
 

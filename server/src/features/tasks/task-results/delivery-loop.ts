@@ -1,6 +1,8 @@
 import type { RawBuilder } from 'kysely'
 import type { Ctx } from '../../../app.ts'
+import { announce } from '../../../changes/announce.ts'
 import { POLL_MS } from '../../../polls.ts'
+import { resultNotice } from './announce.ts'
 import { deliver } from './deliver.ts'
 import { type Busy, claimDeliveries, type ClaimedRequest, type Connections, renewLeases } from './deliveries-store.ts'
 import { endOverdueResults } from './end.ts'
@@ -76,6 +78,7 @@ async function claimDue(ctx: Ctx, sending: Sending) {
   const first = await findFirst(ctx.db, FIRST_DELIVERY)
   if (!first || first > now) return untilDue(ctx, first)
   const claims = await claimDeliveries(ctx.db, { now, leaseUntil: leaseEnd(ctx), connections, busy: busyOf(inFlight) })
+  announce(ctx, ...claims.map(resultNotice))
   for (const claim of claims) {
     const receiver = receiverOf(claim)
     const sent = send(ctx, claim, sending)
