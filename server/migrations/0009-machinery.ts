@@ -33,15 +33,6 @@ create table audit_days (
   primary key (organization_id, starts_at)
 );
 
-create function count_audit_days(since timestamptz, until timestamptz) returns void language sql as $$
-  insert into audit_days (organization_id, starts_at, events)
-  select case grouping(organization_id) when 1 then '' else organization_id end, day, count(*)
-    from (select organization_id, date_trunc('day', created_at, 'UTC') as day
-            from audit_events where created_at >= since and created_at < until) counted
-   group by grouping sets ((organization_id, day), (day))
-  having grouping(organization_id) = 1 or organization_id is not null
-$$;
-
 -- One row, so that a server with another secret or another blob store does not start on the database.
 create table installation (
   only_row boolean primary key default true check (only_row),

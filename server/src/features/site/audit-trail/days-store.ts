@@ -31,7 +31,13 @@ export async function countEvents(db: Db, { organizationId, since }: TrailQuery)
 export async function insertDays(tx: Tx, now: Date) {
   await lockDays(tx)
   const until = new Date(Math.floor((now.getTime() - LAG) / DAY) * DAY)
-  await sql`select count_audit_days(${countedUntil}, ${until})`.execute(tx)
+  await sql`
+    insert into audit_days (organization_id, starts_at, events)
+    select case grouping(organization_id) when 1 then '' else organization_id end, day, count(*)
+      from (select organization_id, date_trunc('day', created_at, 'UTC') as day
+              from audit_events where created_at >= ${countedUntil} and created_at < ${until}) counted
+     group by grouping sets ((organization_id, day), (day))
+    having grouping(organization_id) = 1 or organization_id is not null`.execute(tx)
 }
 
 /** Deletes at most `limit` of the events before a moment, also from the counts. Returns how many. */
