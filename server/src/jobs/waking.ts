@@ -7,6 +7,8 @@ import type { Signals } from '../signals.ts'
 const STAGGER_MS = 50
 /** Jobs for later than this, in ms, are found by the polls. */
 const MAX_TIMER_MS = 60_000
+/** A timer may fire a millisecond early, when the database does not find the job due yet. */
+const TIMER_MARGIN_MS = 10
 
 /** The ids of the workers of a queue in this process, and of those that are at a job. */
 export type Queue = {
@@ -66,7 +68,7 @@ export function createWaking(
     },
     wakeAt(name, at) {
       const delayMs = at.getTime() - Date.now()
-      if (delayMs < MAX_TIMER_MS) setTimeout(() => queues.get(name)?.wake(), delayMs).unref()
+      if (delayMs < MAX_TIMER_MS) setTimeout(() => queues.get(name)?.wake(), delayMs + TIMER_MARGIN_MS).unref()
     },
     poll() {
       const names = [...queues.keys()]
