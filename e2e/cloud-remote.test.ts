@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
@@ -16,6 +17,15 @@ output "greeting" {
 output "secret" {
   value     = "hunter2-\${var.name}"
   sensitive = true
+}
+`
+
+const FAILS = `
+resource "terraform_data" "made" { input = "kept" }
+resource "terraform_data" "fails" {
+  input = "x"
+  depends_on = [terraform_data.made]
+  provisioner "local-exec" { command = "echo this-goes-wrong >&2; exit 3" }
 }
 `
 
@@ -101,16 +111,30 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
     expect(plan.all).toContain('Reference to undeclared resource')
   })
 
+  // The command line asks every 3 s whether its run still waits: the apply has failed by then, at any moment in between.
+  test.concurrent.for([0, 1000, 2000])(
+    'a failing apply shows its diagnostic after a wait, %i ms',
+    async (ms, { expect }) => {
+      const name = `waits-${ms}`
+      const folder = await terraformFolder(server, { 'main.tf': cloudBlock(name) + FAILS })
+      await folder.ok(['init', '-input=false'])
+      const { data: workspace } = await server.api('GET', `/organizations/main/workspaces/${name}`)
+      await server.api('POST', `/workspaces/${workspace.id}/actions/lock`, {})
+      const apply = folder.start(['apply', '-auto-approve', '-input=false'])
+      await apply.saw(/Waiting for the manually locked workspace/)
+      await pause(9000 + ms)
+
+      await server.api('POST', `/workspaces/${workspace.id}/actions/unlock`, {})
+
+      const { code, all } = await apply.done
+      expect(code).toBe(1)
+      expect(all).toContain('this-goes-wrong')
+    },
+  )
+
   test('a failing apply ends with code 1, shows the diagnostic, and keeps what was made', async () => {
     const folder = await terraformFolder(server, {
-      'main.tf': `${cloudBlock('bad-apply')}
-resource "terraform_data" "made" { input = "kept" }
-resource "terraform_data" "fails" {
-  input = "x"
-  depends_on = [terraform_data.made]
-  provisioner "local-exec" { command = "echo this-goes-wrong >&2; exit 3" }
-}
-`,
+      'main.tf': `${cloudBlock('bad-apply')}${FAILS}`,
     })
 
     await folder.ok(['init', '-input=false'])

@@ -67,9 +67,10 @@ export async function migrate(url: string, options: Options = {}): Promise<{ app
 
 /** Before the first release the migrations were consolidated into new ones, so nothing can migrate what the former ones made. */
 const MOVE_STATES =
-  'to move its states, start the version that made it, and export the states of each organization with ' +
-  '`groundstate state export --url … --token … --organization … --folder …`; then start this version with a new data folder or database, ' +
-  'and import them with `groundstate state import --organization … --folder …`'
+  'to move its states, start the version that made it, and export those of each organization with the `groundstate` of that version ' +
+  '(node_modules/.bin/groundstate in a clone): `groundstate state export --url … --token … --organization … --folder …`; then start this ' +
+  'version with a new data folder or database, and import them: `groundstate state import --url … --token … --organization … --folder …`. ' +
+  'Variables, members and runs stay behind. docs/OPERATIONS.md has the steps'
 
 /**
  * Throws a `MigrationError` when a database with the migrations `done` is not one of this version: it lacks the first of them, so an earlier

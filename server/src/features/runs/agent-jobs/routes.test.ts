@@ -104,7 +104,7 @@ describe('files of a job', () => {
     await apply.put('errored-state', '{"version":4}')
     await apply.finish({ status: 'errored' })
     const applyId = (await readRun(app, setting, run)).relationships.apply.data.id
-    app.clock.advance(3000)
+    app.clock.advance(5500)
     await app.runJobs()
     const state = await app.request({ url: `/api/v2/applies/${applyId}/errored-state`, token: setting.user.token })
     expect(state.json()).toEqual({ version: 4 })

@@ -1,20 +1,45 @@
+import type { RunStatus } from '@groundstate/contract/run-status'
 import { z } from 'zod'
 import { jobKind } from '../../../jobs/jobs.ts'
+import type { RunRow } from './locked-run.ts'
+
+/*
+ * A command line that reads a run which has errored shows neither the changes, nor the stages, nor the log of the apply. So a run ends late
+ * by a failure that follows its plan at once.
+ */
+
+/** Terraform reads the verdict of a stage 4 s after it has come to the stage: from then on, a verdict ends the run at once. In ms. */
+export const VERDICT_DEFERRAL_MS = 4000
+
+/** As `applyDeferralMs`, for a run with stages between plan and apply, which terraform watches with longer pauses. */
+const STAGES_DEFERRAL_MS = 5500
+/** For the requests of the command line themselves. */
+const MARGIN_MS = 1000
+
+type Stamped = Pick<RunRow, 'stages' | 'status_timestamps'>
 
 /**
- * Time that a command line gets before a run ends by a failure that follows its plan, in ms. Terraform notices the end of a plan late: it
- * asks every 1 to 3 s whether a run still waits, and then reads the log every 0.5 to 2 s. After the log it reads the run, and if that has
- * errored, shows neither the changes, nor the stages, nor the log of the apply. It reads the verdict of a stage 4 s after it has come to
- * the stage: the run has ended by then.
+ * The time after the apply was queued, in ms, at which a command line has seen the end of the plan. Until then a failure is deferred.
+ * Terraform asks with pauses from 1 to 3 s whether the run still waits in its queue, and then reads the log of the plan with pauses from
+ * 0.5 to 2 s.
  */
-const COMMAND_LINE_MS = 4000
+export function applyDeferralMs({ stages, status_timestamps }: Stamped): number {
+  if (stages.some((stage) => stage === 'post_plan' || stage === 'pre_apply')) return STAGES_DEFERRAL_MS
+  const stamps = status_timestamps as Record<string, string>
+  const at = (status: RunStatus) => Date.parse(stamps[status] ?? '')
+  const begun = at('fetching')
+  const [created, planned] = [at('pending'), at('apply_queued')]
+  return MARGIN_MS + pauseAfter(begun - created, 1000, 3000) + pauseAfter(planned - begun, 500, 2000)
+}
 
-/** A failed apply is reported this late at most, in ms: the command line waits for the end of the log that it shows. */
-export const MAX_APPLY_DEFERRAL_MS = 2000
+/** The pause of terraform after it has polled for some time. Each is the fifth root of two times as long as the one before. */
+function pauseAfter(polledMs: number, minMs: number, maxMs: number) {
+  return Math.min(maxMs, minMs + (2 ** 0.2 - 1) * polledMs)
+}
 
-/** The end of the deferral of a failure that comes `now`, after a plan or stage of that time; undefined when it is not deferred. */
-export function deferredUntil(since: Date, now: Date, maxMs = COMMAND_LINE_MS): Date | undefined {
-  const until = new Date(Math.min(since.getTime() + COMMAND_LINE_MS, now.getTime() + maxMs))
+/** The end of the deferral of a failure that comes `now`; undefined when it comes `deferralMs` after `since` or later. */
+export function deferredUntil(since: Date, now: Date, deferralMs: number): Date | undefined {
+  const until = new Date(since.getTime() + deferralMs)
   return until > now ? until : undefined
 }
 

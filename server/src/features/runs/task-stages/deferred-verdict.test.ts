@@ -85,7 +85,7 @@ test('the failure of an apply is reported late after a stage that has just ended
   await apply.finish({ status: 'errored', exitCode: 1 })
 
   expect((await readRun(app, setting, run)).attributes.status).toBe('applying')
-  app.clock.advance(2100)
+  app.clock.advance(5500)
   await app.runJobs()
   expect((await readRun(app, setting, run)).attributes.status).toBe('errored')
 })

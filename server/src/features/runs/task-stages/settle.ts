@@ -1,7 +1,7 @@
 import type { TransactionCtx } from '../../../app.ts'
 import { listResults } from '../../tasks/task-results/store.ts'
 import { announceRuns } from '../runs/announce.ts'
-import { deferredUntil, endDeferralJob } from '../runs/deferral.ts'
+import { deferredUntil, endDeferralJob, VERDICT_DEFERRAL_MS } from '../runs/deferral.ts'
 import type { Change } from '../runs/transition.ts'
 import * as store from './store.ts'
 import { stageVerdict } from './verdict.ts'
@@ -20,7 +20,7 @@ export async function settleStage(ctx: TransactionCtx, stageId: string): Promise
   const stops = verdict.status !== 'passed' && ended.stage !== 'post_apply'
   if (!stops) return {}
 
-  const until = ended.stage === 'pre_plan' ? undefined : deferredUntil(ended.started_at, ctx.now())
+  const until = ended.stage === 'pre_plan' ? undefined : deferredUntil(ended.started_at, ctx.now(), VERDICT_DEFERRAL_MS)
   if (until === undefined) return { run: { error: verdict.message } }
   await store.deferVerdict(ctx.db, stageId, until)
   await announceRuns(ctx, [ended.run_id])
