@@ -262,13 +262,17 @@ test.each(['plan', 'apply'] as const)(
     if (phase === 'apply') await plan.finish({ hasChanges: true })
     const job = phase === 'plan' ? plan : await agent.take()
     const reason = async () => (await readRun(app, setting, run)).attributes['waiting-reason']
-    const until = app.now().getTime() + (phase === 'plan' ? 30_000 : 120_000)
+    const { lease_expires_at: until } = await app.db
+      .selectFrom('agent_jobs')
+      .select('lease_expires_at')
+      .where('id', '=', job.id)
+      .executeTakeFirstOrThrow()
     app.clock.advance(14_000)
     expect(await reason()).toBeNull()
 
     app.clock.advance(2000)
 
-    const told = `waiting for a sign of life of the agent fake until ${new Date(until).toISOString().slice(11, 19)} UTC`
+    const told = `waiting for a sign of life of the agent fake until ${until?.toISOString().slice(11, 19)} UTC`
     expect(await reason()).toBe(told)
     expect((await readWorkspace(app, setting)).attributes['waiting-reason']).toBe(`${run} waits: ${told}`)
     await job.heartbeat()
