@@ -2,7 +2,7 @@ import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import type { NewRunEvent } from '../run-events/run-event.ts'
 import { applyChange } from '../runs/advance.ts'
-import { applyDeferralMs, deferredUntil, endDeferralJob } from '../runs/deferral.ts'
+import { applyDeferredUntil, endDeferralJob } from '../runs/deferral.ts'
 import type { LockedRun, RunRow } from '../runs/locked-run.ts'
 import { poolTopic } from '../runs/pool-topic.ts'
 import type { Change } from '../runs/transition.ts'
@@ -77,11 +77,9 @@ function planEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {
 }
 
 function applyEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {
-  // The end of the plan, or of the last stage after it.
-  const queuedAt = new Date((run.status_timestamps as Record<string, string>)['apply_queued'] ?? 0)
   // A person who has confirmed an apply has seen the end of its plan.
   const mayDefer = body.status === 'errored' && run.auto_apply
-  const until = mayDefer ? deferredUntil(queuedAt, ctx.now(), applyDeferralMs(run)) : undefined
+  const until = mayDefer ? applyDeferredUntil(run, ctx.now()) : undefined
   return {
     job: until === undefined ? body.status : 'deferred',
     run: resultColumns(body),

@@ -11,25 +11,26 @@ import type { RunRow } from './locked-run.ts'
 /** Terraform reads the verdict of a stage 4 s after it has come to the stage: from then on, a verdict ends the run at once. In ms. */
 export const VERDICT_DEFERRAL_MS = 4000
 
-/** As `applyDeferralMs`, for a run with stages between plan and apply, which terraform watches with longer pauses. */
+/** The deferral of an apply after stages between plan and apply, in ms: terraform watches these with longer pauses. */
 const STAGES_DEFERRAL_MS = 5500
-/** For the requests of the command line themselves. */
+/** For the requests of the command line themselves, in ms. */
 const MARGIN_MS = 1000
 
 type Stamped = Pick<RunRow, 'stages' | 'status_timestamps'>
 
 /**
- * The time after the apply was queued, in ms, at which a command line has seen the end of the plan. Until then a failure is deferred.
+ * The end of the deferral of an apply that fails `now`: a command line has seen the end of its plan by then. Undefined when that is over.
  * Terraform asks with pauses from 1 to 3 s whether the run still waits in its queue, and then reads the log of the plan with pauses from
  * 0.5 to 2 s.
  */
-export function applyDeferralMs({ stages, status_timestamps }: Stamped): number {
-  if (stages.some((stage) => stage === 'post_plan' || stage === 'pre_apply')) return STAGES_DEFERRAL_MS
+export function applyDeferredUntil({ stages, status_timestamps }: Stamped, now: Date): Date | undefined {
   const stamps = status_timestamps as Record<string, string>
   const at = (status: RunStatus) => Date.parse(stamps[status] ?? '')
   const begun = at('fetching')
   const [created, planned] = [at('pending'), at('apply_queued')]
-  return MARGIN_MS + pauseAfter(begun - created, 1000, 3000) + pauseAfter(planned - begun, 500, 2000)
+  const pausesMs = pauseAfter(begun - created, 1000, 3000) + pauseAfter(planned - begun, 500, 2000)
+  const isWatched = stages.some((stage) => stage === 'post_plan' || stage === 'pre_apply')
+  return deferredUntil(new Date(planned), now, isWatched ? STAGES_DEFERRAL_MS : MARGIN_MS + pausesMs)
 }
 
 /** The pause of terraform after it has polled for some time. Each is the fifth root of two times as long as the one before. */
