@@ -76,7 +76,7 @@ export function readSettings<Declared extends Settings>(settings: Declared, sour
     }
     const { source, text } = found
     // An address may have a password in it.
-    const isShown = setting.secret !== true && !/\/\/[^/]*@/.test(text)
+    const isShown = setting.secret !== true && !/\/\/.*@/.test(text)
     const shown = isShown ? `${source} ${JSON.stringify(text)}` : source
     if (!read.success) problems.push(`${shown}: ${messagesOf(read.error)}`)
     else if (setting.file !== undefined) files.push({ named: `${source} ${text}`, path: text, ...setting.file })
