@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { CLIENTS } from './load.ts'
 import type { Body } from './state-bodies.ts'
-import type { Answer, Target } from './target.ts'
+import type { ApiResponse, Target } from './target.ts'
 
 export type Workspace = { id: string; name: string }
 
@@ -72,28 +72,28 @@ export class Fleet implements AsyncDisposable {
   }
 
   async upload(url: string, content: Buffer) {
-    const answer = await this.#pool.request({
+    const response = await this.#pool.request({
       method: 'PUT',
       path: new URL(url).pathname,
       headers: { 'content-type': 'application/octet-stream' },
       body: content,
     })
-    await answer.body.dump()
-    if (answer.statusCode >= 400) throw new Error(`an upload answered ${answer.statusCode}`)
+    await response.body.dump()
+    if (response.statusCode >= 400) throw new Error(`an upload answered ${response.statusCode}`)
   }
 
   async download(url: string) {
-    const answer = await this.#pool.request({ method: 'GET', path: new URL(url).pathname })
+    const response = await this.#pool.request({ method: 'GET', path: new URL(url).pathname })
     let size = 0
-    for await (const piece of answer.body) size += piece.length
-    if (answer.statusCode >= 400 || size === 0) throw new Error(`a download answered ${answer.statusCode}`)
+    for await (const chunk of response.body) size += chunk.length
+    if (response.statusCode >= 400 || size === 0) throw new Error(`a download answered ${response.statusCode}`)
   }
 
-  /** Does not parse the answer: for a large state that would take the client longer than the server. */
+  /** Does not parse the response: for a large state that would take the client longer than the server. */
   async read(path: string) {
-    const answer = await this.#pool.request({ method: 'GET', path: `/api/v2${path}`, headers: this.#headers })
-    const size = Buffer.byteLength(await answer.body.bytes())
-    if (answer.statusCode >= 400 || size === 0) throw new Error(`GET ${path} answered ${answer.statusCode}`)
+    const response = await this.#pool.request({ method: 'GET', path: `/api/v2${path}`, headers: this.#headers })
+    const size = Buffer.byteLength(await response.body.bytes())
+    if (response.statusCode >= 400 || size === 0) throw new Error(`GET ${path} answered ${response.statusCode}`)
   }
 
   /** Waits until the server has extracted resources and outputs of these versions in the background. */
@@ -107,16 +107,16 @@ export class Fleet implements AsyncDisposable {
     }
   }
 
-  async send(method: 'GET' | 'POST', path: string, body?: object | Buffer): Promise<Answer> {
-    const answer = await this.#pool.request({
+  async send(method: 'GET' | 'POST', path: string, body?: object | Buffer): Promise<ApiResponse> {
+    const response = await this.#pool.request({
       method,
       path: `/api/v2${path}`,
       headers: this.#headers,
       ...(body !== undefined && { body: Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
     })
-    const text = await answer.body.text()
-    if (answer.statusCode >= 400) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`)
-    return JSON.parse(text) as Answer
+    const text = await response.body.text()
+    if (response.statusCode >= 400) throw new Error(`${method} ${path} answered ${response.statusCode}: ${text}`)
+    return JSON.parse(text) as ApiResponse
   }
 
   async [Symbol.asyncDispose]() {

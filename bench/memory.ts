@@ -137,19 +137,19 @@ class Readers implements AsyncDisposable {
   }
 
   async #get(path: string) {
-    const answer = await this.#pool.request({
+    const response = await this.#pool.request({
       method: 'GET',
       path,
       headers: { authorization: `Bearer ${this.#token}` },
     })
-    const text = await answer.body.text()
-    if (answer.statusCode >= 400 && answer.statusCode !== 404) throw new Error(`GET ${path} answered ${text}`)
+    const text = await response.body.text()
+    if (response.statusCode >= 400 && response.statusCode !== 404) throw new Error(`GET ${path} answered ${text}`)
     return text
   }
 
   async #drain(path: string) {
-    const answer = await this.#pool.request({ method: 'GET', path })
-    for await (const piece of answer.body) if (answer.statusCode >= 400) throw new Error(String(piece))
+    const response = await this.#pool.request({ method: 'GET', path })
+    for await (const chunk of response.body) if (response.statusCode >= 400) throw new Error(String(chunk))
   }
 
   async [Symbol.asyncDispose]() {

@@ -17,7 +17,7 @@ const PARALLEL_MS = 30_000
 const SLICES = 3
 /** A server compiles what it often does: a minute after its start it takes a third less for a run. */
 const WARM_MS = 20_000
-/** How often a client asks for its run. Few questions, for they are work too; when it was applied is in the answer. */
+/** How often a client asks for its run. Few questions, for they are work too; when it was applied is in the response. */
 const POLL_MS = 500
 /** Runs of a workspace that are there at once: one runs, the others wait for it, so that it never waits for its client. */
 const QUEUE = 2
@@ -31,7 +31,7 @@ export async function runBenches(target: Target): Promise<BenchRow[]> {
 /** Remote and local runs alternate, so that noise of the machine affects both. */
 async function runsAlone(target: Target, archive: Buffer): Promise<BenchRow[]> {
   const workspace = await prepareWorkspace(target, 'bench-single', archive)
-  using folder = bareFolder()
+  using directory = bareDirectory()
   const remote: number[] = []
   const local: number[] = []
   for (let index = 0; index < WARM_RUNS; index += 1) await timeRun(target, workspace)
@@ -39,8 +39,8 @@ async function runsAlone(target: Target, archive: Buffer): Promise<BenchRow[]> {
   for (let index = 0; index < RUNS; index += 1) {
     await target.turn?.()
     remote.push(await timeRun(target, workspace))
-    folder.forget()
-    local.push((await folder.run('init')) + (await folder.run('plan')) + (await folder.run('apply')))
+    directory.forget()
+    local.push((await directory.run('init')) + (await directory.run('plan')) + (await directory.run('apply')))
   }
   const after = await cpuParts(target.pid)
   const cpu = (part: keyof typeof after) => (after[part] - before[part]) / RUNS
@@ -98,7 +98,7 @@ function againstBare(perMinute: number, bare: number): BenchRow[] {
   ]
 }
 
-/** The commands of a run, in a folder of their own, by the bare engine. */
+/** The commands of a run, in a directory of their own, by the bare engine. */
 const COMMANDS = {
   init: ['init', '-input=false'],
   plan: ['plan', '-out=plan', '-input=false'],
@@ -108,24 +108,24 @@ const COMMANDS = {
 
 type Command = keyof typeof COMMANDS
 
-function bareFolder() {
-  const folder = mkdtempSync(join(tmpdir(), 'groundstate-local-'))
-  writeFileSync(join(folder, 'main.tf'), CONFIGURATION)
-  writeFileSync(join(folder, 'rc'), '')
+function bareDirectory() {
+  const directory = mkdtempSync(join(tmpdir(), 'groundstate-local-'))
+  writeFileSync(join(directory, 'main.tf'), CONFIGURATION)
+  writeFileSync(join(directory, 'rc'), '')
   const env = {
     PATH: process.env['PATH'],
-    HOME: folder,
+    HOME: directory,
     CHECKPOINT_DISABLE: '1',
-    TF_CLI_CONFIG_FILE: join(folder, 'rc'),
+    TF_CLI_CONFIG_FILE: join(directory, 'rc'),
   }
   return {
     async run(command: Command) {
       const started = performance.now()
-      await promisify(execFile)('terraform', COMMANDS[command], { cwd: folder, env })
+      await promisify(execFile)('terraform', COMMANDS[command], { cwd: directory, env })
       return performance.now() - started
     },
-    forget: () => rmSync(join(folder, '.terraform'), { recursive: true, force: true }),
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+    forget: () => rmSync(join(directory, '.terraform'), { recursive: true, force: true }),
+    [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
   }
 }
 
@@ -134,11 +134,11 @@ async function bareLoops() {
   const end = performance.now() + PARALLEL_MS / 2
   const started = performance.now()
   const loop = async () => {
-    using folder = bareFolder()
+    using directory = bareDirectory()
     let count = 0
     for (; performance.now() < end; count += 1) {
-      folder.forget()
-      for (const command of ['init', 'plan', 'show', 'apply'] as const) await folder.run(command)
+      directory.forget()
+      for (const command of ['init', 'plan', 'show', 'apply'] as const) await directory.run(command)
     }
     return count
   }
@@ -147,11 +147,11 @@ async function bareLoops() {
 }
 
 export function configurationArchive() {
-  const folder = mkdtempSync(join(tmpdir(), 'groundstate-archive-'))
-  writeFileSync(join(folder, 'main.tf'), CONFIGURATION)
-  execFileSync('tar', ['-czf', join(folder, 'a.tgz'), '-C', folder, 'main.tf'])
-  const archive = readFileSync(join(folder, 'a.tgz'))
-  rmSync(folder, { recursive: true, force: true })
+  const directory = mkdtempSync(join(tmpdir(), 'groundstate-archive-'))
+  writeFileSync(join(directory, 'main.tf'), CONFIGURATION)
+  execFileSync('tar', ['-czf', join(directory, 'a.tgz'), '-C', directory, 'main.tf'])
+  const archive = readFileSync(join(directory, 'a.tgz'))
+  rmSync(directory, { recursive: true, force: true })
   return archive
 }
 

@@ -6,7 +6,7 @@ import { type BenchRow, memoryMb, type Target } from './target.ts'
 
 const IDLE_MS = 5000
 
-/** Start on an existing data folder, and the memory of server and database when nothing happens. */
+/** Start on an existing data directory, and the memory of server and database when nothing happens. */
 export async function startupBenches({ start, turn }: Target): Promise<BenchRow[]> {
   const dataDir = await mkdtemp(join(tmpdir(), 'groundstate-startup-'))
   try {

@@ -35,13 +35,13 @@ export type Target = {
 /** A checkout under measurement, with its dependencies installed. */
 type Tree = { root: string; turn: Turn | undefined }
 
-/** Starts a server of a tree on a data folder, by default a new one that is removed at the end. */
+/** Starts a server of a tree on a data directory, by default a new one that is removed at the end. */
 export async function startTarget(
   tree: Tree,
   settings: Record<string, string> = {},
   dataDir?: string,
 ): Promise<Target> {
-  const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'groundstate-bench-')))
+  const directory = dataDir ?? (await mkdtemp(join(tmpdir(), 'groundstate-bench-')))
   const token = 'bench-admin-token-0123456789'
   const started = performance.now()
   const child: ChildProcess = spawn(join(tree.root, 'server/bin/groundstate'), ['serve'], {
@@ -49,7 +49,7 @@ export async function startTarget(
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
       GROUNDSTATE_PORT: '0',
-      GROUNDSTATE_DATA_DIR: folder,
+      GROUNDSTATE_DATA_DIR: directory,
       GROUNDSTATE_ADMIN_TOKEN: token,
       GROUNDSTATE_LOG_LEVEL: 'warn',
       ...settings,
@@ -76,7 +76,7 @@ export async function startTarget(
   return {
     baseUrl,
     token,
-    dataDir: folder,
+    dataDir: directory,
     pid: child.pid ?? 0,
     readyMs,
     turn: tree.turn,
@@ -85,13 +85,13 @@ export async function startTarget(
       isStopping = true
       child.kill('SIGTERM')
       await ended
-      if (dataDir === undefined) await rm(folder, { recursive: true, force: true })
+      if (dataDir === undefined) await rm(directory, { recursive: true, force: true })
     },
   }
 }
 
-/** As much of the answer for one resource as the benchmarks read; which attributes there are depends on its type. */
-export type Answer = {
+/** As much of the response for one resource as the benchmarks read; which attributes there are depends on its type. */
+export type ApiResponse = {
   data: {
     id: string
     attributes: {
@@ -108,7 +108,7 @@ export type Answer = {
 }
 
 /** A request to the API; throws on a status of 400 or more. */
-export async function api(target: Target, method: string, path: string, body?: unknown): Promise<Answer> {
+export async function api(target: Target, method: string, path: string, body?: unknown): Promise<ApiResponse> {
   const response = await fetch(path.startsWith('http') ? path : `${target.baseUrl}/api/v2${path}`, {
     method,
     headers: {
@@ -119,7 +119,7 @@ export async function api(target: Target, method: string, path: string, body?: u
   })
   const text = await response.text()
   if (response.status >= 400) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
-  return (text === '' ? {} : JSON.parse(text)) as Answer
+  return (text === '' ? {} : JSON.parse(text)) as ApiResponse
 }
 
 /** Proportional memory of a process, in MB: shared pages are counted once. With everything below it unless `alone`. */

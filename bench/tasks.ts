@@ -19,7 +19,7 @@ type Payload = {
 }
 type Asked = { payload: Payload; at: number }
 
-/** A receiver in this process; `onRequest` is called when its answer has been sent. */
+/** A receiver in this process; `onRequest` is called when its response has been sent. */
 class Receiver {
   url = ''
   asked: Asked[] = []
@@ -54,9 +54,9 @@ class Receiver {
 }
 
 async function read(request: IncomingMessage) {
-  const pieces: Buffer[] = []
-  for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece)
-  return JSON.parse(Buffer.concat(pieces).toString()) as Payload
+  const chunks: Buffer[] = []
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  return JSON.parse(Buffer.concat(chunks).toString()) as Payload
 }
 
 async function pass({ task_result_callback_url: url, access_token: token }: Payload) {

@@ -59,9 +59,9 @@ async function registerAgent(target: Target): Promise<Agent> {
     data: { type: 'authentication-tokens', attributes: { description: 'bench' } },
   })
   const { token } = data.attributes
-  const facts = { name: 'bench', version: '1.0.0', os: 'linux', arch: 'x64', downloadsEngines: true }
-  const answer = await send(target, { method: 'POST', path: '/register', token, body: JSON.stringify(facts) })
-  return { poolId: pool.data.id, token, agentId: registeredAgent.parse(await answer.json()).agentId }
+  const access = { name: 'bench', version: '1.0.0', os: 'linux', arch: 'x64', downloadsEngines: true }
+  const response = await send(target, { method: 'POST', path: '/register', token, body: JSON.stringify(access) })
+  return { poolId: pool.data.id, token, agentId: registeredAgent.parse(await response.json()).agentId }
 }
 
 type Size = { name: string; lines: number; changes: number }
@@ -83,9 +83,9 @@ async function createRun(target: Target, agent: Agent, { name, lines, changes }:
 
 async function claim(target: Target, { agentId, token }: Agent): Promise<AgentJob> {
   const path = `/agents/${agentId}/claim`
-  const answer = await send(target, { method: 'POST', path, token, body: JSON.stringify({ waitMs: 10_000 }) })
-  if (answer.status !== 200) throw new Error(`a claim answered ${answer.status}: there is no job`)
-  return agentJob.parse(await answer.json())
+  const response = await send(target, { method: 'POST', path, token, body: JSON.stringify({ waitMs: 10_000 }) })
+  if (response.status !== 200) throw new Error(`a claim answered ${response.status}: there is no job`)
+  return agentJob.parse(await response.json())
 }
 
 async function plan(target: Target, { id, token }: AgentJob, result: { plan: object; log: string }) {
@@ -105,9 +105,9 @@ type AgentCall = { method: string; path: string; token: string; body: string }
 async function send(target: Target, { method, path, token, body }: AgentCall) {
   const type = method === 'PUT' ? 'application/octet-stream' : 'application/json'
   const headers = { authorization: `Bearer ${token}`, 'content-type': type }
-  const answer = await fetch(`${target.baseUrl}${AGENT_API}${path}`, { method, headers, body })
-  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`)
-  return answer
+  const response = await fetch(`${target.baseUrl}${AGENT_API}${path}`, { method, headers, body })
+  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`)
+  return response
 }
 
 /** The log of a plan as the engine prints it with colours, with a line of its own for each of many resources. */

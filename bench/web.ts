@@ -133,11 +133,11 @@ async function openBrowser(baseUrl: string, { username, password }: Seeded) {
     viewport: { width: 1440, height: 900 },
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
   })
-  const answer = await context.request.post(`${baseUrl}/api/v2/sessions`, {
+  const response = await context.request.post(`${baseUrl}/api/v2/sessions`, {
     headers: { 'content-type': 'application/vnd.api+json', origin: baseUrl },
     data: JSON.stringify({ data: { type: 'sessions', attributes: { username, password } } }),
   })
-  if (!answer.ok()) throw new Error(`signing in answered ${answer.status()}`)
+  if (!response.ok()) throw new Error(`signing in answered ${response.status()}`)
   return {
     context,
     async [Symbol.asyncDispose]() {

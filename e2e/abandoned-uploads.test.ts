@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { freePort } from '../server/src/testing/ports.ts'
 import { createTcpProxy } from '../server/src/testing/tcp-proxy.ts'
 import { type BootedServer, bootServer } from './server.ts'
-import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
+import { cloudBlock, hasTerraform, terraformDirectory } from './terraform.ts'
 
 /**
  * A way to the server that stands still in the middle of the first upload of a state. The engine sends the state's
@@ -51,16 +51,16 @@ test.skipIf(!hasTerraform)(
       data: { type: 'workspaces', attributes: { name, 'execution-mode': 'local' } },
     })
     const configuration = 'resource "terraform_data" "one" { input = "kept" }\n'
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock(name) + configuration })
-    await folder.ok(['init', '-input=false'])
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock(name) + configuration })
+    await directory.ok(['init', '-input=false'])
 
-    const killed = folder.start(['apply', '-auto-approve', '-input=false'])
+    const killed = directory.start(['apply', '-auto-approve', '-input=false'])
     await way.upload
     killed.child.kill('SIGKILL')
     await killed.done
     const refused = await server.api('POST', `/workspaces/${data.id}/actions/unlock`, {}, { expect: 422 })
-    await folder.ok(['force-unlock', '-force', `main/${name}`])
-    await folder.ok(['apply', '-auto-approve', '-input=false'])
+    await directory.ok(['force-unlock', '-force', `main/${name}`])
+    await directory.ok(['apply', '-auto-approve', '-input=false'])
 
     expect(refused.errors[0].detail).toContain('latest state version is still pending')
     const query = `filter%5Borganization%5D%5Bname%5D=main&filter%5Bworkspace%5D%5Bname%5D=${name}`

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { type BootedServer, bootServer } from './server.ts'
-import { cloudBlock, hasTerraform, type Folder, terraformFolder } from './terraform.ts'
+import { cloudBlock, hasTerraform, type Directory, terraformDirectory } from './terraform.ts'
 
 /** A Node of the system, older than the one of this repository; the package has to run on it. */
 const SYSTEM_NODE = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => existsSync(path))
@@ -68,22 +68,22 @@ describe.skipIf(!hasTerraform || SYSTEM_NODE === undefined)('the installed agent
   }
 
   /** A configuration whose runs happen in the pool. */
-  async function folderOf(name: string): Promise<Folder> {
+  async function directoryOf(name: string): Promise<Directory> {
     const attributes = { name, 'execution-mode': 'agent', 'agent-pool-id': poolId }
     await server.api('POST', '/organizations/main/workspaces', { data: { type: 'workspaces', attributes } })
-    const folder = await terraformFolder(server, {
+    const directory = await terraformDirectory(server, {
       'main.tf': `${cloudBlock(name)}resource "terraform_data" "greeting" { input = "hello" }\n`,
     })
-    await folder.ok(['init', '-input=false'])
-    return folder
+    await directory.ok(['init', '-input=false'])
+    return directory
   }
 
   test('plans and applies on the Node of the system, and leaves when it is asked to', async () => {
     const version = execFileSync(SYSTEM_NODE ?? 'node', ['--version'], { encoding: 'utf8' })
-    const folder = await folderOf('installed')
+    const directory = await directoryOf('installed')
     const { agent, said, exit } = await startAgent()
 
-    const applied = await folder.ok(['apply', '-auto-approve', '-input=false'])
+    const applied = await directory.ok(['apply', '-auto-approve', '-input=false'])
     const [shown] = (await server.api('GET', `/agent-pools/${poolId}/agents`)).data
     agent.kill('SIGTERM')
 
@@ -100,10 +100,10 @@ describe.skipIf(!hasTerraform || SYSTEM_NODE === undefined)('the installed agent
   })
 
   test('takes a single job and exits', async () => {
-    const folder = await folderOf('single')
+    const directory = await directoryOf('single')
     const { exit } = await startAgent('--single', '--accept', 'plan')
 
-    const planned = await folder.ok(['plan', '-input=false'])
+    const planned = await directory.ok(['plan', '-input=false'])
 
     expect(planned.all).toContain('Plan: 1 to add')
     expect(await exit).toBe(0)

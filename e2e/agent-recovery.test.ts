@@ -8,7 +8,7 @@ import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { agentPool } from './remote-workspaces.ts'
 import { latestRun, logOf, untilRunIs } from './run-progress.ts'
 import { type BootedServer, bootServer } from './server.ts'
-import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
+import { cloudBlock, hasTerraform, terraformDirectory } from './terraform.ts'
 
 const SCRIPT = join(import.meta.dirname, '../agent/bin/groundstate-agent.mjs')
 
@@ -23,21 +23,21 @@ beforeAll(async () => {
 })
 
 async function startAgent(workDir?: string) {
-  const folder = workDir ?? (await mkdtemp(join(tmpdir(), 'groundstate-e2e-agent-')))
-  if (workDir === undefined) whenFileEnds(() => rm(folder, { recursive: true, force: true }))
+  const directory = workDir ?? (await mkdtemp(join(tmpdir(), 'groundstate-e2e-agent-')))
+  if (workDir === undefined) whenFileEnds(() => rm(directory, { recursive: true, force: true }))
   const child = spawn(process.execPath, [SCRIPT], {
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
       GROUNDSTATE_URL: server.url,
       GROUNDSTATE_AGENT_TOKEN: pool.token,
-      GROUNDSTATE_WORK_DIR: folder,
+      GROUNDSTATE_WORK_DIR: directory,
       GROUNDSTATE_DRAIN_SECONDS: '1',
     },
     stdio: 'ignore',
   })
   agents.add(child)
-  return { child, folder }
+  return { child, directory }
 }
 whenFileEnds(async () => {
   for (const agent of agents) agent.kill('SIGKILL')
@@ -61,11 +61,11 @@ async function startRun(name: string, main: string) {
       attributes: { name, 'execution-mode': 'agent', 'agent-pool-id': pool.id, 'auto-apply': true },
     },
   })
-  const folder = await terraformFolder(server, { 'main.tf': `${cloudBlock(name)}${main}` })
-  await folder.ok(['init', '-input=false'])
-  const running = folder.start(['apply', '-auto-approve'])
+  const directory = await terraformDirectory(server, { 'main.tf': `${cloudBlock(name)}${main}` })
+  await directory.ok(['init', '-input=false'])
+  const running = directory.start(['apply', '-auto-approve'])
   whenFileEnds(async () => void running.child.kill('SIGKILL'))
-  return { workspaceId: workspace.data.id as string, folder, running }
+  return { workspaceId: workspace.data.id as string, directory, running }
 }
 
 async function untilStatus(workspaceId: string, wanted: string) {
@@ -108,12 +108,12 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
   })
 
   test('an agent that is killed in mid-apply keeps the state, and says what happened when it starts again', async () => {
-    const { child, folder } = await startAgent()
-    const { workspaceId, running, folder: configuration } = await startRun('agent-killed-in-apply', SLOW(300))
+    const { child, directory } = await startAgent()
+    const { workspaceId, running, directory: configuration } = await startRun('agent-killed-in-apply', SLOW(300))
     await running.saw('begun')
 
     await kill(child)
-    const again = await startAgent(folder)
+    const again = await startAgent(directory)
 
     const run = await untilStatus(workspaceId, 'errored')
     expect(run.attributes['error-message']).toBe(
@@ -132,7 +132,7 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
   })
 
   test('an agent that is killed in mid-apply for good leaves an engine that stores its state all the same', async () => {
-    const { child, folder } = await startAgent()
+    const { child, directory } = await startAgent()
     const { workspaceId, running } = await startRun('agent-killed-for-good', SLOW(300))
     await running.saw('begun')
 
@@ -141,7 +141,7 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
     // As it is interrupted the engine stores what it has, and at its end what it has come to.
     const names = async () => (await newestState('agent-killed-for-good'))?.resources.map(({ name }) => name)
     await expect.poll(names, { timeout: 60_000 }).toEqual(['quick', 'slow'])
-    const again = await startAgent(folder)
+    const again = await startAgent(directory)
     await untilStatus(workspaceId, 'errored')
     await end(again.child)
   })
@@ -149,7 +149,7 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
   test.for(['canceled', 'errored'])(
     'a first apply that is interrupted before it has made anything keeps what is made meanwhile (%s)',
     async (status) => {
-      const { child, folder } = await startAgent()
+      const { child, directory } = await startAgent()
       const name = `interrupted-first-${status}`
       const { workspaceId, running } = await startRun(
         name,
@@ -162,7 +162,7 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
 
       if (status === 'canceled') await server.api('POST', `/runs/${id}/actions/cancel`, {})
       else await kill(child)
-      const last = status === 'canceled' ? child : (await startAgent(folder)).child
+      const last = status === 'canceled' ? child : (await startAgent(directory)).child
 
       const run = await untilStatus(workspaceId, status)
       expect((await newestState(name))?.resources.map((resource) => resource.name)).toEqual(['first'])
@@ -172,7 +172,7 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
   )
 
   test('an agent that is killed in mid-plan hands the plan back as it starts again', async () => {
-    const { child, folder } = await startAgent()
+    const { child, directory } = await startAgent()
     const { workspaceId } = await startRun(
       'agent-killed-in-plan',
       `locals { slow = [for i in range(1023) : [for j in range(1023) : bcrypt("x", 4) if j < 3]] }
@@ -182,7 +182,7 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
 
     await kill(child)
     const killedAt = Date.now()
-    const again = await startAgent(folder)
+    const again = await startAgent(directory)
 
     await expect
       .poll(

@@ -13,7 +13,7 @@ export type BootedAgent = {
   stop: (signal?: NodeJS.Signals) => Promise<void>
   /** Resolves when the process that runs now has ended. */
   ended: () => Promise<void>
-  /** Starts it again on the same working folder. */
+  /** Starts it again on the same working directory. */
   restart: () => Promise<void>
 }
 

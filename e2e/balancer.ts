@@ -23,8 +23,8 @@ for (const backend of backends) {
   const { check } = backend
   if (!check) continue
   const look = async () => {
-    const answer = await fetch(check, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => undefined)
-    backend.isUp = answer?.ok === true
+    const response = await fetch(check, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => undefined)
+    backend.isUp = response?.ok === true
     if (!backend.isUp) for (const socket of backend.sockets) socket.destroy()
     setTimeout(() => void look(), CHECK_MS)
   }

@@ -18,7 +18,7 @@ export async function openPage(): Promise<Page> {
   const profile = await mkdtemp(join(tmpdir(), 'groundstate-chromium-'))
   const browser = await chromium.launchPersistentContext(profile, {
     executablePath: CHROMIUM ?? '',
-    // The authority of TLS=auto is in the server's data folder, which the browser does not trust.
+    // The authority of TLS=auto is in the server's data directory, which the browser does not trust.
     ignoreHTTPSErrors: true,
     args: [
       '--no-sandbox',

@@ -11,7 +11,7 @@ import {
   brokenTriggers,
   hasWaitingFirings,
   historyOf,
-  leftFolders,
+  leftDirectories,
   leftProcesses,
   lostStates,
   stuckRuns,
@@ -40,17 +40,17 @@ const WORD_MS = 60_000
 
 let server: BootedServer
 let startMs: number
-let folder: string
+let directory: string
 let agents: BootedAgent[]
 let pool: { id: string; token: string }
 beforeAll(async () => {
   if (!hasTerraform) return
-  folder = await mkdtemp(join(tmpdir(), 'gs-chaos-'))
-  whenFileEnds(() => rm(folder, { recursive: true, force: true }))
-  await mkdir(join(folder, 'witness'))
+  directory = await mkdtemp(join(tmpdir(), 'gs-chaos-'))
+  whenFileEnds(() => rm(directory, { recursive: true, force: true }))
+  await mkdir(join(directory, 'witness'))
   // Whatever user the engines run as.
-  await chmod(folder, 0o755)
-  await chmod(join(folder, 'witness'), 0o777)
+  await chmod(directory, 0o755)
+  await chmod(join(directory, 'witness'), 0o777)
   const started = performance.now()
   server = await bootServer({
     GROUNDSTATE_LEASE: '3000',
@@ -61,8 +61,8 @@ beforeAll(async () => {
   pool = await agentPool(server, 'chaos')
   agents = await Promise.all(
     Array.from({ length: AGENTS }, async (_, index) => {
-      const workDir = join(folder, `agent-${index}`)
-      const tmp = join(folder, `tmp-${index}`)
+      const workDir = join(directory, `agent-${index}`)
+      const tmp = join(directory, `tmp-${index}`)
       await mkdir(tmp, { mode: 0o755 })
       const settings = { GROUNDSTATE_CONCURRENCY: '2', TMPDIR: tmp }
       return bootAgent({ url: server.url, token: pool.token, name: `agent-${index}`, workDir, settings })
@@ -83,7 +83,7 @@ resource "terraform_data" "x" {
   for_each = toset([for index in range(var.n) : tostring(index + 1)])
   input    = each.key
   provisioner "local-exec" {
-    command = "touch ${join(folder, 'witness')}/${name}.\${each.key}.$TFC_RUN_ID; sleep 0.3"
+    command = "touch ${join(directory, 'witness')}/${name}.\${each.key}.$TFC_RUN_ID; sleep 0.3"
   }
 }
 output "n" { value = var.n }
@@ -194,7 +194,7 @@ async function waitingRuns() {
   return { locked: await startRun(server, locked), lonely: await startRun(server, lonely) }
 }
 
-/** Starts a run exactly once, though the answer may be lost. */
+/** Starts a run exactly once, though the response may be lost. */
 async function startRunOnce(workspace: RemoteWorkspace, number: number) {
   const message = `run ${number}`
   const attributes = { message, variables: [{ key: 'n', value: `${number}` }] }
@@ -227,7 +227,7 @@ async function killPostgres() {
 /** Instances that were made again after an apply that had made them came to its end. */
 async function forgottenInstances(applied: ReadonlySet<string>) {
   const makers = new Map<string, string[]>()
-  for (const name of await readdir(join(folder, 'witness'))) {
+  for (const name of await readdir(join(directory, 'witness'))) {
     const [workspace, key, run = ''] = name.split('.')
     const instance = `${workspace}.${key}`
     makers.set(instance, [...(makers.get(instance) ?? []), run])
@@ -320,9 +320,9 @@ describe.skipIf(!hasTerraform)('with server, database and agents killed at rando
       for (const history of histories)
         problems.push(...(await lostStates(history)), ...(await brokenLogs(server, history)))
       problems.push(...(await brokenTriggers(server, histories, sources)))
-      for (const agent of agents) problems.push(...(await leftFolders(agent.workDir)))
-      problems.push(...(await leftFolders(join(server.dataDir, 'agent'))))
-      problems.push(...(await leftProcesses(folder, new Set(agents.map(({ pid }) => pid)))))
+      for (const agent of agents) problems.push(...(await leftDirectories(agent.workDir)))
+      problems.push(...(await leftDirectories(join(server.dataDir, 'agent'))))
+      problems.push(...(await leftProcesses(directory, new Set(agents.map(({ pid }) => pid)))))
 
       const ends = Object.entries(Object.groupBy(runs, ({ attributes }) => attributes.status))
       process.stdout.write(

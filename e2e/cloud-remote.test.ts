@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type BootedServer, bootServer } from './server.ts'
-import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
+import { cloudBlock, hasTerraform, terraformDirectory } from './terraform.ts'
 
 const RESOURCE = `
 variable "name" {
@@ -36,16 +36,16 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
   })
 
   test('init, plan, apply, output, show and destroy work as on the hosted service', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('basic') + RESOURCE })
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('basic') + RESOURCE })
 
-    await folder.ok(['init', '-input=false'])
-    const plan = await folder.run(['plan', '-input=false', '-detailed-exitcode'])
-    const apply = await folder.ok(['apply', '-auto-approve', '-input=false'])
-    const outputs = JSON.parse((await folder.ok(['output', '-json'])).out)
-    const secret = await folder.ok(['output', '-raw', 'secret'])
-    const again = await folder.run(['plan', '-input=false', '-detailed-exitcode'])
-    const show = await folder.ok(['show'])
-    const destroy = await folder.ok(['destroy', '-auto-approve', '-input=false'])
+    await directory.ok(['init', '-input=false'])
+    const plan = await directory.run(['plan', '-input=false', '-detailed-exitcode'])
+    const apply = await directory.ok(['apply', '-auto-approve', '-input=false'])
+    const outputs = JSON.parse((await directory.ok(['output', '-json'])).out)
+    const secret = await directory.ok(['output', '-raw', 'secret'])
+    const again = await directory.run(['plan', '-input=false', '-detailed-exitcode'])
+    const show = await directory.ok(['show'])
+    const destroy = await directory.ok(['destroy', '-auto-approve', '-input=false'])
 
     expect(plan.all).toContain('terraform_data.greeting will be created')
     expect(plan.all).toMatch(/\n\nThe run's page is (http:\S+)\n\nTerraform v/)
@@ -63,14 +63,14 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
   })
 
   test('a saved plan is shown, applied once, and refused the second time', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('saved-plan') + RESOURCE })
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('saved-plan') + RESOURCE })
 
-    await folder.ok(['init', '-input=false'])
-    await folder.ok(['plan', '-out=saved.tfplan', '-input=false'])
-    const show = await folder.ok(['show', 'saved.tfplan'])
-    const json = JSON.parse((await folder.ok(['show', '-json', 'saved.tfplan'])).out)
-    const apply = await folder.ok(['apply', '-input=false', 'saved.tfplan'])
-    const second = await folder.run(['apply', '-input=false', 'saved.tfplan'])
+    await directory.ok(['init', '-input=false'])
+    await directory.ok(['plan', '-out=saved.tfplan', '-input=false'])
+    const show = await directory.ok(['show', 'saved.tfplan'])
+    const json = JSON.parse((await directory.ok(['show', '-json', 'saved.tfplan'])).out)
+    const apply = await directory.ok(['apply', '-input=false', 'saved.tfplan'])
+    const second = await directory.run(['apply', '-input=false', 'saved.tfplan'])
 
     expect(show.all).toContain('terraform_data.greeting will be created')
     expect(json.format_version).toMatch(/^1\./)
@@ -79,7 +79,7 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
   })
 
   test('the configuration of a saved plan is the current one from its apply on', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('provisional') + RESOURCE })
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('provisional') + RESOURCE })
     const read = async () => {
       const { data: workspace } = await server.api('GET', '/organizations/main/workspaces/provisional')
       const { data: versions } = await server.api('GET', `/workspaces/${workspace.id}/configuration-versions`)
@@ -87,10 +87,10 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
       return { current: workspace.relationships['current-configuration-version'].data?.id, version: versions[0], runs }
     }
 
-    await folder.ok(['init', '-input=false'])
-    await folder.ok(['plan', '-out=saved.tfplan', '-input=false'])
+    await directory.ok(['init', '-input=false'])
+    await directory.ok(['plan', '-out=saved.tfplan', '-input=false'])
     const planned = await read()
-    await folder.ok(['apply', '-input=false', 'saved.tfplan'])
+    await directory.ok(['apply', '-input=false', 'saved.tfplan'])
     const applied = await read()
 
     const source = 'terraform+cloud'
@@ -100,12 +100,12 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
   })
 
   test('a failing plan ends with code 1 and shows the diagnostic', async () => {
-    const folder = await terraformFolder(server, {
+    const directory = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('bad-plan')}output "x" { value = terraform_data.none.id }\n`,
     })
 
-    await folder.ok(['init', '-input=false'])
-    const plan = await folder.run(['plan', '-input=false'])
+    await directory.ok(['init', '-input=false'])
+    const plan = await directory.run(['plan', '-input=false'])
 
     expect(plan.code).toBe(1)
     expect(plan.all).toContain('Reference to undeclared resource')
@@ -116,11 +116,11 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
     'a failing apply shows its diagnostic after a wait, %i ms',
     async (ms, { expect }) => {
       const name = `waits-${ms}`
-      const folder = await terraformFolder(server, { 'main.tf': cloudBlock(name) + FAILS })
-      await folder.ok(['init', '-input=false'])
+      const directory = await terraformDirectory(server, { 'main.tf': cloudBlock(name) + FAILS })
+      await directory.ok(['init', '-input=false'])
       const { data: workspace } = await server.api('GET', `/organizations/main/workspaces/${name}`)
       await server.api('POST', `/workspaces/${workspace.id}/actions/lock`, {})
-      const apply = folder.start(['apply', '-auto-approve', '-input=false'])
+      const apply = directory.start(['apply', '-auto-approve', '-input=false'])
       await apply.saw(/Waiting for the manually locked workspace/)
       await pause(9000 + ms)
 
@@ -133,13 +133,13 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
   )
 
   test('a failing apply ends with code 1, shows the diagnostic, and keeps what was made', async () => {
-    const folder = await terraformFolder(server, {
+    const directory = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('bad-apply')}${FAILS}`,
     })
 
-    await folder.ok(['init', '-input=false'])
-    const apply = await folder.run(['apply', '-auto-approve', '-input=false'])
-    const list = await folder.ok(['state', 'list'])
+    await directory.ok(['init', '-input=false'])
+    const apply = await directory.run(['apply', '-auto-approve', '-input=false'])
+    const list = await directory.ok(['state', 'list'])
 
     expect(apply.code).toBe(1)
     expect(apply.all).toContain('this-goes-wrong')

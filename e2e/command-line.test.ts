@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN_TOKEN, type BootedServer, bootServer } from './server.ts'
-import { hasTerraform, terraformFolder } from './terraform.ts'
+import { hasTerraform, terraformDirectory } from './terraform.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const BIN = join(ROOT, 'node_modules/.bin/groundstate')
@@ -30,13 +30,13 @@ async function groundstate(
 }
 
 let server: BootedServer
-let folder: string
+let directory: string
 beforeAll(async () => {
   server = await bootServer()
-  folder = await mkdtemp(join(tmpdir(), 'groundstate-cli-'))
+  directory = await mkdtemp(join(tmpdir(), 'groundstate-cli-'))
 })
 afterAll(async () => {
-  await rm(folder, { recursive: true, force: true })
+  await rm(directory, { recursive: true, force: true })
 })
 
 describe('the groundstate command', () => {
@@ -61,7 +61,7 @@ describe('the groundstate command', () => {
   })
 
   test.skipIf(!hasTerraform)('exec runs the example of the README', async () => {
-    const hello = join(folder, 'hello')
+    const hello = join(directory, 'hello')
     await cp(join(ROOT, 'examples/hello'), hello, { recursive: true })
     const env = { GROUNDSTATE_URL: server.url, GROUNDSTATE_TOKEN: ADMIN_TOKEN }
 
@@ -117,7 +117,7 @@ describe('the groundstate command', () => {
     expect(doctor.out).toContain('GROUNDSTATE_ENGINE_PATH')
   })
 
-  test('a second server on the data folder says so and stops', async () => {
+  test('a second server on the data directory says so and stops', async () => {
     const second = await groundstate(['serve', '--data-dir', server.dataDir, '--port', '0'])
 
     expect(second.code).toBe(1)
@@ -156,9 +156,9 @@ describe('the groundstate command', () => {
     const socket = connect(Number(port), hostname)
     socket.write('POST /api/v2/organizations HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{')
 
-    const answer = await server.api('GET', '/organizations/main')
+    const response = await server.api('GET', '/organizations/main')
 
-    expect(answer.data.type).toBe('organizations')
+    expect(response.data.type).toBe('organizations')
     socket.destroy()
   })
 })
@@ -181,7 +181,7 @@ describe.skipIf(!hasTerraform)('TLS=auto', () => {
 resource "terraform_data" "x" { input = 1 }
 `,
     }
-    const work = await terraformFolder(secure, files)
+    const work = await terraformDirectory(secure, files)
     const config = join(work.path, 'credentials.tfrc')
     await writeFile(config, `credentials "${host}" {\n  token = "${ADMIN_TOKEN}"\n}\n`)
     const env = { SSL_CERT_FILE: authority, TF_CLI_CONFIG_FILE: config }

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type BootedServer, bootServer } from './server.ts'
-import { cloudBlock, hasTerraform, HOST, remoteBackend, terraformFolder } from './terraform.ts'
+import { cloudBlock, hasTerraform, HOST, remoteBackend, terraformDirectory } from './terraform.ts'
 
 const TWO = `
 resource "terraform_data" "one" { input = "1" }
@@ -18,40 +18,40 @@ beforeAll(async () => {
 
 describe.skipIf(!hasTerraform)('options of plan and apply', () => {
   test('-target limits what is planned', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('target') + TWO })
-    await folder.ok(['init', '-input=false'])
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('target') + TWO })
+    await directory.ok(['init', '-input=false'])
 
-    const apply = await folder.ok(['apply', '-auto-approve', '-target=terraform_data.one'])
+    const apply = await directory.ok(['apply', '-auto-approve', '-target=terraform_data.one'])
 
     expect(apply.all).toContain('1 added')
-    expect((await folder.ok(['state', 'list'])).out.trim()).toBe('terraform_data.one')
+    expect((await directory.ok(['state', 'list'])).out.trim()).toBe('terraform_data.one')
   })
 
   test('-replace makes a resource anew', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('replace') + TWO })
-    await folder.ok(['init', '-input=false'])
-    await folder.ok(['apply', '-auto-approve'])
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('replace') + TWO })
+    await directory.ok(['init', '-input=false'])
+    await directory.ok(['apply', '-auto-approve'])
 
-    const apply = await folder.ok(['apply', '-auto-approve', '-replace=terraform_data.one'])
+    const apply = await directory.ok(['apply', '-auto-approve', '-replace=terraform_data.one'])
 
     expect(apply.all).toContain('1 added, 0 changed, 1 destroyed')
   })
 
   test('-refresh-only finds nothing to do in unchanged state', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('refresh-only') + TWO })
-    await folder.ok(['init', '-input=false'])
-    await folder.ok(['apply', '-auto-approve'])
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('refresh-only') + TWO })
+    await directory.ok(['init', '-input=false'])
+    await directory.ok(['apply', '-auto-approve'])
 
-    const plan = await folder.ok(['plan', '-refresh-only'])
+    const plan = await directory.ok(['plan', '-refresh-only'])
 
     expect(plan.all).toContain('No changes')
   })
 
-  test('an answer of no discards the run', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('discard') + TWO })
-    await folder.ok(['init', '-input=false'])
+  test('a response of no discards the run', async () => {
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('discard') + TWO })
+    await directory.ok(['init', '-input=false'])
 
-    const apply = await folder.run(['apply'], { input: 'no\n' })
+    const apply = await directory.run(['apply'], { input: 'no\n' })
 
     expect(apply.code).toBe(1)
     const { data } = await server.api('GET', '/organizations/main/workspaces/discard')
@@ -60,58 +60,60 @@ describe.skipIf(!hasTerraform)('options of plan and apply', () => {
     expect(data.attributes.locked).toBe(false)
   })
 
-  test('an answer of yes applies', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('confirm') + TWO })
-    await folder.ok(['init', '-input=false'])
+  test('a response of yes applies', async () => {
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('confirm') + TWO })
+    await directory.ok(['init', '-input=false'])
 
-    const apply = await folder.ok(['apply'], { input: 'yes\n' })
+    const apply = await directory.ok(['apply'], { input: 'yes\n' })
 
     expect(apply.all).toContain('Apply complete! Resources: 2 added')
   })
 
   test('a change of outputs alone is applied', async () => {
-    const folder = await terraformFolder(server, {
+    const directory = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('outputs-only')}output "x" { value = "first" }\n`,
     })
-    await folder.ok(['init', '-input=false'])
-    await folder.ok(['apply', '-auto-approve'])
-    await folder.write({ 'main.tf': `${cloudBlock('outputs-only')}output "x" { value = "second" }\n` })
+    await directory.ok(['init', '-input=false'])
+    await directory.ok(['apply', '-auto-approve'])
+    await directory.write({ 'main.tf': `${cloudBlock('outputs-only')}output "x" { value = "second" }\n` })
 
-    await folder.ok(['apply', '-auto-approve'])
+    await directory.ok(['apply', '-auto-approve'])
 
-    expect((await folder.ok(['output', '-raw', 'x'])).out).toBe('second')
+    expect((await directory.ok(['output', '-raw', 'x'])).out).toBe('second')
   })
 
   test('a moved block alone is applied', async () => {
     const moved =
       'moved {\n  from = terraform_data.old\n  to = terraform_data.new\n}\nresource "terraform_data" "new" { input = 1 }\n'
-    const folder = await terraformFolder(server, {
+    const directory = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('moved')}resource "terraform_data" "old" { input = 1 }\n`,
     })
-    await folder.ok(['init', '-input=false'])
-    await folder.ok(['apply', '-auto-approve'])
-    await folder.write({ 'main.tf': cloudBlock('moved') + moved })
+    await directory.ok(['init', '-input=false'])
+    await directory.ok(['apply', '-auto-approve'])
+    await directory.write({ 'main.tf': cloudBlock('moved') + moved })
 
-    await folder.ok(['apply', '-auto-approve'])
+    await directory.ok(['apply', '-auto-approve'])
 
-    expect((await folder.ok(['state', 'list'])).out.trim()).toBe('terraform_data.new')
+    expect((await directory.ok(['state', 'list'])).out.trim()).toBe('terraform_data.new')
   })
 
   test('configuration is generated for an import block', async () => {
-    const folder = await terraformFolder(server, {
+    const directory = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('generate')}import {\n  to = terraform_data.imported\n  id = "an-id"\n}\n`,
     })
-    await folder.ok(['init', '-input=false'])
+    await directory.ok(['init', '-input=false'])
 
-    await folder.run(['plan', '-generate-config-out=generated.tf'])
+    await directory.run(['plan', '-generate-config-out=generated.tf'])
 
-    expect(await readFile(join(folder.path, 'generated.tf'), 'utf8')).toContain('resource "terraform_data" "imported"')
+    expect(await readFile(join(directory.path, 'generated.tf'), 'utf8')).toContain(
+      'resource "terraform_data" "imported"',
+    )
   })
 
   test('a second plan of the workspace waits, and says for whom', async () => {
     const slow = `${cloudBlock('two-at-once')}resource "terraform_data" "slow" {\n  input = timestamp()\n  provisioner "local-exec" { command = "sleep 6" }\n}\n`
-    const first = await terraformFolder(server, { 'main.tf': slow })
-    const second = await terraformFolder(server, { 'main.tf': slow })
+    const first = await terraformDirectory(server, { 'main.tf': slow })
+    const second = await terraformDirectory(server, { 'main.tf': slow })
     await first.ok(['init', '-input=false'])
     await second.ok(['init', '-input=false'])
 
@@ -131,107 +133,109 @@ describe.skipIf(!hasTerraform)('options of plan and apply', () => {
 
 describe.skipIf(!hasTerraform)('state commands', () => {
   test('list, show, mv, rm, pull and push', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('state') + TWO })
-    await folder.ok(['init', '-input=false'])
-    await folder.ok(['apply', '-auto-approve'])
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('state') + TWO })
+    await directory.ok(['init', '-input=false'])
+    await directory.ok(['apply', '-auto-approve'])
 
-    expect((await folder.ok(['state', 'list'])).out.trim().split('\n')).toEqual([
+    expect((await directory.ok(['state', 'list'])).out.trim().split('\n')).toEqual([
       'terraform_data.one',
       'terraform_data.two',
     ])
-    expect((await folder.ok(['state', 'show', 'terraform_data.one'])).out).toContain('"1"')
-    await folder.ok(['state', 'mv', 'terraform_data.one', 'terraform_data.renamed'])
-    await folder.ok(['state', 'rm', 'terraform_data.two'])
-    const pulled = (await folder.ok(['state', 'pull'])).out
+    expect((await directory.ok(['state', 'show', 'terraform_data.one'])).out).toContain('"1"')
+    await directory.ok(['state', 'mv', 'terraform_data.one', 'terraform_data.renamed'])
+    await directory.ok(['state', 'rm', 'terraform_data.two'])
+    const pulled = (await directory.ok(['state', 'pull'])).out
     const state = JSON.parse(pulled)
     expect(state.resources.map((resource: { name: string }) => resource.name)).toEqual(['renamed'])
 
-    await folder.write({ 'edited.tfstate': JSON.stringify({ ...state, serial: state.serial + 1 }) })
-    await folder.ok(['state', 'push', 'edited.tfstate'])
-    await folder.write({ 'old.tfstate': JSON.stringify({ ...state, serial: 1 }) })
-    const stale = await folder.run(['state', 'push', 'old.tfstate'])
+    await directory.write({ 'edited.tfstate': JSON.stringify({ ...state, serial: state.serial + 1 }) })
+    await directory.ok(['state', 'push', 'edited.tfstate'])
+    await directory.write({ 'old.tfstate': JSON.stringify({ ...state, serial: 1 }) })
+    const stale = await directory.run(['state', 'push', 'old.tfstate'])
 
-    expect(JSON.parse((await folder.ok(['state', 'pull'])).out).serial).toBeGreaterThan(state.serial)
+    expect(JSON.parse((await directory.ok(['state', 'pull'])).out).serial).toBeGreaterThan(state.serial)
     expect(stale.code).toBe(1)
 
     // `terraform` does not send -force to the server, and leaves its lock behind when it is refused.
-    const forced = await folder.run(['state', 'push', '-force', 'old.tfstate'])
+    const forced = await directory.run(['state', 'push', '-force', 'old.tfstate'])
     expect(forced.all).toMatch(/serial \d+ is behind the current serial/)
-    await folder.ok(['force-unlock', '-force', 'main/state'])
-    await folder.write({ 'raised.tfstate': JSON.stringify({ ...state, serial: state.serial + 5 }) })
-    await folder.ok(['state', 'push', 'raised.tfstate'])
+    await directory.ok(['force-unlock', '-force', 'main/state'])
+    await directory.write({ 'raised.tfstate': JSON.stringify({ ...state, serial: state.serial + 5 }) })
+    await directory.ok(['state', 'push', 'raised.tfstate'])
   })
 
   test('taint, untaint, import, console and force-unlock', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('state-more') + TWO })
-    await folder.ok(['init', '-input=false'])
-    await folder.ok(['apply', '-auto-approve', '-target=terraform_data.one'])
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('state-more') + TWO })
+    await directory.ok(['init', '-input=false'])
+    await directory.ok(['apply', '-auto-approve', '-target=terraform_data.one'])
 
-    await folder.ok(['taint', 'terraform_data.one'])
-    expect((await folder.ok(['plan'])).all).toContain('is tainted')
-    await folder.ok(['untaint', 'terraform_data.one'])
-    await folder.ok(['import', 'terraform_data.two', 'imported-id'])
-    expect((await folder.ok(['console'], { input: 'terraform_data.one.output\n' })).out).toContain('"1"')
+    await directory.ok(['taint', 'terraform_data.one'])
+    expect((await directory.ok(['plan'])).all).toContain('is tainted')
+    await directory.ok(['untaint', 'terraform_data.one'])
+    await directory.ok(['import', 'terraform_data.two', 'imported-id'])
+    expect((await directory.ok(['console'], { input: 'terraform_data.one.output\n' })).out).toContain('"1"')
 
     const { data } = await server.api('GET', '/organizations/main/workspaces/state-more')
     await server.api('POST', `/workspaces/${data.id}/actions/lock`, { reason: 'maintenance' })
-    const locked = await folder.run(['state', 'rm', 'terraform_data.two'])
+    const locked = await directory.run(['state', 'rm', 'terraform_data.two'])
     expect(locked.code).toBe(1)
-    await folder.ok(['force-unlock', '-force', 'main/state-more'])
-    await folder.ok(['state', 'rm', 'terraform_data.two'])
+    await directory.ok(['force-unlock', '-force', 'main/state-more'])
+    await directory.ok(['state', 'rm', 'terraform_data.two'])
   })
 
   test('output: all, one, json, raw; an empty workspace has none', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('outputs') + TWO })
-    await folder.ok(['init', '-input=false'])
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('outputs') + TWO })
+    await directory.ok(['init', '-input=false'])
 
-    expect((await folder.ok(['output', '-json'])).out.trim()).toBe('{}')
-    await folder.ok(['apply', '-auto-approve'])
-    expect((await folder.ok(['output'])).out).toContain('one = "1"')
-    expect((await folder.ok(['output', '-raw', 'one'])).out).toBe('1')
-    expect(JSON.parse((await folder.ok(['output', '-json', 'list'])).out)).toEqual(['a', 'b'])
+    expect((await directory.ok(['output', '-json'])).out.trim()).toBe('{}')
+    await directory.ok(['apply', '-auto-approve'])
+    expect((await directory.ok(['output'])).out).toContain('one = "1"')
+    expect((await directory.ok(['output', '-raw', 'one'])).out).toBe('1')
+    expect(JSON.parse((await directory.ok(['output', '-json', 'list'])).out)).toEqual(['a', 'b'])
   })
 })
 
 describe.skipIf(!hasTerraform)('workspaces', () => {
   test('new, list, select and delete under the tags mapping', async () => {
     const block = `terraform {\n  cloud {\n    hostname = "${HOST}"\n    organization = "main"\n    workspaces { tags = ["app", "e2e"] }\n  }\n}\n`
-    const folder = await terraformFolder(server, { 'main.tf': `${block}output "w" { value = terraform.workspace }\n` })
-    await folder
+    const directory = await terraformDirectory(server, {
+      'main.tf': `${block}output "w" { value = terraform.workspace }\n`,
+    })
+    await directory
       .ok(['init', '-input=false'], { input: 'tagged-a\n', env: { TF_WORKSPACE: '' } })
-      .catch(async () => folder.run(['init'], { input: 'tagged-a\n' }))
+      .catch(async () => directory.run(['init'], { input: 'tagged-a\n' }))
 
-    await folder.ok(['workspace', 'new', 'tagged-b'])
-    await folder.ok(['apply', '-auto-approve'])
-    expect((await folder.ok(['output', '-raw', 'w'])).out).toBe('tagged-b')
-    await folder.ok(['workspace', 'new', 'tagged-c'])
-    await folder.ok(['workspace', 'select', 'tagged-b'])
-    const list = await folder.ok(['workspace', 'list'])
-    await folder.ok(['workspace', 'delete', 'tagged-c'])
+    await directory.ok(['workspace', 'new', 'tagged-b'])
+    await directory.ok(['apply', '-auto-approve'])
+    expect((await directory.ok(['output', '-raw', 'w'])).out).toBe('tagged-b')
+    await directory.ok(['workspace', 'new', 'tagged-c'])
+    await directory.ok(['workspace', 'select', 'tagged-b'])
+    const list = await directory.ok(['workspace', 'list'])
+    await directory.ok(['workspace', 'delete', 'tagged-c'])
 
     expect(list.out).toContain('* tagged-b')
     expect(list.out).toContain('tagged-c')
-    expect((await folder.ok(['workspace', 'list'])).out).not.toContain('tagged-c')
+    expect((await directory.ok(['workspace', 'list'])).out).not.toContain('tagged-c')
   })
 
   test('terraform.workspace is the name of the workspace', async () => {
-    const folder = await terraformFolder(server, {
+    const directory = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('named')}output "w" { value = terraform.workspace }\n`,
     })
-    await folder.ok(['init', '-input=false'])
-    await folder.ok(['apply', '-auto-approve'])
+    await directory.ok(['init', '-input=false'])
+    await directory.ok(['apply', '-auto-approve'])
 
-    expect((await folder.ok(['output', '-raw', 'w'])).out).toBe('named')
+    expect((await directory.ok(['output', '-raw', 'w'])).out).toBe('named')
   })
 
   test('terraform_remote_state reads another workspace', async () => {
-    const source = await terraformFolder(server, {
+    const source = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('rs-source')}output "shared" { value = "from the source" }\n`,
     })
     await source.ok(['init', '-input=false'])
     await source.ok(['apply', '-auto-approve'])
     const { data } = await server.api('GET', '/organizations/main/workspaces/rs-source')
-    const reader = await terraformFolder(server, {
+    const reader = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('rs-reader')}
 data "terraform_remote_state" "source" {
   backend = "remote"
@@ -257,29 +261,29 @@ output "read" { value = data.terraform_remote_state.source.outputs.shared }
   })
 
   test('local state is migrated by init', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': TWO })
-    await folder.ok(['init', '-input=false'])
-    await folder.ok(['apply', '-auto-approve'])
-    const before = JSON.parse(await readFile(join(folder.path, 'terraform.tfstate'), 'utf8'))
-    await folder.write({ 'cloud.tf': cloudBlock('migrated') })
+    const directory = await terraformDirectory(server, { 'main.tf': TWO })
+    await directory.ok(['init', '-input=false'])
+    await directory.ok(['apply', '-auto-approve'])
+    const before = JSON.parse(await readFile(join(directory.path, 'terraform.tfstate'), 'utf8'))
+    await directory.write({ 'cloud.tf': cloudBlock('migrated') })
 
-    await folder.ok(['init'], { input: 'yes\n' })
+    await directory.ok(['init'], { input: 'yes\n' })
 
-    const after = JSON.parse((await folder.ok(['state', 'pull'])).out)
+    const after = JSON.parse((await directory.ok(['state', 'pull'])).out)
     expect(after.resources).toEqual(before.resources)
-    expect((await stat(join(folder.path, 'terraform.tfstate')).catch(() => ({ size: 0 }))).size).toBe(0)
+    expect((await stat(join(directory.path, 'terraform.tfstate')).catch(() => ({ size: 0 }))).size).toBe(0)
   })
 })
 
 describe.skipIf(!hasTerraform)('backend "remote"', () => {
   test('plan, apply with a human log, output and destroy', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': remoteBackend('remote-backend') + TWO })
-    await folder.ok(['init', '-input=false'])
+    const directory = await terraformDirectory(server, { 'main.tf': remoteBackend('remote-backend') + TWO })
+    await directory.ok(['init', '-input=false'])
 
-    const plan = await folder.ok(['plan'])
-    const apply = await folder.ok(['apply', '-auto-approve'])
-    const output = await folder.ok(['output', '-raw', 'one'])
-    const destroy = await folder.ok(['destroy', '-auto-approve'])
+    const plan = await directory.ok(['plan'])
+    const apply = await directory.ok(['apply', '-auto-approve'])
+    const output = await directory.ok(['output', '-raw', 'one'])
+    const destroy = await directory.ok(['destroy', '-auto-approve'])
 
     expect(plan.all).toContain('terraform_data.one will be created')
     expect(plan.all).not.toContain('{"@level"')

@@ -110,10 +110,10 @@ export async function lostStates({ workspace, runs, versions }: WorkspaceHistory
       continue
     }
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
-    const answer = await fetch(attributes['hosted-state-download-url'], { headers })
-    const raw = Buffer.from(await answer.arrayBuffer())
-    if (answer.status !== 200) {
-      problems.push(`${id} of ${name} cannot be downloaded: ${answer.status}`)
+    const response = await fetch(attributes['hosted-state-download-url'], { headers })
+    const raw = Buffer.from(await response.arrayBuffer())
+    if (response.status !== 200) {
+      problems.push(`${id} of ${name} cannot be downloaded: ${response.status}`)
       continue
     }
     if (createHash('md5').update(raw).digest('hex') !== attributes.md5 && attributes.md5 !== undefined)
@@ -150,22 +150,22 @@ function instancesOf(state: { resources: { instances: Instance[] }[] }): Instanc
   return state.resources.flatMap(({ instances }) => instances)
 }
 
-/** Processes at work below a folder, other than those that may be: engines, their programs and launchers. */
-export async function leftProcesses(folder: string, allowed: ReadonlySet<number>): Promise<string[]> {
+/** Processes at work below a directory, other than those that may be: engines, their programs and launchers. */
+export async function leftProcesses(directory: string, allowed: ReadonlySet<number>): Promise<string[]> {
   const problems: string[] = []
   for (const name of await readdir('/proc')) {
     const pid = Number(name)
     if (Number.isNaN(pid) || allowed.has(pid)) continue
     const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '')
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-    if (cwd.startsWith(folder) || command.includes(folder))
+    if (cwd.startsWith(directory) || command.includes(directory))
       problems.push(`process ${pid} works in ${cwd}: ${command.replaceAll('\0', ' ')}`)
   }
   return problems
 }
 
-/** Folders of runs that an agent has neither removed nor keeps for an apply. */
-export async function leftFolders(workDir: string): Promise<string[]> {
+/** Directories of runs that an agent has neither removed nor keeps for an apply. */
+export async function leftDirectories(workDir: string): Promise<string[]> {
   const runs = join(workDir, 'runs')
   const problems: string[] = []
   for (const name of await readdir(runs).catch(() => [])) {

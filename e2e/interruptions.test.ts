@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { latestRun, untilRunIs } from './run-progress.ts'
 import { type BootedServer, bootServer } from './server.ts'
-import { cloudBlock, type Folder, hasTerraform, terraformFolder } from './terraform.ts'
+import { cloudBlock, type Directory, hasTerraform, terraformDirectory } from './terraform.ts'
 
 let server: BootedServer
 beforeAll(async () => {
@@ -31,8 +31,8 @@ async function untilEnded(pid: number) {
 }
 
 /** Applies one resource quickly, then one that takes long and reacts to interrupts. */
-async function slowApply(name: string, command = 'sleep 60'): Promise<Folder> {
-  const folder = await terraformFolder(server, {
+async function slowApply(name: string, command = 'sleep 60'): Promise<Directory> {
+  const directory = await terraformDirectory(server, {
     'main.tf': `${cloudBlock(name)}
 resource "terraform_data" "quick" { input = "kept" }
 resource "terraform_data" "slow" {
@@ -41,26 +41,26 @@ resource "terraform_data" "slow" {
 }
 `,
   })
-  await folder.ok(['init', '-input=false'])
-  return folder
+  await directory.ok(['init', '-input=false'])
+  return directory
 }
 
 /** A plan that computes for seconds, since there is no provider with a slow data source. */
-async function slowPlan(name: string): Promise<Folder> {
-  const folder = await terraformFolder(server, {
+async function slowPlan(name: string): Promise<Directory> {
+  const directory = await terraformDirectory(server, {
     'main.tf': `${cloudBlock(name)}
 locals { slow = [for i in range(1023) : [for j in range(1023) : bcrypt("x", 4) if j < 5]] }
 resource "terraform_data" "x" { input = sha256(jsonencode(local.slow)) }
 `,
   })
-  await folder.ok(['init', '-input=false'])
-  return folder
+  await directory.ok(['init', '-input=false'])
+  return directory
 }
 
 describe.skipIf(!hasTerraform)('interruptions', () => {
   test('Ctrl-C in an apply cancels the run, keeps the state and frees the workspace', async () => {
-    const folder = await slowApply('interrupt-apply')
-    const running = folder.start(['apply', '-auto-approve'])
+    const directory = await slowApply('interrupt-apply')
+    const running = directory.start(['apply', '-auto-approve'])
     await running.saw('local-exec')
 
     running.child.kill('SIGINT')
@@ -68,12 +68,12 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
 
     const { workspace } = await untilStatus('interrupt-apply', 'canceled')
     expect(workspace.attributes.locked).toBe(false)
-    expect((await folder.ok(['state', 'list'])).out).toContain('terraform_data.quick')
+    expect((await directory.ok(['state', 'list'])).out).toContain('terraform_data.quick')
   })
 
   test('Ctrl-C in the plan phase of an apply cancels the run', async () => {
-    const folder = await slowPlan('interrupt-plan')
-    const running = folder.start(['apply', '-auto-approve'])
+    const directory = await slowPlan('interrupt-plan')
+    const running = directory.start(['apply', '-auto-approve'])
     await untilStatus('interrupt-plan', 'planning')
 
     running.child.kill('SIGINT')
@@ -83,8 +83,8 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
   })
 
   test('Ctrl-C in a plan only ends the stream', async () => {
-    const folder = await slowPlan('interrupt-stream')
-    const running = folder.start(['plan'])
+    const directory = await slowPlan('interrupt-stream')
+    const running = directory.start(['plan'])
     await untilStatus('interrupt-stream', 'planning')
 
     running.child.kill('SIGINT')
@@ -95,8 +95,8 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
   })
 
   test('a cancel ends an engine whose provisioner minds no interrupt; force comes only after the grace', async () => {
-    const folder = await slowApply('force-cancel', "trap '' INT TERM; sleep 300")
-    const running = folder.start(['apply', '-auto-approve'])
+    const directory = await slowApply('force-cancel', "trap '' INT TERM; sleep 300")
+    const running = directory.start(['apply', '-auto-approve'])
     await running.saw('local-exec')
     const run = await runOf('force-cancel')
 
@@ -110,8 +110,8 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
   })
 
   test('a workspace that is deleted during an apply leaves no engine behind', async () => {
-    const folder = await slowApply('deleted', 'echo shell $$; exec sleep 300')
-    const running = folder.start(['apply', '-auto-approve'])
+    const directory = await slowApply('deleted', 'echo shell $$; exec sleep 300')
+    const running = directory.start(['apply', '-auto-approve'])
     const shell = Number(/\d+/.exec(await running.saw(/shell \d+/))?.[0])
 
     await server.api('DELETE', '/organizations/main/workspaces/deleted')
@@ -122,8 +122,8 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
   })
 
   test('a server killed during an apply comes back with the workspace free, the run errored, and its agent at work', async () => {
-    const folder = await slowApply('killed')
-    const running = folder.start(['apply', '-auto-approve'])
+    const directory = await slowApply('killed')
+    const running = directory.start(['apply', '-auto-approve'])
     await running.saw('local-exec')
 
     await server.stop('SIGKILL')
@@ -134,6 +134,6 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
     expect(workspace.attributes.locked).toBe(false)
     running.child.kill('SIGKILL')
     await running.done
-    expect((await folder.ok(['plan'])).all).toMatch(/Plan: \d to add/)
+    expect((await directory.ok(['plan'])).all).toMatch(/Plan: \d to add/)
   })
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { type BootedServer, bootServer } from './server.ts'
-import { cloudBlock, type Folder, hasTerraform, terraformFolder } from './terraform.ts'
+import { cloudBlock, type Directory, hasTerraform, terraformDirectory } from './terraform.ts'
 
 const asRoot = process.geteuid?.() === 0
 if (!asRoot) console.warn('SKIPPED: only root can give runs users of their own, nothing about them can be tested')
@@ -16,7 +16,7 @@ const hasBubblewrap = spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-pid'
 if (!hasBubblewrap) console.warn('SKIPPED: bubblewrap does not work here, the sandbox of the server cannot be tested')
 
 let server: BootedServer
-/** A folder into which every user may write, for signs between the test and its runs. */
+/** A directory into which every user may write, for signs between the test and its runs. */
 let signs: string
 beforeAll(async () => {
   if (!canTest) return
@@ -30,8 +30,8 @@ beforeAll(async () => {
 })
 
 /** A configuration whose apply runs a script. */
-async function scripted(name: string, script: string, organization = 'main', on = server): Promise<Folder> {
-  const folder = await terraformFolder(on, {
+async function scripted(name: string, script: string, organization = 'main', on = server): Promise<Directory> {
+  const directory = await terraformDirectory(on, {
     'main.tf': `${cloudBlock(name, organization)}
 resource "terraform_data" "script" {
   provisioner "local-exec" { command = "sh ./script.sh" }
@@ -39,8 +39,8 @@ resource "terraform_data" "script" {
 `,
     'script.sh': script,
   })
-  await folder.ok(['init', '-input=false'])
-  return folder
+  await directory.ok(['init', '-input=false'])
+  return directory
 }
 
 /** Runs the commands in an apply; answers for each whether it could be done. */
@@ -48,8 +48,8 @@ async function attempt(name: string, commands: Record<string, string>, organizat
   const lines = Object.entries(commands).map(
     ([key, command]) => `if ( ${command} ) >/dev/null 2>&1; then echo "did: ${key}"; else echo "denied: ${key}"; fi`,
   )
-  const folder = await scripted(name, `${lines.join('\n')}\n`, organization)
-  const { all } = await folder.ok(['apply', '-auto-approve'])
+  const directory = await scripted(name, `${lines.join('\n')}\n`, organization)
+  const { all } = await directory.ok(['apply', '-auto-approve'])
   return Object.fromEntries(
     [...all.matchAll(/(did|denied): (.+)$/gm)].map(([, verdict = '', key = '']) => [key.trim(), verdict]),
   )
@@ -75,8 +75,8 @@ async function busyRun(name: string, organization?: string) {
 echo private > private-file
 while [ ! -e ${stop} ]; do sleep 0.05; done
 `
-  const folder = await scripted(name, script, organization)
-  const running = folder.start(['apply', '-auto-approve'])
+  const directory = await scripted(name, script, organization)
+  const running = directory.start(['apply', '-auto-approve'])
   const said = await running.saw(/here: \S+ cache: \S+ pid: \d+ ready/)
   const [, here = '', cache = '', pid = ''] = /here: (\S+) cache: (\S+) pid: (\d+)/.exec(said) ?? []
   const end = async () => {
@@ -101,10 +101,10 @@ describe.skipIf(!canTest)('a run of the built-in agent that root has started', (
       environment: `cat /proc/${pid}/environ`,
       'open files': `ls /proc/${pid}/fd/`,
       signal: `kill -0 ${pid}`,
-      'data folder': `ls ${dataDir}`,
+      'data directory': `ls ${dataDir}`,
       secret: `cat ${dataDir}/secret`,
       blobs: `ls ${dataDir}/blobs`,
-      'database folder': `ls ${database}`,
+      'database directory': `ls ${database}`,
       'database socket': `${process.execPath} -e "${connect}" ${database}/.s.PGSQL.5432`,
       'environment of children': family.map((child) => `cat /proc/${child}/environ`).join(' || '),
       'memory of children': family.map((child) => `: < /proc/${child}/mem`).join(' || '),
@@ -122,7 +122,7 @@ describe.skipIf(!canTest)('a run of the built-in agent that root has started', (
   test('does not get at a run beside it, nor at the plugin cache of its organization', async () => {
     const other = await busyRun('neighbour', 'neighbours')
     const commands = {
-      folder: `ls ${other.here}`,
+      directory: `ls ${other.here}`,
       file: `cat ${other.here}/private-file`,
       'write a file': `echo x > ${other.here}/planted.tf`,
       'CLI configuration': `cat ${other.here}/../cli.tfrc`,
@@ -143,7 +143,7 @@ describe.skipIf(!canTest)('a run of the built-in agent that root has started', (
   test('does not get at a run of its own organization, whose plugin cache it shares', async () => {
     const other = await busyRun('sibling')
     const commands = {
-      folder: `ls ${other.here}`,
+      directory: `ls ${other.here}`,
       'CLI configuration': `cat ${other.here}/../cli.tfrc`,
       environment: `cat /proc/${other.pid}/environ`,
       signal: `kill -0 ${other.pid}`,
@@ -157,12 +157,12 @@ describe.skipIf(!canTest)('a run of the built-in agent that root has started', (
 
   test('leaves no process behind, not even one in a session of its own', async () => {
     const note = join(signs, 'daemon.pid')
-    const folder = await scripted(
+    const directory = await scripted(
       'daemon',
       `setsid sh -c 'echo $$ > ${note}; exec sleep 1000' >/dev/null 2>&1 &\nsleep 0.2\n`,
     )
 
-    await folder.ok(['apply', '-auto-approve'])
+    await directory.ok(['apply', '-auto-approve'])
 
     const pid = Number(readFileSync(note, 'utf8'))
     await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 10_000 }).toBe(false)
@@ -174,9 +174,9 @@ test.skipIf(!hasTerraform || !hasBubblewrap)(
   async () => {
     const sandboxed = await bootServer({ GROUNDSTATE_SANDBOX: 'on' })
     const script = `echo "data: $(ls -A ${sandboxed.dataDir} 2>/dev/null | wc -l) server: $(ls -d /proc/${sandboxed.pid} 2>/dev/null | wc -l)"`
-    const folder = await scripted('boxed', `${script}\n`, 'main', sandboxed)
+    const directory = await scripted('boxed', `${script}\n`, 'main', sandboxed)
 
-    const { all } = await folder.ok(['apply', '-auto-approve'])
+    const { all } = await directory.ok(['apply', '-auto-approve'])
 
     expect(all).toMatch(/data: 0 server: 0$/m)
   },

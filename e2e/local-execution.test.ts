@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type BootedServer, bootServer } from './server.ts'
-import { cloudBlock, type Folder, hasTerraform, remoteBackend, terraformFolder } from './terraform.ts'
+import { cloudBlock, type Directory, hasTerraform, remoteBackend, terraformDirectory } from './terraform.ts'
 
 const CONFIGURATION = `
 variable "name" { default = "world" }
@@ -22,13 +22,13 @@ beforeAll(async () => {
 })
 
 /** A configuration whose workspace is in local execution mode. */
-async function localWorkspace(name: string, backend: string, configuration = CONFIGURATION): Promise<Folder> {
+async function localWorkspace(name: string, backend: string, configuration = CONFIGURATION): Promise<Directory> {
   await server.api('POST', '/organizations/main/workspaces', {
     data: { type: 'workspaces', attributes: { name, 'execution-mode': 'local' } },
   })
-  const folder = await terraformFolder(server, { 'main.tf': backend + configuration })
-  await folder.ok(['init', '-input=false'])
-  return folder
+  const directory = await terraformDirectory(server, { 'main.tf': backend + configuration })
+  await directory.ok(['init', '-input=false'])
+  return directory
 }
 
 async function readWorkspace(name: string) {
@@ -41,24 +41,24 @@ describe.skipIf(!hasTerraform).each([
 ] as const)('%s in local execution mode', (_, prefix, block) => {
   test('plans, applies and destroys here, and keeps its state on the server', async () => {
     const name = `${prefix}-local`
-    const folder = await localWorkspace(name, block(name))
+    const directory = await localWorkspace(name, block(name))
 
-    const plan = await folder.run(['plan', '-detailed-exitcode', '-out=saved.tfplan', '-var', 'name=moon'])
-    const show = await folder.ok(['show', 'saved.tfplan'])
-    await folder.ok(['apply', 'saved.tfplan'])
-    const again = await folder.run(['plan', '-detailed-exitcode', '-var', 'name=moon'])
-    const outputs = JSON.parse((await folder.ok(['output', '-json'])).out)
-    const secret = await folder.ok(['output', '-raw', 'secret'])
-    const replace = await folder.ok([
+    const plan = await directory.run(['plan', '-detailed-exitcode', '-out=saved.tfplan', '-var', 'name=moon'])
+    const show = await directory.ok(['show', 'saved.tfplan'])
+    await directory.ok(['apply', 'saved.tfplan'])
+    const again = await directory.run(['plan', '-detailed-exitcode', '-var', 'name=moon'])
+    const outputs = JSON.parse((await directory.ok(['output', '-json'])).out)
+    const secret = await directory.ok(['output', '-raw', 'secret'])
+    const replace = await directory.ok([
       'apply',
       '-auto-approve',
       '-replace=terraform_data.two',
       '-target=terraform_data.two',
     ])
-    const refresh = await folder.ok(['plan', '-refresh-only'])
+    const refresh = await directory.ok(['plan', '-refresh-only'])
     const { id } = await readWorkspace(name)
     const runs = await server.api('GET', `/workspaces/${id}/runs`)
-    const destroy = await folder.ok(['destroy', '-auto-approve'])
+    const destroy = await directory.ok(['destroy', '-auto-approve'])
 
     expect(plan.code).toBe(2)
     expect(show.all).toContain('hello, moon')
@@ -69,23 +69,23 @@ describe.skipIf(!hasTerraform).each([
     expect(refresh.all).toContain('No changes')
     expect(runs.data).toEqual([])
     expect(destroy.all).toContain('2 destroyed')
-    expect(existsSync(join(folder.path, 'terraform.tfstate'))).toBe(false)
+    expect(existsSync(join(directory.path, 'terraform.tfstate'))).toBe(false)
     expect((await readWorkspace(name)).attributes.locked).toBe(false)
   })
 
   test('import, console and generated configuration work on that state', async () => {
     const name = `${prefix}-local-more`
-    const folder = await localWorkspace(name, block(name))
+    const directory = await localWorkspace(name, block(name))
 
-    await folder.ok(['import', 'terraform_data.two', 'an-id'])
-    const list = await folder.ok(['state', 'list'])
-    const inner = await folder.ok(['console'], { input: 'terraform_data.two.id\n' })
-    await folder.write({ 'import.tf': 'import {\n  to = terraform_data.three\n  id = "another-id"\n}\n' })
-    await folder.run(['plan', '-generate-config-out=generated.tf'])
+    await directory.ok(['import', 'terraform_data.two', 'an-id'])
+    const list = await directory.ok(['state', 'list'])
+    const inner = await directory.ok(['console'], { input: 'terraform_data.two.id\n' })
+    await directory.write({ 'import.tf': 'import {\n  to = terraform_data.three\n  id = "another-id"\n}\n' })
+    await directory.run(['plan', '-generate-config-out=generated.tf'])
 
     expect(list.out.trim()).toBe('terraform_data.two')
     expect(inner.out).toContain('an-id')
-    expect(await readFile(join(folder.path, 'generated.tf'), 'utf8')).toContain('"terraform_data" "three"')
+    expect(await readFile(join(directory.path, 'generated.tf'), 'utf8')).toContain('"terraform_data" "three"')
     expect((await readWorkspace(name)).attributes.locked).toBe(false)
   })
 
@@ -99,18 +99,18 @@ resource "terraform_data" "fails" {
   provisioner "local-exec" { command = "while [ ! -e ${gate} ]; do sleep 0.1; done; exit 3" }
 }
 `
-    const folder = await localWorkspace(name, block(name), slow)
+    const directory = await localWorkspace(name, block(name), slow)
 
-    const running = folder.start(['apply', '-auto-approve'])
+    const running = directory.start(['apply', '-auto-approve'])
     await running.saw('local-exec')
-    const second = await folder.run(['plan'])
+    const second = await directory.run(['plan'])
     await writeFile(gate, '')
     const failed = await running.done
 
     expect(second.code).toBe(1)
     expect(second.all).toContain('workspace already locked')
     expect(failed.code).toBe(1)
-    expect((await folder.ok(['state', 'list'])).out).toContain('terraform_data.made')
+    expect((await directory.ok(['state', 'list'])).out).toContain('terraform_data.made')
     expect((await readWorkspace(name)).attributes.locked).toBe(false)
   })
 })

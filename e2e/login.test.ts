@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hasBrowser, openPage } from './browser.ts'
 import { type BootedServer, bootServer } from './server.ts'
-import { type Folder, hasTerraform, terraformFolder } from './terraform.ts'
+import { type Directory, hasTerraform, terraformDirectory } from './terraform.ts'
 
 const AUTHORIZE = /https:\/\/\S+\/oauth\/authorize\?\S+/
 
@@ -19,10 +19,12 @@ beforeAll(async () => {
 })
 
 /** A configuration on a computer that only trusts the server's certificate. */
-async function newcomer(): Promise<{ folder: Folder; env: Record<string, string | undefined> }> {
+async function newcomer(): Promise<{ directory: Directory; env: Record<string, string | undefined> }> {
   const cloud = `cloud {\n    hostname = "${host}"\n    organization = "main"\n    workspaces { name = "after-login" }\n  }`
-  const folder = await terraformFolder(server, { 'main.tf': `terraform {\n  ${cloud}\n}\noutput "x" { value = 1 }\n` })
-  const home = join(folder.path, '.home')
+  const directory = await terraformDirectory(server, {
+    'main.tf': `terraform {\n  ${cloud}\n}\noutput "x" { value = 1 }\n`,
+  })
+  const home = join(directory.path, '.home')
   // The command opens a browser if it finds this program; here the test opens it.
   const opener = join(home, 'bin/xdg-open')
   await mkdir(join(home, '.terraform.d'), { recursive: true })
@@ -35,13 +37,13 @@ async function newcomer(): Promise<{ folder: Folder; env: Record<string, string 
     SSL_CERT_FILE: join(server.dataDir, 'tls/ca.pem'),
     TF_CLI_CONFIG_FILE: undefined,
   }
-  return { folder, env }
+  return { directory, env }
 }
 
 describe.skipIf(!hasTerraform || !hasBrowser)('terraform login', () => {
   test('a sign-in and a consent in the browser leave a token that works', async () => {
-    const { folder, env } = await newcomer()
-    const login = folder.start(['login', host], { env, input: 'yes\n' })
+    const { directory, env } = await newcomer()
+    const login = directory.start(['login', host], { env, input: 'yes\n' })
     const url = await login.saw(AUTHORIZE)
 
     await page.goto(url)
@@ -60,23 +62,23 @@ describe.skipIf(!hasTerraform || !hasBrowser)('terraform login', () => {
     expect(result.all).toContain('Success!')
     const stored = JSON.parse(await readFile(join(env['HOME'] ?? '', '.terraform.d/credentials.tfrc.json'), 'utf8'))
     expect(stored.credentials[host].token).toMatch(/\S{20}/)
-    await folder.ok(['init', '-input=false'], { env })
-    expect((await folder.ok(['apply', '-auto-approve'], { env })).all).toContain('Apply complete!')
+    await directory.ok(['init', '-input=false'], { env })
+    expect((await directory.ok(['apply', '-auto-approve'], { env })).all).toContain('Apply complete!')
   })
 
   test('who is signed in is asked for consent only, and gives no token with a refusal', async () => {
-    const { folder, env } = await newcomer()
-    const login = folder.start(['login', host], { env, input: 'yes\n' })
+    const { directory, env } = await newcomer()
+    const login = directory.start(['login', host], { env, input: 'yes\n' })
 
     await page.goto(await login.saw(AUTHORIZE))
     const told = page.waitForRequest(/^http:\/\/localhost:\d+\/login\?/)
     await page.getByRole('button', { name: 'Deny' }).click()
-    const answer = new URL((await told).url())
+    const response = new URL((await told).url())
     // The command ignores refusals and interrupts: it keeps waiting.
     login.child.kill('SIGKILL')
     await login.done
 
-    expect(answer.searchParams.get('error')).toBe('access_denied')
+    expect(response.searchParams.get('error')).toBe('access_denied')
     await expect(readFile(join(env['HOME'] ?? '', '.terraform.d/credentials.tfrc.json'))).rejects.toThrow('ENOENT')
   })
 })

@@ -25,16 +25,16 @@ const SERVERS = ['s1', 's2'] as const
 type Place = 'db' | 'lb' | (typeof AGENTS)[number] | (typeof SERVERS)[number]
 
 let network: Network<Place>
-let folder: string
+let directory: string
 /** Answers for both servers, through the load balancer. */
 let site: BootedServer
 let pool: { id: string; token: string }
 
 beforeAll(async () => {
   if (!hasTerraform) return
-  folder = await mkdtemp(join(tmpdir(), 'gs-cuts-'))
-  whenFileEnds(() => rm(folder, { recursive: true, force: true }))
-  await chmod(folder, 0o755)
+  directory = await mkdtemp(join(tmpdir(), 'gs-cuts-'))
+  whenFileEnds(() => rm(directory, { recursive: true, force: true }))
+  await chmod(directory, 0o755)
   network = createNetwork<Place>(['db', 'lb', ...SERVERS, ...AGENTS])
   process.stdout.write(`the network is cut between ${network.kind}\n`)
 
@@ -56,8 +56,8 @@ beforeAll(async () => {
       GROUNDSTATE_HOST: network.host(place),
       GROUNDSTATE_BASE_URL: `http://${network.host('lb')}:${balancerPort}`,
       GROUNDSTATE_DATABASE_URL: `postgresql://groundstate@${host}:${port}/groundstate?sslmode=disable`,
-      // They share the folder of the blobs as they would share a bucket.
-      GROUNDSTATE_DATA_DIR: join(folder, 'data'),
+      // They share the directory of the blobs as they would share a bucket.
+      GROUNDSTATE_DATA_DIR: join(directory, 'data'),
       GROUNDSTATE_AGENTS: '0',
       GROUNDSTATE_LEASE: String(LEASE_MS),
     }
@@ -71,7 +71,7 @@ beforeAll(async () => {
   await Promise.all(
     AGENTS.map(async (place) => {
       const { host, port } = await network.route(place, 'lb', balancerPort)
-      const workDir = join(folder, place)
+      const workDir = join(directory, place)
       await mkdir(workDir)
       const settings = { GROUNDSTATE_CONCURRENCY: '1' }
       const url = `http://${host}:${port}`
@@ -84,7 +84,7 @@ beforeAll(async () => {
 /** The path of the socket of a PostgreSQL. */
 async function database() {
   const postgres = await startPostgres({
-    dataDir: join(folder, 'database'),
+    dataDir: join(directory, 'database'),
     log: { info() {}, warn() {} },
     fsync: false,
   })
@@ -118,7 +118,7 @@ type GatedWorkspace = RemoteWorkspace & { openPlan: () => void; atPlan: Promise<
 
 /** A workspace whose plans, and whose applies then, each go on only when they are let. */
 async function gatedWorkspace(name: string): Promise<GatedWorkspace> {
-  const file = join(folder, `${name}.open`)
+  const file = join(directory, `${name}.open`)
   const gate = await createGate(network.own)
   const configuration = `${gatedPlan(gate)}
 resource "terraform_data" "quick" { input = length(data.terraform_remote_state.gate.outputs) }

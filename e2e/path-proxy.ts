@@ -7,19 +7,19 @@ import { listen } from '../server/src/testing/ports.ts'
  * the path in requests, or takes it off. Answers its address with the path.
  */
 export async function startPathProxy({ path, port, strips }: { path: string; port: number; strips: boolean }) {
-  const proxy = createServer((asked, answer) => {
+  const proxy = createServer((asked, response) => {
     const { url = '', method, headers } = asked
     if (url !== path && !url.startsWith(`${path}/`)) {
-      answer.writeHead(404).end('nothing here')
+      response.writeHead(404).end('nothing here')
       return
     }
     const target = strips ? url.slice(path.length) || '/' : url
     const forwarded = request({ host: '127.0.0.1', port, path: target, method, headers }, (got) => {
-      answer.writeHead(got.statusCode ?? 502, got.headers)
-      got.pipe(answer)
+      response.writeHead(got.statusCode ?? 502, got.headers)
+      got.pipe(response)
     })
-    forwarded.on('error', () => answer.destroy())
-    answer.on('close', () => forwarded.destroy())
+    forwarded.on('error', () => response.destroy())
+    response.on('close', () => forwarded.destroy())
     asked.pipe(forwarded)
   })
   whenFileEnds(() => {

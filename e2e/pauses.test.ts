@@ -18,7 +18,7 @@ const LEASE_MS = 3000
 const PAUSE_MS = 1.5 * LEASE_MS
 const LONG_PAUSE_MS = 4.5 * LEASE_MS
 
-let folder: string
+let directory: string
 let site: BootedServer
 /** Both servers, whose machines' clocks are 76 s apart. */
 let servers: BootedServer[]
@@ -27,12 +27,12 @@ let pool: { id: string; token: string }
 
 beforeAll(async () => {
   if (!hasTerraform) return
-  folder = await mkdtemp(join(tmpdir(), 'gs-pauses-'))
-  whenFileEnds(() => rm(folder, { recursive: true, force: true }))
+  directory = await mkdtemp(join(tmpdir(), 'gs-pauses-'))
+  whenFileEnds(() => rm(directory, { recursive: true, force: true }))
   // The runs have users of their own.
-  await chmod(folder, 0o755)
+  await chmod(directory, 0o755)
   const postgres = await startPostgres({
-    dataDir: join(folder, 'database'),
+    dataDir: join(directory, 'database'),
     log: { info() {}, warn() {} },
     fsync: false,
   })
@@ -42,19 +42,19 @@ beforeAll(async () => {
       NODE_OPTIONS: `--import ${new URL('shifted-clock.mjs', import.meta.url).href}`,
       CLOCK_SHIFT_MS: String(shiftMs),
       GROUNDSTATE_DATABASE_URL: postgres.url,
-      GROUNDSTATE_DATA_DIR: join(folder, 'data'),
+      GROUNDSTATE_DATA_DIR: join(directory, 'data'),
       GROUNDSTATE_AGENTS: '0',
       GROUNDSTATE_LEASE: String(LEASE_MS),
     })
   site = await boot(-45_000)
   servers = [site, await boot(31_000)]
   pool = await agentPool(site, 'elsewhere')
-  agent = bootAgent({ url: site.url, token: pool.token, name: 'a1', workDir: join(folder, 'agent') })
+  agent = bootAgent({ url: site.url, token: pool.token, name: 'a1', workDir: join(directory, 'agent') })
 }, 120_000)
 
 /** A run whose apply stores one resource and is then under way until it is let. */
 async function startApply(name: string) {
-  const file = join(folder, `${name}.open`)
+  const file = join(directory, `${name}.open`)
   const configuration = `
 resource "terraform_data" "quick" { input = "kept" }
 resource "terraform_data" "gated" {
@@ -134,7 +134,7 @@ describe.skipIf(!hasTerraform)('an apply, on servers whose clocks are wrong', ()
 
   test('outlives a restart of the database', async () => {
     const { run, open } = await startApply('database')
-    const [pid] = (await readFile(join(folder, 'database/postgres/cluster/postmaster.pid'), 'utf8')).split('\n')
+    const [pid] = (await readFile(join(directory, 'database/postgres/cluster/postmaster.pid'), 'utf8')).split('\n')
 
     process.kill(Number(pid), 'SIGKILL')
     await open()

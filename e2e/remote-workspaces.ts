@@ -8,13 +8,13 @@ export type RemoteWorkspace = { id: string; name: string; configurationId: strin
 
 /** The archive of a configuration of one file. */
 function archive(configuration: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'groundstate-archive-'))
+  const directory = mkdtempSync(join(tmpdir(), 'groundstate-archive-'))
   try {
-    writeFileSync(join(folder, 'main.tf'), configuration)
-    execFileSync('tar', ['-czf', join(folder, 'a.tgz'), '-C', folder, 'main.tf'])
-    return readFileSync(join(folder, 'a.tgz'))
+    writeFileSync(join(directory, 'main.tf'), configuration)
+    execFileSync('tar', ['-czf', join(directory, 'a.tgz'), '-C', directory, 'main.tf'])
+    return readFileSync(join(directory, 'a.tgz'))
   } finally {
-    rmSync(folder, { recursive: true })
+    rmSync(directory, { recursive: true })
   }
 }
 
@@ -78,9 +78,9 @@ export async function listAll(server: BootedServer, path: string): Promise<any[]
   const found: any[] = []
   for (let page: number | null = 1; page !== null;) {
     const separator = path.includes('?') ? '&' : '?'
-    const answer: any = await server.api('GET', `${path}${separator}page%5Bsize%5D=100&page%5Bnumber%5D=${page}`)
-    found.push(...answer.data)
-    page = answer.meta.pagination['next-page']
+    const response: any = await server.api('GET', `${path}${separator}page%5Bsize%5D=100&page%5Bnumber%5D=${page}`)
+    found.push(...response.data)
+    page = response.meta.pagination['next-page']
   }
   return found
 }

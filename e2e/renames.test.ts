@@ -7,17 +7,17 @@ import { createGate, gatedPlan, gatedProvisioner } from './gate.ts'
 import { remoteWorkspace, startRun } from './remote-workspaces.ts'
 import { logOf, readRun, until, untilRunIs } from './run-progress.ts'
 import { type BootedServer, bootServer } from './server.ts'
-import { cloudBlock, hasTerraform, remoteBackend, terraformFolder } from './terraform.ts'
+import { cloudBlock, hasTerraform, remoteBackend, terraformDirectory } from './terraform.ts'
 
 let server: BootedServer
-let folder: string
+let directory: string
 beforeAll(async () => {
   if (!hasTerraform) return
   server = await bootServer({ GROUNDSTATE_CONCURRENCY: '4' })
-  folder = await mkdtemp(join(tmpdir(), 'gs-renames-'))
+  directory = await mkdtemp(join(tmpdir(), 'gs-renames-'))
   // The runs have users of their own.
-  await chmod(folder, 0o755)
-  whenFileEnds(() => rm(folder, { recursive: true, force: true }))
+  await chmod(directory, 0o755)
+  whenFileEnds(() => rm(directory, { recursive: true, force: true }))
 })
 
 async function untilStatus(id: string, wanted: string) {
@@ -112,7 +112,7 @@ describe.skipIf(!hasTerraform).concurrent('a rename', { timeout: 40_000 }, () =>
 
   test('of the workspace and its organization in the middle of a plan, and again in the middle of its apply', async () => {
     await organization('plan-org')
-    const [gate, file] = [await createGate(), join(folder, 'middle.open')]
+    const [gate, file] = [await createGate(), join(directory, 'middle.open')]
     const configuration = `${gatedPlan(gate)}${OUTPUT}${gatedApply(file)}`
     const workspace = await remoteWorkspace(server, { name: 'middle', organization: 'plan-org', configuration })
     const run = await startRun(server, workspace)
@@ -136,8 +136,8 @@ describe.skipIf(!hasTerraform).concurrent('a rename', { timeout: 40_000 }, () =>
   ])(
     'of the workspace in the middle of an apply of the command line with the $backend backend',
     async ({ backend, block }) => {
-      const file = join(folder, `${backend}.open`)
-      const configuration = await terraformFolder(server, {
+      const file = join(directory, `${backend}.open`)
+      const configuration = await terraformDirectory(server, {
         'main.tf': `${block(`cli-${backend}`)}${OUTPUT}${gatedApply(file)}`,
       })
       await configuration.ok(['init', '-input=false'])

@@ -10,7 +10,7 @@ const LONGEST_WAIT_MS = 120_000
 
 type Run = { id: string; attributes: any }
 
-/** Polls until there is an answer. */
+/** Polls until there is a response. */
 export async function until<T>(look: () => Promise<T>): Promise<NonNullable<T>> {
   for (const end = Date.now() + LONGEST_WAIT_MS; ;) {
     const found = await look()

@@ -4,7 +4,7 @@ import { startExampleReceiver } from '../server/src/testing/example-receiver.ts'
 import { type Received, type TestReceiver, startReceiver } from '../server/src/testing/receiver.ts'
 import { eventually } from '../server/src/testing/task-runs.ts'
 import { type BootedServer, bootServer } from './server.ts'
-import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
+import { cloudBlock, hasTerraform, terraformDirectory } from './terraform.ts'
 
 const RESOURCE = 'resource "terraform_data" "greeting" { input = "hello" }\n'
 
@@ -33,8 +33,8 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
     server = await bootServer()
   })
 
-  /** A folder with a configuration whose workspace has a task. */
-  async function askingFolder(
+  /** A directory with a configuration whose workspace has a task. */
+  async function askingDirectory(
     name: string,
     task: { url: string; stages: readonly Stage[]; level?: 'advisory' | 'mandatory'; hmacKey?: string },
   ) {
@@ -56,9 +56,9 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
         relationships: { task: { data: { type: 'tasks', id } } },
       },
     })
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock(name) + RESOURCE })
-    await folder.ok(['init', '-input=false'])
-    return { folder, lastRun: async () => (await server.api('GET', `/workspaces/${workspace.id}/runs`)).data[0] }
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock(name) + RESOURCE })
+    await directory.ok(['init', '-input=false'])
+    return { directory, lastRun: async () => (await server.api('GET', `/workspaces/${workspace.id}/runs`)).data[0] }
   }
 
   const apply = ['apply', '-auto-approve', '-input=false']
@@ -71,9 +71,9 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
     const receiver = await startReceiver()
     judge(receiver, () => ({ status: 'failed', message: 'port 22 is open', url: 'https://receiver.example/22' }))
     const name = `mandatory-${at.replace('_', '-')}`
-    const { folder, lastRun } = await askingFolder(name, { url: receiver.url, stages: [at] })
+    const { directory, lastRun } = await askingDirectory(name, { url: receiver.url, stages: [at] })
 
-    const result = await folder.run(apply)
+    const result = await directory.run(apply)
 
     expect(result.code).toBe(1)
     expect(result.all).toContain(heading)
@@ -98,12 +98,12 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
   test('a mandatory task that fails after the apply undoes nothing', async () => {
     const receiver = await startReceiver()
     judge(receiver, () => ({ status: 'failed', message: 'it costs too much' }))
-    const { folder, lastRun } = await askingFolder('mandatory-post-apply', {
+    const { directory, lastRun } = await askingDirectory('mandatory-post-apply', {
       url: receiver.url,
       stages: ['post_apply'],
     })
 
-    const result = await folder.run(apply)
+    const result = await directory.run(apply)
 
     expect(result.code).toBe(0)
     expect(result.all).toContain('Apply complete! Resources: 1 added')
@@ -124,13 +124,13 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
   test('an advisory task that fails warns, and the run goes on', async () => {
     const receiver = await startReceiver()
     judge(receiver, () => ({ status: 'failed', message: 'no owner tag' }))
-    const { folder, lastRun } = await askingFolder('advisory', {
+    const { directory, lastRun } = await askingDirectory('advisory', {
       url: receiver.url,
       stages: ['pre_plan', 'post_plan'],
       level: 'advisory',
     })
 
-    const result = await folder.run(apply)
+    const result = await directory.run(apply)
 
     expect(result.code).toBe(0)
     expect(result.all).toContain('Pre-plan Tasks:')
@@ -144,14 +144,14 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
 
   test('the example receiver reads the plan, lets it pass, and refuses the one that destroys', async () => {
     const receiver = await startExampleReceiver({ HMAC_KEY: 'key' })
-    const { folder, lastRun } = await askingFolder('example', {
+    const { directory, lastRun } = await askingDirectory('example', {
       url: receiver.url,
       stages: ['post_plan'],
       hmacKey: 'key',
     })
 
-    const passed = await folder.run(apply)
-    const refused = await folder.run(['destroy', '-auto-approve', '-input=false'])
+    const passed = await directory.run(apply)
+    const refused = await directory.run(['destroy', '-auto-approve', '-input=false'])
 
     expect(passed.code).toBe(0)
     expect(passed.all).toContain('All tasks completed! 1 passed, 0 failed')

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type BootedServer, bootServer } from './server.ts'
-import { cloudBlock, hasTerraform, HOST, terraformFolder } from './terraform.ts'
+import { cloudBlock, hasTerraform, HOST, terraformDirectory } from './terraform.ts'
 
 const SOURCE = `${cloudBlock('chain-source')}
 variable "used" { default = "1" }
@@ -33,12 +33,12 @@ describe.skipIf(!hasTerraform)('run triggers with the real engine', () => {
     server.api('PATCH', `/workspaces/${id}`, { data: { type: 'workspaces', attributes } })
 
   test('an apply starts one elsewhere, and only when an output that is read there has changed', async () => {
-    const source = await terraformFolder(server, { 'main.tf': SOURCE })
+    const source = await terraformDirectory(server, { 'main.tf': SOURCE })
     await source.ok(['init', '-input=false'])
     await source.ok(['apply', '-auto-approve'])
     const sourceId = await workspaceId('chain-source')
     await update(sourceId, { 'global-remote-state': true })
-    const destination = await terraformFolder(server, { 'main.tf': DESTINATION })
+    const destination = await terraformDirectory(server, { 'main.tf': DESTINATION })
     await destination.ok(['init', '-input=false'])
     await destination.ok(['apply', '-auto-approve'])
     const destinationId = await workspaceId('chain-destination')

@@ -49,15 +49,15 @@ async function directApi(
   const dispatcher = new Agent({ connect: ca === undefined ? {} : { ca } })
   whenFileEnds(() => dispatcher.destroy())
   return async (method, path, body, { expect: wanted } = {}) => {
-    const answer = await undiciRequest(`${isSecure ? 'https' : 'http'}://127.0.0.1:${port}/api/v2${path}`, {
+    const response = await undiciRequest(`${isSecure ? 'https' : 'http'}://127.0.0.1:${port}/api/v2${path}`, {
       method: method as 'GET' | 'POST',
       dispatcher,
       headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/vnd.api+json' },
       body: body === undefined ? null : JSON.stringify(body),
     })
-    const text = await answer.body.text()
-    if (wanted === undefined ? answer.statusCode >= 400 : answer.statusCode !== wanted) {
-      throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`)
+    const text = await response.body.text()
+    if (wanted === undefined ? response.statusCode >= 400 : response.statusCode !== wanted) {
+      throw new Error(`${method} ${path} answered ${response.statusCode}: ${text}`)
     }
     return text === '' ? undefined : (JSON.parse(text) as unknown)
   }

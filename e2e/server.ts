@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '..')
 export const ADMIN_TOKEN = 'e2e-admin-token-of-the-first-administrator'
 
 /** No request of a test takes longer, in ms: one that does hangs. */
-const LONGEST_ANSWER_MS = 30_000
+const LONGEST_RESPONSE_MS = 30_000
 
 export type BootedServer = {
   url: string
@@ -22,12 +22,12 @@ export type BootedServer = {
   stop: (signal?: NodeJS.Signals) => Promise<number | null>
   /** Resolves when the process that runs now has ended. */
   ended: () => Promise<void>
-  /** Restarts on the same data folder and port. */
+  /** Restarts on the same data directory and port. */
   restart: () => Promise<void>
 }
 
 /**
- * Starts the real server as a process, on a new data folder; it is stopped and removed when the file ends. `command` comes
+ * Starts the real server as a process, on a new data directory; it is stopped and removed when the file ends. `command` comes
  * before the server's own, as `ip netns exec` does; `port` is a free one by default.
  */
 export async function bootServer(
@@ -88,7 +88,7 @@ export async function bootServer(
           ...(body !== undefined && { 'content-type': 'application/vnd.api+json' }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(LONGEST_ANSWER_MS),
+        signal: AbortSignal.timeout(LONGEST_RESPONSE_MS),
       })
       const text = await response.text()
       if (options.expect === undefined ? response.status >= 400 : response.status !== options.expect) {

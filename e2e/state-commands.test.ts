@@ -11,10 +11,10 @@ const WORKSPACES = 4
 const VERSIONS = 12
 
 let server: BootedServer
-let folder: string
+let directory: string
 beforeAll(async () => {
   server = await bootServer()
-  folder = await mkdtemp(join(tmpdir(), 'groundstate-states-'))
+  directory = await mkdtemp(join(tmpdir(), 'groundstate-states-'))
   for (const name of ['old', 'new', 'third']) {
     await server.api('POST', '/organizations', {
       data: { type: 'organizations', attributes: { name, email: 'ops@example.com' } },
@@ -23,7 +23,7 @@ beforeAll(async () => {
   for (let index = 0; index < WORKSPACES; index += 1) await workspaceWithStates(`app-${index}`)
 })
 afterAll(async () => {
-  await rm(folder, { recursive: true, force: true })
+  await rm(directory, { recursive: true, force: true })
 })
 
 function rawState(name: string, serial: number) {
@@ -53,7 +53,7 @@ type Ended = { code: number | null; out: string; err: string }
 /** Starts the command; `onOutput` is called with its stderr so far. */
 async function groundstate(args: string[], onOutput?: (err: string, child: ChildProcess) => void): Promise<Ended> {
   const child = spawn(BIN, ['state', ...args], {
-    cwd: folder,
+    cwd: directory,
     env: {
       PATH: process.env['PATH'],
       GROUNDSTATE_URL: server.url,
@@ -87,17 +87,17 @@ async function historyOf(organization: string, name: string) {
 
 const wholeHistory = (name: string) => Array.from({ length: VERSIONS }, (_, index) => rawState(name, 2 * (index + 1)))
 
-test('an organization goes into a folder and out of it, killed and resumed both times', async () => {
-  const toFolder = ['export', '--organization', 'old', '--folder', 'states']
-  const fromFolder = ['import', '--organization', 'new', '--folder', 'states']
+test('an organization goes into a directory and out of it, killed and resumed both times', async () => {
+  const toDirectory = ['export', '--organization', 'old', '--directory', 'states']
+  const fromDirectory = ['import', '--organization', 'new', '--directory', 'states']
 
-  const exported = [await groundstate(toFolder, killHalfway), await groundstate(toFolder)]
-  const imported = [await groundstate(fromFolder, killHalfway), await groundstate(fromFolder)]
+  const exported = [await groundstate(toDirectory, killHalfway), await groundstate(toDirectory)]
+  const imported = [await groundstate(fromDirectory, killHalfway), await groundstate(fromDirectory)]
 
   expect([...exported, ...imported].map((one) => one.code)).toEqual([null, 0, null, 0])
   expect(exported[1]?.out).toMatch(/^exported 48 states of 4 workspaces \(.* MB now, \d+ of them before\)$/m)
   expect(imported[1]?.out).toMatch(/^imported 48 states of 4 workspaces/m)
-  expect((await readdir(join(folder, 'states'))).filter((name) => name.startsWith('app-'))).toHaveLength(WORKSPACES)
+  expect((await readdir(join(directory, 'states'))).filter((name) => name.startsWith('app-'))).toHaveLength(WORKSPACES)
   for (let index = 0; index < WORKSPACES; index += 1) {
     expect(await historyOf('new', `app-${index}`)).toEqual(wholeHistory(`app-${index}`))
     const { data } = await server.api('GET', `/organizations/new/workspaces/app-${index}`)
@@ -122,7 +122,7 @@ test('only some workspaces, and only their newest states', async () => {
     'export',
     '--organization',
     'old',
-    '--folder',
+    '--directory',
     'some',
     '--workspace',
     'app-1',
@@ -131,20 +131,20 @@ test('only some workspaces, and only their newest states', async () => {
   ])
 
   expect(result.out).toContain('exported 2 states of 1 workspace ')
-  const lines = (await readFile(join(folder, 'some/app-1/history.jsonl'), 'utf8')).trim().split('\n')
+  const lines = (await readFile(join(directory, 'some/app-1/history.jsonl'), 'utf8')).trim().split('\n')
   expect(lines.map((line) => JSON.parse(line).serial)).toEqual([22, 24])
 })
 
 test.each([
-  [['export', '--folder', 'x'], '--organization'],
-  [['export', '--organization', 'old', '--folder', 'x', '--latest', 'all'], '--latest all'],
-  [['export', '--organization', 'old', '--folder', 'x', '--url', 'localhost'], "'localhost' is invalid"],
-  [['export', '--organization', 'old', '--folder', 'x', '--token', 'wrong'], "doesn't know the token"],
-  [['export', '--organization', 'nowhere', '--folder', 'x'], 'no organization nowhere'],
-  [['export', '--organization', 'old', '--folder', 'x', '--workspace', 'nothing'], 'no workspace nothing'],
+  [['export', '--directory', 'x'], '--organization'],
+  [['export', '--organization', 'old', '--directory', 'x', '--latest', 'all'], '--latest all'],
+  [['export', '--organization', 'old', '--directory', 'x', '--url', 'localhost'], "'localhost' is invalid"],
+  [['export', '--organization', 'old', '--directory', 'x', '--token', 'wrong'], "doesn't know the token"],
+  [['export', '--organization', 'nowhere', '--directory', 'x'], 'no organization nowhere'],
+  [['export', '--organization', 'old', '--directory', 'x', '--workspace', 'nothing'], 'no workspace nothing'],
   [['import', '--organization', 'new'], '--from-url'],
-  [['import', '--organization', 'new', '--folder', 'not-there'], 'there is no folder'],
-  [['import', '--organization', 'nowhere', '--folder', 'states'], 'no organization nowhere'],
+  [['import', '--organization', 'new', '--directory', 'not-there'], 'there is no directory'],
+  [['import', '--organization', 'nowhere', '--directory', 'states'], 'no organization nowhere'],
 ])('%j is refused with a reason', async (args, reason) => {
   const { code, err } = await groundstate(args)
 

@@ -66,13 +66,13 @@ async function write(writer: Writer, seed: number) {
   }
 }
 
-/** The answer; undefined when there is none or it is a failure, which happens once the database is gone. */
+/** The response; undefined when there is none or it is a failure, which happens once the database is gone. */
 async function send(method: string, url: string, { type, body }: { type: string; body: string }) {
   const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': type }
-  const answer = await fetch(url, { method, headers, body }).catch(() => undefined)
-  const text = await answer?.text().catch(() => undefined)
-  if (answer === undefined || text === undefined || answer.status >= 500) return undefined
-  if (answer.status >= 400) throw new Error(`${method} ${url} was answered with ${answer.status}: ${text}`)
+  const response = await fetch(url, { method, headers, body }).catch(() => undefined)
+  const text = await response?.text().catch(() => undefined)
+  if (response === undefined || text === undefined || response.status >= 500) return undefined
+  if (response.status >= 400) throw new Error(`${method} ${url} was answered with ${response.status}: ${text}`)
   return text
 }
 
@@ -102,15 +102,15 @@ async function broken(writer: Writer, isChecked: (id: string) => boolean) {
     const status = versions.get(id)?.status
     if (isAcknowledged && status !== 'finalized') problems.push(`${id} was acknowledged and is ${status}`)
     if (status !== 'finalized' || !isChecked(id)) continue
-    const answer = await fetch(versions.get(id)['hosted-state-download-url'])
-    if ((await answer.text()) !== raw) problems.push(`${id} has other bytes (${answer.status})`)
+    const response = await fetch(versions.get(id)['hosted-state-download-url'])
+    if ((await response.text()) !== raw) problems.push(`${id} has other bytes (${response.status})`)
   }
   for (const [id, { status, 'hosted-state-download-url': url }] of versions) {
     if (!['finalized', 'pending', 'discarded'].includes(status)) problems.push(`${id} is ${status}`)
-    // Created, but killed before the answer: it must be complete or absent.
+    // Created, but killed before the response: it must be complete or absent.
     if (status === 'finalized' && !writer.written.has(id)) {
-      const answer = await fetch(url)
-      const text = await answer.text()
+      const response = await fetch(url)
+      const text = await response.text()
       if (text !== rawState(JSON.parse(text).serial, text.length > 10_000 ? 400_000 : 2000))
         problems.push(`${id} is neither absent nor whole`)
     }

@@ -24,7 +24,7 @@ export const hasTerraform = (() => {
 
 export type Result = { code: number | null; out: string; err: string; all: string }
 
-export type Folder = {
+export type Directory = {
   path: string
   write: (files: Record<string, string>) => Promise<void>
   /** Runs terraform to its end. */
@@ -43,12 +43,12 @@ export type Running = {
   saw: (text: string | RegExp) => Promise<string>
 }
 
-/** A folder with a configuration, in which unmodified terraform runs against the server with `token`. */
-export async function terraformFolder(
+/** A directory with a configuration, in which unmodified terraform runs against the server with `token`. */
+export async function terraformDirectory(
   server: BootedServer,
   files: Record<string, string>,
   token = ADMIN_TOKEN,
-): Promise<Folder> {
+): Promise<Directory> {
   const path = await mkdtemp(join(tmpdir(), 'groundstate-tf-'))
   const home = await mkdtemp(join(tmpdir(), 'groundstate-home-'))
   const config = join(home, 'terraform.rc')

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type BootedServer, bootServer } from './server.ts'
-import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
+import { cloudBlock, hasTerraform, terraformDirectory } from './terraform.ts'
 
 const CONFIGURATION = `
 variable "v" {
@@ -32,11 +32,11 @@ async function setVariable(workspace: string, attributes: Record<string, unknown
 
 describe.skipIf(!hasTerraform)('variables of a remote run', () => {
   test('each source beats the one before it, in the documented order', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('order') + CONFIGURATION })
-    await folder.ok(['init', '-input=false'])
+    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('order') + CONFIGURATION })
+    await directory.ok(['init', '-input=false'])
     const applied = async (...args: string[]) => {
-      await folder.ok(['apply', '-auto-approve', ...args])
-      return (await folder.ok(['output', '-raw', 'v'])).out
+      await directory.ok(['apply', '-auto-approve', ...args])
+      return (await directory.ok(['output', '-raw', 'v'])).out
     }
     const set = async (name: string, value: string, priority: boolean) =>
       server.api('POST', '/organizations/main/varsets', {
@@ -48,9 +48,9 @@ describe.skipIf(!hasTerraform)('variables of a remote run', () => {
       })
 
     expect(await applied()).toBe('default')
-    await folder.write({ 'terraform.tfvars': 'v = "tfvars"\n' })
+    await directory.write({ 'terraform.tfvars': 'v = "tfvars"\n' })
     expect(await applied()).toBe('tfvars')
-    await folder.write({ 'x.auto.tfvars': 'v = "auto"\n' })
+    await directory.write({ 'x.auto.tfvars': 'v = "auto"\n' })
     expect(await applied()).toBe('auto')
     const plain = await set('plain', 'set', false)
     expect(await applied()).toBe('set')
@@ -65,65 +65,65 @@ describe.skipIf(!hasTerraform)('variables of a remote run', () => {
 
   test('a literal reaches the engine unchanged, HCL is evaluated', async () => {
     const literal = 'a "quoted" ${not.a.template} %{ if x }\nnext line \\ é'
-    const folder = await terraformFolder(server, {
+    const directory = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('literal')}variable "text" { type = string }\nvariable "list" { type = list(number) }\noutput "text" { value = var.text }\noutput "sum" { value = sum(var.list) }\n`,
     })
-    await folder.ok(['init', '-input=false'])
+    await directory.ok(['init', '-input=false'])
     await setVariable('literal', { key: 'text', value: literal })
     await setVariable('literal', { key: 'list', value: '[1, 2, 3]', hcl: true })
 
-    await folder.ok(['apply', '-auto-approve'])
+    await directory.ok(['apply', '-auto-approve'])
 
-    const outputs = JSON.parse((await folder.ok(['output', '-json'])).out)
+    const outputs = JSON.parse((await directory.ok(['output', '-json'])).out)
     expect(outputs.text.value).toBe(literal)
     expect(outputs.sum.value).toBe(6)
   })
 
   test('environment variables reach the engine, the server’s own do not', async () => {
-    const folder = await terraformFolder(server, {
+    const directory = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('environment')}
 resource "terraform_data" "env" {
   provisioner "local-exec" { command = "env | sort" }
 }
 `,
     })
-    await folder.ok(['init', '-input=false'])
+    await directory.ok(['init', '-input=false'])
     await setVariable('environment', { key: 'MY_SETTING', value: 'visible', category: 'env' })
 
-    const apply = await folder.ok(['apply', '-auto-approve'])
+    const apply = await directory.ok(['apply', '-auto-approve'])
 
     expect(apply.all).toContain('MY_SETTING=visible')
     expect(apply.all).not.toContain('GROUNDSTATE_')
   })
 
   test('-var-file and TF_VAR_ of the caller count as the run’s own', async () => {
-    const folder = await terraformFolder(server, {
+    const directory = await terraformDirectory(server, {
       'main.tf': cloudBlock('caller') + CONFIGURATION,
       'my.tfvars': 'object = { a = 1 }\n',
     })
-    await folder.ok(['init', '-input=false'])
+    await directory.ok(['init', '-input=false'])
 
-    await folder.ok(['apply', '-auto-approve', '-var-file=my.tfvars'])
-    const fromFile = JSON.parse((await folder.ok(['output', '-json', 'object'])).out)
-    await folder.ok(['apply', '-auto-approve'], { env: { TF_VAR_v: 'from the environment' } })
-    const fromEnvironment = (await folder.ok(['output', '-raw', 'v'])).out
+    await directory.ok(['apply', '-auto-approve', '-var-file=my.tfvars'])
+    const fromFile = JSON.parse((await directory.ok(['output', '-json', 'object'])).out)
+    await directory.ok(['apply', '-auto-approve'], { env: { TF_VAR_v: 'from the environment' } })
+    const fromEnvironment = (await directory.ok(['output', '-raw', 'v'])).out
 
     expect(fromFile).toEqual({ a: 1 })
     expect(fromEnvironment).toBe('from the environment')
   })
 
   test('a sensitive variable is used and never shown', async () => {
-    const folder = await terraformFolder(server, {
+    const directory = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('sensitive')}variable "password" {\n  type = string\n  sensitive = true\n}\nresource "terraform_data" "uses" { input = var.password }\n`,
     })
-    await folder.ok(['init', '-input=false'])
+    await directory.ok(['init', '-input=false'])
     await setVariable('sensitive', { key: 'password', value: 'correct-horse', sensitive: true })
 
-    const apply = await folder.ok(['apply', '-auto-approve'])
+    const apply = await directory.ok(['apply', '-auto-approve'])
     const vars = await server.api('GET', `/workspaces/${await workspaceId('sensitive')}/vars`)
 
     expect(apply.all).not.toContain('correct-horse')
     expect(vars.data[0].attributes.value).toBeNull()
-    expect((await folder.ok(['state', 'pull'])).out).toContain('correct-horse')
+    expect((await directory.ok(['state', 'pull'])).out).toContain('correct-horse')
   })
 })

@@ -8,7 +8,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
   if (!hasBrowser) return
   const server = await bootWebServer()
 
-  /** A user with a second factor. */
+  /** A user with two-factor authentication. */
   async function enrolled(username: string) {
     const person = await createPerson(server, username)
     const act = async (action: string, body: unknown) =>
@@ -36,7 +36,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     expect(page.url()).toBe(`${server.url}/app/settings/tokens?page=1`)
   })
 
-  test('an account with a second factor is asked for a code, and signs in with it', async () => {
+  test('an account with two-factor authentication is asked for a code, and signs in with it', async () => {
     const { secret } = await enrolled('ada')
     const own = await openPageOf(server, 'ada', '/app/settings/tokens')
     const button = own.getByRole('button', { name: 'Sign in' })
@@ -53,12 +53,12 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     expect(new URL(own.url()).pathname).toBe('/app/settings/tokens')
   })
 
-  test('a second factor is set up by a QR code in the settings of the account, and switched off there', async () => {
+  test('two-factor authentication is set up by a QR code in the settings of the account, and switched off there', async () => {
     const { token } = await createPerson(server, 'grace')
-    const hasSecondFactor = async () =>
+    const hasTwoFactor = async () =>
       (await server.api('GET', '/account/details', undefined, { token })).data.attributes['two-factor'].enabled
     const own = await openPageOf(server, 'grace', '/app/settings/account')
-    const section = own.getByRole('region', { name: 'Second factor' })
+    const section = own.getByRole('region', { name: 'two-factor authentication' })
     const setUp = section.getByRole('button', { name: 'Set up' })
     const off = section.getByRole('group').filter({ hasText: 'Switch off' })
 
@@ -73,7 +73,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     await section.getByLabel('Code of your authenticator').fill(totpCode(secret.replaceAll(' ', ''), new Date()))
     await section.getByRole('button', { name: 'Switch on' }).click()
     const [recoveryCode, ...others] = await texts(section.getByRole('list', { name: 'Recovery codes' }))
-    const enabled = await hasSecondFactor()
+    const enabled = await hasTwoFactor()
     await own.reload()
     await off.getByText('Switch off', { exact: true }).click()
     const codesLater = await section.getByText(recoveryCode ?? '').count()
@@ -88,7 +88,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     expect(others).toHaveLength(9)
     expect(enabled).toBe(true)
     expect(codesLater).toBe(0)
-    expect(await hasSecondFactor()).toBe(false)
+    expect(await hasTwoFactor()).toBe(false)
   })
 
   test('an address, a password and sessions are changed in the settings of the account', async () => {

@@ -6,7 +6,7 @@ import { hasBrowser } from './browser.ts'
 import { gatedProvisioner } from './gate.ts'
 import { type RemoteWorkspace, remoteWorkspace, startRun } from './remote-workspaces.ts'
 import { latestRun, readRun, until, untilRunIs } from './run-progress.ts'
-import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
+import { cloudBlock, hasTerraform, terraformDirectory } from './terraform.ts'
 import { accessFaults, bootWebServer, openAdminPage, overflowOf, PHONE, watchFaults } from './web-page.ts'
 
 /** A text of four lines, a secret, two resources and a trigger of a replacement. */
@@ -65,9 +65,9 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the output of a run', async () =>
   }
   /** The run of a `terraform plan` with a `cloud` block, whose output is structured. */
   async function planFromCommandLine({ id, name }: RemoteWorkspace, text: string) {
-    const folder = await terraformFolder(server, { 'main.tf': `${cloudBlock(name)}${text}` })
-    await folder.ok(['init', '-input=false'])
-    await folder.run(['plan', '-input=false'])
+    const directory = await terraformDirectory(server, { 'main.tf': `${cloudBlock(name)}${text}` })
+    await directory.ok(['init', '-input=false'])
+    await directory.run(['plan', '-input=false'])
     return (await latestRun(server, id)).id as string
   }
   /** The rows of a table as texts, cell by cell. */
@@ -189,10 +189,10 @@ output "hidden" {
   )
 
   test('the rows tick during the apply, and its log is followed only at its end', async () => {
-    const folder = await terraformFolder(server, {})
+    const directory = await terraformDirectory(server, {})
     // The run may have a user of its own.
-    await chmod(folder.path, 0o711)
-    const [first, second] = ['first', 'second'].map((name) => join(folder.path, name))
+    await chmod(directory.path, 0o711)
+    const [first, second] = ['first', 'second'].map((name) => join(directory.path, name))
     const talks = `provisioner "local-exec" { command = "i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo early $i; done" }`
     const goesOn = `provisioner "local-exec" { command = "i=0; while [ $i -lt 50 ]; do i=$((i+1)); echo later $i; done" }`
     const workspace = await remoteWorkspace(server, {

@@ -5,7 +5,7 @@ import { hasBrowser } from './browser.ts'
 import { createGate, gatedPlan } from './gate.ts'
 import { type RemoteWorkspace, remoteWorkspace, startRun } from './remote-workspaces.ts'
 import { readRun, until } from './run-progress.ts'
-import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
+import { cloudBlock, hasTerraform, terraformDirectory } from './terraform.ts'
 import {
   accessFaults,
   bootWebServer,
@@ -24,14 +24,14 @@ const NODES = `resource "terraform_data" "node" {
 
 /** Answers the request of a run task, as its receiver does. */
 async function callBack({ payload }: Received, attributes: object, outcomes: readonly object[] = []) {
-  const answer = await fetch(payload.task_result_callback_url, {
+  const response = await fetch(payload.task_result_callback_url, {
     method: 'PATCH',
     headers: { authorization: `Bearer ${payload.access_token}`, 'content-type': 'application/vnd.api+json' },
     body: JSON.stringify({
       data: { type: 'task-results', attributes, relationships: { outcomes: { data: outcomes } } },
     }),
   })
-  if (!answer.ok) throw new Error(`the callback was answered with ${answer.status}: ${await answer.text()}`)
+  if (!response.ok) throw new Error(`the callback was answered with ${response.status}: ${await response.text()}`)
 }
 
 /** The rail with what is to be decided; a bar on a phone. */
@@ -173,9 +173,9 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
   })
 
   test('a saved plan of the command line is approved there, waits for a lock, and goes on when it is released', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': `${cloudBlock('watched')}${NODES}` })
-    await folder.ok(['init', '-input=false'])
-    await folder.ok(['plan', '-input=false', '-out=saved.tfplan'])
+    const directory = await terraformDirectory(server, { 'main.tf': `${cloudBlock('watched')}${NODES}` })
+    await directory.ok(['init', '-input=false'])
+    await directory.ok(['plan', '-input=false', '-out=saved.tfplan'])
     const { data: workspace } = await server.api('GET', '/organizations/main/workspaces/watched')
     const { data: runs } = await server.api('GET', `/workspaces/${workspace.id}/runs`)
     await server.api('POST', `/workspaces/${workspace.id}/actions/lock`, { reason: 'lunch' })
@@ -258,7 +258,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     const asked = await receiver.received(1)
 
     await open(workspace, run)
-    const note = page.getByText('Waits for the answer of scan')
+    const note = page.getByText('Waits for the response of scan')
     await note.waitFor()
     const left = await textOf(page.getByRole('timer').first())
     const chosen = page.getByRole('region', { name: 'Tasks', exact: true })
@@ -313,7 +313,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
 
     await page.setViewportSize(PHONE)
     await open(workspace, run)
-    await page.getByText('Waits for the answer of guard').waitFor()
+    await page.getByText('Waits for the response of guard').waitFor()
     await callBack(asked, { status: 'failed', message })
     await page.getByText('The mandatory task guard failed: port 22 is open').waitFor()
     const ended = await textOf(page.getByRole('main'))

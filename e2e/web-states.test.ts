@@ -162,7 +162,9 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     const paths = [/\/resources\?/, /\/current-state-version-outputs$/]
     for (const path of paths) await own.route(path, async (route) => route.fulfill({ status: 500, body: '{}' }))
     const reads = Promise.all(
-      paths.map(async (path) => own.waitForResponse((answer) => path.test(answer.url()) && answer.status() === 500)),
+      paths.map(async (path) =>
+        own.waitForResponse((response) => path.test(response.url()) && response.status() === 500),
+      ),
     )
     const second = await storeState(server, kept, state(2))
     await reads

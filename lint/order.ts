@@ -19,6 +19,7 @@ const ROLES: Readonly<Record<string, Kind>> = {
   includes: 'includes',
   access: 'access',
   resource: 'noun',
+  service: 'verb',
   store: 'noun',
 }
 

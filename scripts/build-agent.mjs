@@ -14,22 +14,22 @@ const { version } = JSON.parse(await readFile(join(AGENT, 'package.json'), 'utf8
 // Whoever reads it while it is built gets the former one.
 const target = join(AGENT, 'dist')
 const draft = join(AGENT, `dist/.draft-${process.pid}`)
-const folder = join(draft, 'package')
-await mkdir(folder, { recursive: true })
+const directory = join(draft, 'package')
+await mkdir(directory, { recursive: true })
 try {
   const licences = await bundle()
-  await writeFile(join(folder, 'THIRD-PARTY.txt'), licences)
-  await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
-  await cp(join(AGENT, 'README.md'), join(folder, 'README.md'))
-  await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest(), undefined, 2)}\n`)
-  await chmod(join(folder, 'groundstate-agent.js'), 0o755)
+  await writeFile(join(directory, 'THIRD-PARTY.txt'), licences)
+  await cp(join(ROOT, 'LICENSE'), join(directory, 'LICENSE'))
+  await cp(join(AGENT, 'README.md'), join(directory, 'README.md'))
+  await writeFile(join(directory, 'package.json'), `${JSON.stringify(manifest(), undefined, 2)}\n`)
+  await chmod(join(directory, 'groundstate-agent.js'), 0o755)
   const archive = join(draft, 'groundstate-agent.tgz')
   await create({ gzip: true, file: archive, cwd: draft, portable: true, mtime: new Date(0) }, ['package'])
   const digest = createHash('sha512')
     .update(await readFile(archive))
     .digest('base64')
   await rm(join(target, 'package'), { recursive: true, force: true })
-  await rename(folder, join(target, 'package'))
+  await rename(directory, join(target, 'package'))
   await rename(archive, join(target, 'groundstate-agent.tgz'))
   console.log(`agent/dist/groundstate-agent.tgz sha512-${digest}`)
 } finally {
@@ -64,7 +64,7 @@ async function bundle() {
     external: /^node:/,
   })
   const { output } = await build.write({
-    dir: folder,
+    dir: directory,
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',

@@ -86,8 +86,8 @@ function inLatin1(code) {
 function withPlaces(code, id) {
   if (id.includes('node_modules') || !code.includes('import.meta.')) return undefined
   const url = `new URL(${JSON.stringify(relative(BUNDLE, id))}, import.meta.url)`
-  const folder = JSON.stringify(relative(BUNDLE, dirname(id)))
+  const directory = JSON.stringify(relative(BUNDLE, dirname(id)))
   return code
-    .replaceAll('import.meta.dirname', `process.getBuiltinModule('node:path').join(import.meta.dirname, ${folder})`)
+    .replaceAll('import.meta.dirname', `process.getBuiltinModule('node:path').join(import.meta.dirname, ${directory})`)
     .replaceAll('createRequire(import.meta.url)', `createRequire(${url})`)
 }

@@ -74,7 +74,7 @@ function buildServer() {
 function build(what, { sources, target }, work) {
   const stamp = join(ROOT, `node_modules/.groundstate-${basename(dirname(dirname(target)))}`)
   const hash = createHash('sha256').update(readFileSync(join(ROOT, 'package-lock.json')))
-  for (const folder of sources) describe(folder, hash)
+  for (const directory of sources) describe(directory, hash)
   const wanted = hash.digest('hex')
   if (read(stamp) === wanted && existsSync(target)) return
   step(`build ${what}`, work)
@@ -129,12 +129,12 @@ function step(name, work) {
   fail(`${error?.message ?? ''}${stdout ?? ''}${stderr ?? ''}`)
 }
 
-/** Adds the names, sizes and times of all files below a folder to a hash. */
-function describe(folder, hash) {
-  const entries = readdirSync(folder, { withFileTypes: true })
+/** Adds the names, sizes and times of all files below a directory to a hash. */
+function describe(directory, hash) {
+  const entries = readdirSync(directory, { withFileTypes: true })
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (entry.name === 'node_modules' || entry.name === 'dist') continue
-    const path = join(folder, entry.name)
+    const path = join(directory, entry.name)
     if (entry.isDirectory()) describe(path, hash)
     else {
       const { size, mtimeMs } = statSync(path)

@@ -12,15 +12,15 @@ const ROOT = join(import.meta.dirname, '..')
 // The first start creates a database on a real disk.
 vi.setConfig({ testTimeout: 60_000 })
 
-/** A clone that is already prepared, and a data folder, at paths that a careless script would split. */
+/** A clone that is already prepared, and a data directory, at paths that a careless script would split. */
 let clone: string
 let dataDir: string
 beforeAll(async () => {
-  const folder = await mkdtemp(join(tmpdir(), `groundstate start's "ü"-`))
+  const directory = await mkdtemp(join(tmpdir(), `groundstate start's "ü"-`))
   // The user that PostgreSQL runs as must be able to enter it.
-  await chmod(folder, 0o711)
-  clone = join(folder, 'the clone')
-  dataDir = join(folder, 'the data')
+  await chmod(directory, 0o711)
+  clone = join(directory, 'the clone')
+  dataDir = join(directory, 'the data')
   await mkdir(join(clone, 'scripts'), { recursive: true })
   await copyFile(join(ROOT, 'package.json'), join(clone, 'package.json'))
   await writeFile(join(clone, 'scripts/prepare.mjs'), '')

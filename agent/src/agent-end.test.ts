@@ -8,7 +8,7 @@ import {
   describeWithTerraform,
   startAgent,
   startServer,
-  temporaryFolder,
+  temporaryDirectory,
   WAITING,
 } from './testing/agent-fixture.ts'
 import { processIsAlive } from './testing/processes.ts'
@@ -59,7 +59,7 @@ describeWithTerraform('an agent', () => {
       PATH: process.env['PATH'],
       GROUNDSTATE_URL: server.url,
       GROUNDSTATE_AGENT_TOKEN: AGENT_TOKEN,
-      GROUNDSTATE_WORK_DIR: await temporaryFolder(),
+      GROUNDSTATE_WORK_DIR: await temporaryDirectory(),
     }
     const agent = spawn(process.execPath, [join(import.meta.dirname, '../bin/groundstate-agent.mjs')], {
       env,
@@ -79,7 +79,7 @@ describeWithTerraform('an agent', () => {
       PATH: process.env['PATH'],
       GROUNDSTATE_URL: server.url,
       GROUNDSTATE_AGENT_TOKEN: AGENT_TOKEN,
-      GROUNDSTATE_WORK_DIR: await temporaryFolder(),
+      GROUNDSTATE_WORK_DIR: await temporaryDirectory(),
     }
     const script = join(import.meta.dirname, '../bin/groundstate-agent.mjs')
     const agent = spawn(process.execPath, [script], { env, stdio: 'ignore' })

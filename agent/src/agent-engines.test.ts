@@ -6,7 +6,7 @@ import {
   describeWithTerraform,
   startAgent,
   startServer,
-  temporaryFolder,
+  temporaryDirectory,
 } from './testing/agent-fixture.ts'
 
 test('an engine path that is not there is mentioned', async () => {
@@ -16,14 +16,14 @@ test('an engine path that is not there is mentioned', async () => {
 
   await expect
     .poll(() => agent.logged.map(({ message }) => message))
-    .toContainEqual(expect.stringContaining('--engine-path /nowhere: there is no such file or folder'))
+    .toContainEqual(expect.stringContaining('--engine-path /nowhere: there is no such file or directory'))
 })
 
 test('an agent without an engine takes no runs, but run tasks, until there is one', async () => {
   vi.stubEnv('PATH', '/nowhere')
   onTestFinished(() => void vi.unstubAllEnvs())
   const server = await startServer()
-  const enginePath = await temporaryFolder()
+  const enginePath = await temporaryDirectory()
   const agent = await startAgent(server, { enginePath, waitsForEngine: true, lookMs: 50 })
   await expect.poll(() => server.tasks.claims()).toBe(1)
   await expect.poll(() => server.registrations()).toBeGreaterThan(1)
@@ -45,7 +45,7 @@ test('an agent without an engine takes no runs, but run tasks, until there is on
 
 test('an agent says so when another engine has appeared', async () => {
   const server = await startServer()
-  const enginePath = await temporaryFolder()
+  const enginePath = await temporaryDirectory()
   await startAgent(server, { enginePath, lookMs: 50 })
   await expect.poll(() => server.claims()).toBe(1)
 
@@ -61,7 +61,7 @@ test('an agent says so when another engine has appeared', async () => {
 
 test('an engine that is still being written is found once it is there', async () => {
   const server = await startServer()
-  const enginePath = await temporaryFolder()
+  const enginePath = await temporaryDirectory()
   await writeFile(join(enginePath, 'tofu'), "#!/bin/sh\nprintf 'OpenTofu v9.9.9\\non linux_amd64\\n'\n", {
     mode: 0o755,
   })

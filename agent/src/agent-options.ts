@@ -24,9 +24,9 @@ export type AgentOptions = ConfinementOptions & {
   single?: boolean
   /** Ends the agent after this long without a job or a request of a run task, in ms. */
   idleTimeoutMs?: number | undefined
-  /** Holds working folders and caches; one running agent each. */
+  /** Holds working directories and caches; one running agent each. */
   workDir: string
-  /** A terraform or tofu binary, or a folder of them; PATH otherwise. */
+  /** A terraform or tofu binary, or a directory of them; PATH otherwise. */
   enginePath?: string
   /** Refuse jobs whose exact engine version is not there, in place of running them with another. */
   strictEngineVersion?: boolean
@@ -36,9 +36,9 @@ export type AgentOptions = ConfinementOptions & {
   engineDownloads?: DownloadSettings | undefined
   /** Where a log is cut off, in bytes. */
   logLimitBytes?: number
-  /** How long and how many folders wait for their apply. */
-  keepFoldersMs?: number
-  keepFolders?: number
+  /** How long and how many directories wait for their apply. */
+  keepDirectoriesMs?: number
+  keepDirectories?: number
   log: AgentLog
   /** A PEM file with the authority that has signed the server's certificate, beside those that are known anyway. */
   caFile?: string

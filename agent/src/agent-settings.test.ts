@@ -123,16 +123,16 @@ test('each wrong setting is a line, and none shows the token', () => {
 })
 
 test('a token comes from a file, and a file that is not there is named', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'groundstate-agent-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  const file = join(folder, 'token')
+  const directory = await mkdtemp(join(tmpdir(), 'groundstate-agent-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  const file = join(directory, 'token')
   await writeFile(file, 'from-file\n')
   const { GROUNDSTATE_URL } = NEEDED
 
   expect(settingsOf({ GROUNDSTATE_URL, GROUNDSTATE_AGENT_TOKEN_FILE: file }).settings.token).toBe('from-file')
   expect(settingsOf(NEEDED, '--token-file', file).settings.token).toBe('from-file')
   expect(settingsOf({ ...NEEDED, GROUNDSTATE_AGENT_TOKEN_FILE: file }).settings.token).toBe('secret')
-  expect(problemsOf(NEEDED, '--token-file', join(folder, 'none'))).toEqual([
-    `--token-file ${join(folder, 'none')}: there is no such file`,
+  expect(problemsOf(NEEDED, '--token-file', join(directory, 'none'))).toEqual([
+    `--token-file ${join(directory, 'none')}: there is no such file`,
   ])
 })

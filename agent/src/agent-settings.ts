@@ -85,11 +85,11 @@ export const AGENT_SETTINGS = {
     doc: 'time for running jobs to finish after SIGTERM, in seconds',
   },
   workDir: {
-    value: '<folder>',
+    value: '<directory>',
     variables: ['GROUNDSTATE_AGENT_WORK_DIR', 'GROUNDSTATE_WORK_DIR'],
     foreign: ['TFC_AGENT_DATA_DIR', 'TFC_AGENT_CACHE_DIR'],
     schema: z.string().default(defaultWorkDir),
-    doc: 'working folders and caches, for one agent at a time',
+    doc: 'working directories and caches, for one agent at a time',
     shown: '`~/.groundstate-agent`, or `/var/lib/groundstate-agent` as root',
   },
   strictEngine: {

@@ -40,7 +40,7 @@ const SWEEP_MS = 10 * 60_000
 
 /**
  * Runs an agent until its signal aborts and its jobs have ended. While a slot is free a claim waits at the server. Rejects
- * when the server refuses the agent, or when the working folder cannot be used.
+ * when the server refuses the agent, or when the working directory cannot be used.
  */
 export async function runAgent(options: AgentOptions): Promise<void> {
   const { token, log, signal } = options
@@ -54,11 +54,11 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const certificates = authorities === undefined ? undefined : join(workDir, 'authorities.pem')
   if (certificates !== undefined) await writeForAll(certificates, authorities ?? '')
   const journals = await readJournals(workDir)
-  const sparedUsers = new Set(journals.flatMap((journal) => journal.facts().folder?.uid ?? []))
+  const sparedUsers = new Set(journals.flatMap((journal) => journal.facts().directory?.uid ?? []))
   const site = { workDir, enginePath: options.enginePath, log, certificates, sparedUsers }
   const confinement = stack.use(await openConfinement(options, site))
-  const { onRetry, onAnswer } = mentionRetries(log, options.serverUrl)
-  const connection = openConnection(options.serverUrl, authorities, onRetry, onAnswer)
+  const { onRetry, onResponse } = mentionRetries(log, options.serverUrl)
+  const connection = openConnection(options.serverUrl, authorities, onRetry, onResponse)
   const apiUrl = options.apiUrl ?? `${connection.serverUrl}/api/v2/`
   const gateway = stack.use(createGateway({ apiUrl, connection, certificates, log }))
 
@@ -80,7 +80,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     forceful,
     journals,
   })
-  const sweeping = setInterval(() => void settings.agent.folders.sweep(), SWEEP_MS)
+  const sweeping = setInterval(() => void settings.agent.directories.sweep(), SWEEP_MS)
   stack.defer(() => clearInterval(sweeping))
   const accepts = options.accepts ?? WORK_KINDS
   const takesRuns = accepts.includes('plan') || accepts.includes('apply')
@@ -174,8 +174,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     }
 
     /** Does a piece of work, which for an agent with a single one is the last, unless it came to nothing. */
-    async function work(piece: () => Promise<boolean | void>): Promise<void> {
-      const isDone = await idleness.during(piece)
+    async function work(chunk: () => Promise<boolean | void>): Promise<void> {
+      const isDone = await idleness.during(chunk)
       if (options.single === true && isDone !== false) done.abort()
     }
 
@@ -196,7 +196,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
         const { agentId } = await registration.current()
         await untilEngine()
         if (stopping.aborted) return
-        const warmRunIds = settings.agent.folders.warmRunIds()
+        const warmRunIds = settings.agent.directories.warmRunIds()
         try {
           const wanted = { waitMs: CLAIM_MS, warmRunIds, accepts }
           const job = await claim(connection, token, agentId, { ...wanted, signal: gone.signal })
@@ -276,7 +276,7 @@ function mentionRetries(log: AgentLog, server: string) {
       isAway = true
       log.warn({ server, reason }, 'request is sent again')
     },
-    onAnswer() {
+    onResponse() {
       if (isAway) log.info({ server }, 'connected again')
       isAway = false
     },
@@ -293,7 +293,7 @@ function keepId(workDir: string, serverUrl: string, log: AgentLog) {
 
 async function warnOfEnginePath({ enginePath, log }: AgentOptions) {
   if (enginePath === undefined || (await stat(enginePath).catch(() => undefined))) return
-  log.warn({}, `--engine-path ${enginePath}: there is no such file or folder; engines are looked for elsewhere`)
+  log.warn({}, `--engine-path ${enginePath}: there is no such file or directory; engines are looked for elsewhere`)
 }
 
 async function aborted(signal: AbortSignal) {

@@ -9,12 +9,12 @@ import { lockFile } from './lock-file.ts'
 import { runEngine } from './run-engine.ts'
 import { LONE_GRACE_MS } from './stop.ts'
 import { writeVariables } from './variables.ts'
-import { runInit } from './working-folder.ts'
+import { runInit } from './working-directory.ts'
 
-/** Brings a new folder into the state in which the plan left its own. */
+/** Brings a new directory into the state in which the plan left its own. */
 export async function prepareColdApply(context: EngineContext) {
   const [planned] = await Promise.all([
-    downloadArtifact(context, 'plan-file', context.folder.planFile),
+    downloadArtifact(context, 'plan-file', context.directory.planFile),
     downloadArtifact(context, 'lock-file', lockFile(context)),
   ])
   if (!planned) throw new Error('the server has no plan file of this run')
@@ -23,7 +23,7 @@ export async function prepareColdApply(context: EngineContext) {
 
 /** Applies the plan file. The engine itself stores the state; what it could not store is in the journal afterwards. */
 export async function runApply(context: EngineContext): Promise<FinishJob> {
-  const { agent, folder, job, journal, log, workingFolder } = context
+  const { agent, directory, job, journal, log, workingDirectory } = context
   await runHook(context, 'pre-apply')
   let counts: FinishJob['counts']
   const args = [
@@ -32,10 +32,10 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
     '-lock=false',
     ...(job.structuredOutput ? ['-json'] : []),
     ...(await ephemeralVariables(context)),
-    folder.planFile,
+    directory.planFile,
   ]
-  const { root, tmp, user } = folder
-  await journal.note({ folder: { root, tmp, uid: user?.uid }, workingFolder, began: true })
+  const { root, tmp, user } = directory
+  await journal.note({ directory: { root, tmp, uid: user?.uid }, workingDirectory, began: true })
   try {
     const exitCode = await runEngine(context, args, {
       onOutput(lines, stream) {
@@ -54,7 +54,7 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
     if (exitCode === 0) await runHook(context, 'post-apply').catch(warn)
     return { status: exitCode === 0 ? 'finished' : 'errored', exitCode, counts }
   } finally {
-    await saveErroredState(journal, folder, workingFolder)
+    await saveErroredState(journal, directory, workingDirectory)
   }
 
   /** The apply has happened, whatever the hook thinks of it. */
@@ -65,8 +65,8 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
 }
 
 /** A plan file holds the values of all variables but the ephemeral ones, which are given again. */
-async function ephemeralVariables({ folder, job, workingFolder }: EngineContext): Promise<string[]> {
-  const declared = await readDeclaredVariables(workingFolder, folder)
+async function ephemeralVariables({ directory, job, workingDirectory }: EngineContext): Promise<string[]> {
+  const declared = await readDeclaredVariables(workingDirectory, directory)
   const ephemeral = new Map([...declared].filter(([, variable]) => variable.ephemeral))
-  return writeVariables(folder, job.variables, ephemeral)
+  return writeVariables(directory, job.variables, ephemeral)
 }

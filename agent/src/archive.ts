@@ -14,17 +14,17 @@ export class ArchiveRefused extends Error {
 type Owner = { uid: number; gid: number }
 
 /**
- * Unpacks a tar, compressed or not, into a folder, for `owner` if it is another user. Throws `ArchiveRefused` for what the archive is to blame for;
+ * Unpacks a tar, compressed or not, into a directory, for `owner` if it is another user. Throws `ArchiveRefused` for what the archive is to blame for;
  * errors of the stream that brings it pass through.
  */
-export async function unpackArchive(archive: Readable, folder: string, owner?: Owner): Promise<void> {
+export async function unpackArchive(archive: Readable, directory: string, owner?: Owner): Promise<void> {
   const seen = newSeenEntries()
   let problem: string | undefined
   let damage: string | undefined
   let entries = 0
   let size = 0
   const unpack = new Unpack({
-    cwd: folder,
+    cwd: directory,
     // As root, tar would hand the files to the user ids in the archive.
     ...(owner ?? { preserveOwner: false }),
     filter(_path, entry) {
@@ -51,7 +51,7 @@ export async function unpackArchive(archive: Readable, folder: string, owner?: O
     damage ??= error.message
   }
   if (problem !== undefined) throw new ArchiveRefused(`the configuration's archive is refused: ${problem}`)
-  // The archive of an empty folder holds nothing but its end mark; destroying needs no configuration.
+  // The archive of an empty directory holds nothing but its end mark; destroying needs no configuration.
   const empty = entries === 0 && damage?.endsWith('Unrecognized archive format') === true
   if (damage !== undefined && !empty) throw new ArchiveRefused(`the configuration's archive can't be read: ${damage}`)
 }

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { ArtifactKind } from '@groundstate/contract/agent'
 import { openConfined, readWhole } from './confined-file.ts'
-import type { JobContext, EngineContext } from './context.ts'
+import type { EngineContext, JobContext } from './context.ts'
 import { factsOf } from './facts-of.ts'
-import { handOver } from './run-folder.ts'
+import { handOver } from './run-directory.ts'
 
 /** A file below this is read into memory for its upload, which is quicker; a larger one is streamed, in bytes. */
 const SMALL_FILE = 1024 * 1024
@@ -14,7 +14,7 @@ type Sender = Pick<JobContext, 'client' | 'outbox' | 'alive'>
 
 /** Uploads a file that the run has made, if it exists; returns whether it does. */
 export async function uploadResult(context: EngineContext, kind: ArtifactKind, path: string): Promise<boolean> {
-  using file = openConfined(path, context.folder)
+  using file = openConfined(path, context.directory)
   if (file === undefined) return false
   const { fd, facts } = file
   // By its descriptor: whatever becomes of the path, this is the file that was looked at.
@@ -48,7 +48,7 @@ export async function downloadArtifact(context: EngineContext, kind: ArtifactKin
   const signal = AbortSignal.any([context.alive, context.stop.interrupt])
   const received = await context.client.getArtifact(kind, signal, async (body) => {
     await pipeline(body, createWriteStream(path, { mode: 0o600 }))
-    handOver(path, context.folder)
+    handOver(path, context.directory)
     return true
   })
   return received ?? false

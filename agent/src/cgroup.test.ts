@@ -8,7 +8,7 @@ import { openCgroups, type Cgroups } from './cgroup.ts'
 import { openConfinement } from './confinement.ts'
 import { createLauncher } from './launcher.ts'
 import { cpuLimit, memoryLimit } from './settings/schemas.ts'
-import { temporaryFolder } from './testing/agent-fixture.ts'
+import { temporaryDirectory } from './testing/agent-fixture.ts'
 import { processIsAlive } from './testing/processes.ts'
 
 const mount = readFileSync('/proc/self/mountinfo', 'utf8')
@@ -18,13 +18,13 @@ const kernel = mount?.split(' ')[4]
 const writable = kernel !== undefined && process.geteuid?.() === 0
 if (!writable) process.stderr.write("\nNO WRITABLE CGROUP V2: the tests on the kernel's own are SKIPPED.\n\n")
 
-/** A folder with the files of a cgroup, for kernels whose controllers belong to version 1. */
+/** A directory with the files of a cgroup, for kernels whose controllers belong to version 1. */
 async function standIn(controllers: string) {
-  const folder = await temporaryFolder()
-  await writeFile(join(folder, 'cgroup.controllers'), controllers)
-  await writeFile(join(folder, 'cgroup.subtree_control'), '')
-  await writeFile(join(folder, 'cgroup.procs'), '')
-  return folder
+  const directory = await temporaryDirectory()
+  await writeFile(join(directory, 'cgroup.controllers'), controllers)
+  await writeFile(join(directory, 'cgroup.subtree_control'), '')
+  await writeFile(join(directory, 'cgroup.procs'), '')
+  return directory
 }
 
 test('limits become settings of a cgroup for each program', async () => {
@@ -33,8 +33,8 @@ test('limits become settings of a cgroup for each program', async () => {
   const cgroups = (await openCgroups({ memory: 2 * 1024 ** 3, pids: 100, cpu: 1.5 }, parent)) as Cgroups
 
   expect(await readFile(join(parent, 'cgroup.subtree_control'), 'utf8')).toBe('+memory +pids +cpu')
-  const { folder, home, settings } = cgroups.next()
-  expect(folder).not.toBe(cgroups.next().folder)
+  const { directory, home, settings } = cgroups.next()
+  expect(directory).not.toBe(cgroups.next().directory)
   expect(home).toBe(join(parent, 'cgroup.procs'))
   expect(settings).toEqual({
     'memory.max': '2147483648',
@@ -55,7 +55,7 @@ test('the kernel says of a program that it was killed for want of memory', async
   const cgroups = (await openCgroups({ memory: 64 * 1024 ** 2 }, parent)) as Cgroups
   using launcher = createLauncher()
   const cgroup = cgroups.next()
-  const script = `echo oom_kill 1 > ${cgroup.folder}/memory.events; kill -KILL $$`
+  const script = `echo oom_kill 1 > ${cgroup.directory}/memory.events; kill -KILL $$`
 
   const program = await launcher.launch({ file: '/bin/sh', args: ['-c', script], cwd: '/', env: {}, cgroup })
 
@@ -64,7 +64,7 @@ test('the kernel says of a program that it was killed for want of memory', async
 
 test('a run is told how much memory it may have', async () => {
   const site = {
-    workDir: await temporaryFolder(),
+    workDir: await temporaryDirectory(),
     enginePath: undefined,
     certificates: undefined,
     sparedUsers: new Set<number>(),
@@ -103,7 +103,7 @@ describe.skipIf(!writable)('a program in a cgroup', () => {
 
     const said = (await buffer(program.stdout)).toString()
 
-    expect(said).toContain(`0::${cgroup.folder.slice((kernel ?? '').length)}\n`)
+    expect(said).toContain(`0::${cgroup.directory.slice((kernel ?? '').length)}\n`)
     expect(said).toContain('launcher is back')
   })
 
@@ -114,7 +114,7 @@ describe.skipIf(!writable)('a program in a cgroup', () => {
     await program.closed
 
     await expect.poll(() => processIsAlive(pid)).toBe(false)
-    await expect.poll(() => existsSync(cgroup.folder)).toBe(false)
+    await expect.poll(() => existsSync(cgroup.directory)).toBe(false)
   })
 })
 

@@ -35,7 +35,7 @@ export async function openCgroups(limits: ResourceLimits, base?: string): Promis
       if (name.startsWith(NAME)) await rmdir(join(parent, name)).catch(() => {})
     }
     const settings = await tried(join(parent, `${NAME}${randomUUID()}`), limits)
-    return { next: () => ({ folder: join(parent, `${NAME}${randomUUID()}`), home, settings }) }
+    return { next: () => ({ directory: join(parent, `${NAME}${randomUUID()}`), home, settings }) }
   } catch (error) {
     return `the cgroup ${parent} can't be used: ${error instanceof Error ? error.message : String(error)}`
   }
@@ -71,25 +71,25 @@ async function enable(parent: string, controllers: readonly string[]): Promise<s
 }
 
 /** The settings that the kernel takes for these limits, tried out on a cgroup. */
-async function tried(folder: string, { memory, pids, cpu }: ResourceLimits): Promise<Record<string, string>> {
+async function tried(directory: string, { memory, pids, cpu }: ResourceLimits): Promise<Record<string, string>> {
   const settings = {
     // All processes of the program end together: an engine without its provider is of no use.
     ...(memory !== undefined && { 'memory.max': String(memory), 'memory.oom.group': '1' }),
     ...(pids !== undefined && { 'pids.max': String(pids) }),
     ...(cpu !== undefined && { 'cpu.max': `${Math.round(cpu * CPU_PERIOD_US)} ${CPU_PERIOD_US}` }),
   }
-  await mkdir(folder)
+  await mkdir(directory)
   try {
-    for (const [name, value] of Object.entries(settings)) await writeFile(join(folder, name), value)
+    for (const [name, value] of Object.entries(settings)) await writeFile(join(directory, name), value)
     if (memory === undefined) return settings
     // Only a kernel with swap has it.
-    const swap = await access(join(folder, 'memory.swap.max')).then(
+    const swap = await access(join(directory, 'memory.swap.max')).then(
       () => ({ 'memory.swap.max': '0' }),
       () => ({}),
     )
     return { ...settings, ...swap }
   } finally {
-    await rmdir(folder).catch(() => {})
+    await rmdir(directory).catch(() => {})
   }
 }
 

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { configuration, ONE_RESOURCE, startAgent, startServer, temporaryFolder } from './testing/agent-fixture.ts'
+import { configuration, ONE_RESOURCE, startAgent, startServer, temporaryDirectory } from './testing/agent-fixture.ts'
 
 test('a claim waits at the server for every free slot', async () => {
   const server = await startServer()
@@ -36,7 +36,7 @@ test('a job that comes to an agent as it stops is handed back', async () => {
 
 test('a job that the server has given to another before it arrived does not begin', async () => {
   const server = await startServer()
-  const workDir = await temporaryFolder()
+  const workDir = await temporaryDirectory()
   const agent = await startAgent(server, { workDir })
   await expect.poll(() => server.claims()).toBe(1)
   const job = server.submit({ kind: 'apply', configuration: configuration(ONE_RESOURCE) })

@@ -16,7 +16,7 @@ export class NoServer extends Error {
   override name = 'NoServer'
 }
 
-/** Announces an agent; its id holds until the server says otherwise. Throws `NoServer` when the answer is none of ours. */
+/** Announces an agent; its id holds until the server says otherwise. Throws `NoServer` when the response is none of ours. */
 export async function register(connection: Connection, token: string, agent: RegisterAgent, signal: AbortSignal) {
   const call: Call = { method: 'POST', path: '/register', token, body: JSON.stringify(agent), signal }
   const response = await send(connection, call)

@@ -53,7 +53,7 @@ test('what ends the agent is a line of its log', async () => {
   })
 })
 
-test.runIf(process.platform === 'linux')('a working folder that the system never makes ends the agent', async () => {
+test.runIf(process.platform === 'linux')('a working directory that the system never makes ends the agent', async () => {
   const agent = spawn(process.execPath, [BIN, '--url', 'http://127.0.0.1:9', '--work-dir', '/proc/x/y'], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { PATH: process.env['PATH'], GROUNDSTATE_AGENT_TOKEN: 'secret' },
@@ -86,7 +86,7 @@ test.each([
   [['--ca-file', BIN], 'it holds no certificate in the PEM format'],
   [['--engine-key-file', '/nope'], '--engine-key-file /nope: there is no such file'],
   [['--engine-key-file', BIN], 'it holds no PGP public key in the armored format'],
-  [['--token-file', '/'], '--token-file /: it is a folder'],
+  [['--token-file', '/'], '--token-file /: it is a directory'],
 ])('with %s it says what is wrong', async (args, problem) => {
   const agent = spawn(process.execPath, [BIN, '--url', 'http://127.0.0.1:9', ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -4,7 +4,7 @@ import { truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openConfined, readConfined, readWhole } from './confined-file.ts'
-import { temporaryFolder } from './testing/agent-fixture.ts'
+import { temporaryDirectory } from './testing/agent-fixture.ts'
 
 /** Takes a lease on a file, as its owner may, and does not give it up when somebody else opens the file. */
 const HOLDER = `
@@ -26,7 +26,7 @@ async function leaseOn(path: string): Promise<Disposable> {
 test.skipIf(!hasPerl)(
   'a file on which a process of the run holds a lease is refused, and nobody waits for it',
   async () => {
-    const root = await temporaryFolder()
+    const root = await temporaryDirectory()
     const path = join(root, 'main.tf')
     await writeFile(path, '')
     using stack = new DisposableStack()
@@ -45,7 +45,7 @@ test.skipIf(!hasPerl)(
 test.each([10, 1024 * 1024])(
   'of a file with %i bytes that grows as it is read no more than these are taken',
   async (size) => {
-    const root = await temporaryFolder()
+    const root = await temporaryDirectory()
     const path = join(root, 'main.tf')
     const bounds = { root, user: undefined }
     await writeFile(path, Buffer.alloc(size, 'a'))
@@ -60,7 +60,7 @@ test.each([10, 1024 * 1024])(
 )
 
 test('of a file that shrinks as it is read what is left is taken', async () => {
-  const root = await temporaryFolder()
+  const root = await temporaryDirectory()
   const path = join(root, 'main.tf')
   await writeFile(path, 'variable')
 

@@ -14,11 +14,11 @@ const O_PATH = 0o10000000
 
 /** An open file, by its descriptor. */
 export type ConfinedFile = Disposable & { fd: number; facts: fs.Stats }
-/** The folder of a run, and whose files are its own. */
+/** The directory of a run, and whose files are its own. */
 export type Bounds = { root: string; user: Pick<RunUser, 'uid'> | undefined }
 
 /**
- * Opens a file in a folder that a run may write, for reading; undefined when it is not there. A link that leaves the folder is
+ * Opens a file in a directory that a run may write, for reading; undefined when it is not there. A link that leaves the directory is
  * refused, and so is what is not the run's own: the agent may read more than the run, and must not read it on its behalf.
  */
 export function openConfined(path: string, bounds: Bounds): ConfinedFile | undefined {
@@ -30,17 +30,17 @@ export function openConfined(path: string, bounds: Bounds): ConfinedFile | undef
 }
 
 /**
- * Opens a folder that a run may have replaced, on Linux: whatever becomes of the path, `/proc/self/fd/` leads to the one that was
+ * Opens a directory that a run may have replaced, on Linux: whatever becomes of the path, `/proc/self/fd/` leads to the one that was
  * looked at. Throws when it is not there, or not the run's own.
  */
-export function openConfinedFolder(path: string, bounds: Bounds): ConfinedFile {
+export function openConfinedDirectory(path: string, bounds: Bounds): ConfinedFile {
   const place = openPlace(path, bounds)
   if (place?.isOwn === true && place.facts.isDirectory()) return place
   place?.[Symbol.dispose]()
-  throw new Error(`${path} is not a folder of the run`)
+  throw new Error(`${path} is not a directory of the run`)
 }
 
-/** What is at a path, and whether that is the run's own, in its folder. */
+/** What is at a path, and whether that is the run's own, in its directory. */
 function openPlace(path: string, { root, user }: Bounds): (ConfinedFile & { isOwn: boolean }) | undefined {
   const fd = openThere(path, O_PATH)
   if (fd === undefined) return undefined

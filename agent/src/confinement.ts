@@ -3,15 +3,15 @@ import { existsSync } from 'node:fs'
 import { access, chmod, constants, readFile, realpath, stat, writeFile } from 'node:fs/promises'
 import { basename, delimiter, dirname, join, sep } from 'node:path'
 import { promisify } from 'node:util'
-import { openCgroups, type Cgroups, type ResourceLimits } from './cgroup.ts'
+import { type Cgroups, type ResourceLimits, openCgroups } from './cgroup.ts'
 import type { Exit, LaunchSpec } from './launcher-process.ts'
-import { createLauncher, type Launcher } from './launcher.ts'
+import { type Launcher, createLauncher } from './launcher.ts'
 import type { AgentLog } from './log.ts'
-import { openPluginCaches, type PluginCaches } from './plugin-caches.ts'
+import { type PluginCaches, openPluginCaches } from './plugin-caches.ts'
 import type { ProcessSpec } from './process.ts'
-import type { FolderOwners, RunFolder, Workplace } from './run-folder.ts'
-import { claimIds, createIdPool, freeIds, type IdBlock } from './run-users.ts'
-import { exitInSandbox, openSandbox, type Sandbox } from './sandbox.ts'
+import type { DirectoryOwners, RunDirectory, Workplace } from './run-directory.ts'
+import { type IdBlock, claimIds, createIdPool, freeIds } from './run-users.ts'
+import { type Sandbox, exitInSandbox, openSandbox } from './sandbox.ts'
 import { endProcessesOf } from './user-processes.ts'
 
 export type ConfinementOptions = {
@@ -21,10 +21,10 @@ export type ConfinementOptions = {
   firstRunUser?: number | undefined
   /** Runs every program of a run in a sandbox of bubblewrap. */
   sandbox?: boolean | undefined
-  /** More folders, beside those of the agent, that a sandbox must not show. */
-  hiddenFolders?: readonly string[] | undefined
+  /** More directories, beside those of the agent, that a sandbox must not show. */
+  hiddenDirectories?: readonly string[] | undefined
   limits?: ResourceLimits | undefined
-  /** A folder of programs to run before and after plans and applies. */
+  /** A directory of programs to run before and after plans and applies. */
   hooks?: string | undefined
 }
 
@@ -38,11 +38,11 @@ const DEFAULT_PIDS = 4_096
 export type Confinement = Disposable & {
   launcher: Launcher
   caches: PluginCaches
-  users: FolderOwners['users']
+  users: DirectoryOwners['users']
   /** Makes a program one of the run's: its user, limits and sandbox. */
   confine: (spec: Omit<ProcessSpec, 'cwd'>, context: Workplace) => ProcessSpec
   /** Writes what the confinement of this run needs. */
-  prepare: (folder: RunFolder) => Promise<void>
+  prepare: (directory: RunDirectory) => Promise<void>
   /** How a confined program ended. */
   exitOf: (exit: Exit) => Exit
   /** What a run is told whose program took more memory than it may. */
@@ -62,7 +62,7 @@ type Site = {
 export async function openConfinement(options: ConfinementOptions, site: Site): Promise<Confinement> {
   const { limits = {}, hooks } = options
   using stack = new DisposableStack()
-  if (hooks !== undefined) await requireFolder(hooks)
+  if (hooks !== undefined) await requireDirectory(hooks)
   const block = await claimUsers(options, site)
   if (block !== undefined) stack.use(block)
   await chmod(site.workDir, block === undefined ? 0o700 : 0o711)
@@ -84,7 +84,7 @@ export async function openConfinement(options: ConfinementOptions, site: Site): 
       clear: async (uid) => (isOf(block, uid) ? launcher.clear(uid) : undefined),
     },
     confine: (spec, context) => confined(spec, context, { sandbox, cgroups }),
-    prepare: async (folder) => sandbox?.prepare(folder),
+    prepare: async (directory) => sandbox?.prepare(directory),
     exitOf: sandbox === undefined ? (exit) => exit : exitInSandbox,
     memoryMessage: (file) =>
       `${basename(file)} was ended: it took more memory than a run may have here, which is ${inUnits(limits.memory)}`,
@@ -102,8 +102,8 @@ export async function isolationProblem(site: {
   if (process.geteuid?.() !== 0) return 'root has not started the agent'
   const ids = await freeIds(site.firstRunUser)
   if (typeof ids === 'string') return ids
-  const closed = await closedFolder(dirname(site.workDir))
-  if (closed !== undefined) return `other users can't enter ${closed}, above the working folder ${site.workDir}`
+  const closed = await closedDirectory(dirname(site.workDir))
+  if (closed !== undefined) return `other users can't enter ${closed}, above the working directory ${site.workDir}`
   return engineProblem(site.enginePath)
 }
 
@@ -154,7 +154,7 @@ async function launcherWrapper(pids: number): Promise<string[]> {
 /** The command of a program of the system that starts another one; empty where it is not there or may not do so. */
 async function working(name: string, args: string[]): Promise<string[]> {
   const file = ['/usr/bin', '/bin', '/usr/sbin', '/sbin']
-    .map((folder) => join(folder, name))
+    .map((directory) => join(directory, name))
     .find((path) => existsSync(path))
   if (file === undefined) return []
   return promisify(execFile)(file, [...args, '/bin/sh', '-c', ':'], { env: {} }).then(
@@ -172,12 +172,12 @@ async function limitedCgroups(limits: ResourceLimits, log: AgentLog): Promise<Cg
 }
 
 async function tryOutSandbox(
-  { hiddenFolders = [], hooks }: ConfinementOptions,
+  { hiddenDirectories = [], hooks }: ConfinementOptions,
   { workDir, enginePath, certificates }: Site,
   { block, launcher }: { block: IdBlock | undefined; launcher: Launcher },
 ): Promise<Sandbox> {
   const shown = [hooks, enginePath, certificates].filter((path) => path !== undefined)
-  const hidden = [...hiddenFolders, workDir]
+  const hidden = [...hiddenDirectories, workDir]
   const user = block && { uid: block.first, gid: block.first }
   return openSandbox({ hidden, shown }, launcher, user)
 }
@@ -185,37 +185,37 @@ async function tryOutSandbox(
 type Means = { sandbox: Sandbox | undefined; cgroups: Cgroups | undefined }
 
 function confined(spec: Omit<ProcessSpec, 'cwd'>, context: Workplace, { sandbox, cgroups }: Means): ProcessSpec {
-  const { user, configuration } = context.folder
+  const { user, configuration } = context.directory
   const cgroup = cgroups?.next()
   const own: Pick<LaunchSpec, 'user' | 'cgroup'> = { ...(user && { user }), ...(cgroup && { cgroup }) }
   if (sandbox !== undefined) return { ...spec, ...sandbox.wrap(spec, context), ...own, cwd: configuration }
-  const { workingFolder } = context
-  // The launcher is root, and would follow a link that the run has put in the place of a folder.
-  const isReplaceable = user !== undefined && workingFolder.startsWith(configuration + sep)
-  return { ...spec, ...own, cwd: workingFolder, ...(isReplaceable && { root: configuration }) }
+  const { workingDirectory } = context
+  // The launcher is root, and would follow a link that the run has put in the place of a directory.
+  const isReplaceable = user !== undefined && workingDirectory.startsWith(configuration + sep)
+  return { ...spec, ...own, cwd: workingDirectory, ...(isReplaceable && { root: configuration }) }
 }
 
-/** The first folder on the way to this one that other users can't enter. */
-async function closedFolder(path: string): Promise<string | undefined> {
+/** The first directory on the way to this one that other users can't enter. */
+async function closedDirectory(path: string): Promise<string | undefined> {
   const real = await realpath(path).catch(() => undefined)
-  if (real === undefined) return path === '/' ? undefined : closedFolder(dirname(path))
-  const above = real === '/' ? undefined : await closedFolder(dirname(real))
+  if (real === undefined) return path === '/' ? undefined : closedDirectory(dirname(path))
+  const above = real === '/' ? undefined : await closedDirectory(dirname(real))
   return above ?? (((await stat(real)).mode & 0o001) === 0 ? real : undefined)
 }
 
 /** An engine that only root may execute would fail every run. */
 async function engineProblem(enginePath: string | undefined): Promise<string | undefined> {
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
-  const named = folders.flatMap((folder) => [join(folder, 'terraform'), join(folder, 'tofu')])
+  const directories = (process.env['PATH'] ?? '').split(delimiter).filter((directory) => directory !== '')
+  const named = directories.flatMap((directory) => [join(directory, 'terraform'), join(directory, 'tofu')])
   const paths = (enginePath === undefined ? named : [enginePath]).filter((path) => existsSync(path))
-  const closed = await Promise.all(paths.map(closedFolder))
+  const closed = await Promise.all(paths.map(closedDirectory))
   const first = closed[0]
   return first !== undefined && !closed.includes(undefined) ? `other users can't execute ${first}` : undefined
 }
 
-async function requireFolder(path: string) {
+async function requireDirectory(path: string) {
   const facts = await stat(path).catch(() => undefined)
-  if (facts?.isDirectory() !== true) throw new Error(`the hooks folder ${path} is not there`)
+  if (facts?.isDirectory() !== true) throw new Error(`the hooks directory ${path} is not there`)
   await access(path, constants.R_OK | constants.X_OK)
 }
 

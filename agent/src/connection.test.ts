@@ -11,7 +11,7 @@ import {
   ONE_RESOURCE,
   startAgent,
   startServer,
-  temporaryFolder,
+  temporaryDirectory,
 } from './testing/agent-fixture.ts'
 import { makeCertificate } from './testing/certificate.ts'
 
@@ -101,7 +101,7 @@ describeWithTerraform('an agent', () => {
   test('does not lose a job when the server restarts', async () => {
     const server = await startServer()
     const agent = await startAgent(server)
-    const signs = await temporaryFolder()
+    const signs = await temporaryDirectory()
     // The user of the run is to see it.
     await chmod(signs, 0o711)
     const release = join(signs, 'release')

@@ -9,7 +9,7 @@ import { parseJson } from './parse-json.ts'
 export const FIRST_WAIT_MS = 50
 export const LONGEST_WAIT_MS = 2_000
 /** What a server may take to answer beyond the time that it was asked to hold the request, in ms. */
-const ANSWER_MS = 30_000
+const RESPONSE_MS = 30_000
 
 /** The type of the server's refusals. Those of a proxy have another one, and say nothing about a token or a job. */
 const REFUSAL_TYPE = /^application\/vnd\.api\+json\b/
@@ -42,7 +42,7 @@ export type Call = {
   /** For how long the server was asked to hold the request, in ms. */
   holdMs?: number
   /** What it may take to answer beyond that, in ms. */
-  answerMs?: number
+  responseMs?: number
   /** For so long (ms) it is sent again when another than the server refuses it, as after a 5xx. */
   proxyPatienceMs?: number
   /** What is different when the call is sent again. */
@@ -55,8 +55,8 @@ export type Connection = {
   serverUrl: string
   dispatcher: Dispatcher
   onRetry: (reason: string) => void
-  /** An attempt that was made again has got its answer. */
-  onAnswer?: (() => void) | undefined
+  /** An attempt that was made again has got its response. */
+  onResponse?: (() => void) | undefined
 }
 
 /** `authorities` is PEM that takes the place of the known certificate authorities. */
@@ -64,7 +64,7 @@ export function openConnection(
   serverUrl: string,
   authorities: string | undefined,
   onRetry: (reason: string) => void,
-  onAnswer?: () => void,
+  onResponse?: () => void,
 ): Connection {
   const tls = authorities === undefined ? {} : { ca: authorities }
   const options = { keepAliveTimeout: 30_000, connect: { timeout: 10_000, ...tls }, bodyTimeout: 120_000 }
@@ -73,7 +73,7 @@ export function openConnection(
   const dispatcher = isLocal
     ? new Agent(options)
     : new EnvHttpProxyAgent({ ...options, requestTls: tls, proxyTls: tls })
-  return { serverUrl: serverUrl.replace(/\/+$/, ''), dispatcher, onRetry, onAnswer }
+  return { serverUrl: serverUrl.replace(/\/+$/, ''), dispatcher, onRetry, onResponse }
 }
 
 /**
@@ -87,7 +87,7 @@ export async function send(connection: Connection, first: Call): Promise<Dispatc
     call.signal.throwIfAborted()
     const reason = await attempt(connection, call, { outlastsProxies: performance.now() < patientUntil })
     if (typeof reason !== 'string') {
-      if (waitMs > FIRST_WAIT_MS) connection.onAnswer?.()
+      if (waitMs > FIRST_WAIT_MS) connection.onResponse?.()
       return reason
     }
     connection.onRetry(`${call.method} ${call.path}: ${reason}`)
@@ -107,7 +107,7 @@ async function attempt(
       method: call.method,
       headers: { authorization: `Bearer ${call.token}`, ...contentHeaders(call.body) },
       body: isFile(call.body) ? createReadStream(call.body.file) : (call.body ?? null),
-      headersTimeout: (call.holdMs ?? 0) + (call.answerMs ?? ANSWER_MS),
+      headersTimeout: (call.holdMs ?? 0) + (call.responseMs ?? RESPONSE_MS),
       signal: call.signal,
     })
     const { statusCode } = response

@@ -8,10 +8,10 @@ import type { Journal } from './journal.ts'
 import type { Launcher } from './launcher.ts'
 import type { LogStream } from './log-stream.ts'
 import type { StopSignals } from './process.ts'
-import type { RunFolders, Workplace } from './run-folder.ts'
+import type { RunDirectories, Workplace } from './run-directory.ts'
 import type { Watchdog } from './watchdog.ts'
 
-/** What an `init` has left in `.terraform`, by paths in there; folders come before their content, and links have a target. */
+/** What an `init` has left in `.terraform`, by paths in there; directories come before their content, and links have a target. */
 export type InitResult = { workspaceId: string; entries: { path: string; text?: string; target?: string }[] }
 
 /** What all jobs of an agent share. */
@@ -20,11 +20,11 @@ export type AgentContext = {
   apiUrl: string
   /** Answers engines in the place of the server. */
   gateway: Gateway
-  folders: RunFolders
+  directories: RunDirectories
   launcher: Launcher
   watchdog: Watchdog
   confinement: Confinement
-  /** A folder of programs that the operator has run around plans and applies. */
+  /** A directory of programs that the operator has run around plans and applies. */
   hooks: string | undefined
   schemaCache: string
   /** By a digest of all that decides them, in the order of last use. */
@@ -53,17 +53,17 @@ export type JobContext = {
   alive: AbortSignal
 }
 
-/** What it takes to run the engine in a folder that is ready for it, and to send what it makes. */
+/** What it takes to run the engine in a directory that is ready for it, and to send what it makes. */
 export type EngineSite = Workplace &
   Pick<JobContext, 'agent' | 'client' | 'engine' | 'stop' | 'outbox' | 'alive'> & {
     job: Pick<AgentJob, 'stateBytes'>
     environment: Pick<EngineEnvironment, 'run' | 'quiet'>
   }
 
-/** A job whose folder is ready for the engine. */
+/** A job whose directory is ready for the engine. */
 export type EngineContext = JobContext &
   Workplace & {
     environment: EngineEnvironment
-    /** The SHA-256 of the configuration's archive; undefined in the folder of a plan, which needs no init. */
+    /** The SHA-256 of the configuration's archive; undefined in the directory of a plan, which needs no init. */
     archiveDigest?: string
   }

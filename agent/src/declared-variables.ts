@@ -2,23 +2,25 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { readConfined } from './confined-file.ts'
-import type { RunFolder } from './run-folder.ts'
+import type { RunDirectory } from './run-directory.ts'
 
 /** The variables that a configuration declares, by name. */
 export type DeclaredVariables = Map<string, { ephemeral: boolean }>
 
 /**
- * The variables of the root module in a folder. A quick reading that knows strings, comments and heredocs, no full parser: a
+ * The variables of the root module in a directory. A quick reading that knows strings, comments and heredocs, no full parser: a
  * file that is not valid adds nothing, and the engine will say what is wrong with it.
  */
 export async function readDeclaredVariables(
-  workingFolder: string,
-  bounds: Pick<RunFolder, 'root' | 'user'>,
+  workingDirectory: string,
+  bounds: Pick<RunDirectory, 'root' | 'user'>,
 ): Promise<DeclaredVariables> {
-  const names = readdirSync(workingFolder).filter((name) => /\.(tf|tofu)(\.json)?$/.test(name) && !name.startsWith('.'))
+  const names = readdirSync(workingDirectory).filter(
+    (name) => /\.(tf|tofu)(\.json)?$/.test(name) && !name.startsWith('.'),
+  )
   const files = await Promise.all(
     names.map(async (name) => {
-      const text = (await readConfined(join(workingFolder, name), bounds))?.toString() ?? ''
+      const text = (await readConfined(join(workingDirectory, name), bounds))?.toString() ?? ''
       return name.endsWith('.json') ? declaredInJson(text) : declaredInHcl(text)
     }),
   )

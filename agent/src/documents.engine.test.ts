@@ -7,7 +7,7 @@ import {
   ONE_RESOURCE,
   startAgent,
   startServer,
-  temporaryFolder,
+  temporaryDirectory,
   WAITING,
 } from './testing/agent-fixture.ts'
 import { kill, spawnAgent } from './testing/agent-process.ts'
@@ -17,10 +17,10 @@ const DOCUMENTS = ['plan-json', 'plan-json-redacted']
 
 /** The real engine, whose `show` waits for a file. */
 async function engineWithSlowShow() {
-  const folder = await temporaryFolder()
+  const directory = await temporaryDirectory()
   // Else no run could have a user of its own.
-  await chmod(folder, 0o755)
-  const [path, go] = [join(folder, 'terraform'), join(folder, 'go')]
+  await chmod(directory, 0o755)
+  const [path, go] = [join(directory, 'terraform'), join(directory, 'go')]
   const real = `PATH=${process.env['PATH'] ?? ''}; exec terraform "$@"`
   const wait = `[ "$1" = show ] && while [ ! -e '${go}' ]; do sleep 0.05; done`
   await writeFile(path, `#!/bin/sh\n${wait}\n${real}\n`, { mode: 0o755 })
@@ -73,7 +73,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
     },
   )
 
-  test('keeps the folder of the run until its documents are made, and no longer', async () => {
+  test('keeps the directory of the run until its documents are made, and no longer', async () => {
     const server = await startServer()
     const { enginePath, goOn } = await engineWithSlowShow()
     const { workDir } = await startAgent(server, { enginePath })
@@ -116,7 +116,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
 
   test('whose documents can not be made says so, and is applied', async () => {
     const server = await startServer()
-    const path = join(await temporaryFolder(), 'terraform')
+    const path = join(await temporaryDirectory(), 'terraform')
     const real = `PATH=${process.env['PATH'] ?? ''}; exec terraform "$@"`
     await writeFile(path, `#!/bin/sh\n[ "$1" = show ] && { echo no plan >&2; exit 1; }\n${real}\n`, { mode: 0o755 })
     await startAgent(server, { enginePath: path })
@@ -145,10 +145,10 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
     expect(await readdir(join(workDir, 'jobs'))).toEqual([])
   })
 
-  test('whose agent is killed before its documents are made has them made by the next one, and its folder goes to the apply', async () => {
+  test('whose agent is killed before its documents are made has them made by the next one, and its directory goes to the apply', async () => {
     const server = await startServer()
     const { enginePath, goOn } = await engineWithSlowShow()
-    const workDir = await temporaryFolder()
+    const workDir = await temporaryDirectory()
     const agent = spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
     const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
     await plan.finished
@@ -172,7 +172,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
   test('whose agent is killed in its apply, before its documents are made, hears from the next one that there are none', async () => {
     const server = await startServer()
     const { enginePath } = await engineWithSlowShow()
-    const workDir = await temporaryFolder()
+    const workDir = await temporaryDirectory()
     const agent = spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
     const plan = server.submit({ ...ITSELF, configuration: WAITING })
     await plan.finished
@@ -192,7 +192,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
   test('whose agent comes back without its engine hears why there are no documents', async () => {
     const server = await startServer()
     const { enginePath } = await engineWithSlowShow()
-    const workDir = await temporaryFolder()
+    const workDir = await temporaryDirectory()
     const agent = spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
     const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
     await plan.finished

@@ -8,7 +8,7 @@ import { runToFile } from './run-engine.ts'
 
 /** Makes the JSON of a plan file, with and without sensitive values, and uploads both. */
 export async function makeDocuments(context: EngineSite, schemas: PlanSchemas): Promise<PlanDocument> {
-  const { planFile, planJson } = context.folder
+  const { planFile, planJson } = context.directory
   await Promise.all([runToFile(context, ['show', '-json', planFile], planJson), schemas.fetched])
   const [read] = await Promise.all([redact(), uploadFile(context, 'plan-json', planJson)])
   return read

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { openEngineDownloads } from './engine-download.ts'
 import { ENGINE_KEYS } from './engine-keys.ts'
 import { findEngine, listEngines } from './engine.ts'
-import { temporaryFolder } from './testing/agent-fixture.ts'
+import { temporaryDirectory } from './testing/agent-fixture.ts'
 import { createSigner, startMirror } from './testing/engine-mirror.ts'
 
 const signer = await createSigner()
@@ -15,40 +15,40 @@ async function setUp() {
   vi.stubEnv('PATH', '/nonexistent')
   onTestFinished(() => void vi.unstubAllEnvs())
   const mirror = await startMirror()
-  const folder = join(await temporaryFolder(), 'engines')
-  const keyFile = join(await temporaryFolder(), 'mirror.asc')
+  const directory = join(await temporaryDirectory(), 'engines')
+  const keyFile = join(await temporaryDirectory(), 'mirror.asc')
   await writeFile(keyFile, signer.publicKey)
   const mirrors = { terraform: mirror.url, tofu: mirror.url }
-  const open = (own = true) => openEngineDownloads(folder, { mirrors, ...(own && { keyFile }) })
-  return { mirror, folder, open, search: { enginePath: undefined, strict: false, downloads: await open() } }
+  const open = (own = true) => openEngineDownloads(directory, { mirrors, ...(own && { keyFile }) })
+  return { mirror, directory, open, search: { enginePath: undefined, strict: false, downloads: await open() } }
 }
 
 test.for([
   ['terraform', '1.9.8'],
   ['tofu', '1.8.5'],
 ] as const)('%s that is not there is downloaded', async ([product, version]) => {
-  const { mirror, folder, search } = await setUp()
+  const { mirror, directory, search } = await setUp()
   await mirror.publish(product, version, signer)
 
   const found = await findEngine({ product, version }, search)
 
   expect(found).toEqual({
-    engine: { product, version, path: join(folder, product, version, product), platform: 'linux_amd64' },
+    engine: { product, version, path: join(directory, product, version, product), platform: 'linux_amd64' },
     warning: undefined,
   })
-  expect(await readdir(folder)).toEqual([product])
+  expect(await readdir(directory)).toEqual([product])
   expect(await listEngines(search)).toEqual([{ product, version }])
 })
 
 test('users of runs may execute a download, whatever the umask is', async () => {
   const umask = process.umask(0o077)
   onTestFinished(() => void process.umask(umask))
-  const { mirror, folder, search } = await setUp()
+  const { mirror, directory, search } = await setUp()
   await mirror.publish('terraform', '1.9.8', signer)
 
   const { engine } = await findEngine({ product: 'terraform', version: '1.9.8' }, search)
 
-  const paths = [folder, join(folder, 'terraform'), join(folder, 'terraform/1.9.8'), engine.path]
+  const paths = [directory, join(directory, 'terraform'), join(directory, 'terraform/1.9.8'), engine.path]
   const modes = await Promise.all(paths.map(async (path) => (await stat(path)).mode & 0o777))
   expect(modes).toEqual([0o755, 0o755, 0o755, 0o755])
 })
@@ -119,12 +119,12 @@ test('a signature of a key that is not trusted is refused', async () => {
 })
 
 test('a list that was changed after it was signed is refused', async () => {
-  const { mirror, folder, search } = await setUp()
+  const { mirror, directory, search } = await setUp()
   const { sums } = await mirror.publish('terraform', '1.9.8', signer)
   mirror.files.set(sums, `${mirror.files.get(sums)?.toString()}\n`)
 
   await expect(findEngine(wanted, search)).rejects.toThrow('Signed digest did not match')
-  expect(await readdir(folder)).toEqual([])
+  expect(await readdir(directory)).toEqual([])
 })
 
 test('a signature that is none is refused', async () => {
@@ -136,22 +136,22 @@ test('a signature that is none is refused', async () => {
 })
 
 test('an archive with another checksum is refused, and nothing of it stays', async () => {
-  const { mirror, folder, search } = await setUp()
+  const { mirror, directory, search } = await setUp()
   const { archive } = await mirror.publish('terraform', '1.9.8', signer)
   const bytes = Buffer.from(mirror.files.get(archive) ?? '')
   mirror.files.set(archive, bytes.subarray(0, bytes.length - 10))
 
   await expect(findEngine(wanted, search)).rejects.toThrow(/has the SHA-256 \w{64}, and its signed list says \w{64}/)
-  expect(await readdir(folder)).toEqual([])
+  expect(await readdir(directory)).toEqual([])
 })
 
 test('a mirror that is away is named, and the engine that is there runs with a warning', async () => {
   const { search } = await setUp()
-  const enginePath = await temporaryFolder()
+  const enginePath = await temporaryDirectory()
   await writeFile(join(enginePath, 'terraform'), "#!/bin/sh\nprintf 'Terraform v1.5.7\\non linux_amd64\\n'\n")
   await chmod(join(enginePath, 'terraform'), 0o755)
   const mirrors = { terraform: 'http://127.0.0.1:9', tofu: 'http://127.0.0.1:9' }
-  const downloads = await openEngineDownloads(await temporaryFolder(), { mirrors })
+  const downloads = await openEngineDownloads(await temporaryDirectory(), { mirrors })
 
   const found = await findEngine({ product: 'terraform', version: '1.9.8' }, { ...search, enginePath, downloads })
 
@@ -160,12 +160,12 @@ test('a mirror that is away is named, and the engine that is there runs with a w
 })
 
 test('what a dead agent has left half done is removed', async () => {
-  const { folder, open } = await setUp()
-  await mkdir(join(folder, '.draft-1234/1.9.8'), { recursive: true })
+  const { directory, open } = await setUp()
+  await mkdir(join(directory, '.draft-1234/1.9.8'), { recursive: true })
 
   await open()
 
-  expect(await readdir(folder)).toEqual([])
+  expect(await readdir(directory)).toEqual([])
 })
 
 test.for(['terraform', 'tofu'] as const)('the key of %s is the one that its makers name', async (product) => {

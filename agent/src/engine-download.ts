@@ -28,10 +28,10 @@ export type DownloadSettings = {
   keyFile?: string | undefined
 }
 
-/** Downloads engines into a folder: `<product>/<version>/<product>` below `folder`. */
+/** Downloads engines into a directory: `<product>/<version>/<product>` below `directory`. */
 export type EngineDownloads = {
-  folder: string
-  /** Resolves when the version is in the folder. Rejects with what is wrong, for people. */
+  directory: string
+  /** Resolves when the version is in the directory. Rejects with what is wrong, for people. */
   download: (product: Product, version: string) => Promise<void>
   /** The versions that the mirror offers. */
   listVersions: (product: Product) => Promise<string[]>
@@ -53,10 +53,10 @@ const LAYOUT = {
 } as const
 
 /** Removes what a dead agent has left half done, and answers the downloads of this one. */
-export async function openEngineDownloads(folder: string, settings: DownloadSettings): Promise<EngineDownloads> {
-  await makeOpenFolder(folder)
-  for (const name of await readdir(folder)) {
-    if (name.startsWith('.draft-')) await rm(join(folder, name), { recursive: true, force: true })
+export async function openEngineDownloads(directory: string, settings: DownloadSettings): Promise<EngineDownloads> {
+  await makeOpenDirectory(directory)
+  for (const name of await readdir(directory)) {
+    if (name.startsWith('.draft-')) await rm(join(directory, name), { recursive: true, force: true })
   }
   const dispatcher = new EnvHttpProxyAgent().compose(interceptors.redirect({ maxRedirections: 5 }))
 
@@ -75,17 +75,17 @@ export async function openEngineDownloads(folder: string, settings: DownloadSett
     const wanted = checksumOf(sums.toString(), archiveName)
     if (wanted === undefined) throw new Error(`${sumsUrl} names no ${archiveName}: it is not made for this machine`)
 
-    const draft = join(folder, `.draft-${randomUUID()}`)
+    const draft = join(directory, `.draft-${randomUUID()}`)
     try {
-      await makeOpenFolder(join(draft, version))
+      await makeOpenDirectory(join(draft, version))
       const archive = join(draft, archiveName)
       const found = await fetchToFile(`${release}/${archiveName}`, archive, fetched)
       if (found !== wanted) {
         throw new Error(`${release}/${archiveName} has the SHA-256 ${found}, and its signed list says ${wanted}`)
       }
       await unzipBinary(archive, product, join(draft, version, product))
-      await makeOpenFolder(join(folder, product))
-      await moveInto(join(draft, version), join(folder, product, version))
+      await makeOpenDirectory(join(directory, product))
+      await moveInto(join(draft, version), join(directory, product, version))
     } finally {
       await rm(draft, { recursive: true, force: true })
     }
@@ -106,7 +106,7 @@ export async function openEngineDownloads(folder: string, settings: DownloadSett
   }
 
   return {
-    folder,
+    directory,
     download: once((product, version) => download(product, version)),
     listVersions: once(listVersions),
   }
@@ -212,7 +212,7 @@ async function unzipBinary(archive: string, product: Product, path: string) {
 }
 
 /** For the users of runs, whatever the umask is. */
-async function makeOpenFolder(path: string) {
+async function makeOpenDirectory(path: string) {
   await mkdir(path, { recursive: true })
   await chmod(path, 0o755)
 }

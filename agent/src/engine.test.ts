@@ -2,7 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { findEngine } from './engine.ts'
-import { temporaryFolder } from './testing/agent-fixture.ts'
+import { temporaryDirectory } from './testing/agent-fixture.ts'
 
 async function installEngine(path: string, name: 'Terraform' | 'OpenTofu', version: string) {
   await mkdir(dirname(path), { recursive: true })
@@ -13,13 +13,13 @@ async function installEngine(path: string, name: 'Terraform' | 'OpenTofu', versi
   await chmod(path, 0o755)
 }
 
-async function folderOfEngines() {
-  const folder = await temporaryFolder()
-  await installEngine(join(folder, 'terraform_1.9.8/terraform'), 'Terraform', '1.9.8')
-  await installEngine(join(folder, '1.10.5/terraform'), 'Terraform', '1.10.5')
-  await installEngine(join(folder, 'terraform_99.0.0-rc1'), 'Terraform', '99.0.0-rc1')
-  await installEngine(join(folder, 'tofu/1.10.0/tofu'), 'OpenTofu', '1.10.0')
-  return folder
+async function directoryOfEngines() {
+  const directory = await temporaryDirectory()
+  await installEngine(join(directory, 'terraform_1.9.8/terraform'), 'Terraform', '1.9.8')
+  await installEngine(join(directory, '1.10.5/terraform'), 'Terraform', '1.10.5')
+  await installEngine(join(directory, 'terraform_99.0.0-rc1'), 'Terraform', '99.0.0-rc1')
+  await installEngine(join(directory, 'tofu/1.10.0/tofu'), 'OpenTofu', '1.10.0')
+  return directory
 }
 
 test.for([
@@ -28,7 +28,7 @@ test.for([
   ['terraform', '99.0.0-rc1'],
   ['tofu', '1.10.0'],
 ] as const)('%s %s is found among the versions that lie side by side', async ([product, version]) => {
-  const enginePath = await folderOfEngines()
+  const enginePath = await directoryOfEngines()
 
   const found = await findEngine({ product, version }, { enginePath, strict: true })
 
@@ -36,9 +36,9 @@ test.for([
 })
 
 test('a wrapper that answers programs only is what its name says', async () => {
-  const enginePath = await temporaryFolder()
-  const answer = '{"terraform_version":"1.8.2","platform":"linux_amd64"}'
-  await writeFile(join(enginePath, 'tofu'), `#!/bin/sh\n[ "$2" = -json ] && echo '${answer}'\n`, { mode: 0o755 })
+  const enginePath = await temporaryDirectory()
+  const response = '{"terraform_version":"1.8.2","platform":"linux_amd64"}'
+  await writeFile(join(enginePath, 'tofu'), `#!/bin/sh\n[ "$2" = -json ] && echo '${response}'\n`, { mode: 0o755 })
 
   const found = await findEngine({ product: 'tofu', version: 'latest' }, { enginePath, strict: true })
 
@@ -46,7 +46,7 @@ test('a wrapper that answers programs only is what its name says', async () => {
 })
 
 test('a job for an engine that is not there names those that are', async () => {
-  const enginePath = await temporaryFolder()
+  const enginePath = await temporaryDirectory()
   await installEngine(join(enginePath, 'tofu'), 'OpenTofu', '1.10.0')
   vi.stubEnv('PATH', '/usr/bin:/bin')
   onTestFinished(() => void vi.unstubAllEnvs())
@@ -57,7 +57,7 @@ test('a job for an engine that is not there names those that are', async () => {
 })
 
 test('without a version the highest is taken', async () => {
-  const enginePath = await folderOfEngines()
+  const enginePath = await directoryOfEngines()
 
   const found = await findEngine({ product: 'terraform', version: 'latest' }, { enginePath, strict: true })
 
@@ -65,7 +65,7 @@ test('without a version the highest is taken', async () => {
 })
 
 test('another version is taken with a warning, or refused by a strict agent', async () => {
-  const enginePath = await folderOfEngines()
+  const enginePath = await directoryOfEngines()
   const wanted = { product: 'tofu', version: '1.6.0' } as const
 
   const found = await findEngine(wanted, { enginePath, strict: false })
@@ -78,7 +78,7 @@ test('another version is taken with a warning, or refused by a strict agent', as
 })
 
 test('a version that somebody has chosen is never replaced with another', async () => {
-  const enginePath = await folderOfEngines()
+  const enginePath = await directoryOfEngines()
   const wanted = { product: 'tofu', version: '1.6.0', required: true } as const
 
   await expect(findEngine(wanted, { enginePath, strict: false })).rejects.toThrow(
@@ -90,7 +90,7 @@ test('a version that somebody has chosen is never replaced with another', async 
 })
 
 test('one binary may be named', async () => {
-  const enginePath = join(await temporaryFolder(), 'my-engine')
+  const enginePath = join(await temporaryDirectory(), 'my-engine')
   await installEngine(enginePath, 'OpenTofu', '1.9.0')
 
   const found = await findEngine({ product: 'tofu', version: '1.9.0' }, { enginePath, strict: true })
@@ -99,7 +99,7 @@ test('one binary may be named', async () => {
 })
 
 test('a constraint is met by the highest version that it allows', async () => {
-  const enginePath = await folderOfEngines()
+  const enginePath = await directoryOfEngines()
 
   const found = await findEngine({ product: 'terraform', version: '~> 1.9.0' }, { enginePath, strict: false })
 
@@ -107,7 +107,7 @@ test('a constraint is met by the highest version that it allows', async () => {
 })
 
 test('a constraint that no engine meets is refused, and what is there is named', async () => {
-  const enginePath = await folderOfEngines()
+  const enginePath = await directoryOfEngines()
   const wanted = { product: 'tofu', version: '>= 1.11, < 2.0' } as const
 
   await expect(findEngine(wanted, { enginePath, strict: false })).rejects.toThrow(
@@ -116,7 +116,7 @@ test('a constraint that no engine meets is refused, and what is there is named',
 })
 
 test('a version that is none is refused, and an example is given', async () => {
-  const enginePath = await folderOfEngines()
+  const enginePath = await directoryOfEngines()
   const wanted = { product: 'tofu', version: 'newest' } as const
 
   await expect(findEngine(wanted, { enginePath, strict: false })).rejects.toThrow('such as ~> 1.9.0')

@@ -14,7 +14,7 @@ import { factsOf } from './facts-of.ts'
 export type Engine = { path: string; product: Product; version: string; platform: string }
 
 export type EngineSearch = {
-  /** A binary, or a folder that holds some. Without it, PATH alone is searched. */
+  /** A binary, or a directory that holds some. Without it, PATH alone is searched. */
   enginePath: string | undefined
   /** Refuse a job whose exact version is not there, in place of running it with another. */
   strict: boolean
@@ -32,7 +32,7 @@ const EXACT = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/
 
 const known = new Map<string, Promise<Engine | undefined>>()
 
-/** Each folder of PATH is looked at for every job: what was seen there this recently, in ms, still holds. */
+/** Each directory of PATH is looked at for every job: what was seen there this recently, in ms, still holds. */
 const SEEN_MS = 2_000
 const seen = new Map<string, { at: number; engine: Promise<Engine | undefined> }>()
 
@@ -123,7 +123,7 @@ async function download(product: Product, version: string, search: EngineSearch)
   } catch (error) {
     return reason(error)
   }
-  const path = join(search.downloads.folder, product, version, product)
+  const path = join(search.downloads.directory, product, version, product)
   const engine = await identify(path)
   return engine ?? `. It was downloaded to ${path}, and does not start`
 }
@@ -145,11 +145,11 @@ function versionsText(engines: Engine[]): string {
 
 /** Those of a product, the highest version first; of equal ones, in the order of the places. */
 async function enginesOf(product: Product, { enginePath, downloads }: EngineSearch): Promise<Engine[]> {
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
+  const directories = (process.env['PATH'] ?? '').split(delimiter).filter((directory) => directory !== '')
   const paths = [
     ...(enginePath === undefined ? [] : await enginesIn(enginePath, product)),
-    ...(downloads === undefined ? [] : await enginesIn(join(downloads.folder, product), product)),
-    ...folders.map((folder) => join(folder, product)),
+    ...(downloads === undefined ? [] : await enginesIn(join(downloads.directory, product), product)),
+    ...directories.map((directory) => join(directory, product)),
   ]
   const found = (await Promise.all(paths.map(look))).filter((engine) => engine?.product === product)
   return found.filter((engine) => engine !== undefined).toSorted((a, b) => compareVersions(b.version, a.version))
@@ -211,17 +211,17 @@ async function askVersion(path: string): Promise<Engine | undefined> {
     }
   }
   const match = /^(Terraform|OpenTofu) v(\S+)\s+on (\S+)/.exec(await ask('version'))
-  // A wrapper may know the answer for programs only, which names no product.
+  // A wrapper may know the response for programs only, which names no product.
   if (match === null) return engineOf(path, await ask('version', '-json'))
   const [, name, version = '', platform = ''] = match
   return { path, product: name === 'OpenTofu' ? 'tofu' : 'terraform', version, platform }
 }
 
-const VERSION_ANSWER = z.object({ terraform_version: z.string().regex(EXACT), platform: z.string().min(1) })
+const VERSION_RESPONSE = z.object({ terraform_version: z.string().regex(EXACT), platform: z.string().min(1) })
 
-function engineOf(path: string, answer: string): Engine | undefined {
+function engineOf(path: string, response: string): Engine | undefined {
   try {
-    const { terraform_version: version, platform } = VERSION_ANSWER.parse(JSON.parse(answer))
+    const { terraform_version: version, platform } = VERSION_RESPONSE.parse(JSON.parse(response))
     return { path, product: basename(path).includes('tofu') ? 'tofu' : 'terraform', version, platform }
   } catch {
     return undefined

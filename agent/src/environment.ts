@@ -1,5 +1,5 @@
 import type { AgentJob } from '@groundstate/contract/agent'
-import type { RunFolder } from './run-folder.ts'
+import type { RunDirectory } from './run-directory.ts'
 
 /** What the engine and its children need of the agent's own environment to reach the network; nothing else is handed on. */
 const INHERITED = [
@@ -44,7 +44,7 @@ export type EngineEnvironment = {
  * The environment of a run's processes: the workspace's env variables, and what ties the engine to its server, which no
  * variable may change. The agent's own environment is not part of it, but for PATH, locale, proxies and certificates.
  */
-export function engineEnvironment(job: AgentJob, folder: RunFolder, agent: Shared): EngineEnvironment {
+export function engineEnvironment(job: AgentJob, directory: RunDirectory, agent: Shared): EngineEnvironment {
   const facts = {
     TFC_RUN_ID: job.runId,
     TFC_WORKSPACE_NAME: job.workspaceName,
@@ -52,8 +52,8 @@ export function engineEnvironment(job: AgentJob, folder: RunFolder, agent: Share
     TFC_CONFIGURATION_VERSION_ID: job.configurationVersionId,
     ...(job.projectName === undefined ? {} : { TFC_PROJECT_NAME: job.projectName }),
   }
-  const controls = { ...facts, TFE_RUN_ID: job.runId, ...ties(folder) }
-  const own = { ...home(folder, agent), ...(job.options.debug ? { TF_LOG: 'TRACE' } : {}) }
+  const controls = { ...facts, TFE_RUN_ID: job.runId, ...ties(directory) }
+  const own = { ...home(directory, agent), ...(job.options.debug ? { TF_LOG: 'TRACE' } : {}) }
   const variables = job.variables.filter(({ category }) => category === 'env')
   const refused = variables.filter(({ key }) => isRefused(key, controls)).map(({ key }) => key)
   const given = variables.filter(({ key, value }) => !refused.includes(key) && !value.includes('\0'))
@@ -72,27 +72,27 @@ export function engineEnvironment(job: AgentJob, folder: RunFolder, agent: Share
 }
 
 /** For a command that neither plans nor applies: nothing of the workspace is in it. */
-export function bareEnvironment(folder: RunFolder, agent: Shared): Record<string, string> {
-  return { ...inherited(), ...home(folder, agent), ...ties(folder) }
+export function bareEnvironment(directory: RunDirectory, agent: Shared): Record<string, string> {
+  return { ...inherited(), ...home(directory, agent), ...ties(directory) }
 }
 
-function ties(folder: RunFolder) {
+function ties(directory: RunDirectory) {
   return {
     TFC_AGENT_VERSION: AGENT_VERSION,
     TF_FORCE_LOCAL_BACKEND: '1',
-    TF_CLI_CONFIG_FILE: folder.cliConfig,
+    TF_CLI_CONFIG_FILE: directory.cliConfig,
     TF_IN_AUTOMATION: '1',
     TF_INPUT: '0',
-    TF_PLUGIN_CACHE_DIR: folder.cache.path,
+    TF_PLUGIN_CACHE_DIR: directory.cache.path,
     // Without it a configuration that brings no lock file would download its providers again for every run.
     TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE: '1',
     CHECKPOINT_DISABLE: '1',
-    TMPDIR: folder.tmp,
+    TMPDIR: directory.tmp,
   }
 }
 
-function home(folder: RunFolder, { certificates }: Shared): Record<string, string> {
-  return { HOME: folder.home, ...(certificates === undefined ? {} : { SSL_CERT_FILE: certificates }) }
+function home(directory: RunDirectory, { certificates }: Shared): Record<string, string> {
+  return { HOME: directory.home, ...(certificates === undefined ? {} : { SSL_CERT_FILE: certificates }) }
 }
 
 function inherited(): Record<string, string> {
@@ -106,7 +106,7 @@ function inherited(): Record<string, string> {
 
 function isRefused(key: string, controls: Record<string, string>): boolean {
   if (key === '' || /[=\0]/.test(key)) return true
-  // Two names of the CLI configuration file, the cloud block's own variables, and the folder that the agent reads.
+  // Two names of the CLI configuration file, the cloud block's own variables, and the directory that the agent reads.
   if (['TERRAFORM_CONFIG', 'TF_WORKSPACE', 'TF_DATA_DIR', 'TF_REATTACH_PROVIDERS'].includes(key)) return true
   return key in controls || /^TF_(CLOUD_|TOKEN_groundstate)/.test(key)
 }

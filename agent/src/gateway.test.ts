@@ -44,10 +44,10 @@ async function startGateway({ answersEngines = true } = {}) {
     })
   const announce = async () => {
     const attributes = { serial: 1, md5: 'x', lineage: 'l' }
-    const answer = await ask('POST', VERSIONS, {
+    const response = await ask('POST', VERSIONS, {
       body: JSON.stringify({ data: { type: 'state-versions', attributes } }),
     })
-    const { data } = (await answer.json()) as { data: { id: string; attributes: Record<string, string> } }
+    const { data } = (await response.json()) as { data: { id: string; attributes: Record<string, string> } }
     return {
       id: data.id,
       rawUrl: data.attributes['hosted-state-upload-url'] ?? '',
@@ -75,15 +75,15 @@ test('only the engine of a job is answered, and only as long as the job is there
 test('what is not known goes to the server and back as it is', async () => {
   const { server, ask } = await startGateway()
 
-  const answer = await ask('GET', 'organizations/acme/workspaces/other')
+  const response = await ask('GET', 'organizations/acme/workspaces/other')
 
-  expect(answer.status).toBe(200)
-  expect(answer.headers.get('tfp-appname')).toBe('HCP Terraform')
-  expect(await answer.json()).toMatchObject({ data: { id: 'ws-acme-other' } })
+  expect(response.status).toBe(200)
+  expect(response.headers.get('tfp-appname')).toBe('HCP Terraform')
+  expect(await response.json()).toMatchObject({ data: { id: 'ws-acme-other' } })
   expect(server.api.requests).toEqual(['GET /api/v2/organizations/acme/workspaces/other'])
 })
 
-test('everything goes to a server that knows of no answers for engines', async () => {
+test('everything goes to a server that knows of no responses for engines', async () => {
   const { server, ask, announce } = await startGateway({ answersEngines: false })
 
   expect((await ask('GET', WORKSPACE)).status).toBe(200)
@@ -176,7 +176,7 @@ test('after a state came with its announcement the current one is asked for anew
   expect((await ask('POST', VERSIONS, { body })).status).toBe(201)
 
   expect(await (await ask('GET', current)).json()).toMatchObject({ data: { id: 'sv-1' } })
-  expect(served.answers()).toBeUndefined()
+  expect(served.responses()).toBeUndefined()
 })
 
 test('a job gets nothing of another by its own token, nor by its own part of a path', async () => {

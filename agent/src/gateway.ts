@@ -1,15 +1,15 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { AgentJob } from '@groundstate/contract/agent'
 import type { Connection } from './connection.ts'
-import { fetchEngineAnswers, type EngineAnswers } from './engine-answers.ts'
+import { type EngineResponses, fetchEngineResponses } from './engine-responses.ts'
 import type { JobClient } from './job-client.ts'
 import type { AgentLog } from './log.ts'
-import { answerError, answerUnreached, passOn } from './pass-on.ts'
-import { proxiesOf, type RelayTarget } from './relay.ts'
-import { type Exchange, type Offer, openStateUploads, sendAnswer, type StateUploads } from './state-uploads.ts'
+import { answerError, answerUnreached, passOn } from './proxy.ts'
+import { type RelayTarget, proxiesOf } from './relay.ts'
+import { type Exchange, type Offer, type StateUploads, openStateUploads, sendResponse } from './state-uploads.ts'
 
 /** The base of the public API below the part of a path that names the job. */
 export const GATEWAY_API = '/api/v2/'
@@ -20,8 +20,8 @@ type ServeOptions = {
   signal: AbortSignal
   /** Writes to the log of the run. */
   say: (text: string) => void
-  /** What holds still of the answers of the job before, where this one follows at once in the same run. */
-  former?: Promise<EngineAnswers | undefined> | undefined
+  /** What holds still of the responses of the job before, where this one follows at once in the same run. */
+  former?: Promise<EngineResponses | undefined> | undefined
 }
 
 /** What the engine of one job is served. */
@@ -29,14 +29,14 @@ export type Served = {
   /** Base of the public API for the job's engine. Where there is no gateway, that of the server. */
   apiUrl: Promise<string>
   /** What the server has answered, for the job that follows; undefined where its engine has stored a state. */
-  answers: () => Promise<EngineAnswers | undefined> | undefined
+  responses: () => Promise<EngineResponses | undefined> | undefined
   /** Ends it; the engine of this job must have ended. */
   leave: () => void
 }
 
 /**
  * Answers the requests of engines on this machine. Of the ten or more that the engines of a job make, the server gets one that asks
- * for all answers, and one for each state that is stored. Everything else is passed on as it is.
+ * for all responses, and one for each state that is stored. Everything else is passed on as it is.
  */
 export type Gateway = Disposable & {
   serve: (job: AgentJob, client: JobClient, options: ServeOptions) => Served
@@ -47,7 +47,7 @@ export type Gateway = Disposable & {
 /** What is known of a job that is at work. */
 type Entry = {
   token: Buffer
-  answers: Promise<EngineAnswers | undefined>
+  responses: Promise<EngineResponses | undefined>
   uploads: StateUploads | undefined
   objects: Map<string, (exchange: Exchange) => Promise<void>>
 }
@@ -91,16 +91,16 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
     opening ??= open()
     const origin = opening
     let hasStored = false
-    const fetched = answersOf(former, client, signal)
+    const fetched = responsesOf(former, client, signal)
     const entry: Entry = {
       token: Buffer.from(`Bearer ${job.engineToken}`),
       objects: new Map(),
       uploads: undefined,
-      answers: Promise.all([fetched, origin]).then(([found, at]) => found && prepare(copyOf(found), `${at}/${name}`)),
+      responses: Promise.all([fetched, origin]).then(([found, at]) => found && prepare(copyOf(found), `${at}/${name}`)),
     }
     entries.set(name, entry)
 
-    function prepare(found: EngineAnswers, base: string): EngineAnswers {
+    function prepare(found: EngineResponses, base: string): EngineResponses {
       const offer = (handle: (exchange: Exchange) => Promise<void>): Offer => {
         const id = randomBytes(24).toString('base64url')
         entry.objects.set(id, handle)
@@ -133,7 +133,7 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
 
     return {
       apiUrl: origin.then((at) => (at === undefined ? apiUrl : `${at}/${name}${GATEWAY_API}`)),
-      answers: () => (hasStored ? undefined : fetched),
+      responses: () => (hasStored ? undefined : fetched),
       leave: () => void entries.delete(name),
     }
   }
@@ -153,9 +153,9 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
 
   async function answerEngine(entry: Entry, path: string, exchange: Exchange) {
     const { request, response } = exchange
-    const answers = await entry.answers
-    const known = request.method === 'GET' ? answers?.byPath.get(path) : undefined
-    if (known !== undefined) return sendAnswer(response, known)
+    const responses = await entry.responses
+    const known = request.method === 'GET' ? responses?.byPath.get(path) : undefined
+    if (known !== undefined) return sendResponse(response, known)
     if (entry.uploads !== undefined) {
       if (request.method === 'POST' && entry.uploads.path === path) return entry.uploads.announce(exchange)
       const id = request.method === 'GET' && path.startsWith(VERSIONS) ? path.slice(VERSIONS.length) : ''
@@ -174,12 +174,12 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
   }
 }
 
-async function answersOf(former: ServeOptions['former'], client: JobClient, signal: AbortSignal) {
-  return (await former) ?? fetchEngineAnswers(client, signal)
+async function responsesOf(former: ServeOptions['former'], client: JobClient, signal: AbortSignal) {
+  return (await former) ?? fetchEngineResponses(client, signal)
 }
 
 /** Each job names the URLs of its own part of the gateway. */
-function copyOf({ byPath, ...rest }: EngineAnswers): EngineAnswers {
+function copyOf({ byPath, ...rest }: EngineResponses): EngineResponses {
   return { ...rest, byPath: new Map(byPath) }
 }
 

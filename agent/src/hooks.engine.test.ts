@@ -5,7 +5,7 @@ import {
   applied,
   configuration,
   describeWithTerraform,
-  hooksFolder,
+  hooksDirectory,
   startAgent,
   startServer,
 } from './testing/agent-fixture.ts'
@@ -14,7 +14,7 @@ describeWithTerraform('hooks', () => {
   test('run around a plan and an apply, where the engine runs and with its environment', async () => {
     const server = await startServer()
     const say = 'echo "$GROUNDSTATE_HOOK of $GROUNDSTATE_RUN_ID in $(ls main.tf) with $MINE"'
-    const hooks = await hooksFolder({ 'pre-plan': say, 'post-plan': say, 'pre-apply': say, 'post-apply': say })
+    const hooks = await hooksDirectory({ 'pre-plan': say, 'post-plan': say, 'pre-apply': say, 'post-apply': say })
     await startAgent(server, { hooks })
     const archive = configuration('output "one" { value = 1 }')
     const variables = [
@@ -44,7 +44,7 @@ describeWithTerraform('hooks', () => {
 
   test.each(['pre-plan', 'post-plan'])('that refuse fail the phase: %s', async (name) => {
     const server = await startServer()
-    await startAgent(server, { hooks: await hooksFolder({ [name]: 'echo no, thanks; exit 7' }) })
+    await startAgent(server, { hooks: await hooksDirectory({ [name]: 'echo no, thanks; exit 7' }) })
 
     const plan = server.submit({ configuration: configuration('output "one" { value = 1 }') })
 
@@ -54,7 +54,7 @@ describeWithTerraform('hooks', () => {
 
   test('after an apply only warn: the apply has happened', async () => {
     const server = await startServer()
-    await startAgent(server, { hooks: await hooksFolder({ 'post-apply': 'exit 1' }) })
+    await startAgent(server, { hooks: await hooksDirectory({ 'post-apply': 'exit 1' }) })
 
     const { apply, outcome } = await applied(server, configuration('output "one" { value = 1 }'))
 
@@ -66,7 +66,7 @@ describeWithTerraform('hooks', () => {
 
   test('that are not executable are named', async () => {
     const server = await startServer()
-    const hooks = await hooksFolder({ 'pre-plan': '' })
+    const hooks = await hooksDirectory({ 'pre-plan': '' })
     await chmod(join(hooks, 'pre-plan'), 0o644)
     await startAgent(server, { hooks })
 
@@ -78,11 +78,11 @@ describeWithTerraform('hooks', () => {
     })
   })
 
-  test('of a folder that is not there keep the agent from starting', async () => {
+  test('of a directory that is not there keep the agent from starting', async () => {
     const server = await startServer()
 
     const { ended } = await startAgent(server, { hooks: '/nowhere/hooks' })
 
-    await expect(ended).rejects.toThrow('the hooks folder /nowhere/hooks is not there')
+    await expect(ended).rejects.toThrow('the hooks directory /nowhere/hooks is not there')
   })
 })

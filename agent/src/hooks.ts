@@ -16,11 +16,11 @@ export async function hasHook({ hooks }: Pick<EngineContext['agent'], 'hooks'>, 
 }
 
 /**
- * Runs the program of that name in the hooks folder, if there is one: where the engine runs, with its environment, as its
+ * Runs the program of that name in the hooks directory, if there is one: where the engine runs, with its environment, as its
  * user. Its output goes to the log. Throws `HookFailed` when it does not end with 0.
  */
 export async function runHook(context: EngineContext, name: HookName): Promise<void> {
-  const { agent, job, log, environment, workingFolder } = context
+  const { agent, job, log, environment, workingDirectory } = context
   if (agent.hooks === undefined || !(await hasHook(agent, name))) return
   const file = join(agent.hooks, name)
   const mayRun = await access(file, constants.X_OK).then(
@@ -34,7 +34,7 @@ export async function runHook(context: EngineContext, name: HookName): Promise<v
     GROUNDSTATE_RUN_ID: job.runId,
     GROUNDSTATE_ORGANIZATION: job.organizationName,
     GROUNDSTATE_WORKSPACE: job.workspaceName,
-    GROUNDSTATE_WORKING_FOLDER: workingFolder,
+    GROUNDSTATE_WORKING_DIRECTORY: workingDirectory,
   }
   const spec = { file, args: [], env, onOutput: (lines: Buffer) => log.write(lines) }
   const { code, signal } = await runConfined(context, spec)

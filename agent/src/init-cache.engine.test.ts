@@ -5,11 +5,11 @@ import { expect, test } from 'vitest'
 import {
   configuration,
   describeWithTerraform,
-  hooksFolder,
+  hooksDirectory,
   ONE_RESOURCE,
   scripted,
   startServer,
-  temporaryFolder,
+  temporaryDirectory,
 } from './testing/agent-fixture.ts'
 import { archiveOf } from './testing/archive.ts'
 import { env, planned, SAID, startNotedAgent } from './testing/noted-agent.ts'
@@ -87,7 +87,7 @@ describeWithTerraform('a second run of a configuration', () => {
     const spoil = `for file in main.tf .terraform/terraform.tfstate; do echo >> $file; wc -c $file; done`
     const agent = await startNotedAgent(server, {
       concurrency: 2,
-      hooks: await hooksFolder({ 'post-plan': spoil }),
+      hooks: await hooksDirectory({ 'post-plan': spoil }),
     })
     const first = await planned(server, agent, { configuration: ARCHIVE })
 
@@ -108,7 +108,7 @@ describeWithTerraform('a second run of a configuration', () => {
     await planned(server, first, { configuration: ARCHIVE })
     first.stop()
     await first.ended
-    const hooks = await hooksFolder({ 'pre-plan': 'echo >> main.tf' })
+    const hooks = await hooksDirectory({ 'pre-plan': 'echo >> main.tf' })
     const agent = await startNotedAgent(server, { workDir: first.workDir, hooks })
 
     const again = await planned(server, agent, { configuration: ARCHIVE })
@@ -117,9 +117,9 @@ describeWithTerraform('a second run of a configuration', () => {
     expect([again.inits, third.inits]).toEqual([1, 1])
   })
 
-  test('needs no init for an apply in a folder of its own either, and its log names that', async () => {
+  test('needs no init for an apply in a directory of its own either, and its log names that', async () => {
     const server = await startServer()
-    const agent = await startNotedAgent(server, { keepFolders: 0 })
+    const agent = await startNotedAgent(server, { keepDirectories: 0 })
     const { plan } = await planned(server, agent, { configuration: ARCHIVE, runId: 'run-a' })
 
     const { artifacts } = plan
@@ -158,19 +158,23 @@ describeWithTerraform('a second run of a configuration', () => {
   })
 
   test.each([
-    ['is initialized where it has a module of a folder of the machine', 1, (folder: string) => folder],
-    ['is initialized where it has a branch of a repository', 1, (folder: string) => `git::file://${folder}?ref=main`],
+    ['is initialized where it has a module of a directory of the machine', 1, (directory: string) => directory],
+    [
+      'is initialized where it has a branch of a repository',
+      1,
+      (directory: string) => `git::file://${directory}?ref=main`,
+    ],
     ['needs no init where it has a module of its archive', 0, () => './modules/m'],
   ])('%s', async (_, inits, source) => {
-    const folder = await repository()
+    const directory = await repository()
     const server = await startServer()
     const agent = await startNotedAgent(server)
     const job = {
       configuration: archiveOf({
-        'main.tf': `module "m" { source = "${source(folder)}" }\n${ONE_RESOURCE}`,
+        'main.tf': `module "m" { source = "${source(directory)}" }\n${ONE_RESOURCE}`,
         'modules/m/main.tf': '',
       }),
-      variables: [env('GIT_CONFIG_GLOBAL', join(folder, 'trust'))],
+      variables: [env('GIT_CONFIG_GLOBAL', join(directory, 'trust'))],
     }
     await planned(server, agent, job)
 
@@ -182,7 +186,7 @@ describeWithTerraform('a second run of a configuration', () => {
   test('needs no init with providers that its lock file chooses, and needs one without a lock file', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
-    const variables = [env('XDG_DATA_HOME', await mirrorFolder())]
+    const variables = [env('XDG_DATA_HOME', await mirrorDirectory())]
     const open = await planned(server, agent, { configuration: withProvider(), variables })
     const openAgain = await planned(server, agent, { configuration: withProvider(), variables })
     const lock = open.plan.artifacts.get('lock-file')?.toString() ?? ''
@@ -204,7 +208,7 @@ describeWithTerraform('a second run of a configuration', () => {
   test('is initialized when its providers have gone from the plugin cache', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
-    const variables = [env('XDG_DATA_HOME', await mirrorFolder())]
+    const variables = [env('XDG_DATA_HOME', await mirrorDirectory())]
     const { plan } = await planned(server, agent, { configuration: withProvider(), variables })
     const job = { configuration: withProvider(plan.artifacts.get('lock-file')?.toString()), variables }
     await planned(server, agent, job)
@@ -217,7 +221,7 @@ describeWithTerraform('a second run of a configuration', () => {
     expect(again).toMatchObject({ inits: 1, outcome: { status: 'finished' } })
   })
 
-  test('is initialized with a provider that lies in its archive: the plugin cache links into the folder of a run', async () => {
+  test('is initialized with a provider that lies in its archive: the plugin cache links into the directory of a run', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
     const { plan } = await planned(server, agent, { configuration: withProvider(undefined, PROVIDER_FILE) })
@@ -251,28 +255,28 @@ describeWithTerraform('a second run of a configuration', () => {
 
 /** With a file that makes git trust a repository of another user. */
 async function repository() {
-  const folder = await temporaryFolder()
-  await chmod(folder, 0o755)
-  await writeFile(join(folder, 'main.tf'), '')
+  const directory = await temporaryDirectory()
+  await chmod(directory, 0o755)
+  await writeFile(join(directory, 'main.tf'), '')
   const git = (...args: string[]) =>
-    execFileSync('git', ['-C', folder, '-c', 'user.name=x', '-c', 'user.email=x@example.com', ...args])
+    execFileSync('git', ['-C', directory, '-c', 'user.name=x', '-c', 'user.email=x@example.com', ...args])
   git('init', '--quiet', '--initial-branch=main')
   git('add', '.')
   git('commit', '--quiet', '--message=x')
-  await writeFile(join(folder, 'trust'), '[safe]\n\tdirectory = *\n')
-  return folder
+  await writeFile(join(directory, 'trust'), '[safe]\n\tdirectory = *\n')
+  return directory
 }
 
 const PROVIDER_FILE = 'example.com/acme/first/1.0.0/linux_amd64/terraform-provider-first_v1.0.0'
 
-/** A folder of user data in which an engine looks for providers. */
-async function mirrorFolder() {
-  const folder = await temporaryFolder()
-  await chmod(folder, 0o755)
-  const file = join(folder, 'terraform/plugins', PROVIDER_FILE)
+/** A directory of user data in which an engine looks for providers. */
+async function mirrorDirectory() {
+  const directory = await temporaryDirectory()
+  await chmod(directory, 0o755)
+  const file = join(directory, 'terraform/plugins', PROVIDER_FILE)
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, '#!/bin/sh\n', { mode: 0o755 })
-  return folder
+  return directory
 }
 
 /** Init installs the provider for a test of the configuration; a plan need not start it. */

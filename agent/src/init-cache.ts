@@ -18,7 +18,7 @@ import type { AgentContext, EngineContext, InitResult } from './context.ts'
 import { hasHook } from './hooks.ts'
 import { lockFile } from './lock-file.ts'
 import { parseJson } from './parse-json.ts'
-import { handOver } from './run-folder.ts'
+import { handOver } from './run-directory.ts'
 
 /** Limits of the cache: results, and characters of their files. */
 const MAX_RESULTS = 500
@@ -32,16 +32,16 @@ const MAX_ENTRIES = 1_000
  * content of its own: links to providers in the plugin cache, and small files.
  */
 export async function openInitCache(context: EngineContext) {
-  const { agent, job, environment, folder, workingFolder, archiveDigest } = context
+  const { agent, job, environment, directory, workingDirectory, archiveDigest } = context
   const results = agent.initResults
   const tuned = Object.keys(environment.run).some((name) => /^TF_(?:LOG|CLI_ARGS$|CLI_ARGS_init$)/.test(name))
   const needed = providersOf(job)
   if (tuned || job.options.debug || needed === undefined || archiveDigest === undefined) return undefined
   // It may change the configuration.
   if (await hasHook(agent, 'pre-plan')) return undefined
-  const lock = (await readConfined(lockFile(context), folder))?.toString()
+  const lock = (await readConfined(lockFile(context), directory))?.toString()
   const key = keyOf(context, lock)
-  const data = join(workingFolder, '.terraform')
+  const data = join(workingDirectory, '.terraform')
   return {
     /** Whether `.terraform` is now as init would leave it. */
     restore(): boolean {
@@ -59,7 +59,7 @@ export async function openInitCache(context: EngineContext) {
     },
     /** Call it right after init: the result is cached if an init at any other time would come to the same. */
     async save() {
-      const isPinned = lock === (await readConfined(lockFile(context), folder))?.toString()
+      const isPinned = lock === (await readConfined(lockFile(context), directory))?.toString()
       if (!isPinned || !(await hasLocalModules(data, context))) return
       const entries = await readEntries(data, context)
       if (entries === undefined) return
@@ -89,11 +89,11 @@ function lengthOf(entries: InitResult['entries']) {
 }
 
 /** A digest of all that decides what an init does: variables may be secret. Paths and ids of the run itself do not matter. */
-function keyOf({ agent, job, folder, engine, environment, archiveDigest }: EngineContext, lock: string | undefined) {
-  const own = new Set([job.runId, job.configurationVersionId, folder.cliConfig, folder.home, folder.tmp])
+function keyOf({ agent, job, directory, engine, environment, archiveDigest }: EngineContext, lock: string | undefined) {
+  const own = new Set([job.runId, job.configurationVersionId, directory.cliConfig, directory.home, directory.tmp])
   const variables = Object.entries(environment.run).filter(([, value]) => !own.has(value))
-  // An emptied plugin cache is another folder, even if it fills up with the same providers.
-  const { ino, birthtimeMs } = statSync(folder.cache.path)
+  // An emptied plugin cache is another directory, even if it fills up with the same providers.
+  const { ino, birthtimeMs } = statSync(directory.cache.path)
   const facts = [
     [job.organizationId, job.workspaceId, job.organizationName, job.workspaceName],
     [archiveDigest, job.workingDirectory, lock ?? null],
@@ -112,9 +112,9 @@ function providersOf({ stateProviders }: AgentJob): string[] | undefined {
 
 const moduleList = z.object({ Modules: z.array(z.object({ Key: z.string(), Source: z.string(), Dir: z.string() })) })
 
-/** Whether all modules are folders of the archive: others would have to be copied, and may change at their source. */
-async function hasLocalModules(data: string, { folder, job }: EngineContext) {
-  const text = await readConfined(join(data, MODULES), folder)
+/** Whether all modules are directories of the archive: others would have to be copied, and may change at their source. */
+async function hasLocalModules(data: string, { directory, job }: EngineContext) {
+  const text = await readConfined(join(data, MODULES), directory)
   if (text === undefined) return true
   const list = moduleList.safeParse(parseJson(text.toString()))
   return list.data?.Modules.every(({ Key, Source, Dir }) => {
@@ -127,7 +127,7 @@ const MODULES = 'modules/modules.json'
 const FILES = ['terraform.tfstate', 'environment', MODULES]
 
 /** Undefined for more than small known files and links to providers. */
-async function readEntries(data: string, { folder }: EngineContext): Promise<InitResult['entries'] | undefined> {
+async function readEntries(data: string, { directory }: EngineContext): Promise<InitResult['entries'] | undefined> {
   // Links are followed by none of what comes: a run could lead the agent elsewhere.
   if (!lstatSync(data).isDirectory()) return undefined
   const entries: InitResult['entries'] = [{ path: '' }]
@@ -142,26 +142,26 @@ async function readEntries(data: string, { folder }: EngineContext): Promise<Ini
     }
   }
   for (const path of FILES) {
-    const text = (await readConfined(join(data, path), folder))?.toString()
+    const text = (await readConfined(join(data, path), directory))?.toString()
     if (text !== undefined) entries.push({ path, text })
   }
   const isSmall = entries.length <= MAX_ENTRIES && entries.every(({ text = '' }) => text.length <= MAX_FILE_LENGTH)
   return isSmall ? entries : undefined
 }
 
-/** Throws when a link no longer leads to a provider, or into the folder of a run, which other runs can't enter. */
-function restoreEntries(entries: InitResult['entries'], data: string, { folder }: EngineContext) {
-  const runs = dirname(folder.root) + sep
+/** Throws when a link no longer leads to a provider, or into the directory of a run, which other runs can't enter. */
+function restoreEntries(entries: InitResult['entries'], data: string, { directory }: EngineContext) {
+  const runs = dirname(directory.root) + sep
   for (const { path, text, target } of entries) {
     const place = join(data, path)
     if (target !== undefined) {
       if (!isAbsolute(target) || realpathSync(target).startsWith(runs)) throw new Error(`${target} is no provider`)
       symlinkSync(target, place)
-      if (folder.user !== undefined) lchownSync(place, folder.user.uid, folder.user.gid)
+      if (directory.user !== undefined) lchownSync(place, directory.user.uid, directory.user.gid)
       continue
     }
     if (text === undefined) mkdirSync(place, { recursive: true })
     else writeFileSync(place, text)
-    handOver(place, folder)
+    handOver(place, directory)
   }
 }

@@ -11,11 +11,11 @@ import {
   applied,
   configuration,
   describeWithTerraform,
-  hooksFolder,
+  hooksDirectory,
   scripted,
   startAgent,
   startServer,
-  temporaryFolder,
+  temporaryDirectory,
 } from './testing/agent-fixture.ts'
 import { processIsAlive } from './testing/processes.ts'
 import { AGENT_TOKEN } from './testing/protocol-server.ts'
@@ -58,7 +58,7 @@ describeAsRoot('a run whose agent root has started', () => {
     expect(third?.[1]).not.toBe(first?.[1])
   })
 
-  test('keeps its folder to itself while it waits for its apply, and goes on as the same user', async () => {
+  test('keeps its directory to itself while it waits for its apply, and goes on as the same user', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)
     const archive = scripted('echo owner: $(stat -c %u "$PWD") me: $(id -u)')
@@ -111,8 +111,8 @@ describeAsRoot('a run whose agent root has started', () => {
 
   test("cannot have the agent send it another's file by a link", async () => {
     const server = await startServer()
-    const folder = await temporaryFolder()
-    const secret = join(folder, 'secret')
+    const directory = await temporaryDirectory()
+    const secret = join(directory, 'secret')
     await writeFile(secret, 'of the agent', { mode: 0o600 })
     await startAgent(server)
 
@@ -148,22 +148,22 @@ describeAsRoot('a run whose agent root has started', () => {
 
   test('is not started behind a link that has taken the place of its working directory', async () => {
     const server = await startServer()
-    const closed = await temporaryFolder()
+    const closed = await temporaryDirectory()
     await mkdir(join(closed, 'open'), { mode: 0o755 })
-    const hooks = await hooksFolder({ 'post-plan': `cd .. && mv net gone && ln -s ${closed}/open net` })
+    const hooks = await hooksDirectory({ 'post-plan': `cd .. && mv net gone && ln -s ${closed}/open net` })
     await startAgent(server, { hooks })
     const archive = configuration('', { 'net/main.tf': 'output "one" { value = 1 }' })
 
     const plan = server.submit({ configuration: archive, workingDirectory: 'net' })
 
     // The engine would show the plan there.
-    const message = expect.stringMatching(/configuration\/net is not a folder of the run$/)
+    const message = expect.stringMatching(/configuration\/net is not a directory of the run$/)
     expect(await plan.finished).toMatchObject({ status: 'errored', message })
   })
 
   test('works in a working directory that a link within its configuration leads to', async () => {
     const server = await startServer()
-    const hooks = await hooksFolder({ 'post-plan': 'cd .. && mv net moved && ln -s moved net' })
+    const hooks = await hooksDirectory({ 'post-plan': 'cd .. && mv net moved && ln -s moved net' })
     await startAgent(server, { hooks })
 
     const plan = server.submit({
@@ -174,7 +174,7 @@ describeAsRoot('a run whose agent root has started', () => {
     expect(await plan.finished).toMatchObject({ status: 'finished' })
   })
 
-  test('has no access to the folders and to the token of its agent', async () => {
+  test('has no access to the directories and to the token of its agent', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)
     const tries = [
@@ -226,9 +226,9 @@ resource "${type}_thing" "one" {}
     )
   })
 
-  test('executes as root with a warning where users of runs could not reach their folders', async () => {
+  test('executes as root with a warning where users of runs could not reach their directories', async () => {
     const server = await startServer()
-    const parent = await temporaryFolder()
+    const parent = await temporaryDirectory()
     await chmod(parent, 0o700)
     const { logged } = await startAgent(server, { workDir: join(parent, 'work') })
 
@@ -251,7 +251,7 @@ resource "${type}_thing" "one" {}
 
 describe.skipIf(!asRoot)('the ids of an agent', () => {
   test('are not those of another agent of the machine', async () => {
-    const registry = await temporaryFolder()
+    const registry = await temporaryDirectory()
     using first = (await claimIds(undefined, { registry })) as Disposable & { first: number }
     using second = (await claimIds(undefined, { registry })) as Disposable & { first: number }
 
@@ -261,7 +261,7 @@ describe.skipIf(!asRoot)('the ids of an agent', () => {
 
 describe.skipIf(!asRoot)('ids of runs', () => {
   test('of another agent are left alone, even if a run of an earlier agent here had them', async () => {
-    const workDir = await temporaryFolder()
+    const workDir = await temporaryDirectory()
     using other = requireBlock(await claimIds(undefined))
     const site = { workDir, enginePath: undefined, certificates: undefined, sparedUsers: new Set([other.first]) }
     using confinement = await openConfinement(
@@ -277,7 +277,7 @@ describe.skipIf(!asRoot)('ids of runs', () => {
   })
 
   test('of a group that another organization gets open nothing of the former one', async () => {
-    const caches = await openPluginCaches(await temporaryFolder(), createIdPool({ first: 1_999_000_000, size: 1 }))
+    const caches = await openPluginCaches(await temporaryDirectory(), createIdPool({ first: 1_999_000_000, size: 1 }))
     const former = await caches.enter('org-former')
     caches.leave('org-former')
 

@@ -2,24 +2,24 @@ import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
-  agentJob,
-  heartbeatAnswer,
-  logAnswer,
   type AgentJob,
   type ArtifactKind,
   type DocumentsHeader,
   type FinishJob,
   type JobCommand,
   type ResultHeader,
+  agentJob,
+  heartbeatResponse,
+  logResponse,
 } from '@groundstate/contract/agent'
-import { packParcel } from '@groundstate/contract/parcel'
+import { packEnvelope } from '@groundstate/contract/envelope'
 import type { Dispatcher } from 'undici'
 import {
   type Call,
   type Connection,
   FIRST_WAIT_MS,
-  isOfServer,
   LONGEST_WAIT_MS,
+  isOfServer,
   requireStatus,
   send,
 } from './connection.ts'
@@ -38,7 +38,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** The job that an answer brings, if it brings one. */
+/** The job that a response brings, if it brings one. */
 export async function jobOf({ statusCode, body }: Dispatcher.ResponseData): Promise<AgentJob | undefined> {
   if (statusCode === 200) return agentJob.parse(await body.json())
   await body.dump()
@@ -80,7 +80,7 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
     return response
   }
 
-  async function sendParcel(
+  async function sendEnvelope(
     path: string,
     body: Uint8Array,
     { signal, patienceMs }: { signal: AbortSignal; patienceMs: number },
@@ -113,19 +113,19 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
     async heartbeat(
       waitMs: number,
       seen: JobCommand,
-      { answerMs, signal }: { answerMs: number; signal: AbortSignal },
+      { responseMs, signal }: { responseMs: number; signal: AbortSignal },
     ): Promise<JobCommand> {
       const body = JSON.stringify({ waitMs, seen })
       const again = { body: JSON.stringify({ waitMs: 0, seen }), holdMs: 0 }
       const response = await sendForJob(
-        { method: 'POST', path: '/heartbeat', body, holdMs: waitMs, answerMs, again, signal },
+        { method: 'POST', path: '/heartbeat', body, holdMs: waitMs, responseMs, again, signal },
         [200],
       )
-      return heartbeatAnswer.parse(await response.body.json()).command
+      return heartbeatResponse.parse(await response.body.json()).command
     },
     async appendLog(offset: number, bytes: Uint8Array, signal: AbortSignal): Promise<number> {
       const response = await sendForJob({ method: 'PUT', path: `/log?offset=${offset}`, body: bytes, signal }, [200])
-      return logAnswer.parse(await response.body.json()).size
+      return logResponse.parse(await response.body.json()).size
     },
     async putArtifact(kind: ArtifactKind, body: Uint8Array | { file: string; size: number }, signal: AbortSignal) {
       const response = await sendForJob({ method: 'PUT', path: `/artifacts/${kind}`, body, signal }, [200, 204])
@@ -136,7 +136,7 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
       return receive(`/artifacts/${kind}`, signal, consume)
     },
     /** What the engine will ask for; undefined when the server is of an earlier version. */
-    getEngineAnswers(signal: AbortSignal) {
+    getEngineResponses(signal: AbortSignal) {
       return receive('/engine-answers', signal, buffer)
     },
     async getConfiguration<T>(signal: AbortSignal, consume: (body: Readable) => Promise<T>): Promise<T> {
@@ -158,9 +158,9 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
         ...(log !== undefined && { log: { offset: log.offset, size: log.bytes.length } }),
         files: sizesOf(files),
       } satisfies ResultHeader
-      const pieces = [log?.bytes ?? Buffer.alloc(0), ...files.map(({ bytes }) => bytes)]
+      const chunks = [log?.bytes ?? Buffer.alloc(0), ...files.map(({ bytes }) => bytes)]
       // Where a proxy refuses it, the same goes by several requests.
-      const response = await sendParcel('/result', packParcel(header, pieces), { signal, patienceMs: 0 })
+      const response = await sendEnvelope('/result', packEnvelope(header, chunks), { signal, patienceMs: 0 })
       // The outcome is stored. A job that did not arrive whole is queued again, since nobody says that it was received.
       return jobOf(response).catch(() => undefined)
     },
@@ -170,11 +170,11 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
       signal: AbortSignal,
     ) {
       const header = { ...rest, files: sizesOf(files) } satisfies DocumentsHeader
-      const parcel = packParcel(
+      const envelope = packEnvelope(
         header,
         files.map(({ bytes }) => bytes),
       )
-      const response = await sendParcel('/documents', parcel, { signal, patienceMs: FINISH_MS })
+      const response = await sendEnvelope('/documents', envelope, { signal, patienceMs: FINISH_MS })
       await response.body.dump()
     },
     async release(signal: AbortSignal) {

@@ -23,10 +23,10 @@ export type JobSettings = {
   forceful: AbortSignal
 }
 
-/** The apply that came with the answer to the result of its plan, and what the engine of that was answered. */
+/** The apply that came with the response to the result of its plan, and what the engine of that was answered. */
 export type Next = {
   job: AgentJob
-  answers: ReturnType<Served['answers']>
+  responses: ReturnType<Served['responses']>
   /** To be called when the apply is over: what is left of its plan has waited for that. */
   onEnd: () => void
 }

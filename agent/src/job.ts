@@ -1,33 +1,33 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { MAX_PARCEL_BYTES, type AgentJob, type FinishJob } from '@groundstate/contract/agent'
+import { type AgentJob, type FinishJob, MAX_ENVELOPE_BYTES } from '@groundstate/contract/agent'
 import { prepareColdApply, runApply } from './apply.ts'
-import { Refused, type Connection } from './connection.ts'
-import type { JobContext, EngineContext, Outbox } from './context.ts'
+import { type Connection, Refused } from './connection.ts'
+import type { EngineContext, JobContext, Outbox } from './context.ts'
 import { sendErroredState, withNotes } from './deliver.ts'
 import { deliverDocuments } from './documents.ts'
-import { findEngine, type Engine } from './engine.ts'
+import { type Engine, findEngine } from './engine.ts'
 import { forgetInits } from './init-cache.ts'
-import { jobClient, LeaseLost } from './job-client.ts'
+import { LeaseLost, jobClient } from './job-client.ts'
 import { jobHeader, warnOfRefused } from './job-header.ts'
 import type { JobEnd, JobSettings, Next } from './job-settings.ts'
 import { createJournal, hasErroredState, storeErroredState } from './journal.ts'
 import { holdLease } from './lease.ts'
 import { openLogStream } from './log-stream.ts'
 import { failedOutcome, isOwnWord, stoppedOutcome } from './outcome.ts'
-import { runPlan, type Planned } from './plan.ts'
+import { type Planned, runPlan } from './plan.ts'
 import { Stopped } from './process.ts'
 import type { PlanSchemas } from './provider-schemas.ts'
+import type { RunDirectory } from './run-directory.ts'
 import { EngineFailed } from './run-engine.ts'
-import type { RunFolder } from './run-folder.ts'
 import { createStop } from './stop.ts'
-import { enterFolder, prepareFolder } from './working-folder.ts'
+import { enterDirectory, prepareDirectory } from './working-directory.ts'
 
 /**
- * Executes a job and resolves when it is over: the server has the outcome, no process runs, and the folder is kept for the
+ * Executes a job and resolves when it is over: the server has the outcome, no process runs, and the directory is kept for the
  * apply or removed. Does not reject: a failure is the outcome of the job. The outcome of an apply that is refused is left to
  * `tellLater`; one that could not be reported before the agent had to end stays in the journal, for its next start.
  *
- * A job does not begin when the server could not be told that it has arrived. `next` is given for one that came with the answer to the
+ * A job does not begin when the server could not be told that it has arrived. `next` is given for one that came with the response to the
  * result of its plan, which was made here.
  */
 export async function runJob(
@@ -52,7 +52,7 @@ export async function runJob(
     onCommand: (command: 'cancel' | 'force-cancel') => stop.stop(command === 'cancel' ? 'canceled' : 'force-canceled'),
     onCutOff: (why: string) => stop.lose(why),
     onLost: (why: string, isGone: boolean) => stop.lose(why, isGone),
-    onRefused: (error: unknown) => log.warn({ ...facts, error }, 'a heartbeat got no answer of the server'),
+    onRefused: (error: unknown) => log.warn({ ...facts, error }, 'a heartbeat got no response of the server'),
   }
   // Before the server is told that the job has arrived: should this agent die, its next start finds the job.
   const journal = await createJournal(settings.workDir, job).catch(async (error: unknown) => {
@@ -68,12 +68,12 @@ export async function runJob(
     }),
   )
   const say = (text: string) => logStream.write(text)
-  const served = settings.agent.gateway.serve(job, client, { signal: stop.alive, say, former: next?.answers })
+  const served = settings.agent.gateway.serve(job, client, { signal: stop.alive, say, former: next?.responses })
   const outbox: JobContext['outbox'] = job.takesResults ? { files: [] } : undefined
-  let folder: RunFolder | undefined
+  let directory: RunDirectory | undefined
   // The engine that makes the documents of a plan may go on.
-  stack.defer(() => void (folder?.documents ?? Promise.resolve()).finally(served.leave))
-  // A new folder is nobody else's, nor is that of the plan from which this agent goes on. Otherwise the one that a plan has left
+  stack.defer(() => void (directory?.documents ?? Promise.resolve()).finally(served.leave))
+  // A new directory is nobody else's, nor is that of the plan from which this agent goes on. Otherwise the one that a plan has left
   // is taken by who has the job for certain.
   const early = job.kind === 'plan' || next !== undefined ? prepare() : undefined
   try {
@@ -83,7 +83,7 @@ export async function runJob(
     if (await isGivenUp(error)) await journal.remove()
     const prepared = await early?.ready.catch(() => undefined)
     if (prepared?.isWarm === true) await leave(prepared.context)
-    else if (folder !== undefined) await settings.agent.folders.remove(folder)
+    else if (directory !== undefined) await settings.agent.directories.remove(directory)
     return { hasBegun: false }
   }
   stop.onStop((reason) => logStream.write(`\n${reason.message}\n`))
@@ -109,7 +109,7 @@ export async function runJob(
       await owe(context, planned.owed, reported.promise)
     }
     keep = job.kind === 'plan' && outcome.status === 'finished' && outcome.hasChanges === true
-    if (keep) await settings.agent.folders.keep(context.folder, job, engine.version)
+    if (keep) await settings.agent.directories.keep(context.directory, job, engine.version)
   } catch (error) {
     outcome = failedOutcome(error)
     if (!(error instanceof EngineFailed || error instanceof Stopped || error instanceof LeaseLost)) {
@@ -134,22 +134,22 @@ export async function runJob(
     else
       log.error({ ...facts, error }, 'the outcome of an apply is refused: it is sent again as long as this agent runs')
   }
-  if (folder !== undefined && !keep) {
-    const left = folder
-    const removing = settings.agent.folders.remove(left)
+  if (directory !== undefined && !keep) {
+    const left = directory
+    const removing = settings.agent.directories.remove(left)
     // The next job need not wait for the documents of this one's plan.
     if (left.documents === undefined || isRefused) await removing
     else void settings.beside(async () => removing)
   }
   if (isRefused) {
-    // Its folder is gone, and its user may be that of another run by then.
-    await journal.note({ folder: undefined })
+    // Its directory is gone, and its user may be that of another run by then.
+    await journal.note({ directory: undefined })
     settings.tellLater(journal)
   }
   const onEnd = () => afterNext.abort()
-  return { hasBegun: true, next: received && { job: received, answers: served.answers(), onEnd } }
+  return { hasBegun: true, next: received && { job: received, responses: served.responses(), onEnd } }
 
-  /** Finds the engine, and makes the folder ready, or takes that of the plan. Writes nothing to the log, and starts nothing. */
+  /** Finds the engine, and makes the directory ready, or takes that of the plan. Writes nothing to the log, and starts nothing. */
   function prepare() {
     const found = unlessStopped(findEngine(job.engine, settings.search), stop.signals.stop.interrupt)
     const ready = found.then(async ({ engine }) => prepareFor(engine))
@@ -172,16 +172,18 @@ export async function runJob(
       outbox,
     }
     const left = { jobId: job.planJobId, engineVersion: engine.version }
-    const warm = job.kind === 'apply' ? await agent.folders.take(job.runId, left) : undefined
-    folder = warm ?? (await agent.folders.create(job))
-    const context = await (warm === undefined ? prepareFolder(jobContext, folder) : enterFolder(jobContext, folder))
+    const warm = job.kind === 'apply' ? await agent.directories.take(job.runId, left) : undefined
+    directory = warm ?? (await agent.directories.create(job))
+    const context = await (warm === undefined
+      ? prepareDirectory(jobContext, directory)
+      : enterDirectory(jobContext, directory))
     return { context, isWarm: warm !== undefined }
   }
 
-  /** Leaves the folder of a plan to whoever gets the apply. */
-  async function leave({ folder: left, engine }: EngineContext) {
+  /** Leaves the directory of a plan to whoever gets the apply. */
+  async function leave({ directory: left, engine }: EngineContext) {
     const { planJobId = '', runId } = job
-    await settings.agent.folders.keep(left, { id: planJobId, runId }, engine.version)
+    await settings.agent.directories.keep(left, { id: planJobId, runId }, engine.version)
   }
 
   /** Whether the server knows that nothing has begun here. */
@@ -223,7 +225,7 @@ export async function runJob(
   async function tellAtOnce(told: FinishJob, { files }: Outbox): Promise<boolean> {
     if (hasErroredState(journal)) return false
     const size = files.reduce((total, { bytes }) => total + bytes.length, 0)
-    const log = await logStream.rest(Math.min(LOG_BYTES, MAX_PARCEL_BYTES - HEADER_BYTES - size))
+    const log = await logStream.rest(Math.min(LOG_BYTES, MAX_ENVELOPE_BYTES - HEADER_BYTES - size))
     if (log === undefined) return false
     lease.concluding()
     try {
@@ -237,14 +239,14 @@ export async function runJob(
     }
   }
 
-  /** Makes the documents of a plan beside whatever comes next, in its folder, which stays until they are delivered. */
+  /** Makes the documents of a plan beside whatever comes next, in its directory, which stays until they are delivered. */
   async function owe(context: EngineContext, schemas: PlanSchemas, isReported: Promise<boolean>) {
-    const { folders } = settings.agent
+    const { directories } = settings.agent
     // Later on the engines of the run's user are at work: this is the last moment to end what the plan has left behind.
-    await folders.clear(context.folder)
-    const { engine, workingFolder } = context
-    await journal.note({ owesDocuments: true, engine, workingFolder })
-    context.folder.documents = settings.beside(async (signal) => {
+    await directories.clear(context.directory)
+    const { engine, workingDirectory } = context
+    await journal.note({ owesDocuments: true, engine, workingDirectory })
+    context.directory.documents = settings.beside(async (signal) => {
       try {
         if (!(await isReported)) return await journal.remove()
         if (received !== undefined) await shortly(AbortSignal.any([afterNext.signal, signal]))

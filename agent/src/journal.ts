@@ -16,9 +16,9 @@ const journalFacts = z.object({
     token: z.string(),
     leaseMs: z.number(),
   }),
-  /** Where it works, and as whose user; both folders go when it is over. */
-  folder: z.object({ root: z.string(), tmp: z.string(), uid: z.number().optional() }).optional(),
-  workingFolder: z.string().optional(),
+  /** Where it works, and as whose user; both directories go when it is over. */
+  directory: z.object({ root: z.string(), tmp: z.string(), uid: z.number().optional() }).optional(),
+  workingDirectory: z.string().optional(),
   /** The engine was told to apply, so that the job can't be handed back any more. */
   began: z.boolean().optional(),
   /** A plan whose outcome may have been told, and whose documents were not delivered. */
@@ -31,11 +31,11 @@ const journalFacts = z.object({
 export type JournalFacts = z.infer<typeof journalFacts>
 
 /**
- * What an agent that starts again needs to know of a job: a folder with its token, how far it is and its log. It is there from
+ * What an agent that starts again needs to know of a job: a directory with its token, how far it is and its log. It is there from
  * the start of a job until the server has its outcome.
  */
 export type Journal = {
-  folder: string
+  directory: string
   /** All that the job has logged. */
   log: string
   /** The process id of the engine that applies. */
@@ -54,63 +54,63 @@ export type Journal = {
 const journalsOf = (workDir: string) => join(workDir, 'jobs')
 
 export async function createJournal(workDir: string, { id, kind, runId, token, leaseMs }: AgentJob): Promise<Journal> {
-  const folder = join(journalsOf(workDir), id)
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const journal = journalAt(folder, { job: { id, kind, runId, token, leaseMs } })
+  const directory = join(journalsOf(workDir), id)
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const journal = journalAt(directory, { job: { id, kind, runId, token, leaseMs } })
   await journal.note({})
   return journal
 }
 
-/** The journals of the jobs that an agent on this folder had when it died. What can't be read is removed. */
+/** The journals of the jobs that an agent on this directory had when it died. What can't be read is removed. */
 export async function readJournals(workDir: string): Promise<Journal[]> {
   const parent = journalsOf(workDir)
   const journals: Journal[] = []
   for (const name of await readdir(parent).catch(() => [])) {
-    const folder = join(parent, name)
-    const text = await readFile(join(folder, FACTS), 'utf8').catch(() => '')
+    const directory = join(parent, name)
+    const text = await readFile(join(directory, FACTS), 'utf8').catch(() => '')
     const facts = journalFacts.safeParse(parseJson(text))
-    if (facts.success) journals.push(journalAt(folder, facts.data))
-    else await rm(folder, { recursive: true, force: true })
+    if (facts.success) journals.push(journalAt(directory, facts.data))
+    else await rm(directory, { recursive: true, force: true })
   }
   return journals
 }
 
-function journalAt(folder: string, start: JournalFacts): Journal {
+function journalAt(directory: string, start: JournalFacts): Journal {
   let current = start
   return {
-    folder,
-    log: join(folder, 'log'),
-    pid: join(folder, 'pid'),
-    interrupted: join(folder, 'interrupted'),
-    exit: join(folder, 'exit.json'),
-    erroredState: join(folder, 'errored.tfstate'),
+    directory,
+    log: join(directory, 'log'),
+    pid: join(directory, 'pid'),
+    interrupted: join(directory, 'interrupted'),
+    exit: join(directory, 'exit.json'),
+    erroredState: join(directory, 'errored.tfstate'),
     facts: () => current,
     async note(facts) {
       current = { ...current, ...facts }
-      const draft = join(folder, `${FACTS}.draft`)
+      const draft = join(directory, `${FACTS}.draft`)
       const text = JSON.stringify(current)
       // Should the machine lose its power, an apply that has begun must not be taken for one that has not.
       const isVital = facts.began !== undefined || facts.outcome !== undefined
       if (isVital) {
         await writeFile(draft, text, { mode: 0o600, flush: true })
-        await rename(draft, join(folder, FACTS))
-        await syncFolder(folder)
+        await rename(draft, join(directory, FACTS))
+        await syncDirectory(directory)
       } else {
         writeFileSync(draft, text, { mode: 0o600 })
-        renameSync(draft, join(folder, FACTS))
+        renameSync(draft, join(directory, FACTS))
       }
     },
-    remove: () => rm(folder, { recursive: true, force: true }),
+    remove: () => rm(directory, { recursive: true, force: true }),
   }
 }
 
-async function syncFolder(path: string) {
-  const folder = await open(path)
+async function syncDirectory(path: string) {
+  const directory = await open(path)
   try {
-    await folder.sync()
+    await directory.sync()
   } finally {
-    await folder.close()
+    await directory.close()
   }
 }
 
@@ -127,8 +127,8 @@ const ERRORED_STATE = 'errored.tfstate'
  * Copies the state that the engine could not store to the journal, where it stays until the server has it; returns whether there
  * is one. Throws when what is there is not a file of the run.
  */
-export async function saveErroredState(journal: Journal, bounds: Bounds, workingFolder: string): Promise<boolean> {
-  using file = openConfined(join(workingFolder, ERRORED_STATE), bounds)
+export async function saveErroredState(journal: Journal, bounds: Bounds, workingDirectory: string): Promise<boolean> {
+  using file = openConfined(join(workingDirectory, ERRORED_STATE), bounds)
   if (file === undefined) return false
   const content = createReadStream('', { fd: file.fd, autoClose: false })
   await writeFile(journal.erroredState, content, { mode: 0o600, flush: true })
@@ -142,9 +142,9 @@ export function hasErroredState(journal: Journal): boolean {
 
 /** Copies the only copy of a state to a place that no clean-up reaches, and returns its path. */
 export async function storeErroredState(workDir: string, runId: string, path: string): Promise<string> {
-  const folder = join(workDir, 'errored-states')
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const kept = join(folder, `${runId}.tfstate`)
+  const directory = join(workDir, 'errored-states')
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const kept = join(directory, `${runId}.tfstate`)
   await copyFile(path, kept)
   return kept
 }

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmdirSync, writeFileSync, writeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
-import { openConfinedFolder } from './confined-file.ts'
+import { openConfinedDirectory } from './confined-file.ts'
 import { openRelay, type RelayTarget } from './relay.ts'
 import { endProcessesOf } from './user-processes.ts'
 
@@ -11,7 +11,7 @@ export type LaunchSpec = {
   file: string
   args: string[]
   cwd: string
-  /** A folder of the run, which may put a link in the place of `cwd` below it: what leads out of it is refused. Linux. */
+  /** A directory of the run, which may put a link in the place of `cwd` below it: what leads out of it is refused. Linux. */
   root?: string
   env: Record<string, string>
   /** A file that gets standard output in place of the agent. */
@@ -23,8 +23,8 @@ export type LaunchSpec = {
   orphan?: OrphanSpec
 }
 
-/** A cgroup of its own for a process: a folder to make, its settings, and the `cgroup.procs` to come back to. */
-export type CgroupSpec = { folder: string; home: string; settings: Record<string, string> }
+/** A cgroup of its own for a process: a directory to make, its settings, and the `cgroup.procs` to come back to. */
+export type CgroupSpec = { directory: string; home: string; settings: Record<string, string> }
 
 export type OrphanSpec = {
   /** For the agent that comes next: the process id, the rest of the output, and the exit. */
@@ -161,18 +161,18 @@ function launch(id: number, spec: LaunchSpec) {
  * afterwards: they are not meant for it.
  */
 function start({ file, args, cwd, root, env, user, cgroup }: LaunchSpec, output: number | undefined): ChildProcess {
-  // A process enters its folder before it gives up root.
-  using place = root === undefined ? undefined : openConfinedFolder(cwd, { root, user })
-  const folder = place === undefined ? cwd : `/proc/self/fd/${place.fd}`
+  // A process enters its directory before it gives up root.
+  using place = root === undefined ? undefined : openConfinedDirectory(cwd, { root, user })
+  const directory = place === undefined ? cwd : `/proc/self/fd/${place.fd}`
   const run = () =>
-    spawn(file, args, { cwd: folder, env, ...user, detached: true, stdio: ['ignore', output ?? 'pipe', 'pipe'] })
+    spawn(file, args, { cwd: directory, env, ...user, detached: true, stdio: ['ignore', output ?? 'pipe', 'pipe'] })
   if (cgroup === undefined) return run()
-  mkdirSync(cgroup.folder)
+  mkdirSync(cgroup.directory)
   try {
-    writeFileSync(`${cgroup.folder}/cgroup.procs`, '0')
+    writeFileSync(`${cgroup.directory}/cgroup.procs`, '0')
     const child = run()
     writeFileSync(cgroup.home, '0')
-    for (const [name, value] of Object.entries(cgroup.settings)) writeFileSync(`${cgroup.folder}/${name}`, value)
+    for (const [name, value] of Object.entries(cgroup.settings)) writeFileSync(`${cgroup.directory}/${name}`, value)
     return child
   } catch (error) {
     writeFileSync(cgroup.home, '0')
@@ -206,15 +206,15 @@ function follow(id: number, child: ChildProcess, cgroup: CgroupSpec | undefined)
 }
 
 /** Kills what is left in a cgroup; answers whether the kernel has killed in it for want of memory. */
-function endCgroup({ folder }: CgroupSpec): boolean {
+function endCgroup({ directory }: CgroupSpec): boolean {
   let outOfMemory = false
   try {
-    outOfMemory = /^oom_kill [1-9]/m.test(readFileSync(`${folder}/memory.events`, 'utf8'))
+    outOfMemory = /^oom_kill [1-9]/m.test(readFileSync(`${directory}/memory.events`, 'utf8'))
   } catch {
     // Without the memory controller there is no such file.
   }
   try {
-    writeFileSync(`${folder}/cgroup.kill`, '1')
+    writeFileSync(`${directory}/cgroup.kill`, '1')
   } catch {
     // Linux before 5.14 has no such file; the agent kills the process group all the same.
   }
@@ -224,7 +224,7 @@ function endCgroup({ folder }: CgroupSpec): boolean {
 /** What was killed leaves its cgroup a moment later. */
 function removeCgroup(cgroup: CgroupSpec, attempts = 50) {
   try {
-    rmdirSync(cgroup.folder)
+    rmdirSync(cgroup.directory)
   } catch {
     if (attempts > 0) setTimeout(removeCgroup, 20, cgroup, attempts - 1)
   }

@@ -91,7 +91,7 @@ test('a receipt that was answered late counts from when it was sent, as every he
   expect(beats).toBeGreaterThan(2)
 })
 
-test('heartbeats that get no answer of the server are mentioned, each kind once', async () => {
+test('heartbeats that get no response of the server are mentioned, each kind once', async () => {
   const refusals = [
     new Refused('POST /heartbeat', 403, { detail: 'request 1' }),
     new Refused('POST /heartbeat', 403, { detail: 'request 2' }),
@@ -120,7 +120,7 @@ test('heartbeats that get no answer of the server are mentioned, each kind once'
   ])
 })
 
-test('a receipt that gets no answer is sent again before the first part of the lease is over', async () => {
+test('a receipt that gets no response is sent again before the first part of the lease is over', async () => {
   const server = await startServer()
   let beats = 0
   const proxy = await startProxy(server, ({ url }) => url?.endsWith('/heartbeat') === true && (beats += 1) === 1)

@@ -5,23 +5,23 @@ import { LeaseLost, type JobClient } from './job-client.ts'
 
 const LONGEST_HOLD_MS = 10_000
 /** A server gets at least this long to answer, in ms. */
-const LEAST_ANSWER_MS = 1_000
+const LEAST_RESPONSE_MS = 1_000
 /** The receipt of a job is urgent: it is sent again when it is not answered in this time, in ms. */
-const RECEIPT_ANSWER_MS = 1_500
+const RECEIPT_RESPONSE_MS = 1_500
 /** A timer that fires later than this, in ms, shows that this process stood still. */
 const LATE_MS = 1_000
 /** The least time between two heartbeats, in ms, for a server that does not hold them. */
 const SHORTEST_BEAT_MS = 250
 /** After the receipt, in ms: a command to a job that has just begun arrives this much later. */
 const FIRST_HOLD_MS = 1_000
-/** The pause after a heartbeat that got no answer of the server's own, in ms. */
+/** The pause after a heartbeat that got no response of the server's own, in ms. */
 const REFUSED_MS = 1_000
 
 /** Disposing ends the heartbeats; it resolves when none is under way. */
 export type Lease = AsyncDisposable & {
   /**
    * Resolves once the server knows that the job has arrived. Before that it may give the job to another agent, so that no
-   * program may start: a folder may be made ready. Rejects with why when it has.
+   * program may start: a directory may be made ready. Rejects with why when it has.
    */
   received: Promise<void>
   /**
@@ -37,7 +37,7 @@ export type LeaseEvents = {
   onCutOff: (why: string) => void
   /** The server has given the job up; `isGone` says that it does not even know the job any more. */
   onLost: (why: string, isGone: boolean) => void
-  /** A heartbeat got no answer of the server's own, or one that is not understood; told once for each kind. */
+  /** A heartbeat got no response of the server's own, or one that is not understood; told once for each kind. */
   onRefused: (error: unknown) => void
 }
 
@@ -55,7 +55,7 @@ export function holdLease(
   const ended = new AbortController()
   // The lease counts from before the hold that was answered last, and the one that is cut off has gone by too.
   const holdMs = Math.min(LONGEST_HOLD_MS, Math.floor(leaseMs / 6))
-  const answerMs = Math.max(LEAST_ANSWER_MS, Math.floor(leaseMs / 3))
+  const responseMs = Math.max(LEAST_RESPONSE_MS, Math.floor(leaseMs / 3))
   let expiry: NodeJS.Timeout | undefined = expireIn(leaseMs)
   let concluding = false
   let isReceived = false
@@ -67,8 +67,8 @@ export function holdLease(
   function expireIn(ms: number) {
     const dueAt = performance.now() + ms
     return setTimeout(() => {
-      // This process stood still, and perhaps the server with it: the answer to the next heartbeat says what has become of the job.
-      if (performance.now() - dueAt > LATE_MS) expiry = expireIn(answerMs)
+      // This process stood still, and perhaps the server with it: the response to the next heartbeat says what has become of the job.
+      if (performance.now() - dueAt > LATE_MS) expiry = expireIn(responseMs)
       else onCutOff(`the server could not be reached for ${leaseMs / 1000} s, the length of the lease`)
     }, ms)
   }
@@ -77,14 +77,14 @@ export function holdLease(
   function renew(elapsedMs: number) {
     const leftMs = Math.max(0, leaseMs - elapsedMs)
     clearTimeout(expiry)
-    // An answer that took longer than the lease says only that the server is there: the next one says whose the job is.
-    if (!ended.signal.aborted) expiry = expireIn(leftMs === 0 ? answerMs : leftMs)
+    // A response that took longer than the lease says only that the server is there: the next one says whose the job is.
+    if (!ended.signal.aborted) expiry = expireIn(leftMs === 0 ? responseMs : leftMs)
     return leftMs
   }
 
   async function beat() {
     const arrivedAt = performance.now()
-    const receipt = await client.heartbeat(0, 'continue', { answerMs: RECEIPT_ANSWER_MS, signal: ended.signal })
+    const receipt = await client.heartbeat(0, 'continue', { responseMs: RECEIPT_RESPONSE_MS, signal: ended.signal })
     isReceived = true
     received.resolve()
     if (receipt !== 'continue') onCommand(receipt)
@@ -96,7 +96,7 @@ export function holdLease(
       const sentAt = performance.now()
       const waitMs = Math.floor(Math.min(holdMs, leftMs / 2))
       const command = await client
-        .heartbeat(waitMs, seen, { answerMs, signal: ended.signal })
+        .heartbeat(waitMs, seen, { responseMs, signal: ended.signal })
         .catch((error: unknown) => passing(error))
       if (ended.signal.aborted) return
       if (command === undefined) {

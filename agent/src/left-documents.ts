@@ -2,25 +2,25 @@ import type { AgentContext, EngineSite } from './context.ts'
 import { deliverDocuments, noDocuments } from './documents.ts'
 import { type EngineSearch, findEngine } from './engine.ts'
 import { bareEnvironment } from './environment.ts'
-import { LeaseLost, type JobClient } from './job-client.ts'
+import { type JobClient, LeaseLost } from './job-client.ts'
 import type { Journal } from './journal.ts'
 import { planSchemas } from './provider-schemas.ts'
-import type { RunFolder } from './run-folder.ts'
+import type { RunDirectory } from './run-directory.ts'
 
 type Left = { agent: AgentContext; search: EngineSearch; signal: AbortSignal }
 
 /**
- * Delivers the documents that an agent owed when it was killed, in the folder that was kept with the plan. The server is told that
- * there are none where an apply had begun there, since the folder goes with that, and where they can't be made. Without the
+ * Delivers the documents that an agent owed when it was killed, in the directory that was kept with the plan. The server is told that
+ * there are none where an apply had begun there, since the directory goes with that, and where they can't be made. Without the
  * variables of the workspace, which are not on the disk any more, an engine can't read a plan that it has encrypted with them.
  * Rejects when the signal aborts before the server knows.
  */
 export async function deliverLeftDocuments(client: JobClient, journal: Journal, left: Left) {
   const { job } = journal.facts()
-  // The first thing to be done: an apply that comes meanwhile shares the folder.
-  const making = left.agent.folders.makeDocuments(job, async (folder) => {
+  // The first thing to be done: an apply that comes meanwhile shares the directory.
+  const making = left.agent.directories.makeDocuments(job, async (directory) => {
     await handBack()
-    await makeThere(client, journal, { ...left, folder })
+    await makeThere(client, journal, { ...left, directory })
   })
   try {
     if (making !== undefined) return await making
@@ -37,10 +37,14 @@ export async function deliverLeftDocuments(client: JobClient, journal: Journal, 
   }
 }
 
-async function makeThere(client: JobClient, journal: Journal, { folder, ...left }: Left & { folder: RunFolder }) {
+async function makeThere(
+  client: JobClient,
+  journal: Journal,
+  { directory, ...left }: Left & { directory: RunDirectory },
+) {
   const { signal } = left
   try {
-    const site = await siteOf(client, journal, { ...left, folder })
+    const site = await siteOf(client, journal, { ...left, directory })
     await deliverDocuments(site, await planSchemas(site), signal)
   } catch (error) {
     signal.throwIfAborted()
@@ -52,19 +56,19 @@ async function makeThere(client: JobClient, journal: Journal, { folder, ...left 
 async function siteOf(
   client: JobClient,
   journal: Journal,
-  { folder, agent, search, signal }: Left & { folder: RunFolder },
+  { directory, agent, search, signal }: Left & { directory: RunDirectory },
 ): Promise<EngineSite> {
-  const { engine: wanted, workingFolder } = journal.facts()
-  if (wanted === undefined || workingFolder === undefined) throw new Error('it has not noted how')
+  const { engine: wanted, workingDirectory } = journal.facts()
+  if (wanted === undefined || workingDirectory === undefined) throw new Error('it has not noted how')
   const { engine } = await findEngine({ ...wanted, required: true }, search)
-  await agent.confinement.prepare(folder)
-  const environment = bareEnvironment(folder, agent)
+  await agent.confinement.prepare(directory)
+  const environment = bareEnvironment(directory, agent)
   return {
     agent,
     client,
     engine,
-    folder,
-    workingFolder,
+    directory,
+    workingDirectory,
     job: {},
     environment: { run: environment, quiet: environment },
     stop: { interrupt: signal, kill: signal, graceMs: () => 0 },

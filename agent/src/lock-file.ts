@@ -5,13 +5,13 @@ import type { EngineContext } from './context.ts'
 
 const LOCK_FILE = '.terraform.lock.hcl'
 
-export function lockFile({ workingFolder }: Pick<EngineContext, 'workingFolder'>): string {
-  return join(workingFolder, LOCK_FILE)
+export function lockFile({ workingDirectory }: Pick<EngineContext, 'workingDirectory'>): string {
+  return join(workingDirectory, LOCK_FILE)
 }
 
-/** Names the providers that a folder's lock file pins. */
-export async function lockFileDigest(context: Pick<EngineContext, 'workingFolder' | 'folder'>): Promise<string> {
-  const lock = await readConfined(lockFile(context), context.folder)
+/** Names the providers that a directory's lock file pins. */
+export async function lockFileDigest(context: Pick<EngineContext, 'workingDirectory' | 'directory'>): Promise<string> {
+  const lock = await readConfined(lockFile(context), context.directory)
   return createHash('sha256')
     .update(lock ?? '')
     .digest('hex')

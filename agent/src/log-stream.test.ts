@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Refused } from './connection.ts'
 import { openLogStream } from './log-stream.ts'
-import { temporaryFolder } from './testing/agent-fixture.ts'
+import { temporaryDirectory } from './testing/agent-fixture.ts'
 
 type Options = Omit<Parameters<typeof openLogStream>[0], 'file'>
 
 /** A log on a file of its own, which may hold a text already; it ends with the test. */
 async function openLog({ holds, ...options }: Options & { holds?: string }) {
-  const file = join(await temporaryFolder(), 'log')
+  const file = join(await temporaryDirectory(), 'log')
   if (holds !== undefined) await writeFile(file, holds)
   const log = openLogStream({ ...options, file })
   onTestFinished(() => log[Symbol.dispose]())

@@ -8,7 +8,7 @@ import {
   ONE_RESOURCE,
   startAgent,
   startServer,
-  temporaryFolder,
+  temporaryDirectory,
 } from './testing/agent-fixture.ts'
 
 const PLAN = { runId: 'run-a', documentsMayFollow: true, configuration: configuration(ONE_RESOURCE) }
@@ -16,8 +16,8 @@ const APPLY = { configuration: Buffer.of() }
 
 /** The real engine, which notes when a command begins and when it ends. */
 async function notingEngine() {
-  const folder = await temporaryFolder()
-  const [path, notes] = [join(folder, 'terraform'), join(folder, 'notes')]
+  const directory = await temporaryDirectory()
+  const [path, notes] = [join(directory, 'terraform'), join(directory, 'notes')]
   const real = `PATH=${process.env['PATH'] ?? ''}; terraform "$@"; code=$?`
   const script = `#!/bin/sh\n[ "$1" = version ] || echo "$1" >> ${notes}\n${real}\n[ "$1" = version ] || echo "end of $1" >> ${notes}\nexit $code\n`
   await writeFile(notes, '', { mode: 0o666 })
@@ -26,8 +26,8 @@ async function notingEngine() {
   return { enginePath: path, read }
 }
 
-describeWithTerraform('the apply that comes with the answer to the result of its plan', () => {
-  test('is done in the folder of the plan, by the agent that has one slot', async () => {
+describeWithTerraform('the apply that comes with the response to the result of its plan', () => {
+  test('is done in the directory of the plan, by the agent that has one slot', async () => {
     const server = await startServer()
     await startAgent(server)
     const plan = server.submit(PLAN)
@@ -93,7 +93,7 @@ describeWithTerraform('the apply that comes with the answer to the result of its
     const server = await startServer()
     const { enginePath, read } = await notingEngine()
     await startAgent(server, { enginePath })
-    const go = join(await temporaryFolder(), 'go')
+    const go = join(await temporaryDirectory(), 'go')
     const wait = `while [ ! -e '${go}' ]; do sleep 0.05; done`
     const slow = configuration(
       `resource "terraform_data" "slow" {\n  provisioner "local-exec" {\n    command = "${wait}"\n  }\n}`,
@@ -109,7 +109,7 @@ describeWithTerraform('the apply that comes with the answer to the result of its
     expect(await apply.finished).toMatchObject({ status: 'finished' })
   })
 
-  test('begins nothing before its receipt is answered, and else leaves the folder to who claims it', async () => {
+  test('begins nothing before its receipt is answered, and else leaves the directory to who claims it', async () => {
     const server = await startServer()
     await startAgent(server)
     const plan = server.submit(PLAN)

@@ -11,8 +11,8 @@ const FILE = 'zzzz_groundstate_override.tf.json'
  * Points the configuration at its workspace on this server. A `cloud` block in an override file replaces whatever `cloud` or
  * `backend` block the configuration has, and does no harm to one that has none. Answers the path of the file.
  */
-export function writeOverride(workingFolder: string, workspace: { organization: string; name: string }) {
-  const path = join(workingFolder, FILE)
+export function writeOverride(workingDirectory: string, workspace: { organization: string; name: string }) {
+  const path = join(workingDirectory, FILE)
   const cloud = {
     hostname: ENGINE_HOST,
     organization: workspace.organization,
@@ -29,11 +29,11 @@ const REMAINS = ['terraform.tfstate', 'terraform.tfstate.d', '.terraform/terrafo
  * Removes what an archive may carry of a life before this server: init would ask whether to move a local state here, or copy
  * one from the store that it was configured for last, and the workspace that was selected is not this one.
  */
-export async function forgetEarlierState(workingFolder: string) {
+export async function forgetEarlierState(workingDirectory: string) {
   for (const name of REMAINS) {
-    const path = join(workingFolder, name)
+    const path = join(workingDirectory, name)
     const options = { recursive: true, force: true }
-    // However much an archive has put into a folder, no other job waits for it to go.
+    // However much an archive has put into a directory, no other job waits for it to go.
     if (factsOf(path)?.isDirectory() === true) await rm(path, options)
     else rmSync(path, options)
   }

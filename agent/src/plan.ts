@@ -11,7 +11,7 @@ import { readPlanSummary } from './plan-summary.ts'
 import { type PlanSchemas, planSchemas } from './provider-schemas.ts'
 import { EngineFailed, runEngine } from './run-engine.ts'
 import { writeVariables } from './variables.ts'
-import { runInit } from './working-folder.ts'
+import { runInit } from './working-directory.ts'
 
 /** How a plan ended, and what is still to be made of it. */
 export type Planned = { outcome: FinishJob; owed?: PlanSchemas }
@@ -20,21 +20,21 @@ export type Planned = { outcome: FinishJob; owed?: PlanSchemas }
 const HAS_CHANGES = 2
 
 /**
- * Plans in a prepared folder and uploads the results. Where the run applies a plan by itself, one that changes something is told at
+ * Plans in a prepared directory and uploads the results. Where the run applies a plan by itself, one that changes something is told at
  * once, and its JSON is owed. Throws `EngineFailed` when init or the plan fails.
  */
 export async function runPlan(context: EngineContext): Promise<Planned> {
-  const { folder, job, log, workingFolder } = context
+  const { directory, job, log, workingDirectory } = context
   const mayOwe = job.documentsMayFollow && context.outbox !== undefined
   await runHook(context, 'pre-plan')
-  const declared = await readDeclaredVariables(workingFolder, folder)
-  const variables = writeVariables(folder, job.variables, declared)
+  const declared = await readDeclaredVariables(workingDirectory, directory)
+  const variables = writeVariables(directory, job.variables, declared)
   await runInit(context)
-  const generated = freeName(workingFolder)
+  const generated = freeName(workingDirectory)
   const schemas = await planSchemas(context)
 
   let counts: FinishJob['counts']
-  const args = planArguments(job, { planFile: folder.planFile, generated, variables, mayOwe })
+  const args = planArguments(job, { planFile: directory.planFile, generated, variables, mayOwe })
   const code = await runEngine(context, args, {
     onOutput(lines, stream) {
       if (mayOwe && stream === 'stdout') counts = readPlanSummary(lines) ?? counts
@@ -43,15 +43,15 @@ export async function runPlan(context: EngineContext): Promise<Planned> {
   })
   const hasChanges = mayOwe && code === HAS_CHANGES
   const exitCode = hasChanges ? 0 : code
-  const generatedConfiguration = existsSync(join(workingFolder, generated))
-  if (exitCode !== 0 && !(generatedConfiguration && existsSync(folder.planFile))) {
+  const generatedConfiguration = existsSync(join(workingDirectory, generated))
+  if (exitCode !== 0 && !(generatedConfiguration && existsSync(directory.planFile))) {
     await uploadGenerated()
     throw new EngineFailed('plan', exitCode)
   }
   await runHook(context, 'post-plan')
 
   const uploads = Promise.all([
-    uploadResult(context, 'plan-file', folder.planFile),
+    uploadResult(context, 'plan-file', directory.planFile),
     uploadResult(context, 'lock-file', lockFile(context)),
     uploadGenerated(),
   ])
@@ -75,7 +75,8 @@ export async function runPlan(context: EngineContext): Promise<Planned> {
   }
 
   async function uploadGenerated() {
-    if (generatedConfiguration) await uploadResult(context, 'generated-configuration', join(workingFolder, generated))
+    if (generatedConfiguration)
+      await uploadResult(context, 'generated-configuration', join(workingDirectory, generated))
   }
 }
 
@@ -103,9 +104,9 @@ function planArguments(
 }
 
 /** A name for generated configuration that the configuration does not use: the engine refuses to overwrite. */
-function freeName(workingFolder: string): string {
+function freeName(workingDirectory: string): string {
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? 'generated.tf' : `generated_${number}.tf`
-    if (!existsSync(join(workingFolder, name))) return name
+    if (!existsSync(join(workingDirectory, name))) return name
   }
 }

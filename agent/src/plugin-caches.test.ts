@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { expect, test } from 'vitest'
 import { openPluginCaches, whileFilling } from './plugin-caches.ts'
-import { openRunFolders } from './run-folder.ts'
-import { temporaryFolder } from './testing/agent-fixture.ts'
+import { openRunDirectories } from './run-directory.ts'
+import { temporaryDirectory } from './testing/agent-fixture.ts'
 
 const ended = (code: number | null) => async () => code
 
 /** A cache in which an init that ends with `code` has put a provider; another run of the organization uses it too. */
 async function filledCache(code: number | null) {
-  const caches = await openPluginCaches(await temporaryFolder(), undefined)
+  const caches = await openPluginCaches(await temporaryDirectory(), undefined)
   const cache = await caches.enter('org-acme')
   await caches.enter('org-acme')
   const provider = join(cache.path, 'provider')
@@ -35,7 +35,7 @@ test('what an init has left that was killed goes once no run uses it any more', 
 })
 
 test('a good init does not stand for one that was killed', async () => {
-  const workDir = await temporaryFolder()
+  const workDir = await temporaryDirectory()
   const caches = await openPluginCaches(workDir, undefined)
   const cache = await caches.enter('org-acme')
   const provider = join(cache.path, 'provider')
@@ -52,21 +52,21 @@ test('a good init does not stand for one that was killed', async () => {
 test.each([
   [0, ['run-1']],
   [null, []],
-])('a restart after an init that ended with %j keeps the folders %j', async (code, expected) => {
-  const workDir = await temporaryFolder()
+])('a restart after an init that ended with %j keeps the directories %j', async (code, expected) => {
+  const workDir = await temporaryDirectory()
   const limits = { keepMs: 60_000, keepCount: 10 }
   const job = { id: 'job-1', runId: 'run-1', organizationId: 'org-acme' } as AgentJob
   const caches = await openPluginCaches(workDir, undefined)
-  const folders = await openRunFolders(workDir, limits, { caches, users: undefined })
-  const folder = await folders.create(job)
-  await folders.keep(folder, job, '1.5.7')
-  await whileFilling(folder.cache, ended(code))
+  const directories = await openRunDirectories(workDir, limits, { caches, users: undefined })
+  const directory = await directories.create(job)
+  await directories.keep(directory, job, '1.5.7')
+  await whileFilling(directory.cache, ended(code))
 
   const reopened = { caches: await openPluginCaches(workDir, undefined), users: undefined }
-  const { warmRunIds } = await openRunFolders(workDir, limits, reopened)
+  const { warmRunIds } = await openRunDirectories(workDir, limits, reopened)
 
   expect(warmRunIds()).toEqual(expected)
-  expect(existsSync(folder.root)).toBe(code === 0)
+  expect(existsSync(directory.root)).toBe(code === 0)
 })
 
 test('what an init has left that came to its end stays, also if it failed', async () => {

@@ -8,7 +8,7 @@ import type { createIdPool } from './run-users.ts'
 /** Runs of an organization share its providers; the members of its group may write them. */
 export type PluginCache = { organizationId: string; path: string; gid: number | undefined; initGate: InitGate }
 
-/** Beside the folder, one for each init that may be writing there: what it left is not known to be whole. */
+/** Beside the directory, one for each init that may be writing there: what it left is not known to be whole. */
 const FILLING = '.filling-'
 let inits = 0
 
@@ -94,7 +94,7 @@ export async function openPluginCaches(workDir: string, groups: ReturnType<typeo
       mkdirSync(path, { recursive: true, mode: 0o700 })
       if (gid !== undefined) {
         chownSync(path, 0, gid)
-        // New folders below inherit the group.
+        // New directories below inherit the group.
         chmodSync(path, 0o2770)
       }
       return cache

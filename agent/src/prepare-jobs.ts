@@ -7,7 +7,7 @@ import type { EngineSearch } from './engine.ts'
 import type { Gateway } from './gateway.ts'
 import type { JobSettings } from './job-settings.ts'
 import type { Journal } from './journal.ts'
-import { openRunFolders } from './run-folder.ts'
+import { openRunDirectories } from './run-directory.ts'
 import type { Watchdog } from './watchdog.ts'
 
 type Parts = {
@@ -29,9 +29,9 @@ export async function prepareJobs(
   const { workDir, apiUrl, gateway, confinement, watchdog, certificates, forceful, journals } = parts
   const schemaCache = join(workDir, 'schemas')
   await mkdir(schemaCache, { recursive: true, mode: 0o700 })
-  const limits = { keepMs: options.keepFoldersMs ?? 24 * 3_600_000, keepCount: options.keepFolders ?? 50 }
-  const roots = journals.map((journal) => journal.facts().folder?.root).filter((root) => root !== undefined)
-  const folders = await openRunFolders(workDir, limits, { ...confinement, inUse: new Set(roots) })
+  const limits = { keepMs: options.keepDirectoriesMs ?? 24 * 3_600_000, keepCount: options.keepDirectories ?? 50 }
+  const roots = journals.map((journal) => journal.facts().directory?.root).filter((root) => root !== undefined)
+  const directories = await openRunDirectories(workDir, limits, { ...confinement, inUse: new Set(roots) })
   const search: EngineSearch = {
     enginePath: options.enginePath,
     strict: options.strictEngineVersion ?? false,
@@ -41,7 +41,7 @@ export async function prepareJobs(
     agent: {
       apiUrl,
       gateway,
-      folders,
+      directories,
       launcher: confinement.launcher,
       watchdog,
       confinement,

@@ -20,7 +20,7 @@ export type PlanSchemas = {
 const BUILT_IN = 'data "terraform_remote_state" "any" {\n  backend = "local"\n}\n'
 
 /**
- * The schemas of the providers that a plan may use, in an initialized folder: those that the lock file pins, and the one that is
+ * The schemas of the providers that a plan may use, in an initialized directory: those that the lock file pins, and the one that is
  * built in, which no lock file names. They depend on nothing else, and are cached.
  */
 export async function planSchemas(context: EngineSite): Promise<PlanSchemas> {
@@ -44,8 +44,8 @@ export async function planSchemas(context: EngineSite): Promise<PlanSchemas> {
 }
 
 /** What is sensitive stands in schemas, so that no organization gets those that another one's run has told. */
-function cacheFile({ engine, agent, folder }: EngineSite, name: string) {
-  const key = `${folder.cache.organizationId} ${engine.product} ${engine.version} ${name}`
+function cacheFile({ engine, agent, directory }: EngineSite, name: string) {
+  const key = `${directory.cache.organizationId} ${engine.product} ${engine.version} ${name}`
   return join(agent.schemaCache, `${createHash('sha256').update(key).digest('hex')}.json`)
 }
 
@@ -55,11 +55,11 @@ async function fetchPinned(context: EngineSite, path: string) {
 
 async function fetchBuiltIn(context: EngineSite, path: string) {
   if (existsSync(path)) return
-  // The run may read there and not write, and could put nothing else in the place of the folder.
-  const workingFolder = join(context.folder.variables, 'built-in')
-  mkdirSync(workingFolder, { recursive: true, mode: 0o755 })
-  await writeForAll(join(workingFolder, 'main.tf'), BUILT_IN)
-  await fetchSchemas({ ...context, workingFolder }, path)
+  // The run may read there and not write, and could put nothing else in the place of the directory.
+  const workingDirectory = join(context.directory.variables, 'built-in')
+  mkdirSync(workingDirectory, { recursive: true, mode: 0o755 })
+  await writeForAll(join(workingDirectory, 'main.tf'), BUILT_IN)
+  await fetchSchemas({ ...context, workingDirectory }, path)
 }
 
 /** Written aside and renamed: another job may read the file meanwhile. */

@@ -9,7 +9,7 @@ import {
   startAgent,
   startServer,
   startSlowApply,
-  temporaryFolder,
+  temporaryDirectory,
 } from './testing/agent-fixture.ts'
 import { kill, spawnAgent } from './testing/agent-process.ts'
 import { processIsAlive } from './testing/processes.ts'
@@ -17,7 +17,7 @@ import type { ProtocolServer } from './testing/protocol-server.ts'
 
 /** An engine whose plan and apply take long. The apply heeds an interrupt, and leaves a state that it could not store. */
 async function slowEngine(delay = 'true'): Promise<string> {
-  const path = join(await temporaryFolder(), 'terraform')
+  const path = join(await temporaryDirectory(), 'terraform')
   const script = `#!/bin/sh
 case $1 in
   version) printf 'Terraform v9.9.9\\non linux_amd64\\n' ;;
@@ -78,7 +78,7 @@ describeWithTerraform('an apply whose server is away for longer than its lease',
   }, 60_000)
 })
 
-test('an apply whose agent has to end before its server is back is reported by the next agent on the folder', async () => {
+test('an apply whose agent has to end before its server is back is reported by the next agent on the directory', async () => {
   const server = await startServer()
   const enginePath = await slowEngine()
   const { workDir, forceStop, stop, ended, logged } = await startAgent(server, { enginePath })
@@ -116,7 +116,7 @@ test('a plan whose server is away for longer than its lease is killed, and hande
 test('an agent that ends when there is no work waits for the engine that its predecessor has left', async () => {
   const server = await startServer()
   const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine('sleep 10') }
-  const workDir = await temporaryFolder()
+  const workDir = await temporaryDirectory()
   const agent = spawnAgent(server, workDir, env)
   const { apply } = await startColdApply(server)
   await kill(agent)
@@ -131,7 +131,7 @@ test('an agent that ends when there is no work waits for the engine that its pre
 describeWithTerraform('an agent that was killed', () => {
   test('in an apply leaves an engine that stores its state; the next agent says what became of it', async () => {
     const server = await startServer()
-    const workDir = await temporaryFolder()
+    const workDir = await temporaryDirectory()
     const agent = spawnAgent(server, workDir)
     const { apply, pid } = await startSlowApply(server)
     await kill(agent)
@@ -157,7 +157,7 @@ describeWithTerraform('an agent that was killed', () => {
 describe('an agent that was killed', () => {
   test('while its server was away leaves the state for the next agent to report', async () => {
     const server = await startServer()
-    const workDir = await temporaryFolder()
+    const workDir = await temporaryDirectory()
     const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine() }
     const agent = spawnAgent(server, workDir, env)
     const { apply, pid } = await startColdApply(server)
@@ -179,7 +179,7 @@ describe('an agent that was killed', () => {
 
   test('does not interrupt an engine again that it has interrupted', async () => {
     const server = await startServer()
-    const workDir = await temporaryFolder()
+    const workDir = await temporaryDirectory()
     const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine('sleep 3') }
     const agent = spawnAgent(server, workDir, env)
     const { apply } = await startColdApply(server, { graceMs: 60_000 })
@@ -196,7 +196,7 @@ describe('an agent that was killed', () => {
 
   test('in a plan hands it back when it starts again', async () => {
     const server = await startServer()
-    const workDir = await temporaryFolder()
+    const workDir = await temporaryDirectory()
     const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine() }
     const agent = spawnAgent(server, workDir, env)
     const plan = server.submit({ configuration: configuration('') })

@@ -45,8 +45,8 @@ export async function recoverJob(connection: Connection, journal: Journal, recov
     if (error instanceof LeaseLost || error instanceof Refused) log.warn({ ...facts, error, kept }, 'a job is dropped')
     else log.error({ ...facts, error, kept }, 'a job that was left behind can not be finished')
   }
-  const { folder } = journal.facts()
-  if (folder !== undefined) await recovery.agent.folders.removeLeft(folder)
+  const { directory } = journal.facts()
+  if (directory !== undefined) await recovery.agent.directories.removeLeft(directory)
   await journal.remove()
 }
 
@@ -71,7 +71,7 @@ async function finishApply(client: JobClient, journal: Journal, recovery: Recove
 async function tryToFinishApply(client: JobClient, journal: Journal, { workDir, log, signal }: Recovery) {
   const { job, outcome } = journal.facts()
   const ignore = () => {}
-  const onRefused = (error: unknown) => log.warn({ jobId: job.id, error }, 'a heartbeat got no answer of the server')
+  const onRefused = (error: unknown) => log.warn({ jobId: job.id, error }, 'a heartbeat got no response of the server')
   // The engine can store its state only as long as the job is ours.
   await using lease = holdLease(client, job, { onCommand: ignore, onCutOff: ignore, onLost: ignore, onRefused })
   const reached = outcome ?? (await awaitOutcome(journal, signal))
@@ -80,18 +80,18 @@ async function tryToFinishApply(client: JobClient, journal: Journal, { workDir, 
 }
 
 async function awaitOutcome(journal: Journal, signal: AbortSignal) {
-  const { folder, workingFolder } = journal.facts()
+  const { directory, workingDirectory } = journal.facts()
   const pid = Number(await readFile(journal.pid, 'utf8').catch(() => '0'))
   const deadline = Date.now() + LONE_GRACE_MS + NOTE_MS
   let goneAt: number | undefined
   while (Date.now() < deadline && (await readExit(journal)) === undefined) {
     signal.throwIfAborted()
-    if (!(await runsIn(pid, folder?.root))) goneAt ??= Date.now()
+    if (!(await runsIn(pid, directory?.root))) goneAt ??= Date.now()
     if (goneAt !== undefined && Date.now() - goneAt > NOTE_MS) break
     await delay(POLL_MS, undefined, { signal })
   }
   const keepsState =
-    folder !== undefined && workingFolder !== undefined && (await keepState(journal, folder, workingFolder))
+    directory !== undefined && workingDirectory !== undefined && (await keepState(journal, directory, workingDirectory))
   const outcome = await readOutcome(journal, keepsState)
   await journal.note({ outcome })
   return outcome
@@ -101,10 +101,10 @@ async function awaitOutcome(journal: Journal, signal: AbortSignal) {
 async function keepState(
   journal: Journal,
   { root, uid }: { root: string; uid?: number | undefined },
-  workingFolder: string,
+  workingDirectory: string,
 ) {
   const user = uid === undefined ? undefined : { uid }
-  return saveErroredState(journal, { root, user }, workingFolder).catch(() => false)
+  return saveErroredState(journal, { root, user }, workingDirectory).catch(() => false)
 }
 
 /** Whether the process is still the engine that works there: its id may have been given anew. */

@@ -1,11 +1,11 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { configuration, startAgent, startServer, temporaryFolder } from './testing/agent-fixture.ts'
+import { configuration, startAgent, startServer, temporaryDirectory } from './testing/agent-fixture.ts'
 
 /** An engine whose apply says much and takes its time, and fails to store its state if it is told to. */
 async function chattyEngine({ keepsState = false, seconds = 0 } = {}) {
-  const path = join(await temporaryFolder(), 'terraform')
+  const path = join(await temporaryDirectory(), 'terraform')
   const end = keepsState
     ? 'echo kept > errored.tfstate; exit 1'
     : "echo 'Apply complete! Resources: 1 added, 0 changed, 0 destroyed.'"

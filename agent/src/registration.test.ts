@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { listEngines } from './engine.ts'
-import { describeWithTerraform, startAgent, startServer, temporaryFolder, WAITING } from './testing/agent-fixture.ts'
+import { describeWithTerraform, startAgent, startServer, temporaryDirectory, WAITING } from './testing/agent-fixture.ts'
 
 test('an agent says who it is, and what it can do', async () => {
   const server = await startServer()
@@ -125,7 +125,7 @@ test('an agent that was forgotten and is refused then says so once, and returns'
   expect(messages().filter((message) => message.includes('refuses this agent'))).toHaveLength(1)
 })
 
-test('an agent that starts again in its folder names the id that it had, to the same server', async () => {
+test('an agent that starts again in its directory names the id that it had, to the same server', async () => {
   const server = await startServer()
   const other = await startServer()
   const first = await startAgent(server)
@@ -151,7 +151,7 @@ test('an agent that starts again in its folder names the id that it had, to the 
 
 test('an agent that cannot read which id it had starts without one', async () => {
   const server = await startServer()
-  const workDir = await temporaryFolder()
+  const workDir = await temporaryDirectory()
   await writeFile(join(workDir, 'registration.json'), '{"agentId":')
 
   await startAgent(server, { workDir })

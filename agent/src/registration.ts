@@ -55,10 +55,10 @@ export function createRegistration(connection: Connection, input: Input): Regist
 
   function announce(agentId?: string) {
     underWay += 1
-    const answer = introduce(agentId).finally(() => (underWay -= 1))
+    const response = introduce(agentId).finally(() => (underWay -= 1))
     // Whoever claims looks at it; but all may be at work.
-    answer.catch(() => {})
-    return answer
+    response.catch(() => {})
+    return response
   }
 
   async function introduce(agentId: string | undefined): Promise<RegisteredAgent> {
@@ -73,13 +73,13 @@ export function createRegistration(connection: Connection, input: Input): Regist
           starts: known === undefined,
           ...(agentId !== undefined && { agentId }),
         }
-        const answer = await register(connection, token, body, signal)
-        if (known?.agentId !== answer.agentId) await input.keepId(answer.agentId)
-        if (known === undefined) greet(answer, engines)
-        else if (refusedFor !== undefined) log.info({ agentId: answer.agentId }, 'the server takes this agent again')
+        const response = await register(connection, token, body, signal)
+        if (known?.agentId !== response.agentId) await input.keepId(response.agentId)
+        if (known === undefined) greet(response, engines)
+        else if (refusedFor !== undefined) log.info({ agentId: response.agentId }, 'the server takes this agent again')
         refusedFor = undefined
-        known = { agentId: answer.agentId, engines: JSON.stringify(engines) }
-        return answer
+        known = { agentId: response.agentId, engines: JSON.stringify(engines) }
+        return response
       } catch (error) {
         if (signal.aborted) throw error
         if (isTokenRefused(error)) throw refusal(error)

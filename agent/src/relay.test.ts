@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import type { FromLauncher, OrphanSpec, ToLauncher } from './launcher-process.ts'
 import type { RelayTarget } from './relay.ts'
-import { temporaryFolder } from './testing/agent-fixture.ts'
+import { temporaryDirectory } from './testing/agent-fixture.ts'
 import { makeCertificate } from './testing/certificate.ts'
 
 /** The program of the launcher, and what it loads as it starts. */
@@ -71,21 +71,21 @@ async function startProxy(port: number) {
 
 /** Has an engine store its state when its agent has died; answers what it was told. */
 async function storeWithoutAgent(target: Omit<RelayTarget, 'port'>, beforeTheEnd = async (_program: string) => {}) {
-  const [folder, program] = [await temporaryFolder(), await temporaryFolder()]
+  const [directory, program] = [await temporaryDirectory(), await temporaryDirectory()]
   for (const name of PROGRAM) await copyFile(join(import.meta.dirname, name), join(program, name))
   const gateway = createServer()
   const port = await listening(gateway)
   gateway.close()
   const orphan: OrphanSpec = {
-    pidFile: join(folder, 'pid'),
-    logFile: join(folder, 'log'),
-    exitFile: join(folder, 'exit.json'),
-    interruptedFile: join(folder, 'interrupted'),
+    pidFile: join(directory, 'pid'),
+    logFile: join(directory, 'log'),
+    exitFile: join(directory, 'exit.json'),
+    interruptedFile: join(directory, 'interrupted'),
     graceMs: 10_000,
     relay: { ...target, port },
   }
   const url = `http://127.0.0.1:${port}/secret/api/v2/state-versions/sv-1/upload`
-  const spec = { file: process.execPath, args: ['-e', ENGINE, url], cwd: folder, env: {}, orphan }
+  const spec = { file: process.execPath, args: ['-e', ENGINE, url], cwd: directory, env: {}, orphan }
   const launcher = fork(join(program, 'launcher-process.ts'), { env: {}, detached: true, serialization: 'advanced' })
   const started = Promise.withResolvers<void>()
   launcher.on('message', (message) => (message as FromLauncher).event === 'output' && started.resolve())

@@ -27,7 +27,7 @@ type EngineRun = Pick<ProcessSpec, 'onOutput' | 'stdoutFile' | 'orphan'> & {
 }
 
 /**
- * Runs the engine in the working folder and returns its exit code, or null when the agent killed it. Throws when a signal that
+ * Runs the engine in the working directory and returns its exit code, or null when the agent killed it. Throws when a signal that
  * the agent has not sent ends it.
  */
 export async function runEngine(
@@ -47,7 +47,7 @@ export async function runEngine(
 }
 
 /**
- * Runs a program in the working folder as the run's user, within the limits and the sandbox of the agent. Throws when the
+ * Runs a program in the working directory as the run's user, within the limits and the sandbox of the agent. Throws when the
  * kernel ended it because it took more memory than it may.
  */
 export async function runConfined(context: EngineSite, spec: Omit<ProcessSpec, 'cwd'>): Promise<Exit> {

@@ -38,7 +38,7 @@ export async function freeIds(firstId: number | undefined): Promise<{ first: num
 
 /**
  * Claims a block of ids for as long as this process lives. A text says why there is none. The block that the agent had last is
- * the first choice, since the folders that it keeps belong to its ids. A block in which something runs is the last one: that may
+ * the first choice, since the directories that it keeps belong to its ids. A block in which something runs is the last one: that may
  * be an engine whose agent has died, and which stores its state.
  */
 export async function claimIds(
@@ -52,13 +52,13 @@ export async function claimIds(
     atWork.some((uid) => uid >= first && uid < first + size)
   const rank = (block: (typeof blocks)[number]) => (block.first === last ? 0 : isAtWork(block) ? 2 : 1)
   for (const { first, size } of blocks.toSorted((a, b) => rank(a) - rank(b))) {
-    const folder = join(registry, String(first))
+    const directory = join(registry, String(first))
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await mkdir(directory, { recursive: true, mode: 0o700 })
     } catch (error) {
-      return `${folder} can't be made: ${error instanceof Error ? error.message : String(error)}`
+      return `${directory} can't be made: ${error instanceof Error ? error.message : String(error)}`
     }
-    const claim = await claimWorkDir(folder, new AbortController().signal, 0).catch(() => undefined)
+    const claim = await claimWorkDir(directory, new AbortController().signal, 0).catch(() => undefined)
     if (claim !== undefined) return { first, size, [Symbol.dispose]: () => claim[Symbol.dispose]() }
   }
   return 'other agents of this machine have all the user ids'

@@ -3,7 +3,7 @@ import { configuration, describeWithTerraform, ONE_RESOURCE, startAgent, startSe
 import { archiveOf } from './testing/archive.ts'
 
 describeWithTerraform('a run', () => {
-  test('with human logs is planned, and applied in the folder of its plan', async () => {
+  test('with human logs is planned, and applied in the directory of its plan', async () => {
     const server = await startServer()
     await startAgent(server)
 
@@ -57,7 +57,7 @@ describeWithTerraform('a run', () => {
     expect(applied).toMatchObject({ status: 'finished', counts: { additions: 1 } })
   })
 
-  test('whose plan changes nothing keeps no folder and has no changes', async () => {
+  test('whose plan changes nothing keeps no directory and has no changes', async () => {
     const server = await startServer()
     await startAgent(server)
 
@@ -165,7 +165,7 @@ describeWithTerraform('a run', () => {
       'a working directory that an archive of one file has not',
       { 'main.tf': ONE_RESOURCE },
       'prod',
-      'has no folder "prod"',
+      'has no directory "prod"',
     ],
     ['a working directory without configuration', { 'prod/readme.md': '', 'main.tf': '' }, 'prod', 'has no .tf files'],
     ['an archive without configuration', { 'readme.md': '' }, '', 'has no .tf files in its root'],
@@ -214,8 +214,8 @@ describeWithTerraform('a run', () => {
     const outside = await server.submit({ configuration: archive, workingDirectory: '../x' }).finished
 
     expect(there).toMatchObject({ status: 'finished', hasChanges: true })
-    expect(refused).toMatchObject({ status: 'errored', message: expect.stringContaining('no folder "lives"') })
-    expect(missing.log()).toContain('no folder "lives"')
+    expect(refused).toMatchObject({ status: 'errored', message: expect.stringContaining('no directory "lives"') })
+    expect(missing.log()).toContain('no directory "lives"')
     expect(outside).toMatchObject({ status: 'errored', message: expect.stringContaining('has a path with ..') })
   })
 
@@ -271,7 +271,7 @@ describeWithTerraform('a run', () => {
     expect(server.api.current()?.outputs).toHaveProperty('file')
   })
 
-  test('is applied in the folder of its plan by an agent that has started again', async () => {
+  test('is applied in the directory of its plan by an agent that has started again', async () => {
     const server = await startServer()
     const first = await startAgent(server)
     await server.submit({ runId: 'run-a', configuration: configuration(ONE_RESOURCE) }).finished
@@ -342,7 +342,7 @@ describeWithTerraform('a run', () => {
     expect(apply.log().endsWith('\n')).toBe(true)
   })
 
-  test('with an archive that reaches out of its folder is refused', async () => {
+  test('with an archive that reaches out of its directory is refused', async () => {
     const server = await startServer()
     await startAgent(server)
 

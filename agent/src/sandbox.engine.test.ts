@@ -16,7 +16,7 @@ async function planned(server: Awaited<ReturnType<typeof startServer>>, archive:
 }
 
 describeWithSandbox.each(['auto', 'off'] as const)('a run in a sandbox, with isolation %s', (isolation) => {
-  test('sees its own processes, folder and cache, and no other folder of its agent', async () => {
+  test('sees its own processes, directory and cache, and no other directory of its agent', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server, { sandbox: true, isolation })
     const script = `echo processes: $(ls /proc | grep -c '^[0-9]')
@@ -27,7 +27,7 @@ touch /etc/planted || touch /usr/planted || echo read-only
 ls ${workDir}/agent*.pid || echo no claim
 mount -o remount,rw,bind / || echo not remounted
 grep CapEff /proc/self/status
-touch "$TF_PLUGIN_CACHE_DIR/mine" && touch mine && touch "$HOME/mine" && touch "$TMPDIR/mine" && echo own folders
+touch "$TF_PLUGIN_CACHE_DIR/mine" && touch mine && touch "$HOME/mine" && touch "$TMPDIR/mine" && echo own directories
 `
 
     const apply = await planned(server, scripted(script))
@@ -38,7 +38,7 @@ touch "$TF_PLUGIN_CACHE_DIR/mine" && touch mine && touch "$HOME/mine" && touch "
     expect(log).toMatch(/temporary:\s/)
     expect(log).toMatch(/work: (plugins runs|runs plugins)/)
     expect(log).toContain('runs: 1')
-    for (const said of ['read-only', 'no claim', 'not remounted', 'CapEff:\t0000000000000000', 'own folders'])
+    for (const said of ['read-only', 'no claim', 'not remounted', 'CapEff:\t0000000000000000', 'own directories'])
       expect(log).toContain(said)
   })
 

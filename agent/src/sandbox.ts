@@ -5,7 +5,7 @@ import { delimiter, join, sep } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type { Exit } from './launcher-process.ts'
 import type { Launcher } from './launcher.ts'
-import type { RunFolder, Workplace } from './run-folder.ts'
+import type { RunDirectory, Workplace } from './run-directory.ts'
 import type { RunUser } from './run-users.ts'
 import { writeForAll } from './write-for-all.ts'
 
@@ -14,18 +14,18 @@ type Command = { file: string; args: string[] }
 
 /**
  * A sandbox of bubblewrap around a program: the files of the machine read-only, its own /tmp, /dev, /proc and processes, and of
- * what agents write only the folder of its run and the plugin cache of its organization. The network stays.
+ * what agents write only the directory of its run and the plugin cache of its organization. The network stays.
  */
 export type Sandbox = {
   wrap: (command: Command, context: Workplace) => Command
   /** Writes what the sandbox of a run shows in place of the machine's own. */
-  prepare: (folder: RunFolder) => Promise<void>
+  prepare: (directory: RunDirectory) => Promise<void>
 }
 
 export type SandboxOptions = {
-  /** Folders that no run may look into. */
+  /** Directories that no run may look into. */
   hidden: readonly string[]
-  /** Files and folders that runs need all the same. */
+  /** Files and directories that runs need all the same. */
   shown: readonly string[]
 }
 
@@ -43,7 +43,7 @@ export async function openSandbox(options: SandboxOptions, launcher: Launcher, u
   const advice = 'install bubblewrap 0.8 or later, and allow user namespaces; or turn the sandbox off'
   const bwrap = (process.env['PATH'] ?? '')
     .split(delimiter)
-    .map((folder) => join(folder, 'bwrap'))
+    .map((directory) => join(directory, 'bwrap'))
     .find((path) => existsSync(path))
   if (bwrap === undefined) throw new Error(`the sandbox needs the program bwrap, which is not on the PATH: ${advice}`)
   const sandbox = createSandbox(bwrap, options)
@@ -59,9 +59,9 @@ export async function openSandbox(options: SandboxOptions, launcher: Launcher, u
 
 function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
   const known = [homedir(), ...hidden].filter((path) => existsSync(path)).map((path) => realpathSync(path))
-  const folders = [...new Set(known)].filter((path) => path !== '/')
+  const directories = [...new Set(known)].filter((path) => path !== '/')
   const covered = [...new Set([...TEMPORARY, tmpdir()])]
-  const isCovered = (path: string) => [...covered, ...folders].some((folder) => path.startsWith(folder + sep))
+  const isCovered = (path: string) => [...covered, ...directories].some((directory) => path.startsWith(directory + sep))
   const machine = [
     '--die-with-parent',
     '--unshare-pid',
@@ -75,7 +75,7 @@ function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
     '/dev',
     '--proc',
     '/proc',
-    ...[...covered, ...folders].flatMap((path) => ['--tmpfs', path]),
+    ...[...covered, ...directories].flatMap((path) => ['--tmpfs', path]),
     ...shown.filter(isCovered).flatMap(readable),
   ]
 
@@ -86,27 +86,27 @@ function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
 
   return {
     base,
-    wrap({ file, args }: Command, { folder, workingFolder }: Workplace) {
-      const { configuration, home, tmp, output, variables, cliConfig, cache, user } = folder
+    wrap({ file, args }: Command, { directory, workingDirectory }: Workplace) {
+      const { configuration, home, tmp, output, variables, cliConfig, cache, user } = directory
       return base(
         [file, ...args],
         [
           ...(isCovered(file) ? readable(file) : []),
           ...[configuration, home, tmp, output, cache.path].flatMap((path) => ['--bind', path, path]),
           ...[variables, cliConfig].flatMap(readable),
-          ...(user === undefined ? [] : ['--ro-bind', passwdFile(folder), '/etc/passwd']),
+          ...(user === undefined ? [] : ['--ro-bind', passwdFile(directory), '/etc/passwd']),
           '--chdir',
-          workingFolder,
+          workingDirectory,
         ],
       )
     },
-    async prepare(folder: RunFolder) {
-      const { user, home } = folder
+    async prepare(directory: RunDirectory) {
+      const { user, home } = directory
       if (user === undefined) return
       // Programs such as ssh refuse a user without a name.
       const others = await readFile('/etc/passwd', 'utf8').catch(() => '')
       const own = `groundstate-run:x:${user.uid}:${user.gid}::${home}:/bin/sh\n`
-      await writeForAll(passwdFile(folder), others + own)
+      await writeForAll(passwdFile(directory), others + own)
     },
   }
 }
@@ -122,6 +122,6 @@ function readable(path: string): string[] {
   return ['--ro-bind', path, path]
 }
 
-function passwdFile({ root }: RunFolder): string {
+function passwdFile({ root }: RunDirectory): string {
   return join(root, 'passwd')
 }

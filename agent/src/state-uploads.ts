@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { request as send, type Dispatcher } from 'undici'
+import { type Dispatcher, request as send } from 'undici'
 import { z } from 'zod'
 import { detailOf } from './connection.ts'
-import type { EngineAnswer } from './engine-answers.ts'
+import type { EngineResponse } from './engine-responses.ts'
 import { parseJson } from './parse-json.ts'
-import { answerUnreached, endToEnd, passOn } from './pass-on.ts'
+import { answerUnreached, endToEnd, passOn } from './proxy.ts'
 
 /** Up to this size (bytes) a state is held in memory, to be stored by one request; a larger one goes to the server as it comes. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024
@@ -15,7 +15,7 @@ const MAX_HELD_BYTES = 4 * 1024 * 1024
 /** An engine uploads both contents at the same time: the JSON state begins so soon (ms) after the state, if there is one. */
 const JSON_MS = 250
 
-/** A request of the engine and the answer to it. */
+/** A request of the engine and the response to it. */
 export type Exchange = { request: IncomingMessage; response: ServerResponse }
 
 /** The request for a version whose content follows; what else is in it goes to the server as it is. */
@@ -32,7 +32,7 @@ const pendingBody = z.looseObject({
 })
 type PendingBody = z.infer<typeof pendingBody>
 
-const createdAnswer = z.object({
+const createdResponse = z.object({
   data: z.object({
     id: z.string(),
     attributes: z.object({
@@ -54,8 +54,8 @@ type Version = {
   jsonBegins: PromiseWithResolvers<void>
   /** The same version at the server, where its content goes there in several requests. */
   atServer: Promise<Created> | undefined
-  storing: Promise<EngineAnswer> | undefined
-  stored: EngineAnswer | undefined
+  storing: Promise<EngineResponse> | undefined
+  stored: EngineResponse | undefined
   offers: Offer[]
 }
 
@@ -64,11 +64,11 @@ type Created = { id: string; rawUrl: string; jsonUrl: string | undefined }
 /** The server has not taken a state, in these words. */
 class NotTaken extends Error {
   override name = 'NotTaken'
-  answer: EngineAnswer
+  response: EngineResponse
 
-  constructor(answer: EngineAnswer) {
+  constructor(answer: EngineResponse) {
     super(`the server answered ${answer.status} to a state`)
-    this.answer = answer
+    this.response = answer
   }
 }
 
@@ -148,7 +148,7 @@ export function openStateUploads(target: StateTarget) {
   async function show(id: string, { request, response }: Exchange): Promise<boolean> {
     const version = versions.get(id)
     if (version === undefined) return false
-    if (version.stored !== undefined) sendAnswer(response, { ...version.stored, status: 200 })
+    if (version.stored !== undefined) sendResponse(response, { ...version.stored, status: 200 })
     else {
       const known = await version.atServer?.catch(() => undefined)
       await passOn(target.dispatcher, `${target.apiUrl}state-versions/${known?.id ?? id}`, { request, response })
@@ -192,7 +192,7 @@ export function openStateUploads(target: StateTarget) {
     response.writeHead(200).end()
   }
 
-  async function store({ body }: Version, { raw, json }: { raw: Buffer; json: Buffer }): Promise<EngineAnswer> {
+  async function store({ body }: Version, { raw, json }: { raw: Buffer; json: Buffer }): Promise<EngineResponse> {
     const contents = { state: raw.toString('base64'), 'json-state': json.toString('base64') }
     const { data } = body
     // Whatever comes of it, what was known of the state may be old.
@@ -203,7 +203,7 @@ export function openStateUploads(target: StateTarget) {
   async function createAtServer(version: Version): Promise<Created> {
     version.atServer ??= post(version.body)
       .then(({ body }) => {
-        const { id, attributes } = createdAnswer.parse(parseJson(Buffer.from(body).toString())).data
+        const { id, attributes } = createdResponse.parse(parseJson(Buffer.from(body).toString())).data
         const jsonUrl = attributes['hosted-json-state-upload-url'] ?? undefined
         return { id, rawUrl: attributes['hosted-state-upload-url'], jsonUrl }
       })
@@ -214,7 +214,7 @@ export function openStateUploads(target: StateTarget) {
     return version.atServer
   }
 
-  async function post(document: unknown): Promise<EngineAnswer> {
+  async function post(document: unknown): Promise<EngineResponse> {
     return exchange(target.apiUrl + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${target.token}`, 'content-type': 'application/vnd.api+json' },
@@ -227,7 +227,7 @@ export function openStateUploads(target: StateTarget) {
     await exchange(url, { method: 'PUT', headers: { 'content-type': 'application/octet-stream' }, body })
   }
 
-  /** Throws `NotTaken` unless the answer is a success. */
+  /** Throws `NotTaken` unless the response is a success. */
   async function exchange(url: string, options: Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'>) {
     const { statusCode, headers, body } = await send(url, { dispatcher: target.dispatcher, ...options })
     const answer = {
@@ -248,19 +248,19 @@ export function openStateUploads(target: StateTarget) {
   return { path, announce, show }
 }
 
-/** The engine gets the answer of the server: after a refusal it keeps the state in a file. */
+/** The engine gets the response of the server: after a refusal it keeps the state in a file. */
 async function refusable({ request, response }: Exchange, work: () => Promise<void>) {
   try {
     await work()
   } catch (error) {
     if (response.headersSent) return void response.destroy()
     request.resume()
-    if (error instanceof NotTaken) sendAnswer(response, error.answer)
+    if (error instanceof NotTaken) sendResponse(response, error.response)
     else answerUnreached(response, error)
   }
 }
 
-export function sendAnswer(response: ServerResponse, { status, headers, body }: EngineAnswer) {
+export function sendResponse(response: ServerResponse, { status, headers, body }: EngineResponse) {
   response.writeHead(status, headers).end(body)
 }
 
@@ -268,7 +268,7 @@ function isHeld({ headers }: IncomingMessage) {
   return Number(headers['content-length'] ?? NaN) <= MAX_HELD_BYTES
 }
 
-/** Content that the server has already: the engine has not seen the answer to an earlier attempt. */
+/** Content that the server has already: the engine has not seen the response to an earlier attempt. */
 function drain(request: IncomingMessage, response: ServerResponse) {
   request.resume()
   response.writeHead(200).end()

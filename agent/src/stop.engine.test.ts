@@ -8,13 +8,13 @@ import {
   startAgent,
   startServer,
   startSlowApply,
-  temporaryFolder,
+  temporaryDirectory,
 } from './testing/agent-fixture.ts'
 import { parentOf, processIsAlive } from './testing/processes.ts'
 
 /** An engine that heeds no SIGINT. */
 async function deafEngine(): Promise<string> {
-  const path = join(await temporaryFolder(), 'terraform')
+  const path = join(await temporaryDirectory(), 'terraform')
   await writeFile(
     path,
     `#!/bin/sh

@@ -18,10 +18,10 @@ async function startReceiver(reply: Reply = (_, response) => response.end('thank
   const received: Received[] = []
   const arrived = Promise.withResolvers<void>()
   const server = createServer((request, response) => {
-    const pieces: Buffer[] = []
-    request.on('data', (piece: Buffer) => pieces.push(piece))
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const body = Buffer.concat(pieces)
+      const body = Buffer.concat(chunks)
       received.push({ method: request.method, url: request.url, headers: request.headers, body })
       arrived.resolve()
       reply(request, response, body)
@@ -85,7 +85,7 @@ test('a receiver that is silent beyond the limit is reported', async () => {
   const receiver = await startReceiver(() => {})
 
   expect(await server.tasks.submit({ url: receiver.url, timeoutMs: 50 })).toMatchObject({
-    error: 'no answer within 0.05 s',
+    error: 'no response within 0.05 s',
   })
 })
 
@@ -127,14 +127,14 @@ test('ten requests are under way side by side, and no eleventh', async () => {
   const held: ServerResponse[] = []
   const receiver = await startReceiver((_, response) => void held.push(response))
 
-  const answers = Array.from({ length: 11 }, () => server.tasks.submit({ url: receiver.url }))
+  const responses = Array.from({ length: 11 }, () => server.tasks.submit({ url: receiver.url }))
   await expect.poll(() => held.length).toBe(10)
   expect(server.tasks.claims()).toBe(0)
   held[0]?.end()
 
   await expect.poll(() => held.length).toBe(11)
   for (const response of held) response.end()
-  expect((await Promise.all(answers)).every((answer) => 'status' in answer && answer.status === 200)).toBe(true)
+  expect((await Promise.all(responses)).every((answer) => 'status' in answer && answer.status === 200)).toBe(true)
 })
 
 test('an agent that drains claims no more, and finishes what is under way', async () => {
@@ -165,11 +165,11 @@ test('an agent that has to end at once reports that it was stopped', async () =>
   agent.stop()
   agent.forceStop()
 
-  expect(await answer).toMatchObject({ error: 'the agent was stopped before an answer came' })
+  expect(await answer).toMatchObject({ error: 'the agent was stopped before a response came' })
   await agent.ended
 })
 
-test('an answer is reported although the server is away for a while', async () => {
+test('a response is reported although the server is away for a while', async () => {
   const server = await startServer()
   await startAgent(server)
   let finish: (() => void) | undefined

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { rootCertificates } from 'node:tls'
 import {
-  TASK_ANSWER_BYTES,
+  TASK_RESPONSE_BYTES,
   type AnswerTaskRequest,
   type RegisteredAgent,
   type TaskRequest,
@@ -15,7 +15,7 @@ import { guardedLookup, targetProblem } from './task-guard.ts'
 /** Requests under way side by side; they cost no more than a connection each. */
 const LIMIT = 10
 const CONNECT_TIMEOUT_MS = 10_000
-/** An answer counts once its status is known. Its body is only for display, and gets this long, in ms. */
+/** A response counts once its status is known. Its body is only for display, and gets this long, in ms. */
 const BODY_TIMEOUT_MS = 5_000
 /** A claim that cannot succeed is not sent again at once, in ms. */
 const AFTER_ERROR_MS = 1_000
@@ -85,7 +85,7 @@ async function handle(request: TaskRequest, shared: Dispatcher, { connection, lo
     'run task asked',
   )
   await answerTask(connection, request, answer).catch((error: unknown) => {
-    log.warn({ error }, 'the server did not take the answer to a run task')
+    log.warn({ error }, 'the server did not take the response to a run task')
   })
 }
 
@@ -132,8 +132,8 @@ async function send(request: TaskRequest, shared: Dispatcher, forceful: AbortSig
     }
   } catch (error) {
     const durationMs = since()
-    if (forceful.aborted) return { durationMs, error: 'the agent was stopped before an answer came' }
-    if (timeout.aborted) return { durationMs, error: `no answer within ${request.timeoutMs / 1000} s` }
+    if (forceful.aborted) return { durationMs, error: 'the agent was stopped before a response came' }
+    if (timeout.aborted) return { durationMs, error: `no response within ${request.timeoutMs / 1000} s` }
     return { durationMs, ...failure(error) }
   } finally {
     await own?.destroy()
@@ -142,15 +142,15 @@ async function send(request: TaskRequest, shared: Dispatcher, forceful: AbortSig
 
 /** Reads the beginning of a body, and closes the connection if more follows. */
 async function readStart(stream: Dispatcher.ResponseData['body']) {
-  const pieces: Buffer[] = []
+  const chunks: Buffer[] = []
   let size = 0
   let isTruncated = false
   const timer = setTimeout(() => stream.destroy(), BODY_TIMEOUT_MS)
   try {
-    for await (const piece of stream as AsyncIterable<Buffer>) {
-      pieces.push(piece)
-      size += piece.length
-      isTruncated = size > TASK_ANSWER_BYTES
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      chunks.push(chunk)
+      size += chunk.length
+      isTruncated = size > TASK_RESPONSE_BYTES
       if (isTruncated) break
     }
   } catch {
@@ -158,7 +158,7 @@ async function readStart(stream: Dispatcher.ResponseData['body']) {
   } finally {
     clearTimeout(timer)
   }
-  return { body: Buffer.concat(pieces).subarray(0, TASK_ANSWER_BYTES), isTruncated }
+  return { body: Buffer.concat(chunks).subarray(0, TASK_RESPONSE_BYTES), isTruncated }
 }
 
 /** The innermost error, which says more than what wraps it. */

@@ -35,7 +35,7 @@ type Known = { inode: number; owner: number; uids: number[] }
  */
 const known = new Map<string, Known>()
 
-/** By the ids in `status`: the owner of a process's folder is root when the process has made itself unreadable. */
+/** By the ids in `status`: the owner of a process's directory is root when the process has made itself unreadable. */
 function listProcesses(wanted?: ReadonlySet<number>): { pid: number; uids: number[] }[] {
   const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   const there = new Set(names)

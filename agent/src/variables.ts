@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import type { DeclaredVariables } from './declared-variables.ts'
-import { handOver, type RunFolder } from './run-folder.ts'
+import { type RunDirectory, handOver } from './run-directory.ts'
 
 /**
  * Writes a job's terraform variables as files and answers the arguments that make the engine read them. A `-var-file` beats
@@ -12,7 +12,7 @@ import { handOver, type RunFolder } from './run-folder.ts'
  * configuration does not declare is left out, as the engine itself does with `TF_VAR_` variables.
  */
 export function writeVariables(
-  folder: Pick<RunFolder, 'variables' | 'user'>,
+  directory: Pick<RunDirectory, 'variables' | 'user'>,
   variables: AgentJob['variables'],
   declared: DeclaredVariables,
 ) {
@@ -28,9 +28,9 @@ export function writeVariables(
       : [{ name: 'literal.tfvars.json', text: JSON.stringify(Object.fromEntries(literals)) }]),
   ]
   return files.map(({ name, text }) => {
-    const path = join(folder.variables, name)
+    const path = join(directory.variables, name)
     writeFileSync(path, text, { mode: 0o600 })
-    handOver(path, folder)
+    handOver(path, directory)
     return `-var-file=${path}`
   })
 }

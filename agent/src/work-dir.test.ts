@@ -13,18 +13,18 @@ async function startTimeOf(pid: number) {
   return status.slice(status.lastIndexOf(')') + 2).split(' ')[19]
 }
 
-async function folderOf(pid: number) {
-  const folder = await mkdtemp(join(tmpdir(), 'groundstate-work-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  await writeFile(join(folder, 'agent.pid'), `${pid} ${await startTimeOf(pid)}\n`)
-  return folder
+async function directoryOf(pid: number) {
+  const directory = await mkdtemp(join(tmpdir(), 'groundstate-work-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  await writeFile(join(directory, 'agent.pid'), `${pid} ${await startTimeOf(pid)}\n`)
+  return directory
 }
 
-test.runIf(process.platform === 'linux')('the folder of a process that is just ending is waited for', async () => {
+test.runIf(process.platform === 'linux')('the directory of a process that is just ending is waited for', async () => {
   const former = spawn('sleep', ['0.3'])
-  const folder = await folderOf(former.pid ?? 0)
+  const directory = await directoryOf(former.pid ?? 0)
 
-  using claim = await claimWorkDir(folder, new AbortController().signal)
+  using claim = await claimWorkDir(directory, new AbortController().signal)
 
   expect(claim).toBeDefined()
 })
@@ -37,16 +37,16 @@ test.runIf(process.platform === 'linux')(
     onTestFinished(() => void parent.kill('SIGKILL'))
     const [line] = await once(parent.stdout, 'data')
     const former = Number(String(line))
-    const folder = await folderOf(former)
+    const directory = await directoryOf(former)
     process.kill(former, 'SIGKILL')
 
-    using claim = await claimWorkDir(folder, new AbortController().signal)
+    using claim = await claimWorkDir(directory, new AbortController().signal)
 
     expect(claim).toBeDefined()
   },
 )
 
-/** Says when it begins to claim the folder given and whether it got it, and keeps it until it is ended. */
+/** Says when it begins to claim the directory given and whether it got it, and keeps it until it is ended. */
 const CLAIMANT = `
 import { claimWorkDir } from ${JSON.stringify(join(import.meta.dirname, 'work-dir.ts'))}
 const claiming = claimWorkDir(process.argv[1], AbortSignal.timeout(1000))
@@ -57,9 +57,9 @@ process.stdin.resume()`
 
 test.runIf(process.platform === 'linux')('of several that wait for one that is just ending, one gets it', async () => {
   const former = spawn('sleep', ['60'])
-  const folder = await folderOf(former.pid ?? 0)
+  const directory = await directoryOf(former.pid ?? 0)
   const claimants = Array.from({ length: 3 }, () => {
-    const args = ['--input-type=module', '-e', CLAIMANT, folder]
+    const args = ['--input-type=module', '-e', CLAIMANT, directory]
     const claimant = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     onTestFinished(() => void claimant.kill())
     return createInterface(claimant.stdout)[Symbol.asyncIterator]()
@@ -68,27 +68,27 @@ test.runIf(process.platform === 'linux')('of several that wait for one that is j
   const before = await next()
 
   former.kill()
-  const answers = await next()
+  const responses = await next()
 
   expect(before).toEqual(['waits', 'waits', 'waits'])
-  expect(answers.toSorted()).toEqual(['claimed', 'nothing', 'nothing'])
-  expect(await readdir(folder)).toEqual(['agent.1.pid'])
+  expect(responses.toSorted()).toEqual(['claimed', 'nothing', 'nothing'])
+  expect(await readdir(directory)).toEqual(['agent.1.pid'])
 })
 
-test.runIf(process.platform === 'linux')('the end of the agent ends the wait for its folder', async () => {
+test.runIf(process.platform === 'linux')('the end of the agent ends the wait for its directory', async () => {
   const former = spawn('sleep', ['60'])
   onTestFinished(() => void former.kill())
-  const folder = await folderOf(former.pid ?? 0)
+  const directory = await directoryOf(former.pid ?? 0)
   const stop = new AbortController()
 
-  const claiming = claimWorkDir(folder, stop.signal)
+  const claiming = claimWorkDir(directory, stop.signal)
   stop.abort()
 
   expect(await claiming).toBeUndefined()
   expect(former.exitCode).toBeNull()
 })
 
-test('a folder that cannot be used is named with its setting', async () => {
+test('a directory that cannot be used is named with its setting', async () => {
   const server = await startServer()
 
   const agent = await startAgent(server, { workDir: '/dev/null/work' })
@@ -96,7 +96,7 @@ test('a folder that cannot be used is named with its setting', async () => {
   await expect(agent.ended).rejects.toThrow('--work-dir /dev/null/work: this user cannot work there')
 })
 
-test('a second agent in the same working folder is refused', async () => {
+test('a second agent in the same working directory is refused', async () => {
   const server = await startServer()
   const { workDir } = await startAgent(server)
   await expect.poll(() => server.claims()).toBe(1)

@@ -3,36 +3,36 @@ import { access, constants, link, mkdir, readdir, readFile, realpath, rm, stat, 
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** For so long, in ms, a process that has the folder may take to end: one that was killed a moment ago is still there. */
+/** For so long, in ms, a process that has the directory may take to end: one that was killed a moment ago is still there. */
 const PATIENCE_MS = 5_000
 const POLL_MS = 50
 
-/** Folders that agents of this very process hold; two in one process have the same process id. */
+/** Directories that agents of this very process hold; two in one process have the same process id. */
 const held = new Set<string>()
 
-/** Makes the folder if it is not there, and answers its real path. Throws, with the name of the setting, when it cannot be used. */
-export async function openWorkDir(folder: string): Promise<string> {
+/** Makes the directory if it is not there, and answers its real path. Throws, with the name of the setting, when it cannot be used. */
+export async function openWorkDir(directory: string): Promise<string> {
   try {
-    await makeFolder(resolve(folder))
-    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-    return await realpath(folder)
+    await makeDirectory(resolve(directory))
+    await access(directory, constants.R_OK | constants.W_OK | constants.X_OK)
+    return await realpath(directory)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`--work-dir ${folder}: this user cannot work there: ${reason}`, { cause: error })
+    throw new Error(`--work-dir ${directory}: this user cannot work there: ${reason}`, { cause: error })
   }
 }
 
 /**
- * Makes missing folders one at a time. Node's recursive option never ends where the system denies that an existing folder
+ * Makes missing directories one at a time. Node's recursive option never ends where the system denies that an existing directory
  * exists, as below `/proc`.
  */
-async function makeFolder(path: string) {
+async function makeDirectory(path: string) {
   const missing: string[] = []
-  for (let folder = path; !(await isThere(folder)); folder = dirname(folder)) missing.unshift(folder)
-  for (const folder of missing) {
-    await mkdir(folder, { mode: 0o700 }).catch(async (error: unknown) => {
+  for (let directory = path; !(await isThere(directory)); directory = dirname(directory)) missing.unshift(directory)
+  for (const directory of missing) {
+    await mkdir(directory, { mode: 0o700 }).catch(async (error: unknown) => {
       // Another process may have made it meanwhile.
-      if (!(await isThere(folder))) throw error
+      if (!(await isThere(directory))) throw error
     })
   }
 }
@@ -48,10 +48,10 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 /**
- * Claims a working folder for one agent: another would take its folders for those of a dead one and remove them. Throws when
+ * Claims a working directory for one agent: another would take its directories for those of a dead one and remove them. Throws when
  * a live process keeps it; undefined when `signal` aborts the wait for that. A process id alone may have been given anew, so
  * that the start time of the process is kept as well. The libraries that lock files go by the age of the file: a killed agent
- * would keep the folder for a while, and one that was suspended would lose it.
+ * would keep the directory for a while, and one that was suspended would lose it.
  *
  * Each claim is a file with the next number, which only one can make, and the highest one counts. It is never removed, only
  * succeeded: of two that find its process dead, the slower one would remove the claim of the other.
@@ -61,7 +61,7 @@ export async function claimWorkDir(
   signal: AbortSignal,
   patienceMs = PATIENCE_MS,
 ): Promise<Disposable | undefined> {
-  const inUse = () => new Error(`the working folder ${workDir} is used by another agent`)
+  const inUse = () => new Error(`the working directory ${workDir} is used by another agent`)
   if (held.has(workDir)) throw inUse()
   held.add(workDir)
   const claim = {
@@ -96,7 +96,7 @@ async function latestClaim(workDir: string): Promise<number> {
   return Math.max(-1, ...(await listClaims(workDir)))
 }
 
-/** Whether a live process has the folder. */
+/** Whether a live process has the directory. */
 export async function isClaimed(workDir: string): Promise<boolean> {
   return held.has(workDir) || isHeld(claimFile(workDir, await latestClaim(workDir)))
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { resource, type Written } from './answers.ts'
+import { type Written, resource } from './responses.ts'
 import { userAttributes, userPermissions, userTokensRelation } from './users.ts'
 
-/** Whether an account has a second factor. */
+/** Whether an account has two-factor authentication. */
 export const twoFactorState = z.strictObject({
   enabled: z.boolean(),
-  verified: z.boolean().describe('the same as enabled: a second factor is enabled once a code was verified'),
+  verified: z.boolean().describe('the same as enabled: two-factor authentication is enabled once a code was verified'),
 })
 
 /** An e-mail address that is not confirmed yet. */

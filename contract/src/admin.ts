@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { twoFactorState, unconfirmedEmail } from './account.ts'
-import { hasOne, resource, timestamp, type Written } from './answers.ts'
+import { type Written, hasOne, resource, timestamp } from './responses.ts'
 import { organizationPlan, userAttributes, userTokensRelation } from './users.ts'
 
 const { 'v2-only': _, ...shownAttributes } = userAttributes

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { hasMany, hasOne, linksToMany, resource, timestamp, type Written } from './answers.ts'
 import { requestBody, toMany, typedBody } from './json-api.ts'
 import { resourceName } from './organizations.ts'
+import { type Written, hasMany, hasOne, linksToMany, resource, timestamp } from './responses.ts'
 
 const attributes = z.object({
   name: resourceName('Name'),

@@ -30,18 +30,18 @@ import { z } from 'zod'
  * The plan of a run that applies by itself may be reported before its JSON is made (`owesDocuments`). The server then takes
  * `plan-json` and `plan-json-redacted` of the job for a day after its end, and whoever asks for them waits.
  *
- * An agent that tells the result of a plan with `takesApply` may get the job of the run's apply as the answer, leased to it as by a
- * claim with `sendsReceipt`. An answer that is lost is not given again: the job is queued again when its receipt is overdue.
+ * An agent that tells the result of a plan with `takesApply` may get the job of the run's apply as the response, leased to it as by a
+ * claim with `sendsReceipt`. A response that is lost is not given again: the job is queued again when its receipt is overdue.
  *
- * Every request may be repeated: the agent does so without an answer and after a 5xx. A claim whose connection closes before
- * the answer must not take a job.
+ * Every request may be repeated: the agent does so without a response and after a 5xx. A claim whose connection closes before
+ * the response must not take a job.
  *
  * A task request is the request of a run task whose receiver only the agent's network reaches. The agent sends it once, as it
  * is, and reports what came back. It is answered 401 once nobody waits for that any more.
  *
  * Once a lease is lost, the heartbeats of the job are answered 409, and so is everything else of a plan: the agent kills the
  * engine and drops it. The agent of an apply interrupts the engine. For a day the server still takes the rest of the log, the
- * errored state and the result of an apply. They don't change how its run has ended. When the job is gone the answer is 401.
+ * errored state and the result of an apply. They don't change how its run has ended. When the job is gone the response is 401.
  */
 export const AGENT_API = '/api/agent/v1'
 
@@ -60,7 +60,7 @@ export const registerAgentBody = z.object({
    */
   agentId: z.string().max(100).optional(),
   /**
-   * The agent has just started, and has the id from its working folder. That may be a copy: it gets another id while an agent
+   * The agent has just started, and has the id from its working directory. That may be a copy: it gets another id while an agent
    * that was heard of within a minute has this one under another name or from another address.
    */
   starts: z.boolean().default(false),
@@ -199,14 +199,14 @@ export const heartbeatBody = z.object({
   seen: jobCommand.default('continue'),
 })
 
-export const heartbeatAnswer = z.object({ command: jobCommand })
-export type HeartbeatAnswer = z.infer<typeof heartbeatAnswer>
+export const heartbeatResponse = z.object({ command: jobCommand })
+export type HeartbeatResponse = z.infer<typeof heartbeatResponse>
 
-export const logAnswer = z.object({
+export const logResponse = z.object({
   /** The bytes stored so far, which are the next offset. */
   size: z.int(),
 })
-export type LogAnswer = z.infer<typeof logAnswer>
+export type LogResponse = z.infer<typeof logResponse>
 
 export const artifactKind = z.enum([
   /** The engine's binary plan file. */
@@ -252,16 +252,16 @@ export const finishBody = z.object({
 export type FinishJob = z.infer<typeof finishBody>
 
 /** The longest parcel, in bytes. */
-export const MAX_PARCEL_BYTES = 4 * 1024 * 1024
+export const MAX_ENVELOPE_BYTES = 4 * 1024 * 1024
 
 /** The files of a parcel, in their order in it; sizes are in bytes. */
-const parcelFiles = z.array(z.object({ kind: artifactKind, size: z.int().min(0) })).max(10)
+const envelopeFiles = z.array(z.object({ kind: artifactKind, size: z.int().min(0) })).max(10)
 
 /** The header of a result: what follows it are the bytes of the log that the server has not got yet, and the files. */
 export const resultHeader = z.object({
   outcome: finishBody,
   log: z.object({ offset: z.int().min(0), size: z.int().min(0) }).optional(),
-  files: parcelFiles,
+  files: envelopeFiles,
   /** Of a plan: the agent would go on with the run's apply at once. Agents of earlier versions claim it. */
   takesApply: z.boolean().default(false),
 })
@@ -269,7 +269,7 @@ export type ResultHeader = z.infer<typeof resultHeader>
 
 /** The header of the documents that a plan has owed. */
 export const documentsHeader = z.object({
-  files: parcelFiles,
+  files: envelopeFiles,
   /** What the plan's JSON counts, which takes the place of what the engine's output said. */
   counts: resourceCounts.optional(),
   /** Why the documents can't be had any more, for people. */
@@ -281,8 +281,8 @@ export type DocumentsHeader = z.infer<typeof documentsHeader>
  * The header of what the public API would answer the engine of a job, each with the size of its body in bytes. The bodies follow in
  * their order, and then the raw state. An engine gets all else from the public API itself, and a newer server may name more.
  */
-export const engineAnswersHeader = z.object({
-  answers: z.array(
+export const engineResponsesHeader = z.object({
+  responses: z.array(
     z.object({
       /** What a GET asks for, relative to the base of the public API and without a query. */
       path: z.string(),
@@ -291,10 +291,10 @@ export const engineAnswersHeader = z.object({
       size: z.int().min(0),
     }),
   ),
-  /** The content of the current state, which the answer about it names by this URL. Absent when there is none, or it is large. */
+  /** The content of the current state, which the response about it names by this URL. Absent when there is none, or it is large. */
   state: z.object({ url: z.string(), size: z.int().min(0) }).optional(),
 })
-export type EngineAnswersHeader = z.infer<typeof engineAnswersHeader>
+export type EngineResponsesHeader = z.infer<typeof engineResponsesHeader>
 
 export const claimTaskBody = z.object({
   /** How long the server may hold the request when there is no task request, in ms. */
@@ -303,9 +303,9 @@ export const claimTaskBody = z.object({
 
 export const taskRequest = z.object({
   id: z.string(),
-  /** The bearer token with which the answer is reported. */
+  /** The bearer token with which the response is reported. */
   token: z.string(),
-  /** An answer that is reported later than this counts no more, in ms. */
+  /** A response that is reported later than this counts no more, in ms. */
   leaseMs: z.int(),
   method: z.literal('POST'),
   url: z.string(),
@@ -314,27 +314,27 @@ export const taskRequest = z.object({
   body: z.base64(),
   /** Authorities in PEM to trust beside the public ones. */
   ca: z.string().optional(),
-  /** The limit until the first byte of the answer, in ms. */
+  /** The limit until the first byte of the response, in ms. */
   timeoutMs: z.int(),
 })
 export type TaskRequest = z.infer<typeof taskRequest>
 
-/** How much of an answer's body is kept, in bytes. */
-export const TASK_ANSWER_BYTES = 64 * 1024
+/** How much of a response's body is kept, in bytes. */
+export const TASK_RESPONSE_BYTES = 64 * 1024
 
 export const answerTaskRequestBody = z.union([
   z.object({
-    /** Until the first byte of the answer, in ms. */
+    /** Until the first byte of the response, in ms. */
     durationMs: z.int().min(0).max(3_600_000),
     status: z.int().min(100).max(999),
     headers: z.record(z.string(), z.string().or(z.array(z.string()))),
     /** The first `TASK_ANSWER_BYTES` of the body, in base64. */
-    body: z.base64().max(Math.ceil(TASK_ANSWER_BYTES / 3) * 4),
+    body: z.base64().max(Math.ceil(TASK_RESPONSE_BYTES / 3) * 4),
     isTruncated: z.boolean(),
   }),
   z.object({
     durationMs: z.int().min(0).max(3_600_000),
-    /** Why no answer came, for people. */
+    /** Why no response came, for people. */
     error: z.string().min(1).max(1000),
     /** The code of the error, as Node names it: the server knows plainer words for many. */
     code: z.string().max(100).optional(),

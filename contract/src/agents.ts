@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { WORK_KINDS } from './agent.ts'
-import { hasOne, resource, timestamp, type Written } from './answers.ts'
+import { type Written, hasOne, resource, timestamp } from './responses.ts'
 
 export const AGENT_STATUSES = ['idle', 'busy', 'unknown', 'errored', 'exited'] as const
 export type AgentStatus = (typeof AGENT_STATUSES)[number]

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasMany, resource, type Written } from './answers.ts'
 import { phaseAttributes } from './plans.ts'
+import { type Written, hasMany, resource } from './responses.ts'
 
 export const applySchema = resource(
   'applies',
@@ -20,4 +20,4 @@ export const applySchema = resource(
 export type ApplyResource = Written<typeof applySchema>
 
 /** The state that the engine could not store at the end of an apply, in the engine's format. */
-export const erroredStateAnswer = z.record(z.string(), z.json()).meta({ id: 'ErroredState' })
+export const erroredStateResponse = z.record(z.string(), z.json()).meta({ id: 'ErroredState' })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type ArchiveEntry, entryProblem, newSeenEntries } from './archive-entry.ts'
 
 const file = (path: string): ArchiveEntry => ({ path, type: 'File' })
-const folder = (path: string): ArchiveEntry => ({ path, type: 'Directory' })
+const directory = (path: string): ArchiveEntry => ({ path, type: 'Directory' })
 const symlink = (path: string, linkpath: string): ArchiveEntry => ({ path, type: 'SymbolicLink', linkpath })
 const hardLink = (path: string, linkpath: string): ArchiveEntry => ({ path, type: 'Link', linkpath })
 
@@ -15,7 +15,10 @@ function firstProblem(...entries: ArchiveEntry[]) {
 
 describe('accepted', () => {
   test.each<[string, ArchiveEntry[]]>([
-    ['plain files and folders', [folder('modules/'), file('modules/a/main.tf'), file('./main.tf'), folder('./')]],
+    [
+      'plain files and directories',
+      [directory('modules/'), file('modules/a/main.tf'), file('./main.tf'), directory('./')],
+    ],
     ['names that only contain dots', [file('..a/b..'), file('...'), file('.terraform/modules/modules.json')]],
     ['a link to a sibling', [symlink('a/current', 'v1'), symlink('a/v1', './real')]],
     ['a link up and down within the root', [symlink('a/b/shared', '../../modules/shared')]],
@@ -38,15 +41,15 @@ describe('refused', () => {
     ['a path upwards with backslashes', 'has a path with ..', [file('a\\..\\..\\b')]],
     ['a null character', 'has a null character in its path', [file('a\0b')]],
     ['an endless path', 'has a path of more than 1024 characters', [file('a'.repeat(1025))]],
-    ['a deep path', 'lies more than 100 folders deep', [file('a/'.repeat(100) + 'b')]],
+    ['a deep path', 'lies more than 100 directories deep', [file('a/'.repeat(100) + 'b')]],
     ['a file in place of the root', 'is the root of the archive, but no directory', [file('./.')]],
     ['a device', 'has the type CharacterDevice, only', [{ path: 'a', type: 'CharacterDevice' }]],
     ['a FIFO', 'has the type FIFO, only', [{ path: 'a', type: 'FIFO' }]],
     ['an absolute link', 'links to the absolute path /etc', [symlink('a', '/etc')]],
     ['a link out of the root', 'links out of the archive to ../x', [symlink('a', '../x')]],
-    ['a link out from a folder', 'links out of the archive to ../../../x', [symlink('a/b/c', '../../../x')]],
+    ['a link out from a directory', 'links out of the archive to ../../../x', [symlink('a/b/c', '../../../x')]],
     ['a link out, written with backslashes', 'links out of the archive to ..\\x', [symlink('a', '..\\x')]],
-    ['a link out by way of a folder', 'links out of the archive to b/../..', [symlink('a', 'b/../..')]],
+    ['a link out by way of a directory', 'links out of the archive to b/../..', [symlink('a', 'b/../..')]],
     ['an empty link', 'links to no valid path', [symlink('a', '')]],
     [
       'a link out through an earlier link',
@@ -59,15 +62,15 @@ describe('refused', () => {
       [symlink('a', 'b/..'), symlink('b', '.')],
     ],
     [
-      'a link in place of a folder that holds something',
-      'replaces an earlier folder',
+      'a link in place of a directory that holds something',
+      'replaces an earlier directory',
       [symlink('d/l', '../x'), symlink('d', '.')],
     ],
     ['a link that climbs through itself', 'links through itself to a/..', [symlink('a', 'a/..')]],
     ['an endless chain', 'through more than 16 links', [symlink('a', 'a/a'), symlink('b', 'a/x')]],
     ['a file through a link', 'passes through an earlier link', [symlink('a', 'b'), file('a/x')]],
     ['a link in place of a link', 'replaces an earlier link', [symlink('a', 'b'), symlink('a', 'c')]],
-    ['a folder in place of a link', 'replaces an earlier link', [symlink('a', 'b'), folder('a/')]],
+    ['a directory in place of a link', 'replaces an earlier link', [symlink('a', 'b'), directory('a/')]],
     ['a file through a link in another case', 'passes through an earlier link', [symlink('Link', 'b'), file('link/x')]],
     [
       'a link past a link in another case',
@@ -93,11 +96,11 @@ describe('refused', () => {
   })
 })
 
-test('archives of more than a hundred thousand folders are refused', () => {
+test('archives of more than a hundred thousand directories are refused', () => {
   const seen = newSeenEntries()
   for (let n = 0; n < 1100; n++) entryProblem(file(`d${n}/${'a/'.repeat(90)}b`), seen)
 
-  expect(entryProblem(file('c'), seen)).toBe('comes after more than 100000 folders')
+  expect(entryProblem(file('c'), seen)).toBe('comes after more than 100000 directories')
 })
 
 test('whatever links pass, in whatever order: with all of them in place no path leads out of the root', () => {
@@ -123,7 +126,7 @@ test('whatever links pass, in whatever order: with all of them in place no path 
   )
 })
 
-/** Resolves a path as a kernel would, where every name that is no link is a folder. */
+/** Resolves a path as a kernel would, where every name that is no link is a directory. */
 function leavesRoot(path: string, links: Map<string, string>) {
   let names = path.split('/')
   let place: string[] = []

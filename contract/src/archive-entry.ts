@@ -6,17 +6,17 @@ export type ArchiveEntry = { path: string; type: string; linkpath?: string | und
 
 /**
  * What is known from earlier entries. `links` are the symlinks by folded path. `pinned` are the folded paths, with
- * their parents, that a link's target leaves by `..`; they must not become links themselves. `folders` are the folded
+ * their parents, that a link's target leaves by `..`; they must not become links themselves. `directories` are the folded
  * paths that contain entries.
  */
 export type SeenEntries = {
   links: Map<string, { path: string; target: string }>
   pinned: Set<string>
-  folders: Set<string>
+  directories: Set<string>
 }
 
 export function newSeenEntries(): SeenEntries {
-  return { links: new Map(), pinned: new Set(), folders: new Set() }
+  return { links: new Map(), pinned: new Set(), directories: new Set() }
 }
 
 const FILE_TYPES = new Set(['File', 'OldFile', 'ContiguousFile'])
@@ -24,7 +24,7 @@ const MAX_PATH = 1024
 const MAX_DEPTH = 100
 const MAX_CHAIN = 16
 const MAX_LINKS = 10_000
-const MAX_FOLDERS = 100_000
+const MAX_DIRECTORIES = 100_000
 
 /**
  * Why an entry of a configuration archive must not be unpacked; undefined when it may. Call it for every entry in
@@ -39,14 +39,15 @@ export function entryProblem(entry: ArchiveEntry, seen: SeenEntries): string | u
   const problem = pathProblem(entry.path)
   if (problem !== undefined) return problem
   // Limits the memory for archives with many deep paths.
-  if (seen.folders.size + seen.pinned.size > MAX_FOLDERS) return `comes after more than ${MAX_FOLDERS} folders`
+  if (seen.directories.size + seen.pinned.size > MAX_DIRECTORIES)
+    return `comes after more than ${MAX_DIRECTORIES} directories`
   const names = namesOf(entry.path)
   const through = linkOnTheWay(folded(names.join('/')), seen)
   if (through === 'is') return 'replaces an earlier link'
   if (through === 'passes') return 'passes through an earlier link'
   const problemOfType = typeProblem(entry, names, seen)
   if (problemOfType !== undefined) return problemOfType
-  addWithParents(seen.folders, folded((entry.type === 'Directory' ? names : names.slice(0, -1)).join('/')))
+  addWithParents(seen.directories, folded((entry.type === 'Directory' ? names : names.slice(0, -1)).join('/')))
   return undefined
 }
 
@@ -65,7 +66,7 @@ function pathProblem(path: string): string | undefined {
   if (isAbsolute(path)) return 'has an absolute path'
   const names = path.split(/[/\\]/)
   if (names.includes('..')) return 'has a path with ..'
-  if (names.length > MAX_DEPTH) return `lies more than ${MAX_DEPTH} folders deep`
+  if (names.length > MAX_DEPTH) return `lies more than ${MAX_DEPTH} directories deep`
   return undefined
 }
 
@@ -106,27 +107,32 @@ function addWithParents(paths: Set<string>, path: string) {
 
 function symlinkProblem(names: string[], target: string, seen: SeenEntries): string | undefined {
   if (target === '' || target.length > MAX_PATH || target.includes('\0')) return 'links to no valid path'
-  if (target.split('/').length > MAX_DEPTH) return `links more than ${MAX_DEPTH} folders far`
+  if (target.split('/').length > MAX_DEPTH) return `links more than ${MAX_DEPTH} directories far`
   if (seen.links.size >= MAX_LINKS) return `is one link too many, ${MAX_LINKS} are allowed`
   const path = folded(names.join('/'))
-  if (seen.folders.has(path)) return 'replaces an earlier folder'
+  if (seen.directories.has(path)) return 'replaces an earlier directory'
   if (seen.pinned.has(path)) return 'would redirect an earlier link'
   const climbed = new Set<string>()
   const problem = targetProblem(names.slice(0, -1), target, seen, climbed)
   if (problem !== undefined) return problem
   if (climbed.has(path)) return `links through itself to ${target}`
-  for (const folder of climbed) seen.pinned.add(folder)
+  for (const directory of climbed) seen.pinned.add(directory)
   seen.links.set(path, { path: names.join('/'), target })
   return undefined
 }
 
 /**
- * Resolves a target from a folder, through the links known so far. Folders that it leaves by `..` are no links so far.
+ * Resolves a target from a directory, through the links known so far. Directories that it leaves by `..` are no links so far.
  * They are collected in `climbed`, with their parents, and must not become links: so later links can't change the
  * target.
  */
-function targetProblem(folder: string[], target: string, seen: SeenEntries, climbed: Set<string>): string | undefined {
-  let place = folder.join('/')
+function targetProblem(
+  directory: string[],
+  target: string,
+  seen: SeenEntries,
+  climbed: Set<string>,
+): string | undefined {
+  let place = directory.join('/')
   const ahead = [target]
   let chain = 0
   for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
@@ -159,7 +165,7 @@ function targetProblem(folder: string[], target: string, seen: SeenEntries, clim
 
 /**
  * The target of a hard link is relative to the archive's root. A hard link to a symlink would move the symlink to
- * another folder.
+ * another directory.
  */
 function hardLinkProblem(target: string, seen: SeenEntries): string | undefined {
   if (target === '') return 'links to no valid path'

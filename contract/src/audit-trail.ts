@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { timestamp, type Written } from './answers.ts'
+import { type Written, timestamp } from './responses.ts'
 
 const auditEvent = z
   .strictObject({
@@ -31,7 +31,7 @@ const auditEvent = z
   .meta({ id: 'AuditEvent' })
 
 /** A page of an audit trail. It is plain JSON, not JSON:API (public documentation, "Audit trails"). */
-export const auditTrailAnswer = z.strictObject({
+export const auditTrailResponse = z.strictObject({
   data: z.array(auditEvent).describe('newest first'),
   pagination: z.strictObject({
     current_page: z.int(),
@@ -42,4 +42,4 @@ export const auditTrailAnswer = z.strictObject({
     total_count: z.int(),
   }),
 })
-export type AuditTrailAnswer = Written<typeof auditTrailAnswer>
+export type AuditTrailResponse = Written<typeof auditTrailResponse>

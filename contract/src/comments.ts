@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasOne, resource, timestamp, type Written } from './answers.ts'
 import { requestBody } from './json-api.ts'
+import { type Written, hasOne, resource, timestamp } from './responses.ts'
 
 export const createCommentBody = requestBody('comments', z.object({ body: z.string().min(1).max(10_000) }))
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasOne, resource, statusTimestamps, timestamp, type Written } from './answers.ts'
 import { requestBody } from './json-api.ts'
+import { type Written, hasOne, resource, statusTimestamps, timestamp } from './responses.ts'
 
 const attributes = z.object({
   /** Whether a run starts once the archive is uploaded; true by default. */
@@ -51,7 +51,7 @@ export const configurationVersionSchema = resource(
         .string()
         .nullable()
         .describe(
-          'where to put the archive, a tar.gz; it takes no token. Only in the answer to the creation, null elsewhere',
+          'where to put the archive, a tar.gz; it takes no token. Only in the response to the creation, null elsewhere',
         ),
     },
     relationships: {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hasOne, resource, type Written } from './answers.ts'
+import { type Written, hasOne, resource } from './responses.ts'
 
 const days = z.int().min(1).max(36_500)
 const deleteOlder = z

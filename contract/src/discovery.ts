@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { Written } from './answers.ts'
+import type { Written } from './responses.ts'
 
 /** The service discovery document of the command lines. */
-export const servicesAnswer = z.strictObject({
+export const servicesResponse = z.strictObject({
   'tfe.v2': z.string(),
   'tfe.v2.1': z.string(),
   'tfe.v2.2': z.string(),
@@ -18,9 +18,9 @@ export const servicesAnswer = z.strictObject({
       .describe('the first and the last port on which a command line may wait for its code'),
   }),
 })
-export type ServicesAnswer = Written<typeof servicesAnswer>
+export type ServicesResponse = Written<typeof servicesResponse>
 
 const ranges = z.array(z.string()).describe('always empty: a self-hosted server does not know its addresses')
 
-export const ipRangesAnswer = z.strictObject({ api: ranges, notifications: ranges, sentinel: ranges, vcs: ranges })
-export type IpRangesAnswer = Written<typeof ipRangesAnswer>
+export const ipRangesResponse = z.strictObject({ api: ranges, notifications: ranges, sentinel: ranges, vcs: ranges })
+export type IpRangesResponse = Written<typeof ipRangesResponse>

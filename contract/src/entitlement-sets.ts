@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { resource, type Written } from './answers.ts'
+import { type Written, resource } from './responses.ts'
 
 const always = z.boolean().describe('always true')
 const unlimited = z.null().describe('there is no limit')

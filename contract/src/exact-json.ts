@@ -71,7 +71,7 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** The text with a marked string in the place of each wide number; undefined when it has none. */
 function withMarks(text: string) {
-  const pieces: string[] = []
+  const chunks: string[] = []
   let copied = 0
   // What is in a string is no number. Each string is passed once: there may be millions of both.
   let nextString = indexOrEnd(text, 0)
@@ -84,10 +84,10 @@ function withMarks(text: string) {
       nextString = indexOrEnd(text, endOfFormer)
     }
     if (start < endOfFormer || !NUMBER.test(digits) || !isWide(digits)) continue
-    pieces.push(text.slice(copied, start), `"${MARK}${digits}"`)
+    chunks.push(text.slice(copied, start), `"${MARK}${digits}"`)
     copied = start + digits.length
   }
-  return pieces.length === 0 ? undefined : pieces.join('') + text.slice(copied)
+  return chunks.length === 0 ? undefined : chunks.join('') + text.slice(copied)
 }
 
 function indexOrEnd(text: string, from: number) {

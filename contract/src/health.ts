@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { Written } from './answers.ts'
+import type { Written } from './responses.ts'
 
 /** The process runs. */
-export const livenessAnswer = z.strictObject({ status: z.literal('ok') })
-export type LivenessAnswer = Written<typeof livenessAnswer>
+export const livenessResponse = z.strictObject({ status: z.literal('ok') })
+export type LivenessResponse = Written<typeof livenessResponse>
 
 /** The process runs and its database answers. */
-export const readinessAnswer = z.strictObject({ status: z.literal('ready') })
-export type ReadinessAnswer = Written<typeof readinessAnswer>
+export const readinessResponse = z.strictObject({ status: z.literal('ready') })
+export type ReadinessResponse = Written<typeof readinessResponse>

@@ -163,7 +163,7 @@ export const teamIncludes = {
 } as const satisfies IncludeTable
 
 export const membershipIncludes = {
-  /** An invited user has no account yet. The answer to an invitation always includes the user. */
+  /** An invited user has no account yet. The response to an invitation always includes the user. */
   user: [userSchema, invitedUserSchema],
   teams: teamSchema,
 } as const satisfies IncludeTable

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasMany, hasOne, pageOf, resource, timestamp, type Written } from './answers.ts'
 import { requestBody, toMany } from './json-api.ts'
+import { type Written, hasMany, hasOne, pageOf, resource, timestamp } from './responses.ts'
 
 export const MEMBERSHIP_STATUSES = ['active', 'invited', 'inactive'] as const
 

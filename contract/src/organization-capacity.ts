@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { resource, type Written } from './answers.ts'
+import { type Written, resource } from './responses.ts'
 
 /** How many runs of an organization are at work and how many wait. The id is the organization's name. */
 export const organizationCapacitySchema = resource(

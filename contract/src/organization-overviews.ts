@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { resource, type Written } from './answers.ts'
+import { type Written, resource } from './responses.ts'
 
 const count = z.int()
 const used = (what: string) =>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasOne, linksToMany, linksToOne, resource, timestamp, type Written } from './answers.ts'
 import { misplaced, requestBody, toOneOrNone } from './json-api.ts'
+import { type Written, hasOne, linksToMany, linksToOne, resource, timestamp } from './responses.ts'
 import { organizationPlan } from './users.ts'
 
 export const executionMode = z.enum(['remote', 'local', 'agent'])
@@ -119,7 +119,9 @@ export const organizationSchema = resource(
       'session-timeout': z.int().nullable().describe('minutes without use after which members must sign in again'),
       'session-remember': z.int().nullable().describe('minutes after which members must sign in again in any case'),
       'collaborator-auth-policy': z.enum(AUTH_POLICIES),
-      'two-factor-conformant': z.boolean().describe('false when the caller lacks the second factor that is required'),
+      'two-factor-conformant': z
+        .boolean()
+        .describe('false when the caller lacks two-factor authentication that is required'),
       'plan-expired': z.boolean().describe('always false'),
       'plan-expires-at': z.null().describe('a plan does not expire'),
       'plan-is-trial': z.boolean().describe('always false'),

@@ -4,7 +4,7 @@ import { planCounts, planHasChanges } from './plan-json.ts'
 
 const plan = (name: string): any =>
   JSON.parse(readFileSync(new URL(`./testdata/${name}.json`, import.meta.url), 'utf8'))
-const { applyable: _, ...withoutAnswer } = plan('none')
+const { applyable: _, ...withoutResponse } = plan('none')
 const resource = (actions: string[], more: object = {}) => ({
   address: 'a.b',
   mode: 'managed',
@@ -51,19 +51,19 @@ describe('planHasChanges', () => {
     ['create', true],
     ['update', true],
     ['none', false],
-  ])("the engine's own answer to the plan '%s' is taken", (name, answer) => {
-    expect(planHasChanges(plan(name))).toBe(answer)
-    expect(planHasChanges({ ...plan(name), applyable: !answer })).toBe(!answer)
+  ])("the engine's own response to the plan '%s' is taken", (name, response) => {
+    expect(planHasChanges(plan(name))).toBe(response)
+    expect(planHasChanges({ ...plan(name), applyable: !response })).toBe(!response)
   })
 
   test.each([
     ['create', true],
     ['update', true],
     ['none', false],
-  ])("without one, the plan '%s' is judged alike", (name, answer) => {
+  ])("without one, the plan '%s' is judged alike", (name, response) => {
     const { applyable: _, ...rest } = plan(name)
 
-    expect(planHasChanges(rest)).toBe(answer)
+    expect(planHasChanges(rest)).toBe(response)
   })
 
   test.each([
@@ -74,11 +74,11 @@ describe('planHasChanges', () => {
     ['an object to forget', { resource_changes: [resource(['forget'])] }],
     ['the drift of a refresh-only plan', { resource_changes: [], resource_drift: [resource(['update'])] }],
   ])('%s alone is a change', (_what, document) => {
-    expect(planHasChanges({ ...withoutAnswer, ...document })).toBe(true)
+    expect(planHasChanges({ ...withoutResponse, ...document })).toBe(true)
   })
 
   test('drift beside resources that stay is none', () => {
-    expect(planHasChanges({ ...withoutAnswer, resource_drift: [resource(['update'])] })).toBe(false)
+    expect(planHasChanges({ ...withoutResponse, resource_drift: [resource(['update'])] })).toBe(false)
   })
 
   test('a failed plan has none', () => {

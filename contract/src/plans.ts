@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasMany, resource, statusTimestamps, timestamp, type Written } from './answers.ts'
 import { PHASE_STATUS } from './phase-status.ts'
+import { type Written, hasMany, resource, statusTimestamps, timestamp } from './responses.ts'
 
 const count = z.int().nullable()
 
@@ -49,7 +49,7 @@ export const planSchema = resource(
 export type PlanResource = Written<typeof planSchema>
 
 /** The plan in the engine's `show -json` format. */
-export const planJsonAnswer = z.record(z.string(), z.json()).meta({ id: 'PlanJson' })
+export const planJsonResponse = z.record(z.string(), z.json()).meta({ id: 'PlanJson' })
 
 /** The plan without sensitive values, with the provider schemas needed to render it: see `redacted-plan.ts`. */
-export const redactedPlanJsonAnswer = z.record(z.string(), z.json()).meta({ id: 'RedactedPlanJson' })
+export const redactedPlanJsonResponse = z.record(z.string(), z.json()).meta({ id: 'RedactedPlanJson' })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { hasOne, linksToMany, resource, timestamp, type Written } from './answers.ts'
 import { requestBody, toOneOrNone } from './json-api.ts'
 import { executionMode } from './organizations.ts'
+import { type Written, hasOne, linksToMany, resource, timestamp } from './responses.ts'
 import { tagBindingsRelation } from './tags.ts'
 
 /** A duration such as `14d` or `36h`; null turns the feature off. */

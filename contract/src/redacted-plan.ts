@@ -19,14 +19,14 @@ const SECRET_LENGTH = 8
 const SCHEMAS_OF_MODE: Record<string, string> = { managed: 'resource_schemas', data: 'data_source_schemas' }
 
 /**
- * The answer of `GET /plans/:id/json-output-redacted`, from which the command line renders a remote plan: the output of
+ * The response of `GET /plans/:id/json-output-redacted`, from which the command line renders a remote plan: the output of
  * `terraform show -json <plan file>` and of `terraform providers schema -json`, without sensitive values and with only
  * the schemas that the plan uses.
  *
  * A value is sensitive when either side of the change marks it; a null stays, since it shows that nothing is set. Texts
  * and wide numbers that equal a sensitive one are hidden too, since providers copy values to attributes that they do not
  * mark. The command line crashes on a resource without a schema. So if the provider has none, one is derived from the
- * values. Documents come from `parseExact` and the answer goes to `printExact`, so that numbers keep their digits.
+ * values. Documents come from `parseExact` and the response goes to `printExact`, so that numbers keep their digits.
  */
 export function redactedPlan(planJson: unknown, providerSchemas: unknown): Fields {
   const plan = record(planJson)

@@ -1,4 +1,4 @@
-import { hasMany, resource, type Written } from './answers.ts'
+import { type Written, hasMany, resource } from './responses.ts'
 
 /** Who can unblock a run: the teams that the caller sees whose members may do so. The id is that of the run. */
 export const runDecidersSchema = resource(

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
 import { misplaced, requestBody, toOne, toOneOrNone, typedBody } from './json-api.ts'
 import { resourceName } from './organizations.ts'
+import { type Written, hasMany, hasOne, resource, timestamp } from './responses.ts'
 
 export const STAGES = ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] as const
 export const stage = z.enum(STAGES)
@@ -200,7 +200,7 @@ export const sentRequest = z.strictObject({
   body: z.string(),
 })
 
-/** The answer of a receiver; null when none came. */
+/** The response of a receiver; null when none came. */
 export const receivedResponse = z
   .strictObject({
     status: z.int(),
@@ -226,7 +226,7 @@ export const taskTestSchema = resource(
       request: sentRequest,
       'expected-signature': z.string().describe("hex HMAC-SHA512 of the request's body; empty without a key"),
       response: receivedResponse,
-      error: z.string().nullable().describe('why no answer came'),
+      error: z.string().nullable().describe('why no response came'),
     },
     relationships: { task: hasOne('tasks') },
   },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasOne, resource, timestamp, type Written } from './answers.ts'
 import { relationshipsOf, toTyped } from './json-api.ts'
+import { type Written, hasOne, resource, timestamp } from './responses.ts'
 import { RUN_STATUS } from './run-status.ts'
 
 /** Clients send the type, the public documentation's own example leaves it out. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasMany, hasOne, linksToMany, resource, statusTimestamps, timestamp, type Written } from './answers.ts'
 import { commentBody, requestBody, toOne } from './json-api.ts'
+import { type Written, hasMany, hasOne, linksToMany, resource, statusTimestamps, timestamp } from './responses.ts'
 import { RUN_STATUS } from './run-status.ts'
 
 const address = z.string().min(1).max(2000)

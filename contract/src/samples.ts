@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hasOne, resource, timestamp, type Written } from './answers.ts'
+import { type Written, hasOne, resource, timestamp } from './responses.ts'
 
 const part = {
   type: z.enum(['workspaces', 'run-triggers', 'tasks', 'workspace-tasks', 'varsets', 'projects']),

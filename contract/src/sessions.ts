@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasOne, resource, timestamp, type Written } from './answers.ts'
 import { plainBody } from './json-api.ts'
+import { type Written, hasOne, resource, timestamp } from './responses.ts'
 import { givenPassword } from './users.ts'
 
 /** `username` may be the e-mail address; `otp` is a code of the authenticator, or a recovery code. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hasOne, resource, type Written } from './answers.ts'
+import { type Written, hasOne, resource } from './responses.ts'
 
 const action = z.enum(['added', 'changed', 'removed'])
 const counts = z.strictObject({ added: z.int(), changed: z.int(), removed: z.int() })

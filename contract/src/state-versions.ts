@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
 import { toOne, typedBody } from './json-api.ts'
+import { type Written, hasMany, hasOne, resource, timestamp } from './responses.ts'
 
 /** Transitions: INTERFACE §4.2.1. The last two exist in the self-managed edition only. */
 export const STATE_VERSION_STATUSES = [
@@ -80,7 +80,7 @@ export const softDeleteBody = z
 /** The statuses by which a list can be filtered. */
 export const listedStatus = z.enum(['pending', 'finalized', 'discarded'])
 
-/** A part that the server stores as JSON and copies into the answer unchanged. */
+/** A part that the server stores as JSON and copies into the response unchanged. */
 function heldAsJson<Value extends z.ZodType>(value: Value) {
   return z.codec(value, z.custom<z.output<Value> | { toJSON: () => unknown }>(), {
     decode: (parsed) => parsed,
@@ -155,7 +155,7 @@ export const stateVersionSchema = resource(
       'delete-older-than-n-days': z
         .int()
         .optional()
-        .describe('only in the answer to a soft delete: the days that the request named'),
+        .describe('only in the response to a soft delete: the days that the request named'),
       permissions: z
         .strictObject({ 'can-delete-backing-data': z.boolean() })
         .describe('our own: whether you may delete the content of states and restore it'),

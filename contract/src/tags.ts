@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasOne, resource, timestamp, type Written } from './answers.ts'
 import { requestBody } from './json-api.ts'
+import { type Written, hasOne, resource, timestamp } from './responses.ts'
 
 const TEXT = /^[\p{L}\p{N} _.:=+@-]*$/u
 const TEXT_RULE = 'may only contain letters, numbers, spaces and the characters _ . : = + - @'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hasOne, linksToMany, resource, statusTimestamps, timestamp, type Written } from './answers.ts'
+import { type Written, hasOne, linksToMany, resource, statusTimestamps, timestamp } from './responses.ts'
 import { enforcementLevel, receivedResponse, sentRequest, stage } from './run-tasks.ts'
 
 export const TASK_RESULT_STATUS = [
@@ -83,7 +83,7 @@ export const taskDeliverySchema = resource(
       'duration-ms': z.int(),
       request: sentRequest,
       response: receivedResponse,
-      error: z.string().nullable().describe('why no answer came'),
+      error: z.string().nullable().describe('why no response came'),
       'agent-name': z.string().nullable().describe('the agent that sent it, for a task with an agent pool'),
       'next-attempt-at': timestamp.nullable(),
     },

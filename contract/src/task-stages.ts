@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hasMany, hasOne, resource, statusTimestamps, timestamp, type Written } from './answers.ts'
+import { type Written, hasMany, hasOne, resource, statusTimestamps, timestamp } from './responses.ts'
 import { stage } from './run-tasks.ts'
 
 export const TASK_STAGE_STATUS = [

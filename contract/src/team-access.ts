@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasOne, resource } from './answers.ts'
 import { requestBody, toOne } from './json-api.ts'
+import { hasOne, resource } from './responses.ts'
 
 const flag = z.boolean().optional()
 
@@ -22,7 +22,7 @@ const projectParts = z.strictObject({
   'variable-sets': z.enum(['none', 'read', 'write']),
 })
 
-/** The schemas of the grants of one kind: `shown` are the attributes of an answer, `input` those of a request apart from the level. */
+/** The schemas of the grants of one kind: `shown` are the attributes of a response, `input` those of a request apart from the level. */
 function grantSchemas<
   const Noun extends 'workspace' | 'project',
   Access extends z.ZodEnum,

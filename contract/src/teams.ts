@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasMany, hasOne, linksToMany, linksToOne, resource, type Written } from './answers.ts'
 import { identifiersBody, requestBody } from './json-api.ts'
+import { type Written, hasMany, hasOne, linksToMany, linksToOne, resource } from './responses.ts'
 
 const flag = z.boolean().optional()
 

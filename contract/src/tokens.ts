@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hasOne, resource, timestamp, type Written } from './answers.ts'
+import { type Written, hasOne, resource, timestamp } from './responses.ts'
 
 const attributes = z.object({
   description: z.string().max(255, 'description is too long (maximum is 255 characters)').nullish(),
@@ -36,7 +36,7 @@ export const tokenSchema = resource(
       'last-used-at': timestamp.nullable(),
       'expired-at': timestamp.nullable().describe('when it expires; null for never'),
       description: z.string().nullable(),
-      token: z.string().nullable().describe('the secret, which only the answer to its creation shows'),
+      token: z.string().nullable().describe('the secret, which only the response to its creation shows'),
     },
     relationships: {
       'created-by': hasOne('users'),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { linksToMany, resource, type Written } from './answers.ts'
 import { plainBody, relationshipsOf, requestBody, toOne } from './json-api.ts'
+import { type Written, linksToMany, resource } from './responses.ts'
 
 /** Usernames appear in URLs, and never look like an e-mail address, since both can be used to sign in. */
 export const username = z
@@ -42,7 +42,7 @@ export const changePasswordBody = requestBody(
 )
 export type ChangePassword = z.infer<typeof changePasswordBody>['data']['attributes']
 
-/** Changing the second factor requires the password again, in case someone else uses the browser. */
+/** Changing two-factor authentication requires the password again, in case someone else uses the browser. */
 export const confirmPasswordBody = plainBody('users', z.object({ password: givenPassword }))
 export const verifyTwoFactorBody = plainBody('users', z.object({ otp: z.string().max(100) }))
 export const confirmTwoFactorBody = plainBody('users', z.object({ password: givenPassword, otp: z.string().max(100) }))

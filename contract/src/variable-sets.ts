@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
 import { requestBody, toMany, toTyped } from './json-api.ts'
+import { type Written, hasMany, hasOne, resource, timestamp } from './responses.ts'
 import { variableAttributes } from './variables.ts'
 
 const attributes = z.object({

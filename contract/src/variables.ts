@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
 import { requestBody, toOne } from './json-api.ts'
+import { type Written, hasMany, hasOne, resource, timestamp } from './responses.ts'
 
 const VALUE_BYTES = 256 * 1024
 const encoder = new TextEncoder()

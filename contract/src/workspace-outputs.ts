@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { resource, type Written } from './answers.ts'
+import { type Written, resource } from './responses.ts'
 
 /** An output of a workspace's current state, as included with workspaces. */
 export const workspaceOutputSchema = resource(

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hasOne, resource, type Written } from './answers.ts'
+import { type Written, hasOne, resource } from './responses.ts'
 
 /** The README of the current configuration of a workspace. The id is the workspace's. */
 export const workspaceReadmeSchema = resource(

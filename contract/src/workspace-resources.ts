@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hasOne, resource, timestamp, type Written } from './answers.ts'
+import { type Written, hasOne, resource, timestamp } from './responses.ts'
 
 /** One instance of a resource in a workspace's current state. */
 export const workspaceResourceSchema = resource(

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { hasOne, linksToMany, resource, timestamp, type Written } from './answers.ts'
 import { entryProblem, newSeenEntries } from './archive-entry.ts'
 import { requestBody, toOne, toOneOrNone } from './json-api.ts'
 import { executionMode, resourceName } from './organizations.ts'
 import { activityDuration } from './projects.ts'
+import { type Written, hasOne, linksToMany, resource, timestamp } from './responses.ts'
 import { RUN_GROUP_NAMES } from './run-status.ts'
 import { tagBindingsRelation, tagsRelation } from './tags.ts'
 
@@ -23,13 +23,13 @@ export const engineVersion = z
       `${JSON.stringify(issue.input)} is no version: it must be latest, a version such as 1.11.4, or a constraint such as ~> 1.11`,
   })
 
-const folder = z
+const directory = z
   .string()
   .max(1000)
   .regex(/^[^\0]*$/, 'must not contain null bytes')
 
-/** The folder that a working directory means, relative to the root of the configuration: `/db/` and `./db` mean `db`. */
-export function workingFolder(path: string) {
+/** The directory that a working directory means, relative to the root of the configuration: `/db/` and `./db` mean `db`. */
+export function normalizedDirectory(path: string) {
   return path
     .split('/')
     .filter((name) => name !== '' && name !== '.')
@@ -41,10 +41,10 @@ const workingDirectory = z
   .string()
   .max(1000)
   .superRefine((path, context) => {
-    const problem = entryProblem({ path: workingFolder(path), type: 'Directory' }, newSeenEntries())
+    const problem = entryProblem({ path: normalizedDirectory(path), type: 'Directory' }, newSeenEntries())
     if (problem === undefined) return
     const given = JSON.stringify(path.slice(0, 100))
-    const message = `working-directory is ${given}, it must be a folder inside the configuration: it ${problem}`
+    const message = `working-directory is ${given}, it must be a directory inside the configuration: it ${problem}`
     context.addIssue({ code: 'custom', message })
   })
 
@@ -67,8 +67,8 @@ const attributes = z.object({
   'allow-destroy-plan': z.boolean().nullish(),
   'assessments-enabled': z.boolean().nullish(),
   'file-triggers-enabled': z.boolean().nullish(),
-  'trigger-prefixes': z.array(folder).max(300).nullish(),
-  'trigger-patterns': z.array(folder).max(300).nullish(),
+  'trigger-prefixes': z.array(directory).max(300).nullish(),
+  'trigger-patterns': z.array(directory).max(300).nullish(),
   'queue-all-runs': z.boolean().nullish(),
   'speculative-enabled': z.boolean().nullish(),
   'structured-run-output-enabled': z.boolean().nullish(),

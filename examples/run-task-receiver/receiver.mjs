@@ -45,7 +45,7 @@ async function handle(request, response) {
   const task = JSON.parse(body)
   if (task.payload_version !== 1) return answer(422, `payload version ${task.payload_version} is unknown`)
 
-  // Anything but 200 is sent again, so the answer comes first and the work after it.
+  // Anything but 200 is sent again, so the response comes first and the work after it.
   answer(200, 'accepted')
   // The check of the connection, sent when the task is made or changed: there is no run behind it.
   if (task.access_token === 'test-token') return console.log('verified')
@@ -83,14 +83,14 @@ async function callBack(task, { status, message, outcomes = [] }) {
 
 /** The bytes as they came, since they are what is signed; undefined when there are too many. */
 async function readBody(request) {
-  const pieces = []
+  const chunks = []
   let size = 0
-  for await (const piece of request) {
-    size += piece.length
+  for await (const chunk of request) {
+    size += chunk.length
     if (size > MAX_BODY_BYTES) return undefined
-    pieces.push(piece)
+    chunks.push(chunk)
   }
-  return Buffer.concat(pieces)
+  return Buffer.concat(chunks)
 }
 
 const server = createServer((request, response) => {

@@ -9,11 +9,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const COMMAND = join(import.meta.dirname, 'groundstate')
 
-let folder: string
+let directory: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), `groundstate command's "ü"-`))
+  directory = await mkdtemp(join(tmpdir(), `groundstate command's "ü"-`))
 })
-afterAll(() => rm(folder, { recursive: true }))
+afterAll(() => rm(directory, { recursive: true }))
 
 test('the process becomes the server, and hands on its arguments as they are', async () => {
   const tricky = ['a b', `it's "quoted"`, '', '$HOME', '*']
@@ -26,11 +26,11 @@ test('the process becomes the server, and hands on its arguments as they are', a
 })
 
 test.runIf(process.platform === 'linux')('an older Node on the PATH gives way to the installed one', async () => {
-  const programs = join(folder, 'older node')
+  const programs = join(directory, 'older node')
   await mkdir(programs)
   await writeFile(join(programs, 'node'), '#!/bin/sh\nexit 9\n')
   await chmod(join(programs, 'node'), 0o755)
-  await symlink(COMMAND, join(folder, 'first link'))
+  await symlink(COMMAND, join(directory, 'first link'))
   await symlink('../first link', join(programs, 'groundstate'))
   const env = { PATH: [programs, '/usr/bin', '/bin'].join(delimiter) }
 
@@ -40,7 +40,7 @@ test.runIf(process.platform === 'linux')('an older Node on the PATH gives way to
 })
 
 test('where no Node is installed with it, the one on the PATH runs it', async () => {
-  const alone = join(folder, 'alone')
+  const alone = join(directory, 'alone')
   await mkdir(alone)
   await copyFile(COMMAND, join(alone, 'groundstate'))
   await writeFile(join(alone, 'groundstate.mjs'), 'console.log(process.execPath)')

@@ -46,7 +46,7 @@ create unique index sessions_id_key on sessions (id);
 create index sessions_user_idx on sessions (user_id, created_at);
 create index sessions_expiry_idx on sessions (expires_at);
 
-create table second_factors (
+create table two_factor_secrets (
   user_id text primary key references users on delete cascade,
   -- the shared secret, encrypted
   secret bytea not null,
@@ -58,7 +58,7 @@ create table second_factors (
 );
 
 create table recovery_codes (
-  user_id text not null references second_factors on delete cascade,
+  user_id text not null references two_factor_secrets on delete cascade,
   -- SHA-256 of the code; the row is deleted when the code is used
   hash bytea not null,
   primary key (user_id, hash)

@@ -99,7 +99,7 @@ create table task_deliveries (
   -- the agent that sent the request; null for the server
   agent_name text,
   url text not null,
-  -- sent to a private address, whose answer is not shown to everybody
+  -- sent to a private address, whose response is not shown to everybody
   is_private boolean not null default true,
   request_headers jsonb not null,
   request_body text not null,
@@ -108,7 +108,7 @@ create table task_deliveries (
   -- not always text
   response_body bytea,
   response_truncated boolean not null default false,
-  -- in plain words, why there is no answer
+  -- in plain words, why there is no response
   error text,
   next_attempt_at timestamptz
 );
@@ -150,17 +150,17 @@ create table task_requests (
   -- without an agent by then the attempt has failed
   claim_until timestamptz not null,
   agent_name text,
-  -- SHA-256 of the token with which the agent reports the answer
+  -- SHA-256 of the token with which the agent reports the response
   token_hash bytea,
   leased_at timestamptz,
-  -- without an answer by then the attempt has failed
+  -- without a response by then the attempt has failed
   lease_expires_at timestamptz,
   -- sealed: what came back, or why nothing did
-  answer bytea,
+  response bytea,
   created_at timestamptz not null,
   check (status = 'queued' or (agent_name is not null and token_hash is not null and leased_at is not null
     and lease_expires_at is not null)),
-  check ((status = 'answered') = (answer is not null))
+  check ((status = 'answered') = (response is not null))
 );
 create unique index task_requests_result_key on task_requests (task_result_id);
 create index task_requests_queue_idx on task_requests (agent_pool_id, seq) where status = 'queued';

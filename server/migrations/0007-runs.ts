@@ -35,7 +35,7 @@ create unique index configuration_versions_workspace_key on configuration_versio
 -- With the id of the workspace, as the keys of its states.
 alter table workspaces add foreign key (id, current_configuration_version_id) references configuration_versions (workspace_id, id);
 
--- Filled on request: a path of null says that there is no README in the folder and in the root.
+-- Filled on request: a path of null says that there is no README in the directory and in the root.
 create table configuration_readmes (
   configuration_version_id text not null references configuration_versions on delete cascade,
   working_directory text not null,
@@ -264,7 +264,7 @@ create table agent_jobs (
   -- the length of the lease that its agent has been told
   lease_ms integer not null default 30000,
   lease_expires_at timestamptz,
-  -- The agent has to say by then that it received the job: the answer to its claim may be lost. Null once it has, and for agents
+  -- The agent has to say by then that it received the job: the response to its claim may be lost. Null once it has, and for agents
   -- that do not say so.
   receipt_due_at timestamptz,
   -- when its lease was found to have expired

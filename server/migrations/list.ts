@@ -7,6 +7,7 @@ import * as tasks from './0006-tasks.ts'
 import * as runs from './0007-runs.ts'
 import * as site from './0008-site.ts'
 import * as machinery from './0009-machinery.ts'
+import * as standardNames from './0010-standard-names.ts'
 
 /**
  * A batched migration is one statement that changes some of the rows that need it: it is repeated until it changes none, so that
@@ -25,4 +26,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0007-runs', up: runs.up },
   { name: '0008-site', up: site.up },
   { name: '0009-machinery', up: machinery.up },
+  { name: '0010-standard-names', up: standardNames.up },
 ]

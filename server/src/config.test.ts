@@ -67,7 +67,7 @@ describe('settings', () => {
     expect(read).not.toThrow(', it')
   })
 
-  test('a database may be named by host, or by the folder of its socket', () => {
+  test('a database may be named by host, or by the directory of its socket', () => {
     for (const url of ['postgres://h/d', 'postgresql://u:p@h:5432/d?sslmode=require', 'postgresql://u@/d?host=/run/pg'])
       expect(readConfig({ GROUNDSTATE_DATABASE_URL: url }).databaseUrl).toBe(url)
   })

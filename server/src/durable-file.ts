@@ -20,6 +20,6 @@ export async function createFileOnce(path: string, content: string) {
     await unlink(temporary).catch(() => {})
   }
   // Also when another process has created the file: what builds on it must not outlive it in a power cut.
-  await using folder = await open(dirname(path), 'r')
-  await folder.sync()
+  await using directory = await open(dirname(path), 'r')
+  await directory.sync()
 }

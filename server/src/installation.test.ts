@@ -75,7 +75,7 @@ async function forgetStore(databaseUrl: string) {
   await execute(databaseUrl, 'update installation set blob_store_id = null, blob_store_place = null')
 }
 
-test('servers that share a folder of blobs share a database', async () => {
+test('servers that share a directory of blobs share a database', async () => {
   const { database, top } = await newSite()
 
   await Promise.all([start(database, { dataDir: top }), start(database, { dataDir: top })])
@@ -98,7 +98,7 @@ test('a first start that is cut off anywhere can be repeated', async () => {
   expect(statements).toBeGreaterThan(5)
 })
 
-test('a first start that is cut off before it has written into the folder can be repeated', async () => {
+test('a first start that is cut off before it has written into the directory can be repeated', async () => {
   const { database, top } = await newSite()
   await start(database, { dataDir: top })
   await rm(join(top, 'blobs'), { recursive: true })
@@ -109,7 +109,7 @@ test('a first start that is cut off before it has written into the folder can be
   await expect(start(database, { dataDir: join(top, 'other') })).rejects.toThrow('holds none')
 })
 
-test('a server with another folder is refused, which names both and what to do', async () => {
+test('a server with another directory is refused, which names both and what to do', async () => {
   const { database, top } = await newSite()
   await start(database, { dataDir: join(top, 'first') })
 
@@ -117,13 +117,13 @@ test('a server with another folder is refused, which names both and what to do',
 
   await expect(second).rejects.toThrow(
     new RegExp(
-      `blobs of the database are in the folder ${top}/first/blobs of .*, and the folder ${top}/second/blobs of .* holds none.*; ` +
-        'give all servers one folder or one bucket .*groundstate blobs adopt',
+      `blobs of the database are in the directory ${top}/first/blobs of .*, and the directory ${top}/second/blobs of .* holds none.*; ` +
+        'give all servers one directory or one bucket .*groundstate blobs adopt',
     ),
   )
 })
 
-test('a folder that was moved with its blobs is the same', async () => {
+test('a directory that was moved with its blobs is the same', async () => {
   const { database, top } = await newSite()
   await start(database, { dataDir: join(top, 'first') })
   await rename(join(top, 'first'), join(top, 'moved'))
@@ -141,7 +141,7 @@ test('a server whose blobs are gone is refused', async () => {
   const again = start(database, { dataDir: top })
 
   await expect(again).rejects.toThrow(
-    /blobs of the database are not in the folder .*blobs of .* any more .*restore them/,
+    /blobs of the database are not in the directory .*blobs of .* any more .*restore them/,
   )
 })
 
@@ -178,7 +178,7 @@ test('a database of the version before refuses blobs of another secret', async (
   await expect(start(database, { dataDir: join(top, 'first') })).rejects.toThrow('another database')
 })
 
-test('an adopted folder belongs to the database, and the former one no more', async () => {
+test('an adopted directory belongs to the database, and the former one no more', async () => {
   const { database, top } = await newSite()
   await start(database, { dataDir: join(top, 'first') })
 
@@ -197,7 +197,7 @@ test('blobs of another secret are not adopted', async () => {
   await expect(adopt(database, { dataDir: join(top, 'first') })).rejects.toThrow('encrypted with another secret')
 })
 
-test('a bucket is told from a folder, from another bucket and from another prefix', async () => {
+test('a bucket is told from a directory, from another bucket and from another prefix', async () => {
   const { database, top } = await newSite()
   const s3 = await createS3Server()
   onTestFinished(() => s3[Symbol.asyncDispose]())
@@ -214,7 +214,7 @@ test('a bucket is told from a folder, from another bucket and from another prefi
   await start(database, first)
 
   await expect(start(database, second)).resolves.toBeUndefined()
-  await expect(start(database, { dataDir: join(top, 'first') })).rejects.toThrow(/prefix a\/ .*, and the folder/)
+  await expect(start(database, { dataDir: join(top, 'first') })).rejects.toThrow(/prefix a\/ .*, and the directory/)
   await expect(start(database, { ...first, GROUNDSTATE_S3_PREFIX: 'b/' })).rejects.toThrow('prefix b/ holds none')
 })
 

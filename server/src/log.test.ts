@@ -5,20 +5,20 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createLog } from './log.ts'
 
-async function makeFolder() {
-  const folder = await mkdtemp(join(tmpdir(), 'groundstate-log-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  return folder
+async function makeDirectory() {
+  const directory = await mkdtemp(join(tmpdir(), 'groundstate-log-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  return directory
 }
 
-function openFile(folder: string) {
-  const fd = openSync(join(folder, 'log'), 'w')
+function openFile(directory: string) {
+  const fd = openSync(join(directory, 'log'), 'w')
   onTestFinished(() => closeSync(fd))
-  return { fd, read: () => readFileSync(join(folder, 'log'), 'utf8') }
+  return { fd, read: () => readFileSync(join(directory, 'log'), 'utf8') }
 }
 
 test('on a terminal a line is for people', async () => {
-  const { fd, read } = openFile(await makeFolder())
+  const { fd, read } = openFile(await makeDirectory())
   const log = createLog(fd, { level: 'warn', readable: true })
 
   log.warn({ version: 'sv-1', count: 2, reason: 'two words' }, 'stored state is damaged')
@@ -35,7 +35,7 @@ test('on a terminal a line is for people', async () => {
 })
 
 test('elsewhere it is JSON', async () => {
-  const { fd, read } = openFile(await makeFolder())
+  const { fd, read } = openFile(await makeDirectory())
   const log = createLog(fd, { level: 'info', readable: false })
 
   log.info({ port: 1 }, 'ready')
@@ -46,7 +46,7 @@ test('elsewhere it is JSON', async () => {
 test.runIf(process.platform === 'linux')(
   'a full disk costs little memory, and the log goes on when it has room',
   async () => {
-    const folder = await makeFolder()
+    const directory = await makeDirectory()
     const full = openSync('/dev/full', 'w')
     const log = createLog(full, { level: 'info', readable: false })
     const filler = 'x'.repeat(4096)
@@ -54,7 +54,7 @@ test.runIf(process.platform === 'linux')(
 
     // The next file that is opened gets the lowest free number, which is this one.
     closeSync(full)
-    const { fd, read } = openFile(folder)
+    const { fd, read } = openFile(directory)
     log.info('dropped, but tried')
     log.info('room again')
 

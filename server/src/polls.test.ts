@@ -5,18 +5,18 @@ import { createTestApp } from './testing/app.ts'
 
 const app = await createTestApp()
 
-test('what several ask is one statement, and each hears its own answer', async () => {
+test('what several ask is one statement, and each hears its own response', async () => {
   using polls = createPolls(app.db, app.log)
   const xid = sql<string>`pg_current_xact_id()::text || ' ' || statement_timestamp()::text`
-  const answers: string[] = []
-  polls.add({ ask: () => xid, answer: (told) => answers.push(`first ${told}`) })
-  polls.add({ ask: () => xid, answer: (told) => answers.push(`second ${told}`) })
-  polls.add({ ask: () => undefined, answer: () => answers.push('asked nothing') })
+  const responses: string[] = []
+  polls.add({ ask: () => xid, response: (told) => responses.push(`first ${told}`) })
+  polls.add({ ask: () => xid, response: (told) => responses.push(`second ${told}`) })
+  polls.add({ ask: () => undefined, response: () => responses.push('asked nothing') })
 
-  await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => responses.length, { timeout: 10_000 }).toBe(2)
 
-  expect(answers.map((answer) => answer.split(' ')[0])).toEqual(['first', 'second'])
-  expect(new Set(answers.map((answer) => answer.replace(/^\w+ /, ''))).size).toBe(1)
+  expect(responses.map((response) => response.split(' ')[0])).toEqual(['first', 'second'])
+  expect(new Set(responses.map((response) => response.replace(/^\w+ /, ''))).size).toBe(1)
 })
 
 test('who asks hears that the database does not answer, and is asked again', async () => {
@@ -25,7 +25,7 @@ test('who asks hears that the database does not answer, and is asked again', asy
   const heard: string[] = []
   polls.add({
     ask: () => (isBroken ? sql<number>`1 / 0` : sql<number>`1`),
-    answer: () => heard.push('answer'),
+    response: () => heard.push('answer'),
     fail() {
       heard.push('failure')
       isBroken = false
@@ -38,21 +38,21 @@ test('who asks hears that the database does not answer, and is asked again', asy
 test('who asks no more hears nothing', async () => {
   using polls = createPolls(app.db, app.log)
   const heard: string[] = []
-  const question = polls.add({ ask: () => sql<number>`1`, answer: () => heard.push('gone') })
-  polls.add({ ask: () => sql<number>`1`, answer: () => heard.push('there') })
+  const question = polls.add({ ask: () => sql<number>`1`, response: () => heard.push('gone') })
+  polls.add({ ask: () => sql<number>`1`, response: () => heard.push('there') })
 
   question[Symbol.dispose]()
 
   await expect.poll(() => heard, { timeout: 10_000 }).toEqual(['there'])
 })
 
-test('a poll that the database leaves without an answer is given up, and the next one is answered', async () => {
+test('a poll that the database leaves without a response is given up, and the next one is answered', async () => {
   using polls = createPolls(app.db, app.log, { pollMs: 20, silenceMs: 200 })
   let isStuck = true
   const heard: (number | string)[] = []
   polls.add({
     ask: () => (isStuck ? sql<number>`(select 1 from pg_sleep(3))` : sql<number>`7`),
-    answer: (told) => heard.push(told),
+    response: (told) => heard.push(told),
     fail() {
       heard.push('failure')
       isStuck = false
@@ -62,7 +62,7 @@ test('a poll that the database leaves without an answer is given up, and the nex
   await expect.poll(() => heard.slice(0, 2)).toEqual(['failure', 7])
 })
 
-test('one that throws, as it asks or hears, keeps none of the others from their answers', async () => {
+test('one that throws, as it asks or hears, keeps none of the others from their responses', async () => {
   const failures: unknown[] = []
   using polls = createPolls(
     app.db,
@@ -73,9 +73,9 @@ test('one that throws, as it asks or hears, keeps none of the others from their 
     throw new Error('mistaken')
   }
   const heard: number[] = []
-  polls.add({ ask: fail, answer: fail })
-  polls.add({ ask: () => sql<number>`1`, answer: fail })
-  polls.add({ ask: () => sql<number>`2`, answer: (told) => heard.push(told) })
+  polls.add({ ask: fail, response: fail })
+  polls.add({ ask: () => sql<number>`1`, response: fail })
+  polls.add({ ask: () => sql<number>`2`, response: (told) => heard.push(told) })
 
   await expect.poll(() => heard.slice(0, 2)).toEqual([2, 2])
 

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from './db/db.ts'
 import type { Log } from './log.ts'
-import { answerOf, SILENCE_MS } from './silence.ts'
+import { responseOf, SILENCE_MS } from './silence.ts'
 
 /** A missed signal delays what waits for it by at most this long, in ms. */
 export const POLL_MS = 2000
@@ -10,7 +10,7 @@ export const POLL_MS = 2000
 export type Question<T> = {
   /** SQL of one value; undefined when there is nothing to ask now. What throws, here or below, is logged and holds up nobody else. */
   ask: () => RawBuilder<T> | undefined
-  answer: (value: T) => void
+  response: (value: T) => void
   /** The database could not be asked. */
   fail?: () => void
 }
@@ -43,7 +43,7 @@ export function createPolls(
       const value = guarded(() => question.ask())
       return value ? [{ question, value }] : []
     })
-    const answers = await answerOf(ask(db, asked), silenceMs).catch((error: unknown) => {
+    const responses = await responseOf(ask(db, asked), silenceMs).catch((error: unknown) => {
       if (!isClosed) log.error({ err: error }, 'looking for what has come')
       return undefined
     })
@@ -51,7 +51,7 @@ export function createPolls(
     for (const [index, { question }] of asked.entries()) {
       // Who has left meanwhile hears no more.
       if (!questions.has(question)) continue
-      guarded(() => (answers ? question.answer(answers[`a${index}`]) : question.fail?.()))
+      guarded(() => (responses ? question.response(responses[`a${index}`]) : question.fail?.()))
     }
     plan()
   }

@@ -1,7 +1,7 @@
 import { runAgent } from '@groundstate/agent/agent'
 import { createAgentLog } from '@groundstate/agent/log'
 import { sharedOptions } from '@groundstate/agent/settings/shared-settings'
-import { openAgentFolder } from './agent-folder.ts'
+import { openAgentDirectory } from './agent-directory.ts'
 import { createApp } from './app.ts'
 import { SYSTEM } from './auth/actor.ts'
 import type { Config } from './config.ts'
@@ -15,7 +15,7 @@ import { createServer } from './http/server.ts'
 import { giveBackIdleMemory } from './idle-memory.ts'
 import { requireSameInstallation } from './installation.ts'
 import { createLog } from './log.ts'
-import { readPointer } from './postgres/folders.ts'
+import { readPointer } from './postgres/directories.ts'
 import { startPostgres } from './postgres/postgres.ts'
 import { StartError } from './start-error.ts'
 import { loadTls } from './tls/tls.ts'
@@ -25,7 +25,7 @@ export type Started = {
   baseUrl: string
   admin: Awaited<ReturnType<typeof ensureAdmin>>
   caFile: string | undefined
-  /** The path of the embedded database when it is outside the data folder. */
+  /** The path of the embedded database when it is outside the data directory. */
   movedDatabase: string | undefined
 }
 
@@ -86,11 +86,11 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           token: await createBuiltInAgentToken(ctx),
           name: 'built-in',
           ...sharedOptions(config),
-          hiddenFolders: [config.dataDir],
+          hiddenDirectories: [config.dataDir],
           // A run task names a pool of its organization, which the built-in one is not.
           accepts: ['plan', 'apply'],
           logLimitBytes: config.logLimit,
-          workDir: await openAgentFolder(config),
+          workDir: await openAgentDirectory(config),
           log: createAgentLog(log),
           signal: agentStops.signal,
           drainTimeoutMs: config.drainTimeout,

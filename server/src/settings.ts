@@ -41,7 +41,7 @@ const databaseAddress = z
   .optional()
 
 function isDatabaseUrl(text: string) {
-  // The host after `@` may be missing: the socket's folder is then a parameter.
+  // The host after `@` may be missing: the socket's directory is then a parameter.
   return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text.replace('@/', '@socket/'))
 }
 
@@ -61,7 +61,7 @@ export const SETTINGS = {
   },
   dataDir: {
     schema: z.string().default(defaultDataDir),
-    doc: 'folder for the embedded database, state, logs and keys',
+    doc: 'directory for the embedded database, state, logs and keys',
     shown: '`~/.groundstate`, or `/var/lib/groundstate` as root',
   },
   databaseUrl: {
@@ -112,7 +112,7 @@ export const SETTINGS = {
       .refine((text) => secretBytes(text) !== undefined, `it must be ${SECRET_FORM}`)
       .optional(),
     doc: '32 bytes, hex or base64, that encrypt secrets and state at rest',
-    shown: 'generated into the data folder',
+    shown: 'generated into the data directory',
     secret: true,
   },
   edition: {
@@ -148,7 +148,7 @@ export const SETTINGS = {
   },
   tls: {
     schema: oneOf(['off', 'auto', 'files']).default('off'),
-    doc: '`auto` makes a local authority in the data folder, `files` reads TLS_CERT and TLS_KEY',
+    doc: '`auto` makes a local authority in the data directory, `files` reads TLS_CERT and TLS_KEY',
   },
   tlsCert: { schema: z.string().optional(), doc: 'certificate chain, a PEM file' },
   tlsKey: { schema: z.string().optional(), doc: 'private key, a PEM file' },

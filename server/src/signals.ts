@@ -205,7 +205,7 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
         enqueue(await topics())
         sendThem()
       }
-      // It fails when its statement went with a COMMIT whose answer was lost: what has changed is not known.
+      // It fails when its statement went with a COMMIT whose response was lost: what has changed is not known.
       return afterCommit(
         db,
         () =>
@@ -250,7 +250,7 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
   }
 
   await connect()
-  const question = polls.add({ ask: () => SERVERS, answer: onServers })
+  const question = polls.add({ ask: () => SERVERS, response: onServers })
 
   function subscribe(topic: string): Subscription {
     let published = false

@@ -2,10 +2,10 @@
 export const SILENCE_MS = 10_000
 
 /** What `work` comes to. Throws when that takes longer than `limitMs`; `work` itself goes on, and may still come to something. */
-export async function answerOf<T>(work: Promise<T>, limitMs = SILENCE_MS): Promise<T> {
+export async function responseOf<T>(work: Promise<T>, limitMs = SILENCE_MS): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error(`the database has not answered for ${limitMs} ms`)), limitMs)
-  // A process that ends waits for no answer.
+  // A process that ends waits for no response.
   timer.unref()
   try {
     return await Promise.race([work, late.promise])

@@ -107,7 +107,7 @@ function fileProblems(named: string, path: string, { begin, what }: { begin: str
 const UNREADABLE: Record<string, string> = {
   ENOENT: 'there is no such file',
   EACCES: 'this user may not read it',
-  EISDIR: 'it is a folder',
+  EISDIR: 'it is a directory',
 }
 
 /** The text of a file. Throws what is wrong with it, after `named`. */

@@ -8,7 +8,7 @@ export const SHARED_SETTINGS = {
   enginePath: {
     value: '<path>',
     schema: z.string().optional(),
-    doc: 'a terraform or tofu binary for the agent, or a folder of them, which comes before the PATH',
+    doc: 'a terraform or tofu binary for the agent, or a directory of them, which comes before the PATH',
     shown: 'found on the PATH',
   },
   engineDownloads: {
@@ -71,9 +71,9 @@ export const SHARED_SETTINGS = {
     shown: '4096 where runs have users of their own, none otherwise',
   },
   hooks: {
-    value: '<folder>',
+    value: '<directory>',
     schema: z.string().optional(),
-    doc: 'folder of programs that the agent runs around plans and applies: pre-plan, post-plan, pre-apply, post-apply',
+    doc: 'directory of programs that the agent runs around plans and applies: pre-plan, post-plan, pre-apply, post-apply',
     shown: 'none',
   },
 } as const satisfies Settings

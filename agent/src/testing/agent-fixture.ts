@@ -18,10 +18,10 @@ function skipLoudly(): typeof describe.skip {
   return describe.skip
 }
 
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'gs-agent-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  return folder
+export async function temporaryDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'gs-agent-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  return directory
 }
 
 export type Logged = { level: string; message: string; facts: object }
@@ -32,7 +32,7 @@ export async function startAgent(server: ProtocolServer, overrides: Partial<Agen
   const forceful = new AbortController()
   const logged: Logged[] = []
   const note = (level: string) => (facts: object, message: string) => void logged.push({ level, message, facts })
-  const workDir = overrides.workDir ?? (await temporaryFolder())
+  const workDir = overrides.workDir ?? (await temporaryDirectory())
   const ended = runAgent({
     serverUrl: server.url,
     token: AGENT_TOKEN,
@@ -99,14 +99,14 @@ export async function applied(server: ProtocolServer, archive: Buffer, more: obj
   return { apply, outcome: await apply.finished }
 }
 
-/** A folder of hooks, as shell scripts. */
-export async function hooksFolder(hooks: Record<string, string>) {
-  const folder = join(await temporaryFolder(), 'hooks')
-  await mkdir(folder)
-  await chmod(join(folder, '..'), 0o755)
+/** A directory of hooks, as shell scripts. */
+export async function hooksDirectory(hooks: Record<string, string>) {
+  const directory = join(await temporaryDirectory(), 'hooks')
+  await mkdir(directory)
+  await chmod(join(directory, '..'), 0o755)
   for (const [name, text] of Object.entries(hooks))
-    await writeFile(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
-  return folder
+    await writeFile(join(directory, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+  return directory
 }
 
 /** Stores one resource, then waits in a second one whose shell says its process id. */

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
+  type ArtifactKind,
+  type DocumentsHeader,
   documentsHeader,
   finishBody,
   heartbeatBody,
   resultHeader,
-  type ArtifactKind,
-  type DocumentsHeader,
 } from '@groundstate/contract/agent'
-import { openParcel } from '@groundstate/contract/parcel'
+import { openEnvelope } from '@groundstate/contract/envelope'
 import type { JobRecord } from './protocol-job.ts'
 import { refuseAs, sendJson } from './replies.ts'
 
@@ -56,7 +56,7 @@ export async function answerJob(record: JobRecord, { request, response, target, 
       response.writeHead(204).end()
       return record.resolveFinished(finishBody.parse(JSON.parse(body.toString())))
     case 'result': {
-      const { header, content } = openParcel(body) ?? {}
+      const { header, content } = openEnvelope(body) ?? {}
       const { outcome, log, files, takesApply } = resultHeader.parse(header)
       const offset = log?.offset ?? 0
       if (offset > record.bytes.length) return refuseAs(response, 416)
@@ -72,7 +72,7 @@ export async function answerJob(record: JobRecord, { request, response, target, 
       return record.resolveFinished(outcome)
     }
     case 'documents': {
-      const { header, content } = openParcel(body) ?? {}
+      const { header, content } = openEnvelope(body) ?? {}
       const documents = documentsHeader.parse(header)
       if (!record.ended) return refuseAs(response, 409)
       keepFiles(record, documents.files, Buffer.from(content ?? []))

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { temporaryFolder } from './agent-fixture.ts'
+import { temporaryDirectory } from './agent-fixture.ts'
 
 /** A certificate that has signed itself, for such a name as `IP:127.0.0.1` or `DNS:groundstate.invalid`; `file` is where it lies. */
 export async function makeCertificate(name: string): Promise<{ file: string; cert: string; key: string }> {
-  const folder = await temporaryFolder()
-  const [key, file] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const directory = await temporaryDirectory()
+  const [key, file] = [join(directory, 'key.pem'), join(directory, 'cert.pem')]
   const request = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test'.split(' ')
   execFileSync('openssl', [...request, '-addext', `subjectAltName=${name}`, '-keyout', key, '-out', file], {
     stdio: 'ignore',

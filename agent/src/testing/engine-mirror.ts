@@ -50,16 +50,16 @@ export async function startMirror() {
   async function publish(product: Product, version: string, signer: Signer) {
     const name = product === 'tofu' ? 'OpenTofu' : 'Terraform'
     const script = `#!/bin/sh\nprintf '${name} v${version}\\non linux_amd64\\n'\n`
-    const folder = product === 'tofu' ? `/v${version}` : `/terraform/${version}`
+    const directory = product === 'tofu' ? `/v${version}` : `/terraform/${version}`
     const archiveName = `${product}_${version}_${platform()}_${arch() === 'x64' ? 'amd64' : arch()}.zip`
     const archive = zipOf({ 'LICENSE.txt': 'a licence', [product]: script })
     const sums = Buffer.from(
       `${'0'.repeat(64)}  ${product}_${version}_plan9_mips.zip\n${createHash('sha256').update(archive).digest('hex')}  ${archiveName}\n`,
     )
     const paths = {
-      archive: `${folder}/${archiveName}`,
-      sums: `${folder}/${product}_${version}_SHA256SUMS`,
-      signature: `${folder}/${product}_${version}_SHA256SUMS.${product === 'tofu' ? 'gpgsig' : 'sig'}`,
+      archive: `${directory}/${archiveName}`,
+      sums: `${directory}/${product}_${version}_SHA256SUMS`,
+      signature: `${directory}/${product}_${version}_SHA256SUMS.${product === 'tofu' ? 'gpgsig' : 'sig'}`,
     }
     files
       .set(paths.archive, archive)

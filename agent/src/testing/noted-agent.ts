@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentOptions } from '../agent-options.ts'
-import { startAgent, temporaryFolder } from './agent-fixture.ts'
+import { startAgent, temporaryDirectory } from './agent-fixture.ts'
 import type { JobInput } from './protocol-job.ts'
 import type { ProtocolServer } from './protocol-server.ts'
 
@@ -11,10 +11,10 @@ export const SAID = 'Initialized as in an earlier run of this configuration.\n'
 
 /** An agent whose engine notes what it is started for. */
 export async function startNotedAgent(server: ProtocolServer, overrides: Partial<AgentOptions> = {}) {
-  const folder = await temporaryFolder()
-  const notes = join(folder, 'notes')
-  const enginePath = join(folder, 'terraform')
-  chmodSync(folder, 0o755)
+  const directory = await temporaryDirectory()
+  const notes = join(directory, 'notes')
+  const enginePath = join(directory, 'terraform')
+  chmodSync(directory, 0o755)
   writeFileSync(notes, '')
   chmodSync(notes, 0o666)
   await writeFile(enginePath, `#!/bin/sh\necho "$1" >> ${notes}\nexec terraform "$@"\n`, { mode: 0o755 })

@@ -44,7 +44,7 @@ export type JobRecord = TestJob & {
   lost: boolean
   givenUp: boolean
   refusesOutcome: boolean
-  /** The job that the answer to its result brings. */
+  /** The job that the response to its result brings. */
   next: AgentJob | undefined
   /** Its outcome has arrived. */
   ended: boolean

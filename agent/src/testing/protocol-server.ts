@@ -14,7 +14,7 @@ export type ProtocolServer = AsyncDisposable & {
   url: string
   api: WorkspaceApi
   submit: (input: JobInput) => TestJob
-  /** The apply that the answer to the result of the plan brings, where the agent asks for it. */
+  /** The apply that the response to the result of the plan brings, where the agent asks for it. */
   submitNext: (plan: TestJob, input: JobInput) => TestJob
   tasks: TaskQueue
   /** Drops every connection and refuses new ones until `resume`, on the same port. */
@@ -78,7 +78,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     const target = new URL(request.url ?? '/', url)
     const token = request.headers.authorization?.replace(/^Bearer /, '')
     if (!target.pathname.startsWith(`${AGENT_API}/`)) {
-      await api.answer(request, response, { target, token, url })
+      await api.response(request, response, { target, token, url })
       return
     }
     const [noun, id, verb, kind] = target.pathname.slice(AGENT_API.length + 1).split('/')
@@ -109,7 +109,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     if (verb?.startsWith('claim') && gone.has(id ?? '')) return void response.writeHead(204).end()
     if (verb === 'claim-task' && refusal !== undefined) return refuseAs(response, refusal)
     if (verb === 'claim-task' || noun === 'task-requests')
-      return tasks.answer(request, response, { id: id ?? '', token, body })
+      return tasks.response(request, response, { id: id ?? '', token, body })
     if (noun === 'agents') {
       if (refusal !== undefined) return refuseAs(response, refusal)
       const { waitMs } = claimBody.parse(JSON.parse(body.toString()))
@@ -119,7 +119,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     }
     const record = jobs.get(id ?? '')
     if (record === undefined || record.lost || record.job.token !== token) return refuseAs(response, 409)
-    if (verb === 'engine-answers' && api.answersEngines) return void response.end(api.engineAnswers(record.job, url))
+    if (verb === 'engine-answers' && api.answersEngines) return void response.end(api.engineResponses(record.job, url))
     await answerJob(record, { request, response, target, verb: verb ?? '', kind: kind ?? '', body })
   }
 

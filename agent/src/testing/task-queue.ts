@@ -15,7 +15,7 @@ export type TaskQueue = {
   endClaims: () => void
   /** Claims that wait. */
   claims: () => number
-  answer: (
+  response: (
     request: IncomingMessage,
     response: ServerResponse,
     given: { id: string; token: string | undefined; body: Buffer },
@@ -68,7 +68,7 @@ export function createTaskQueue(): TaskQueue {
     },
     endClaims: wakeAll,
     claims: () => waiting.size,
-    async answer(request, response, { id, token, body }) {
+    async response(request, response, { id, token, body }) {
       const given: unknown = JSON.parse(body.toString())
       const asked = open.get(id)
       if (asked) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AgentJob } from '@groundstate/contract/agent'
-import { packParcel } from '@groundstate/contract/parcel'
+import { packEnvelope } from '@groundstate/contract/envelope'
 
 type StoredState = {
   id: string
@@ -13,7 +13,7 @@ type StoredState = {
 }
 
 export type WorkspaceApi = {
-  answer: (
+  response: (
     request: IncomingMessage,
     response: ServerResponse,
     context: { target: URL; token: string | undefined; url: string },
@@ -31,7 +31,7 @@ export type WorkspaceApi = {
   /** Whether agents get what engines ask for in one request, as from servers that know of it. */
   answersEngines: boolean
   /** What the engine of a job will ask for, as a parcel. */
-  engineAnswers: (job: AgentJob, url: string) => Uint8Array
+  engineResponses: (job: AgentJob, url: string) => Uint8Array
   /** Sent as X-Terraform-Snapshot-Interval, in seconds. */
   snapshotInterval: number | undefined
 }
@@ -44,8 +44,8 @@ export function createWorkspaceApi(findJob: (token: string | undefined) => unkno
     refuseState: undefined,
     snapshotInterval: undefined,
     answersEngines: false,
-    engineAnswers,
-    answer,
+    engineResponses,
+    response: answer,
     current() {
       const raw = findCurrent('ws-acme-net')?.raw
       return raw === undefined ? undefined : JSON.parse(raw.toString())
@@ -123,7 +123,7 @@ export function createWorkspaceApi(findJob: (token: string | undefined) => unkno
     return api.states.findLast((state) => state.workspaceId === workspaceId && state.raw !== undefined)
   }
 
-  function engineAnswers({ organizationName, workspaceName }: AgentJob, url: string) {
+  function engineResponses({ organizationName, workspaceName }: AgentJob, url: string) {
     const workspaceId = `ws-acme-${workspaceName}`
     const current = findCurrent(workspaceId)
     const ofOrganization = `organizations/${organizationName}`
@@ -141,15 +141,15 @@ export function createWorkspaceApi(findJob: (token: string | undefined) => unkno
       'tfp-appname': 'HCP Terraform',
     }
     const bodies = Object.values(known).map((document) => Buffer.from(JSON.stringify(document)))
-    const answers = Object.entries(known).map(([path, document], index) => ({
+    const responses = Object.entries(known).map(([path, document], index) => ({
       path,
       status: 'errors' in document ? 404 : 200,
       headers,
       size: bodies[index]?.length,
     }))
-    if (current?.raw === undefined) return packParcel({ answers }, bodies)
+    if (current?.raw === undefined) return packEnvelope({ responses }, bodies)
     const state = { url: `${url}/download/${current.id}`, size: current.raw.length }
-    return packParcel({ answers, state }, [...bodies, current.raw])
+    return packEnvelope({ responses, state }, [...bodies, current.raw])
   }
 
   return api

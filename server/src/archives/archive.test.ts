@@ -35,8 +35,8 @@ function archive(...entries: Entry[]) {
 
 /** Sends pieces of three bytes at first, as a slow client may. */
 async function check(packed: Buffer, limits?: ArchiveLimits) {
-  const pieces = [packed.subarray(0, 3), packed.subarray(3, 6), packed.subarray(6)].filter((piece) => piece.length > 0)
-  return checkArchive(Readable.from(pieces), limits)
+  const chunks = [packed.subarray(0, 3), packed.subarray(3, 6), packed.subarray(6)].filter((chunk) => chunk.length > 0)
+  return checkArchive(Readable.from(chunks), limits)
 }
 
 async function refusal(packed: Buffer, limits?: ArchiveLimits) {
@@ -46,16 +46,16 @@ async function refusal(packed: Buffer, limits?: ArchiveLimits) {
 }
 
 test('an archive as the tar command makes it is counted', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'groundstate-archive-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  mkdirSync(join(folder, 'modules/net'), { recursive: true })
-  writeFileSync(join(folder, 'main.tf'), 'x'.repeat(1000))
-  writeFileSync(join(folder, 'modules/net', `${'long'.repeat(40)}.tf`), 'y'.repeat(70_000))
-  symlinkSync('modules/net', join(folder, 'net'))
-  symlinkSync('../../main.tf', join(folder, 'modules/net/main.tf'))
+  const directory = mkdtempSync(join(tmpdir(), 'groundstate-archive-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  mkdirSync(join(directory, 'modules/net'), { recursive: true })
+  writeFileSync(join(directory, 'main.tf'), 'x'.repeat(1000))
+  writeFileSync(join(directory, 'modules/net', `${'long'.repeat(40)}.tf`), 'y'.repeat(70_000))
+  symlinkSync('modules/net', join(directory, 'net'))
+  symlinkSync('../../main.tf', join(directory, 'modules/net/main.tf'))
 
   for (const format of ['gnu', 'pax']) {
-    const packed = execFileSync('tar', ['-C', folder, `--format=${format}`, '-cz', '.'])
+    const packed = execFileSync('tar', ['-C', directory, `--format=${format}`, '-cz', '.'])
 
     expect(await check(packed)).toEqual({ files: 4, bytes: 71_000 })
   }
@@ -115,7 +115,7 @@ describe('an entry that must not be unpacked is named', () => {
 })
 
 describe('limits', () => {
-  test('too many entries, folders counted', async () => {
+  test('too many entries, directories counted', async () => {
     const packed = archive({ path: 'a/', type: 'Directory' }, { path: 'a/b' }, { path: 'a/c' })
 
     expect(await refusal(packed, { maxEntries: 2 })).toBe('the archive holds more than 2 entries')

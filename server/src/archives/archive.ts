@@ -35,7 +35,7 @@ export async function checkArchive(
   const check = new ArchiveCheck(maxEntries, maxBytes)
   try {
     await pipeline(archive, createGunzip({ chunkSize: 64 * 1024 }), async (unpacked: AsyncIterable<Buffer>) => {
-      for await (const piece of unpacked) check.push(piece)
+      for await (const chunk of unpacked) check.push(chunk)
     })
   } catch (error) {
     throw gzipProblem(error) ?? error
@@ -82,17 +82,17 @@ class ArchiveCheck {
     })
   }
 
-  push(piece: Buffer) {
+  push(chunk: Buffer) {
     // The parser would unzip gzip data inside the archive again, past the limits. No file name begins with this byte.
-    if (this.#unpackedBytes === 0 && piece[0] === 0x1f) {
+    if (this.#unpackedBytes === 0 && chunk[0] === 0x1f) {
       throw new ArchiveError('the archive is compressed twice')
     }
-    this.#unpackedBytes += piece.length
+    this.#unpackedBytes += chunk.length
     if (this.#unpackedBytes > this.#maxBytes) {
       throw new ArchiveError(`the archive unpacks to more than ${this.#maxBytes} bytes`)
     }
-    if (this.#sawEnd) this.#pad(piece)
-    else this.#parser.write(piece)
+    if (this.#sawEnd) this.#pad(chunk)
+    else this.#parser.write(chunk)
     if (this.#problem) throw this.#problem
   }
 
@@ -103,8 +103,8 @@ class ArchiveCheck {
     return { files: this.#files, bytes: this.#bytes }
   }
 
-  #pad(piece: Buffer) {
-    this.#padding += piece.length
+  #pad(chunk: Buffer) {
+    this.#padding += chunk.length
     if (this.#padding > MAX_PADDING) {
       throw new ArchiveError(`the archive goes on for more than ${MAX_PADDING} bytes after its end mark`)
     }

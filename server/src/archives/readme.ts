@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { workingFolder } from '@groundstate/contract/workspaces'
+import { normalizedDirectory } from '@groundstate/contract/workspaces'
 import { Parser, type ReadEntry } from 'tar'
 
 /** Longer texts are cut, in bytes. */
@@ -14,10 +14,10 @@ export type Readme = { path: string; markdown: string; isCut: boolean }
  * and no more of it is kept than the text. Undefined when there is none.
  */
 export async function findReadme(archive: Readable, workingDirectory: string): Promise<Readme | undefined> {
-  const wanted = new ReadmeSearch(workingFolder(workingDirectory))
+  const wanted = new ReadmeSearch(normalizedDirectory(workingDirectory))
   await pipeline(archive, createGunzip({ chunkSize: 64 * 1024 }), async (unpacked: AsyncIterable<Buffer>) => {
-    for await (const piece of unpacked) {
-      wanted.push(piece)
+    for await (const chunk of unpacked) {
+      wanted.push(chunk)
       if (wanted.isOver) return
     }
   }).catch((error: unknown) => {
@@ -27,49 +27,49 @@ export async function findReadme(archive: Readable, workingDirectory: string): P
   return wanted.found()
 }
 
-type Found = { path: string; pieces: Buffer[]; size: number; isComplete: boolean }
+type Found = { path: string; chunks: Buffer[]; size: number; isComplete: boolean }
 
 class ReadmeSearch {
-  #folder: string
+  #directory: string
   #parser = new Parser({ zstd: false, brotli: false })
-  #byFolder = new Map<string, Found>()
+  #byDirectory = new Map<string, Found>()
 
-  constructor(folder: string) {
-    this.#folder = folder
+  constructor(directory: string) {
+    this.#directory = directory
     this.#parser.on('entry', (entry: ReadEntry) => {
       this.#look(entry)
       entry.resume()
     })
   }
 
-  push(piece: Buffer) {
-    this.#parser.write(piece)
+  push(chunk: Buffer) {
+    this.#parser.write(chunk)
   }
 
   /** Nothing that comes later could be preferred. */
   get isOver() {
-    return this.#byFolder.get(this.#folder)?.isComplete ?? false
+    return this.#byDirectory.get(this.#directory)?.isComplete ?? false
   }
 
   found(): Readme | undefined {
-    const found = this.#byFolder.get(this.#folder) ?? this.#byFolder.get('')
+    const found = this.#byDirectory.get(this.#directory) ?? this.#byDirectory.get('')
     if (!found) return undefined
-    const bytes = Buffer.concat(found.pieces).subarray(0, MAX_README_BYTES)
+    const bytes = Buffer.concat(found.chunks).subarray(0, MAX_README_BYTES)
     // Half a character at the cut is left out. The database stores no null bytes.
     const text = new TextDecoder().decode(bytes, { stream: true }).replaceAll('\0', '\u{FFFD}')
     return { path: found.path, markdown: text, isCut: found.size > MAX_README_BYTES }
   }
 
   #look(entry: ReadEntry) {
-    const path = workingFolder(entry.path)
-    const [, folder = '', name = ''] = /^(?:(.*)\/)?([^/]*)$/s.exec(path) ?? []
+    const path = normalizedDirectory(entry.path)
+    const [, directory = '', name = ''] = /^(?:(.*)\/)?([^/]*)$/s.exec(path) ?? []
     if (name.toLowerCase() !== 'readme.md' || !isFile(entry)) return
-    if ((folder !== this.#folder && folder !== '') || this.#byFolder.has(folder)) return
-    const found: Found = { path, pieces: [], size: 0, isComplete: false }
-    this.#byFolder.set(folder, found)
-    entry.on('data', (piece: Buffer) => {
-      if (found.size < MAX_README_BYTES) found.pieces.push(Buffer.from(piece))
-      found.size += piece.length
+    if ((directory !== this.#directory && directory !== '') || this.#byDirectory.has(directory)) return
+    const found: Found = { path, chunks: [], size: 0, isComplete: false }
+    this.#byDirectory.set(directory, found)
+    entry.on('data', (chunk: Buffer) => {
+      if (found.size < MAX_README_BYTES) found.chunks.push(Buffer.from(chunk))
+      found.size += chunk.length
       if (found.size > MAX_README_BYTES) found.isComplete = true
     })
     entry.on('end', () => {

@@ -3,7 +3,7 @@ import type { Actor } from '../auth/actor.ts'
 import { announce, announceAccess } from '../changes/announce.ts'
 import type { Notice } from '../changes/feed.ts'
 import { isSurelyRefused, transact } from '../db/db.ts'
-import { writeLater } from '../db/later.ts'
+import { deferWrite } from '../db/later.ts'
 import { rowsOf } from '../db/template.ts'
 import { timeOrderedUuid } from '../ids.ts'
 import * as store from './store.ts'
@@ -32,7 +32,7 @@ export type AuditEvent = {
  * Records who did what, and from where. It runs in the transaction of the change, so that both are stored or neither.
  */
 export async function recordAudit(ctx: TransactionCtx, event: AuditEvent) {
-  await writeLater(ctx.db, store.insertEvent(auditRow(ctx, event)))
+  await deferWrite(ctx.db, store.insertEvent(auditRow(ctx, event)))
   announceEvent(ctx, event)
 }
 

@@ -1,7 +1,7 @@
 import { forbidden } from '../errors.ts'
 
 const DEMANDS = {
-  'second-factor': 'this organization demands two-factor authentication: switch it on in the settings of your account',
+  'two-factor': 'this organization demands two-factor authentication: enable it in your account settings',
   'new-session':
     'your session is too old for this organization, or was unused for too long: sign out, and sign in again',
 } as const
@@ -10,8 +10,8 @@ const DEMANDS = {
 export type Demand = keyof typeof DEMANDS
 
 /**
- * Refuses a member who has not signed in as the organization demands, and says what to do: with a second factor, and
- * recently enough. Accounts that sign in with another service need no second factor. The tokens of teams and
+ * Refuses a member who has not signed in as the organization demands, and says what to do: with two-factor authentication, and
+ * recently enough. Accounts that sign in with another service need no two-factor authentication. The tokens of teams and
  * organizations need neither, and API tokens have no session. A guard that does not call this leaves such a member the
  * permission to see the resource, and no other.
  */

@@ -38,10 +38,10 @@ beforeAll(async () => {
 
 describe.each(READERS)('to %s', (reader) => {
   test.each(reads)('$key answers as if there were no other organization', async ({ route, key }) => {
-    const answer = await read(route, key, reader)
+    const response = await read(route, key, reader)
 
-    expect(answer).toBe(before.get(`${reader} ${key}`))
-    expect(answer).not.toContain('south')
+    expect(response).toBe(before.get(`${reader} ${key}`))
+    expect(response).not.toContain('south')
   })
 })
 
@@ -58,15 +58,15 @@ describe("the other organization's are as what does not exist", () => {
   test.each(changes)('$key in its body', async ({ route, key }) => {
     const ask = async (ids: Record<string, string>) => {
       const { body } = sent(route, key, ids)
-      const answer = await send({ method: route.method, url: north.path(route.url), body })
+      const response = await send({ method: route.method, url: north.path(route.url), body })
       // A refusal may repeat what it was sent; what is made has a new id each time.
-      return answer.replaceAll(IDS, 'ID')
+      return response.replaceAll(IDS, 'ID')
     }
 
-    const answer = await ask(south.ids)
+    const response = await ask(south.ids)
 
-    expect(answer).toBe(await ask(nothing))
-    expect(answer).not.toContain('south')
+    expect(response).toBe(await ask(nothing))
+    expect(response).not.toContain('south')
   })
 })
 

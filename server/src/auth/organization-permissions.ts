@@ -1,17 +1,17 @@
-import type { Facts, Role } from './facts.ts'
+import type { AccessContext, Role } from './access-context.ts'
 import type { OrganizationAccess } from './grants.ts'
 import { ORGANIZATION_PERMISSIONS, type OrganizationPermission, without } from './permissions.ts'
 
 /** What the actor may do to the organization that the facts are about. Empty when the actor may not see it. */
-export function organizationPermissions(facts: Facts): ReadonlySet<OrganizationPermission> {
-  const permissions = granted(facts)
-  return facts.demands && permissions.size > 0 ? new Set(['organization:read']) : permissions
+export function organizationPermissions(accessContext: AccessContext): ReadonlySet<OrganizationPermission> {
+  const permissions = granted(accessContext)
+  return accessContext.demands && permissions.size > 0 ? new Set(['organization:read']) : permissions
 }
 
-function granted(facts: Facts): ReadonlySet<OrganizationPermission> {
-  if (facts.role !== 'member') return BY_ROLE[facts.role]
+function granted(accessContext: AccessContext): ReadonlySet<OrganizationPermission> {
+  if (accessContext.role !== 'member') return BY_ROLE[accessContext.role]
   const permissions = new Set(MEMBER)
-  for (const access of facts.access) for (const name of ACCESS_GRANTS[access]) permissions.add(name)
+  for (const access of accessContext.organizationAccess) for (const name of ACCESS_GRANTS[access]) permissions.add(name)
   return permissions
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Facts, NO_FACTS, type Role } from './facts.ts'
+import { type AccessContext, NO_ACCESS, type Role } from './access-context.ts'
 import { CUSTOM_PROJECT, CUSTOM_WORKSPACE, type OrganizationAccess } from './grants.ts'
 import { organizationPermissions } from './organization-permissions.ts'
 import {
@@ -12,9 +12,13 @@ import { projectPermissions } from './project-permissions.ts'
 import { TEAM_PERMISSIONS, teamPermissions } from './team-permissions.ts'
 import { workspacePermissions } from './workspace-permissions.ts'
 
-const role = (role: Role): Facts => ({ ...NO_FACTS, role })
-const member = (facts: Partial<Facts> = {}): Facts => ({ ...NO_FACTS, role: 'member', ...facts })
-const access = (...names: OrganizationAccess[]) => member({ access: new Set(names) })
+const role = (role: Role): AccessContext => ({ ...NO_ACCESS, role })
+const member = (accessContext: Partial<AccessContext> = {}): AccessContext => ({
+  ...NO_ACCESS,
+  role: 'member',
+  ...accessContext,
+})
+const access = (...names: OrganizationAccess[]) => member({ organizationAccess: new Set(names) })
 const onWorkspace = (access: string, parts = {}) =>
   member({ workspaceGrants: [{ ...CUSTOM_WORKSPACE, access, ...parts }] })
 const onProject = (access: string, parts = {}) => member({ projectGrants: [{ ...CUSTOM_PROJECT, access, ...parts }] })
@@ -46,7 +50,7 @@ const LETTERS: Record<WorkspacePermission, string> = {
 }
 
 describe('a workspace', () => {
-  test.each<[string, Facts, string]>([
+  test.each<[string, AccessContext, string]>([
     ['the system', role('system'), 'rudmRPAvVosSlFTOkgtMbj'],
     ['an owner', role('owner'), 'rudmRPAvVosSlFTOkgtMbj'],
     ["the organization's token", role('organization-token'), 'rudmR..vVos.lFT.kgtMb.'],
@@ -83,20 +87,20 @@ describe('a workspace', () => {
     ['all projects managed', access('manage_workspaces', 'manage_projects'), 'rudmRPAvVosSlFTOkgtMbj'],
     ['run tasks managed, nothing seen', access('manage_run_tasks'), '......................'],
     ['run tasks managed', access('manage_run_tasks', 'read_workspaces'), 'r...R..v.os...T.......'],
-  ])('%s', (_, facts, expected) => {
-    const can = workspacePermissions(facts)
+  ])('%s', (_, accessContext, expected) => {
+    const can = workspacePermissions(accessContext)
 
     expect(WORKSPACE_PERMISSIONS.map((name) => (can.has(name) ? LETTERS[name] : '.')).join('')).toBe(expected)
   })
 
   test('the highest grant wins, part by part', () => {
-    const facts = member({
+    const accessContext = member({
       workspaceGrants: [{ ...CUSTOM_WORKSPACE, access: 'custom', variables: 'write' }],
       projectGrants: [{ ...CUSTOM_PROJECT, access: 'custom', runs: 'apply' }],
-      access: new Set(['read_workspaces']),
+      organizationAccess: new Set(['read_workspaces']),
     })
 
-    expect([...workspacePermissions(facts)].toSorted()).toEqual(
+    expect([...workspacePermissions(accessContext)].toSorted()).toEqual(
       [
         ...workspacePermissions(onWorkspace('read')),
         'runs:plan' as const,
@@ -114,7 +118,7 @@ describe('a workspace', () => {
 })
 
 describe('a project', () => {
-  test.each<[string, Facts, string]>([
+  test.each<[string, AccessContext, string]>([
     ['an owner', role('owner'), PROJECT_PERMISSIONS.join(' ')],
     ["the organization's token", role('organization-token'), PROJECT_PERMISSIONS.join(' ')],
     ['a run of a workspace in it', role('own-run'), 'project:read'],
@@ -143,8 +147,8 @@ describe('a project', () => {
     ['all workspaces read', access('read_workspaces'), 'project:read'],
     ['all workspaces managed', access('manage_workspaces'), 'project:read workspaces:create'],
     ['all projects managed', access('manage_workspaces', 'manage_projects'), PROJECT_PERMISSIONS.join(' ')],
-  ])('%s', (_, facts, expected) => {
-    const can = projectPermissions(facts)
+  ])('%s', (_, accessContext, expected) => {
+    const can = projectPermissions(accessContext)
 
     expect(PROJECT_PERMISSIONS.filter((name) => can.has(name)).join(' ')).toBe(expected)
   })
@@ -156,7 +160,7 @@ describe('an organization', () => {
   const and = (...more: string[]) =>
     ORGANIZATION_PERMISSIONS.filter((name) => MEMBER.split(' ').includes(name) || more.includes(name)).join(' ')
 
-  test.each<[string, Facts, string]>([
+  test.each<[string, AccessContext, string]>([
     ['an owner', role('owner'), without()],
     [
       'its token',
@@ -181,8 +185,8 @@ describe('an organization', () => {
       access('manage_workspaces'),
       and('workspaces:create', 'workspaces:manage', 'variable-sets:manage', 'tags:manage'),
     ],
-  ])('%s', (_, facts, expected) => {
-    const can = organizationPermissions(facts)
+  ])('%s', (_, accessContext, expected) => {
+    const can = organizationPermissions(accessContext)
 
     expect(ORGANIZATION_PERMISSIONS.filter((name) => can.has(name)).join(' ')).toBe(expected)
   })
@@ -200,7 +204,7 @@ describe('a team', () => {
   const owners = { ...visible, isOwners: true } as const
   const ALL = TEAM_PERMISSIONS.join(' ')
 
-  test.each<[string, Facts, Parameters<typeof teamPermissions>[1], string]>([
+  test.each<[string, AccessContext, Parameters<typeof teamPermissions>[1], string]>([
     ['an owner', role('owner'), secret, ALL],
     ['an owner, of the owners', role('owner'), owners, ALL.replace('team:delete ', '')],
     ["the organization's token", role('organization-token'), secret, ALL],
@@ -223,8 +227,8 @@ describe('a team', () => {
     ['manage teams, of a secret one', access('manage_teams'), secret, ''],
     ['manage teams, of the owners', access('manage_teams'), owners, 'team:read'],
     ['manage organization access', access('manage_organization_access'), visible, ALL],
-  ])('%s', (_, facts, team, expected) => {
-    const can = teamPermissions(facts, team)
+  ])('%s', (_, accessContext, team, expected) => {
+    const can = teamPermissions(accessContext, team)
 
     expect(TEAM_PERMISSIONS.filter((name) => can.has(name)).join(' ')).toBe(expected)
   })

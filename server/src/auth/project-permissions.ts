@@ -1,22 +1,22 @@
-import type { Facts, Role } from './facts.ts'
+import type { AccessContext, Role } from './access-context.ts'
 import { impliedGrant } from './grants.ts'
 import { PROJECT_PERMISSIONS, type ProjectPermission } from './permissions.ts'
 
 /** What the actor may do to the project that the facts are about. Empty when the actor may not see it. */
-export function projectPermissions(facts: Facts): ReadonlySet<ProjectPermission> {
-  const permissions = granted(facts)
-  return facts.demands && permissions.size > 0 ? new Set(['project:read']) : permissions
+export function projectPermissions(accessContext: AccessContext): ReadonlySet<ProjectPermission> {
+  const permissions = granted(accessContext)
+  return accessContext.demands && permissions.size > 0 ? new Set(['project:read']) : permissions
 }
 
-function granted(facts: Facts): ReadonlySet<ProjectPermission> {
-  const { role, access } = facts
+function granted(accessContext: AccessContext): ReadonlySet<ProjectPermission> {
+  const { role, organizationAccess } = accessContext
   if (role !== 'member') return BY_ROLE[role]
-  if (access.has('manage_projects')) return ALL
+  if (organizationAccess.has('manage_projects')) return ALL
   const permissions = new Set<ProjectPermission>()
   const add = (...names: ProjectPermission[]) => names.forEach((name) => permissions.add(name))
-  if (access.has('read_projects') || access.has('read_workspaces')) add('project:read')
-  if (access.has('manage_workspaces')) add('project:read', 'workspaces:create')
-  for (const grant of facts.projectGrants) {
+  if (organizationAccess.has('read_projects') || organizationAccess.has('read_workspaces')) add('project:read')
+  if (organizationAccess.has('manage_workspaces')) add('project:read', 'workspaces:create')
+  for (const grant of accessContext.projectGrants) {
     if (grant.access === 'admin') return ALL
     const level = impliedGrant(grant)
     add('project:read')

@@ -48,7 +48,7 @@ describe('nothing is written by', () => {
     expect(await writersAmong(CALLERS, urlOf(route, key))).toEqual([])
   })
 
-  test('what the answers link to', async () => {
+  test('what the responses link to', async () => {
     const links = new Set<string>()
     for (const { route, key } of routes) {
       const { text } = await read(urlOf(route, key), 'owner')

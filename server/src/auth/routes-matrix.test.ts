@@ -8,7 +8,7 @@ import {
   accessKey,
   EXCEPTIONAL_ROUTES,
   type Expected,
-  expectedAnswers,
+  expectedResponses,
   KNOWN_ACCESSES,
   permissionNames,
 } from './testing/route-access.ts'
@@ -32,7 +32,7 @@ test('every line of the table is the access of a route, and every exception is a
 describe('the declared access is what', () => {
   test.each(routes)('$key answers', async ({ route, key }) => {
     const request = requestOf(route, key)
-    const wanted = expectedAnswers(route, key)
+    const wanted = expectedResponses(route, key)
     const problems: string[] = []
     let toNobody = 0
     for (const actor of ACTORS) {
@@ -63,7 +63,7 @@ function requestOf(route: Route, key: string): TestRequest {
   return { method, url: sent.query === undefined ? url : `${url}?${sent.query}`, body: sent.body }
 }
 
-/** The answer. The transaction is rolled back, so that the next request finds everything unchanged. */
+/** The response. The transaction is rolled back, so that the next request finds everything unchanged. */
 async function inVain(request: TestRequest, prepare?: () => Promise<unknown>) {
   const { db } = app
   const transaction = await db.startTransaction().execute()

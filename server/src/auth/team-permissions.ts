@@ -1,5 +1,5 @@
 import { forbidden } from '../errors.ts'
-import type { Facts } from './facts.ts'
+import type { AccessContext } from './access-context.ts'
 import { ORGANIZATION_ACCESS, type OrganizationAccess } from './grants.ts'
 import { organizationPermissions } from './organization-permissions.ts'
 
@@ -16,7 +16,7 @@ export const TEAM_PERMISSIONS = [
 export type TeamPermission = (typeof TEAM_PERMISSIONS)[number]
 
 /** What decides about permissions on a team, together with the facts about its organization. */
-export type TeamFacts = {
+export type TeamAccessContext = {
   isOwners: boolean
   visibility: 'secret' | 'organization'
   allowsMemberTokens: boolean
@@ -31,15 +31,15 @@ export type TeamFacts = {
  * Members see visible teams and their own. Those who manage teams or members manage the teams that they see, within the
  * limits of `checkHoldsAccess`. Only owners manage the owners team (public documentation, "Permissions").
  */
-export function teamPermissions(facts: Facts, team: TeamFacts): ReadonlySet<TeamPermission> {
-  const permissions = grantedTeam(facts, team)
-  return facts.demands && permissions.size > 0 ? new Set(['team:read']) : permissions
+export function teamPermissions(accessContext: AccessContext, team: TeamAccessContext): ReadonlySet<TeamPermission> {
+  const permissions = grantedTeam(accessContext, team)
+  return accessContext.demands && permissions.size > 0 ? new Set(['team:read']) : permissions
 }
 
-function grantedTeam(facts: Facts, team: TeamFacts): ReadonlySet<TeamPermission> {
-  const can = organizationPermissions(facts)
+function grantedTeam(accessContext: AccessContext, team: TeamAccessContext): ReadonlySet<TeamPermission> {
+  const can = organizationPermissions(accessContext)
   const permissions = new Set<TeamPermission>()
-  const { role } = facts
+  const { role } = accessContext
   if (role !== 'member') {
     const mayManage = role === 'system' || role === 'owner' || role === 'organization-token'
     if (!mayManage) return permissions
@@ -73,9 +73,12 @@ const IMPLIED: Partial<Record<OrganizationAccess, readonly OrganizationAccess[]>
 }
 
 /** The access among `columns` that a member of the organization lacks. Other roles, such as owners, lack nothing. */
-export function missingAccess({ role, access }: Facts, columns: AccessColumns): OrganizationAccess[] {
+export function missingAccess(
+  { role, organizationAccess }: AccessContext,
+  columns: AccessColumns,
+): OrganizationAccess[] {
   if (role !== 'member') return []
-  const held = new Set([...access].flatMap((name) => [name, ...(IMPLIED[name] ?? [])]))
+  const held = new Set([...organizationAccess].flatMap((name) => [name, ...(IMPLIED[name] ?? [])]))
   return ORGANIZATION_ACCESS.filter((name) => columns[name] && !held.has(name))
 }
 
@@ -84,8 +87,8 @@ export function missingAccess({ role, access }: Facts, columns: AccessColumns): 
  * access gives the actor all that the team may do, so it must have that already. `columns` is the access of the team
  * after the change. Throws `forbidden` with the names of the missing access.
  */
-export function checkHoldsAccess(facts: Facts, columns: AccessColumns, teamName: string) {
-  const missing = missingAccess(facts, columns)
+export function checkHoldsAccess(accessContext: AccessContext, columns: AccessColumns, teamName: string) {
+  const missing = missingAccess(accessContext, columns)
   if (missing.length === 0) return
   const names = missing.map((name) => name.replaceAll('_', '-')).join(', ')
   throw forbidden(`the team ${teamName} may do more in the organization than you, who lack ${names}`)

@@ -1,26 +1,26 @@
 import { forbidden, notFound } from '../errors.ts'
+import { type AccessColumn, readAccessContext } from './access-context.ts'
 import type { Actor } from './actor.ts'
 import { checkDemands } from './demands.ts'
-import { type FactsColumn, readFacts } from './facts.ts'
 import type { WorkspacePermission } from './permissions.ts'
 import { workspacePermissions } from './workspace-permissions.ts'
 
 /** A row of a run or a part of one, selected with `workspaceFactsColumn`. */
-type RowOfWorkspace = { organization_id: string; workspace_id: string; workspace_name: string; facts: FactsColumn }
+type RowOfWorkspace = { organization_id: string; workspace_id: string; workspace_name: string; access: AccessColumn }
 
 /** The facts of such a row, and the permissions that the actor has on the workspace. */
 export function readAccess(actor: Actor, row: Omit<RowOfWorkspace, 'workspace_name'>) {
-  const facts = readFacts(actor, {
+  const access = readAccessContext(actor, {
     organizationId: row.organization_id,
     workspaceId: row.workspace_id,
-    facts: row.facts,
+    access: row.access,
   })
-  return { facts, can: workspacePermissions(facts) }
+  return { access, can: workspacePermissions(access) }
 }
 
 /** Whether the actor may read the workspace's runs and their parts; lists leave out those that it may not read. */
-export function canReadRuns({ facts, can }: ReturnType<typeof readAccess>) {
-  return !facts.demands && can.has('runs:read')
+export function canReadRuns({ access, can }: ReturnType<typeof readAccess>) {
+  return !access.demands && can.has('runs:read')
 }
 
 /**
@@ -29,10 +29,10 @@ export function canReadRuns({ facts, can }: ReturnType<typeof readAccess>) {
  * organization's demands.
  */
 export function checkAccess(
-  { facts, can }: ReturnType<typeof readAccess>,
+  { access, can }: ReturnType<typeof readAccess>,
   { noun, permission, workspaceName }: { noun: string; permission: WorkspacePermission; workspaceName: string },
 ) {
-  if (can.size > 0) checkDemands(facts)
+  if (can.size > 0) checkDemands(access)
   if (!can.has('runs:read')) throw notFound(noun)
   if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} on the workspace ${workspaceName}`)
 }

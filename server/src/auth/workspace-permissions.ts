@@ -1,35 +1,35 @@
-import type { Facts, Role } from './facts.ts'
-import { impliedGrant, WORKSPACE_LEVELS, type WorkspaceGrant } from './grants.ts'
-import { without, WORKSPACE_PERMISSIONS, type WorkspacePermission } from './permissions.ts'
+import type { AccessContext, Role } from './access-context.ts'
+import { WORKSPACE_LEVELS, type WorkspaceGrant, impliedGrant } from './grants.ts'
+import { WORKSPACE_PERMISSIONS, type WorkspacePermission, without } from './permissions.ts'
 
 /** What the actor may do to the workspace that the facts are about. Empty when the actor may not see it. */
-export function workspacePermissions(facts: Facts): ReadonlySet<WorkspacePermission> {
-  const permissions = granted(facts)
-  return facts.demands && permissions.size > 0 ? new Set(['workspace:read']) : permissions
+export function workspacePermissions(accessContext: AccessContext): ReadonlySet<WorkspacePermission> {
+  const permissions = granted(accessContext)
+  return accessContext.demands && permissions.size > 0 ? new Set(['workspace:read']) : permissions
 }
 
-function granted(facts: Facts): ReadonlySet<WorkspacePermission> {
-  const { role, access } = facts
+function granted(accessContext: AccessContext): ReadonlySet<WorkspacePermission> {
+  const { role, organizationAccess } = accessContext
   if (role !== 'member') return BY_ROLE[role]
-  if (access.has('manage_projects')) return ALL
+  if (organizationAccess.has('manage_projects')) return ALL
   const permissions = new Set<WorkspacePermission>()
   const add = (names: Iterable<WorkspacePermission>) => {
     for (const name of names) permissions.add(name)
   }
-  if (access.has('manage_workspaces')) add(ADMIN)
-  if (access.has('read_workspaces')) add(grantPermissions({ access: 'read', ...WORKSPACE_LEVELS.read }))
-  for (const grant of facts.workspaceGrants) {
+  if (organizationAccess.has('manage_workspaces')) add(ADMIN)
+  if (organizationAccess.has('read_workspaces')) add(grantPermissions({ access: 'read', ...WORKSPACE_LEVELS.read }))
+  for (const grant of accessContext.workspaceGrants) {
     add(grant.access === 'admin' ? ADMIN : grantPermissions(grant))
   }
-  for (const grant of facts.projectGrants) {
+  for (const grant of accessContext.projectGrants) {
     const { access, workspace_delete, workspace_move } = impliedGrant(grant)
     add(access === 'admin' || access === 'maintain' ? ADMIN : grantPermissions(grant))
     if (workspace_delete) add(['workspace:delete'])
     if (workspace_move) add(['workspace:move'])
   }
   if (permissions.size === 0) return permissions
-  if (access.has('manage_run_tasks')) add(['run-tasks:manage'])
-  if (access.has('manage_policy_overrides')) add(['policy-overrides'])
+  if (organizationAccess.has('manage_run_tasks')) add(['run-tasks:manage'])
+  if (organizationAccess.has('manage_policy_overrides')) add(['policy-overrides'])
   return permissions
 }
 

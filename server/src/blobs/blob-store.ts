@@ -22,7 +22,7 @@ export function storeOf(config: Config): BlobStore {
 
 /** The place of a blob store, for people. */
 export function placeOf(store: BlobStore) {
-  if (store.kind === 'disk') return `the folder ${store.root} of ${hostname()}`
+  if (store.kind === 'disk') return `the directory ${store.root} of ${hostname()}`
   const { endpoint, bucket, prefix = '' } = store
   return `the bucket ${bucket} at ${endpoint}${prefix === '' ? '' : `, prefix ${prefix}`}`
 }

@@ -11,9 +11,9 @@ import {
   compressWhole,
   decompressWhole,
   sealBuffer,
-  sealPieces,
+  sealChunks,
   unsealBuffer,
-  unsealPieces,
+  unsealChunks,
   WHOLE_BYTES,
   ZSTD_OPTIONS,
 } from './seal.ts'
@@ -79,10 +79,10 @@ function createBlobsOn(driver: BlobDriver, secretBytes: Buffer): Blobs {
 
   const openStored = async (key: string, stored: Buffer | Readable) => {
     const reader = new FrameReader(secret, key)
-    const pieces = unsealPieces(reader, Buffer.isBuffer(stored) ? [stored] : stored)
+    const chunks = unsealChunks(reader, Buffer.isBuffer(stored) ? [stored] : stored)
     // The first frame holds the encoding. Reading it now finds most damage before the caller sends headers.
-    const first = await pieces.next()
-    const content = Readable.from(prepend(first.value ?? Buffer.alloc(0), pieces), { objectMode: false })
+    const first = await chunks.next()
+    const content = Readable.from(prepend(first.value ?? Buffer.alloc(0), chunks), { objectMode: false })
     if (!Buffer.isBuffer(stored)) content.once('close', () => stored.destroy())
     if (reader.encoding === 'plain') return content
     // `pipeline` passes errors on to this last stream.
@@ -95,7 +95,7 @@ function createBlobsOn(driver: BlobDriver, secretBytes: Buffer): Blobs {
     const compressed = await compressWhole(content)
     const writer = new FrameWriter(secret, key, 'zstd-stream')
     if (compressed.length > SEALED_WHOLE)
-      return tally.info(await driver.write(key, sealPieces(writer, slices(compressed))))
+      return tally.info(await driver.write(key, sealChunks(writer, slices(compressed))))
     return tally.info(
       await driver.write(key, Buffer.concat([writer.header, ...writer.push(compressed), ...writer.end()])),
     )
@@ -123,10 +123,10 @@ function createBlobsOn(driver: BlobDriver, secretBytes: Buffer): Blobs {
       try {
         const counted = tally.count(head, rest)
         const writer = new FrameWriter(secret, key, compress ? 'zstd-stream' : 'plain')
-        if (!compress) return tally.info(await driver.write(key, sealPieces(writer, counted)))
+        if (!compress) return tally.info(await driver.write(key, sealChunks(writer, counted)))
         let storedSize = 0
         await finished(counted, createZstdCompress(ZSTD_OPTIONS), async (compressed: AsyncIterable<Buffer>) => {
-          storedSize = await driver.write(key, sealPieces(writer, compressed))
+          storedSize = await driver.write(key, sealChunks(writer, compressed))
         })
         return tally.info(storedSize)
       } finally {
@@ -146,9 +146,9 @@ function createBlobsOn(driver: BlobDriver, secretBytes: Buffer): Blobs {
       const stored = await driver.read(key)
       if (Buffer.isBuffer(stored) && !isStreamed(stored)) return unsealBuffer(secret, key, stored)
       const reader = new FrameReader(secret, key)
-      const pieces: Buffer[] = []
-      for await (const piece of unsealPieces(reader, Buffer.isBuffer(stored) ? [stored] : stored)) pieces.push(piece)
-      const encoded = Buffer.concat(pieces)
+      const chunks: Buffer[] = []
+      for await (const chunk of unsealChunks(reader, Buffer.isBuffer(stored) ? [stored] : stored)) chunks.push(chunk)
+      const encoded = Buffer.concat(chunks)
       return reader.encoding === 'plain' ? encoded : decompressWhole(key, encoded, size)
     },
 

@@ -27,7 +27,7 @@ export async function takeHead(content: BlobContent) {
     return { head: Buffer.alloc(0), rest: slices(content), close }
   }
 
-  // Leaving a stream early destroys it by default. Destroying a request would cut off the answer that explains why.
+  // Leaving a stream early destroys it by default. Destroying a request would cut off the response that explains why.
   const source: AsyncIterable<Uint8Array> =
     content instanceof Readable ? content.iterator({ destroyOnReturn: false }) : content
   const iterator = source[Symbol.asyncIterator]()
@@ -87,10 +87,10 @@ export class Tally {
     this.add(head)
     if (head.length > 0) yield head
     let bytes = 0
-    for await (const piece of rest) {
-      this.add(piece)
-      yield piece
-      bytes += piece.length
+    for await (const chunk of rest) {
+      this.add(chunk)
+      yield chunk
+      bytes += chunk.length
       if (bytes < BYTES_A_TURN) continue
       // Hashing large content in memory would otherwise block the event loop.
       await nextTurn()

@@ -5,38 +5,38 @@ import { join } from 'node:path'
 import { codeOf } from '../error-code.ts'
 import type { KeyPage } from './driver.ts'
 
-/** Few, so that concurrent puts share the fsync of a folder. */
-const FOLDERS = 16
+/** Few, so that concurrent puts share the fsync of a directory. */
+const DIRECTORIES = 16
 /** Many, so that the listing of each stays short: with 10 million blobs a shelf has 2,500. */
 const SHELVES = 256
 /** Begins the name of a shelf. No name of a blob does: `~` stands for `/`, and no key begins with that. */
 const SHELF_MARK = '~'
 const PAGE = 500
-/** How many names are in memory at once while a folder is read. */
+/** How many names are in memory at once while a directory is read. */
 const NAMES_AT_ONCE = 64
 
-/** Where a blob may be. It is in `folder` (by its index) when it has just been put, and on its shelf later. */
-export type DiskPlace = { folder: number; newPath: string; shelf: string; shelfPath: string }
+/** Where a blob may be. It is in `directory` (by its index) when it has just been put, and on its shelf later. */
+export type DiskPlace = { directory: number; newPath: string; shelf: string; shelfPath: string }
 
 /**
- * The paths of blobs: `objects/<folder>/<key>`, and later `objects/<folder>/~<shelf>/<key>`, with `~` for `/` in the key. Hashes of
- * the key give folder and shelf.
+ * The paths of blobs: `objects/<directory>/<key>`, and later `objects/<directory>/~<shelf>/<key>`, with `~` for `/` in the key. Hashes of
+ * the key give directory and shelf.
  */
 export function diskPlaces(objects: string) {
-  const folders = Array.from({ length: FOLDERS }, (_, n) => join(objects, n.toString(16)))
+  const directories = Array.from({ length: DIRECTORIES }, (_, n) => join(objects, n.toString(16)))
 
   function place(key: string): DiskPlace {
     const hash = hashOf('sha256', key, 'buffer')
-    const folder = hash.readUInt8(0) % FOLDERS
-    const path = folders[folder] ?? objects
+    const directory = hash.readUInt8(0) % DIRECTORIES
+    const path = directories[directory] ?? objects
     const name = key.replaceAll('/', '~')
     const shelf = `${path}/${shelfName(hash.readUInt8(1))}`
-    return { folder, newPath: `${path}/${name}`, shelf, shelfPath: `${shelf}/${name}` }
+    return { directory, newPath: `${path}/${name}`, shelf, shelfPath: `${shelf}/${name}` }
   }
 
-  /** Folders and their shelves in the order of listings, those after `cursor`: a blob moves from a folder to one of its shelves. */
+  /** Directories and their shelves in the order of listings, those after `cursor`: a blob moves from a directory to one of its shelves. */
   function* listed(cursor: string): Generator<{ path: string; cursor: string }> {
-    for (const [n, path] of folders.entries()) {
+    for (const [n, path] of directories.entries()) {
       const own = n.toString(16)
       if (own > cursor) yield { path, cursor: own }
       for (let shelf = 0; shelf < SHELVES; shelf += 1) {
@@ -47,35 +47,35 @@ export function diskPlaces(objects: string) {
   }
 
   async function* list(prefix: string, after = ''): AsyncGenerator<KeyPage> {
-    // A folder is read again from its beginning: only a whole one moves the cursor.
+    // A directory is read again from its beginning: only a whole one moves the cursor.
     let cursor = after
     let keys: string[] = []
-    for (const folder of listed(after)) {
-      for await (const key of keysIn(folder.path)) {
+    for (const directory of listed(after)) {
+      for await (const key of keysIn(directory.path)) {
         if (!key.startsWith(prefix)) continue
         keys.push(key)
         if (keys.length < PAGE) continue
         yield { keys, cursor }
         keys = []
       }
-      cursor = folder.cursor
+      cursor = directory.cursor
     }
     yield { keys, cursor }
   }
 
-  return { folders, place, list, keysIn }
+  return { directories, place, list, keysIn }
 }
 
-/** The keys of the blobs that are in a folder itself; none if it is missing. The folder may change meanwhile. */
-async function* keysIn(folder: string): AsyncGenerator<string> {
-  const opened = await openFolder(folder)
+/** The keys of the blobs that are in a directory itself; none if it is missing. The directory may change meanwhile. */
+async function* keysIn(directory: string): AsyncGenerator<string> {
+  const opened = await openDirectory(directory)
   if (!opened) return
   for await (const { name } of opened) {
     if (!name.startsWith(SHELF_MARK)) yield name.replaceAll('~', '/')
   }
 }
 
-async function openFolder(path: string): Promise<Dir | undefined> {
+async function openDirectory(path: string): Promise<Dir | undefined> {
   try {
     return await opendir(path, { bufferSize: NAMES_AT_ONCE })
   } catch (error) {

@@ -1,8 +1,8 @@
 import { link, mkdir, stat, unlink } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { codeOf } from '../error-code.ts'
-import type { diskPlaces, DiskPlace } from './disk-places.ts'
-import { syncFolder } from './folder-sync.ts'
+import { syncDirectory } from './directory-sync.ts'
+import type { DiskPlace, diskPlaces } from './disk-places.ts'
 
 /** For `stat`: undefined for what is not there, as is usual here, and costs less than an error. */
 export const IF_THERE = { throwIfNoEntry: false } as const
@@ -11,34 +11,34 @@ export const IF_THERE = { throwIfNoEntry: false } as const
 const BATCH = 256
 
 /**
- * Moves the blobs that were put before `before` from their folders to their shelves, until `signal` aborts. Returns how many.
+ * Moves the blobs that were put before `before` from their directories to their shelves, until `signal` aborts. Returns how many.
  * A blob has both names for a while, and always one of them: reads look for the first and then for the second. So it may be killed at
  * any time, and several processes may do it at once.
  */
 export async function moveToShelves(
-  { folders, place, keysIn }: ReturnType<typeof diskPlaces>,
+  { directories, place, keysIn }: ReturnType<typeof diskPlaces>,
   before: Date,
   signal: AbortSignal,
 ) {
   let moved = 0
-  for (const folder of folders) {
+  for (const directory of directories) {
     let batch: DiskPlace[] = []
-    for await (const key of keysIn(folder)) {
+    for await (const key of keysIn(directory)) {
       if (signal.aborted) return moved
       batch.push(place(key))
       if (batch.length < BATCH) continue
       const began = performance.now()
-      moved += await moveBatch(folder, batch, before)
+      moved += await moveBatch(directory, batch, before)
       batch = []
       // Puts and reads come in between, also while a store of an earlier version moves as a whole.
       await pause(performance.now() - began, undefined, { signal, ref: false }).catch(() => {})
     }
-    moved += await moveBatch(folder, batch, before)
+    moved += await moveBatch(directory, batch, before)
   }
   return moved
 }
 
-async function moveBatch(folder: string, batch: readonly DiskPlace[], before: Date) {
+async function moveBatch(directory: string, batch: readonly DiskPlace[], before: Date) {
   const found = await Promise.all(batch.map(async (place) => ({ place, is: await stat(place.newPath, IF_THERE) })))
   const due = found.flatMap(({ place, is }) => (is && is.mtime < before ? [place] : []))
   if (due.length === 0) return 0
@@ -46,10 +46,10 @@ async function moveBatch(folder: string, batch: readonly DiskPlace[], before: Da
   const made = await Promise.all(shelves.map(makeShelf))
   await Promise.all(due.map(linkOnShelf))
   // A name that is taken away before the other one is on the disk would be lost in a power cut.
-  if (made.includes(true)) await syncFolder(folder)
-  await Promise.all(shelves.map(syncFolder))
+  if (made.includes(true)) await syncDirectory(directory)
+  await Promise.all(shelves.map(syncDirectory))
   await Promise.all(due.map(async ({ newPath }) => unlinkIfThere(newPath)))
-  await syncFolder(folder)
+  await syncDirectory(directory)
   return due.length
 }
 

@@ -7,33 +7,33 @@ import { codeOf } from '../error-code.ts'
 const STALE_MS = 24 * 3600 * 1000
 
 /**
- * Creates a folder of this process for unfinished files, and removes the folders of dead processes.
+ * Creates a directory of this process for unfinished files, and removes the directories of dead processes.
  *
- * A folder is named after its host and process. On this host, its process is dead when the process id is gone, or is
- * our own id from an earlier start (in a container every start has the same one). A folder of another host counts as
+ * A directory is named after its host and process. On this host, its process is dead when the process id is gone, or is
+ * our own id from an earlier start (in a container every start has the same one). A directory of another host counts as
  * dead after a day. Processes share the parent without a lock.
  */
-export async function claimTemporaryFolder(parent: string): Promise<string> {
+export async function claimTemporaryDirectory(parent: string): Promise<string> {
   await mkdir(parent, { recursive: true, mode: 0o700 })
   for (const name of await readdir(parent)) {
     if (!(await isAlive(parent, name))) await rm(join(parent, name), { recursive: true, force: true })
   }
   const name = `${hostname()}.${process.pid}.${randomBytes(6).toString('hex')}`
   own.add(name)
-  const folder = join(parent, name)
-  await mkdir(folder, { mode: 0o700 })
-  return folder
+  const directory = join(parent, name)
+  await mkdir(directory, { mode: 0o700 })
+  return directory
 }
 
-/** Folders of this process, which may open several drivers. */
+/** Directories of this process, which may open several drivers. */
 const own = new Set<string>()
 
 async function isAlive(parent: string, name: string) {
   if (own.has(name)) return true
   const [, host, pid] = /^(.*)\.(\d+)\.[0-9a-f]+$/.exec(name) ?? []
   if (host === hostname()) return Number(pid) !== process.pid && isRunning(Number(pid))
-  const folder = await stat(join(parent, name)).catch(() => undefined)
-  return folder !== undefined && Date.now() - folder.mtimeMs < STALE_MS
+  const directory = await stat(join(parent, name)).catch(() => undefined)
+  return directory !== undefined && Date.now() - directory.mtimeMs < STALE_MS
 }
 
 function isRunning(pid: number) {

@@ -16,8 +16,8 @@ async function newRoot() {
   return mkdtemp(join(tmpdir(), 'groundstate-blobs-'))
 }
 
-async function files(folder: string) {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+async function files(directory: string) {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
 }
 

@@ -2,32 +2,32 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, link, open, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeDirectory } from '../directory.ts'
 import { codeOf } from '../error-code.ts'
-import { makeFolder } from '../folder.ts'
+import { DirectorySync, syncDirectory } from './directory-sync.ts'
 import { type DiskPlace, diskPlaces } from './disk-places.ts'
 import { IF_THERE, moveToShelves, unlinkIfThere } from './disk-shelves.ts'
-import { claimTemporaryFolder } from './disk-temporary.ts'
+import { claimTemporaryDirectory } from './disk-temporary.ts'
 import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
-import { FolderSync, syncFolder } from './folder-sync.ts'
 
 /**
- * Blobs as files. A blob is written to a temporary file, fsynced and linked to its name in one of a few folders. A link, unlike a
- * rename, fails when the name is taken. Then the folder is fsynced, for all that have come meanwhile. Later the blob moves to
+ * Blobs as files. A blob is written to a temporary file, fsynced and linked to its name in one of a few directories. A link, unlike a
+ * rename, fails when the name is taken. Then the directory is fsynced, for all that have come meanwhile. Later the blob moves to
  * one of many shelves: put there at once, each blob would need an fsync of its own shelf.
  */
 export async function openDiskDriver(root: string): Promise<BlobDriver> {
   const objects = join(root, 'objects')
   const places = diskPlaces(objects)
-  const { folders, place } = places
-  for (const folder of [root, objects, ...folders]) await makeFolder(folder, 0o700)
-  for (const folder of [objects, root]) await syncFolder(folder)
-  const temporary = await claimTemporaryFolder(join(root, 'tmp'))
-  const syncs = await Promise.all(folders.map((folder) => FolderSync.open(folder)))
+  const { directories, place } = places
+  for (const directory of [root, objects, ...directories]) await makeDirectory(directory, 0o700)
+  for (const directory of [objects, root]) await syncDirectory(directory)
+  const temporary = await claimTemporaryDirectory(join(root, 'tmp'))
+  const syncs = await Promise.all(directories.map((directory) => DirectorySync.open(directory)))
 
   return {
     async write(key, sealed) {
-      const { folder, newPath, shelfPath } = place(key)
+      const { directory, newPath, shelfPath } = place(key)
       const temporaryPath = join(temporary, randomBytes(12).toString('base64url'))
       try {
         const size = await writeFile(temporaryPath, sealed)
@@ -35,7 +35,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
         await link(temporaryPath, newPath)
         try {
           // Looked at once the other name is taken: nothing gets there in between but what has just been linked.
-          const [isTaken] = await Promise.all([stat(shelfPath, IF_THERE), syncs[folder]?.sync()])
+          const [isTaken] = await Promise.all([stat(shelfPath, IF_THERE), syncs[directory]?.sync()])
           if (isTaken) throw new BlobExistsError(key)
         } catch (error) {
           await unlink(newPath).catch(() => {})
@@ -72,10 +72,10 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
     },
 
     async delete(key) {
-      const { folder, newPath, shelf, shelfPath } = place(key)
+      const { directory, newPath, shelf, shelfPath } = place(key)
       // In this order: what is being moved has the second name before it loses the first.
-      if (await unlinkIfThere(newPath)) await syncs[folder]?.sync()
-      if (await unlinkIfThere(shelfPath)) await syncFolder(shelf)
+      if (await unlinkIfThere(newPath)) await syncs[directory]?.sync()
+      if (await unlinkIfThere(shelfPath)) await syncDirectory(shelf)
     },
 
     list: (prefix, cursor) => places.list(prefix, cursor),
@@ -98,9 +98,9 @@ async function writeFile(path: string, content: Buffer | AsyncIterable<Buffer>):
   let size = 0
   let batch: Buffer[] = []
   let batchBytes = 0
-  for await (const piece of content) {
-    batch.push(piece)
-    batchBytes += piece.length
+  for await (const chunk of content) {
+    batch.push(chunk)
+    batchBytes += chunk.length
     if (batchBytes < 1024 * 1024) continue
     size += await writeAll(handle, batch)
     batch = []

@@ -39,7 +39,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       ['8 MB that shrink', text],
     ])('%s comes back as it was put, by buffer and by stream, compressed or not', async (_label, content) => {
       for (const compress of [true, false]) {
-        for (const source of [content, Readable.from(pieces(content)), pieces(content)]) {
+        for (const source of [content, Readable.from(chunks(content)), chunks(content)]) {
           const key = newKey()
 
           const info = await blobs.put(key, source, { compress })
@@ -60,7 +60,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       const key = newKey()
       const content = randomBytes(17 * MB)
 
-      await blobs.put(key, compress ? content : Readable.from(pieces(content)), { compress })
+      await blobs.put(key, compress ? content : Readable.from(chunks(content)), { compress })
 
       expect((await blobs.read(key)).equals(content)).toBe(true)
     })
@@ -127,7 +127,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
           const key = newKey()
           const content = randomBytes(size)
           await expect(blobs.put(key, content, { maxBytes, compress })).rejects.toThrow(BlobTooLargeError)
-          await expect(blobs.put(key, Readable.from(pieces(content)), { maxBytes, compress })).rejects.toThrow(
+          await expect(blobs.put(key, Readable.from(chunks(content)), { maxBytes, compress })).rejects.toThrow(
             `blob ${key} is larger than ${maxBytes} bytes`,
           )
 
@@ -153,7 +153,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
         for (const compress of [true, false]) {
           const key = newKey()
           const source = async function* () {
-            yield* pieces(randomBytes(good))
+            yield* chunks(randomBytes(good))
             throw new Error('the client is gone')
           }
 
@@ -309,7 +309,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
   })
 }
 
-async function* pieces(content: Buffer) {
+async function* chunks(content: Buffer) {
   for (let offset = 0; offset < content.length; offset += 50_000) yield content.subarray(offset, offset + 50_000)
 }
 
@@ -322,8 +322,8 @@ function flip(sealed: Buffer, offset: number) {
 /** Reads a stream to its end, and checks that all bytes before a failure are right. */
 async function drain(blobs: Blobs, key: string, content: Buffer) {
   let offset = 0
-  for await (const piece of (await blobs.open(key)) as AsyncIterable<Buffer>) {
-    expect(piece.equals(content.subarray(offset, offset + piece.length))).toBe(true)
-    offset += piece.length
+  for await (const chunk of (await blobs.open(key)) as AsyncIterable<Buffer>) {
+    expect(chunk.equals(content.subarray(offset, offset + chunk.length))).toBe(true)
+    offset += chunk.length
   }
 }

@@ -69,9 +69,9 @@ function sealFrame(cipher: Cipher, content: Uint8Array, number: number, last: bo
 }
 
 /** All of the pieces; a single one is not copied. */
-function joined(pieces: Buffer[]) {
-  const [first] = pieces
-  return pieces.length === 1 && first ? first : Buffer.concat(pieces)
+function joined(chunks: Buffer[]) {
+  const [first] = chunks
+  return chunks.length === 1 && first ? first : Buffer.concat(chunks)
 }
 
 /** Seals content piece by piece; the caller writes what `header`, `push` and `end` return, in that order. */

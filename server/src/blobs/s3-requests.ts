@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AwsClient } from 'aws4fetch'
-import { parseAnswer, textOf } from './s3-answers.ts'
+import { parseResponse, textOf } from './s3-responses.ts'
 
 /** A bucket of Amazon S3 or a compatible store, addressed path-style. */
 export type S3Config = {
@@ -33,7 +33,7 @@ export class S3Error extends Error {
   override name = 'S3Error'
   readonly status: number
   constructor(request: S3Request, status: number, answer: string) {
-    const code = textOf(parseAnswer(answer), 'Code') ?? ''
+    const code = textOf(parseResponse(answer), 'Code') ?? ''
     super(`the object store answered ${request.method} ${request.key ?? 'bucket'} with ${status} ${code}`.trimEnd())
     this.status = status
   }
@@ -65,7 +65,7 @@ export function createS3Requests(config: S3Config) {
     })
   }
 
-  /** Resolves to an answer whose status a retry would not change. */
+  /** Resolves to a response whose status a retry would not change. */
   return async (request: S3Request): Promise<Response> => {
     const hash = await sha256Hex(request.body)
     for (let attempt = 1; ; attempt++) {

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
-import { childrenOf, parseAnswer, textOf } from './s3-answers.ts'
-import { createS3Requests, type S3Config, S3Error, type S3Request } from './s3-requests.ts'
+import { type S3Config, S3Error, type S3Request, createS3Requests } from './s3-requests.ts'
+import { childrenOf, parseResponse, textOf } from './s3-responses.ts'
 
 /**
  * Larger content is uploaded in parts of this size. S3 requires at least 5 MB a part and at most 10,000 parts (160 GB).
@@ -12,7 +12,7 @@ import { createS3Requests, type S3Config, S3Error, type S3Request } from './s3-r
  */
 const PART_BYTES = 16 * 1024 * 1024
 
-/** Identifies the put that wrote an object, to recognise our own after an answer was lost. */
+/** Identifies the put that wrote an object, to recognise our own after a response was lost. */
 const PUT_ID = 'x-amz-meta-put-id'
 
 /** Blobs as objects of a bucket, named by prefix and key. */
@@ -32,7 +32,7 @@ export function openS3Driver(config: S3Config): BlobDriver {
     const response = conditional.status === 501 ? await request(sent) : conditional
     const answer = await response.text()
     // CompleteMultipartUpload may send status 200 first and report a failure in the body.
-    if (response.ok && parseAnswer(answer)?.name !== 'Error') return
+    if (response.ok && parseResponse(answer)?.name !== 'Error') return
     const head = await request({ method: 'HEAD', key })
     if (head.ok && head.headers.get(PUT_ID) === putId) return
     if (head.ok) throw new BlobExistsError(key)
@@ -41,7 +41,7 @@ export function openS3Driver(config: S3Config): BlobDriver {
 
   const writeParts = async (key: string, putId: string, parts: AsyncIterable<Buffer>) => {
     const begun = await requireOk({ method: 'POST', key, query: { uploads: '' }, headers: { [PUT_ID]: putId } })
-    const uploadId = textOf(parseAnswer(await begun.text()), 'UploadId') ?? ''
+    const uploadId = textOf(parseResponse(await begun.text()), 'UploadId') ?? ''
     try {
       const tags: string[] = []
       let size = 0
@@ -113,7 +113,7 @@ export function openS3Driver(config: S3Config): BlobDriver {
         const sent: S3Request = { method: 'GET', query: { 'list-type': '2', prefix: root + prefix, ...from } }
         const response = await requireOk(sent)
         const text = await response.text()
-        const page = parseAnswer(text)
+        const page = parseResponse(text)
         if (page?.name !== 'ListBucketResult') throw new S3Error(sent, response.status, text)
         const keys = childrenOf(page, 'Contents').map((object) => (textOf(object, 'Key') ?? '').slice(root.length))
         const last = keys.at(-1)
@@ -135,10 +135,10 @@ export function openS3Driver(config: S3Config): BlobDriver {
 async function* inParts(content: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
   let part = Buffer.allocUnsafeSlow(SMALL_BYTES)
   let filled = 0
-  for await (const piece of content) {
-    for (let offset = 0; offset < piece.length;) {
+  for await (const chunk of content) {
+    for (let offset = 0; offset < chunk.length;) {
       if (filled === part.length) part = grow(part)
-      const copied = piece.copy(part, filled, offset)
+      const copied = chunk.copy(part, filled, offset)
       offset += copied
       filled += copied
       if (filled < PART_BYTES) continue

@@ -68,20 +68,20 @@ export async function decompressWhole(key: string, compressed: Buffer, size = 0)
 }
 
 /** Turns encoded content into sealed bytes. */
-export async function* sealPieces(
+export async function* sealChunks(
   writer: FrameWriter,
   content: Iterable<Buffer> | AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer, void> {
   yield writer.header
-  for await (const piece of content) yield* writer.push(piece)
+  for await (const chunk of content) yield* writer.push(chunk)
   yield* writer.end()
 }
 
 /** Turns sealed bytes into verified encoded content; throws `BlobCorruptError` when frames are missing. */
-export async function* unsealPieces(
+export async function* unsealChunks(
   reader: FrameReader,
   sealed: Iterable<Buffer> | AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer, void> {
-  for await (const piece of sealed) yield* reader.push(piece)
+  for await (const chunk of sealed) yield* reader.push(chunk)
   yield reader.end()
 }

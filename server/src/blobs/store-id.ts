@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeDirectory } from '../directory.ts'
 import { createFileOnce } from '../durable-file.ts'
 import { codeOf } from '../error-code.ts'
-import { makeFolder } from '../folder.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
 import { type BlobStore, placeOf } from './blob-store.ts'
@@ -45,7 +45,7 @@ async function readId(store: BlobStore): Promise<string | undefined> {
 
 async function writeId(store: BlobStore, text: string) {
   if (store.kind === 'disk') {
-    await makeFolder(store.root, 0o700)
+    await makeDirectory(store.root, 0o700)
     await createFileOnce(join(store.root, NAME), text)
     return
   }

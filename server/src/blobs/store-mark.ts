@@ -14,7 +14,7 @@ import { createStoreId, findStoreId, type StoreId } from './store-id.ts'
 type RecordedStore = { id: string; place: string | null }
 
 const SHARE =
-  'give all servers one folder or one bucket (GROUNDSTATE_DATA_DIR, GROUNDSTATE_S3_…), see "Keep the blobs with their database" in docs/OPERATIONS.md'
+  'give all servers one directory or one bucket (GROUNDSTATE_DATA_DIR, GROUNDSTATE_S3_…), see "Keep the blobs with their database" in docs/OPERATIONS.md'
 
 /**
  * Checks that the server has the blob store that belongs to the database. Otherwise each of two servers would miss what the other
@@ -56,7 +56,7 @@ export function checkStore(
   if (recorded === undefined) {
     if (found === undefined || (found.isOurs && !isNew)) return
     throw new StartError(`${here} holds the blobs of another database (store ${found.id})`, {
-      advice: `give this server a folder or a bucket of its own, or the database of that store; ${ADOPT}`,
+      advice: `give this server a directory or a bucket of its own, or the database of that store; ${ADOPT}`,
     })
   }
   if (recorded.id === found?.id) return

@@ -80,16 +80,16 @@ test.each([
 test.each(['TF_TOKEN_groundstate_local', 'TF_TOKEN_a_example'])(
   'exec finds the token in %s and gives it to the command under both names',
   async (variable) => {
-    const folder = await mkdtemp(join(tmpdir(), 'groundstate-'))
-    onTestFinished(() => rm(folder, { recursive: true }))
+    const directory = await mkdtemp(join(tmpdir(), 'groundstate-'))
+    onTestFinished(() => rm(directory, { recursive: true }))
     vi.stubEnv(variable, 'secret')
     onTestFinished(() => void vi.unstubAllEnvs())
 
-    const copy = `require('fs').copyFileSync(process.env.TF_CLI_CONFIG_FILE, ${JSON.stringify(join(folder, 'rc'))})`
+    const copy = `require('fs').copyFileSync(process.env.TF_CLI_CONFIG_FILE, ${JSON.stringify(join(directory, 'rc'))})`
     const { code } = await groundstate('exec', '--url', 'https://a.example', '--', process.execPath, '-e', copy)
 
     expect(code).toBe(0)
-    const text = await readFile(join(folder, 'rc'), 'utf8')
+    const text = await readFile(join(directory, 'rc'), 'utf8')
     expect([...text.matchAll(/^credentials "(.*)" \{\n {2}token = "secret"/gm)].map(([, name]) => name)).toEqual([
       'a.example',
       'groundstate.local',

@@ -64,7 +64,9 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 
   withSettings(program.command('token').summary('manage API tokens').command('create'), DATABASE_SETTINGS)
     .summary('create an API token for a user')
-    .description('Creates an API token straight in the database, for whoever may read the data folder. Prints it once.')
+    .description(
+      'Creates an API token straight in the database, for whoever may read the data directory. Prints it once.',
+    )
     .option('--user <name>', 'username of the account', 'admin')
     .option('--description <text>', 'what the token is for', 'created on the command line')
     .option('--expires <duration>', 'such as 12h or 30d; never by default')
@@ -79,7 +81,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   )
     .summary('make the blobs of these settings those of the database')
     .description(
-      'Records the folder or bucket of these settings as the one that belongs to the database, after blobs were moved or restored ' +
+      'Records the directory or bucket of these settings as the one that belongs to the database, after blobs were moved or restored ' +
         'on purpose. What the database names and is not there is lost. Stop all servers first.',
     )
     .action(async (flags: SettingFlags) => {
@@ -111,7 +113,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     })
 
   try {
-    // To the standard output, as an answer: without a command, commander treats the help as an error.
+    // To the standard output, as a response: without a command, commander treats the help as an error.
     if (argv.length < 3) program.help()
     await program.parseAsync([...argv])
     return exitCode

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
+import { hasDatabase } from '../postgres/directories.ts'
 import { findPostgres } from '../postgres/find.ts'
-import { hasDatabase } from '../postgres/folders.ts'
 import { StartError } from '../start-error.ts'
 
 /**
@@ -12,7 +12,7 @@ export async function openDatabase(config: Config): Promise<AsyncDisposable & { 
   if (url !== undefined) return { url, async [Symbol.asyncDispose]() {} }
   if (!(await hasDatabase(config.dataDir)))
     throw new StartError(`there is no database in ${config.dataDir}`, {
-      advice: 'start the server there first, or name its data folder in GROUNDSTATE_DATA_DIR',
+      advice: 'start the server there first, or name its data directory in GROUNDSTATE_DATA_DIR',
     })
   return findPostgres(config.dataDir)
 }

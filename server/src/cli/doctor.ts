@@ -1,4 +1,4 @@
-import { randomBytes, X509Certificate } from 'node:crypto'
+import { X509Certificate, randomBytes } from 'node:crypto'
 import { access, constants, readFile, stat, statfs } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -8,18 +8,18 @@ import { isolationProblem, sandboxProblem } from '@groundstate/agent/confinement
 import { engineName, listEngines } from '@groundstate/agent/engine'
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
-import { agentFolder } from '../agent-folder.ts'
+import { agentDirectory } from '../agent-directory.ts'
 import { placeOf, storeOf } from '../blobs/blob-store.ts'
 import { findStoreId } from '../blobs/store-id.ts'
 import { checkStore, findRecordedStore } from '../blobs/store-mark.ts'
 import { type Config, isLoopbackHost } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
 import { checkMigrations } from '../db/migrate.ts'
-import { checkFolder } from '../folder.ts'
+import { checkDirectory } from '../directory.ts'
 import { INSTALLATION_HEADER, installationHeader } from '../installation.ts'
 import { findSystemAccount } from '../postgres/account.ts'
 import { findPackage } from '../postgres/binaries.ts'
-import { hasDatabase } from '../postgres/folders.ts'
+import { hasDatabase } from '../postgres/directories.ts'
 import { checkSecret, findMark } from '../secrets/mark.ts'
 import { findSecret } from '../secrets/secret-file.ts'
 import { SECRET_BYTES } from '../secrets/secret-form.ts'
@@ -39,7 +39,7 @@ const CHECKS: readonly Check[] = [
   { name: 'engine', run: checkEngine },
   { name: 'isolation', run: checkIsolation },
   { name: 'sandbox', run: checkSandbox },
-  { name: 'data folder', run: checkDataFolder },
+  { name: 'data directory', run: checkDataDirectory },
   { name: 'database', run: checkDatabase },
   { name: 'blobs', run: checkBlobs },
   { name: 'port', run: checkPort },
@@ -88,7 +88,7 @@ async function checkEngine({ agents, enginePath, engineDownloads }: Config): Pro
     return {
       ok: false,
       found: `there is nothing at ${enginePath}; elsewhere: ${found || 'no engine'}`,
-      advice: 'name a binary or a folder in GROUNDSTATE_ENGINE_PATH',
+      advice: 'name a binary or a directory in GROUNDSTATE_ENGINE_PATH',
     }
   if (engines.length > 0) return { ok: true, found }
   if (engineDownloads) return { ok: true, found: 'none yet: they are downloaded as runs need them' }
@@ -105,7 +105,7 @@ async function checkIsolation(config: Config): Promise<Verdict> {
   const problem =
     isolation === 'off'
       ? 'it is turned off'
-      : await isolationProblem({ workDir: await agentFolder(config), enginePath, firstRunUser })
+      : await isolationProblem({ workDir: await agentDirectory(config), enginePath, firstRunUser })
   if (problem === undefined) return { ok: true, found: 'each run executes as a user of its own' }
   return {
     ok: isolation !== 'user',
@@ -120,8 +120,8 @@ async function checkSandbox(config: Config): Promise<Verdict> {
   return problem === undefined ? { ok: true, found: 'bubblewrap works here' } : { ok: false, found: problem }
 }
 
-async function checkDataFolder({ dataDir }: Config): Promise<Verdict> {
-  const present = await checkFolder(dataDir)
+async function checkDataDirectory({ dataDir }: Config): Promise<Verdict> {
+  const present = await checkDirectory(dataDir)
   const isThere = present === resolve(dataDir)
   await access(present, constants.W_OK).catch((cause: unknown) => {
     const advice = 'run this as the user that the server runs as, or choose another GROUNDSTATE_DATA_DIR'
@@ -218,7 +218,7 @@ async function checkPort(config: Config): Promise<Verdict> {
   const secret = await findSecret(config.dataDir, config.secret)
   if (secret !== undefined && installation === installationHeader(createSecrets(secret))[INSTALLATION_HEADER])
     return { ok: true, found: `${address}, where Groundstate is running` }
-  const other = installation === undefined ? 'another program' : 'the Groundstate of another data folder'
+  const other = installation === undefined ? 'another program' : 'the Groundstate of another data directory'
   return {
     ok: false,
     found: `${address} is taken by ${other}`,
@@ -240,7 +240,7 @@ async function installationAt({ tls, host, port }: Config) {
         response.destroy()
       })
       .once('error', () => resolve(undefined))
-      .once('timeout', () => ping.destroy(new Error('no answer')))
+      .once('timeout', () => ping.destroy(new Error('no response')))
     ping.end()
   })
 }
@@ -260,9 +260,9 @@ async function checkTls(config: Config): Promise<Verdict> {
 }
 
 async function checkLocalAuthority({ dataDir }: Config): Promise<Verdict> {
-  const folder = join(dataDir, 'tls')
-  const pem = await readFile(join(folder, 'server.pem'), 'utf8').catch(() => undefined)
-  if (pem === undefined) return { ok: true, found: `none yet: a start makes a local authority in ${folder}` }
+  const directory = join(dataDir, 'tls')
+  const pem = await readFile(join(directory, 'server.pem'), 'utf8').catch(() => undefined)
+  if (pem === undefined) return { ok: true, found: `none yet: a start makes a local authority in ${directory}` }
   return { ok: true, found: `${describeCertificate(pem).found}; a start renews it in time` }
 }
 

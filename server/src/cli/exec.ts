@@ -31,7 +31,7 @@ export async function execCommand(command: readonly string[], options: ClientOpt
   // its own process group, and every signal from here. `timeout`, systemd and CI runners signal whole groups, and a
   // second signal would make terraform stop without cleaning up.
   const detached = !process.stdin.isTTY
-  const folder = mkdtempSync(join(tmpdir(), 'groundstate-exec-'))
+  const directory = mkdtempSync(join(tmpdir(), 'groundstate-exec-'))
   const last = new Map<string, number>()
   let child: ChildProcess | undefined
   const listener = (name: NodeJS.Signals) => {
@@ -49,7 +49,7 @@ export async function execCommand(command: readonly string[], options: ClientOpt
   }
 
   try {
-    const file = join(folder, 'terraform.rc')
+    const file = join(directory, 'terraform.rc')
     writeFileSync(file, `${cliConfiguration({ ...options, token })}\n${ownCliConfiguration(process.env)}`, {
       mode: 0o600,
     })
@@ -72,7 +72,7 @@ export async function execCommand(command: readonly string[], options: ClientOpt
       })
     })
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true })
     for (const name of SIGNALS) process.off(name, listener)
   }
 }

@@ -16,7 +16,7 @@ test('the lines to paste trust the local authority', () => {
   expect(text).toMatch(/^ {2}export SSL_CERT_FILE=\/srv\/data\/tls\/ca\.pem$/m)
 })
 
-test('the lines to paste are right for a folder whose name a shell would take apart', () => {
+test('the lines to paste are right for a directory whose name a shell would take apart', () => {
   const spaced = readConfig({ GROUNDSTATE_DATA_DIR: "/srv/it's data" })
 
   const text = greeting(spaced, { ...STARTED, caFile: '/srv/my data/ca.pem' })
@@ -25,7 +25,7 @@ test('the lines to paste are right for a folder whose name a shell would take ap
   expect(text).toContain(String.raw`--data-dir '/srv/it'\''s data')`)
 })
 
-test('a database outside of the data folder is told, and one inside is not', () => {
+test('a database outside of the data directory is told, and one inside is not', () => {
   const moved = greeting(config, { ...STARTED, movedDatabase: '/var/lib/groundstate/database-x' })
 
   expect(moved).toContain(`The database is kept in /var/lib/groundstate/database-x`)

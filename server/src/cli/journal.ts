@@ -1,7 +1,7 @@
 import { appendFile, readFile, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeDirectory } from '../directory.ts'
 import { codeOf } from '../error-code.ts'
-import { makeFolder } from '../folder.ts'
 import { messageOf } from './state-api.ts'
 
 /** The complete lines of a file that is only appended to; none when it does not exist. */
@@ -16,14 +16,14 @@ export async function repairJournal(path: string) {
 }
 
 export async function appendToJournal(path: string, line: string) {
-  await makeFolder(dirname(path), 0o700)
+  await makeDirectory(dirname(path), 0o700)
   await appendFile(path, `${line}\n`, { mode: 0o600 })
 }
 
 async function completeText(path: string) {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return ''
-    // For a folder, Node's message does not name the path.
+    // For a directory, Node's message does not name the path.
     throw new Error(`${path} can't be read: ${messageOf(error)}`, { cause: error })
   })
   return { text, complete: text.slice(0, text.lastIndexOf('\n') + 1) }

@@ -6,21 +6,21 @@ import { createTestApp } from '../testing/app.ts'
 import { groundstate } from '../testing/command-line.ts'
 import { createTestDatabase, databaseUrl, execute, type TestDatabase } from '../testing/database.ts'
 
-let folder: string
+let directory: string
 let empty: TestDatabase
 beforeAll(async () => {
   // A database given to the tests must not be used by these commands.
   vi.stubEnv('GROUNDSTATE_DATABASE_URL', undefined)
-  folder = await mkdtemp(join(tmpdir(), 'groundstate-problems-'))
-  // Otherwise root's database would move to a folder that its user can enter.
-  await chmod(folder, 0o755)
+  directory = await mkdtemp(join(tmpdir(), 'groundstate-problems-'))
+  // Otherwise root's database would move to a directory that its user can enter.
+  await chmod(directory, 0o755)
   empty = await createTestDatabase()
   await execute(empty.url, 'drop schema public cascade; create schema public')
 })
 afterAll(async () => {
   vi.unstubAllEnvs()
   await empty[Symbol.asyncDispose]()
-  await rm(folder, { recursive: true })
+  await rm(directory, { recursive: true })
 })
 
 function stranger() {
@@ -43,7 +43,7 @@ describe.each(COMMANDS)('a database that cannot be used is one line of `%s`', (.
     { url: () => databaseUrl(inject('postgres').adminUrl, 'not_made'), says: '"not_made" does not exist' },
     { url: stranger, says: 'nobody_here' },
   ])('$says', async ({ url, says }) => {
-    const { code, err } = await groundstate(...command, '--data-dir', folder, '--database-url', url())
+    const { code, err } = await groundstate(...command, '--data-dir', directory, '--database-url', url())
 
     expect(code).toBe(1)
     expect(err).toMatch(/^groundstate: [^\n]+\n$/)
@@ -53,30 +53,30 @@ describe.each(COMMANDS)('a database that cannot be used is one line of `%s`', (.
 })
 
 test('a secret that is none is named before anything is made', async () => {
-  const where = join(folder, 'unmade')
+  const where = join(directory, 'unmade')
 
   const { code, err } = await groundstate('serve', '--data-dir', where, '--secret', 'abc')
 
   expect(code).toBe(1)
   expect(err).toMatch(/^groundstate: --secret[^\n]*: it must be 32 bytes, as 64 hex digits or as base64\n$/)
-  expect(await readdir(folder)).not.toContain('unmade')
+  expect(await readdir(directory)).not.toContain('unmade')
 })
 
 test('doctor refuses the secret that serve refuses', async () => {
-  const { code, err } = await groundstate('doctor', '--data-dir', folder, '--secret', 'short')
+  const { code, err } = await groundstate('doctor', '--data-dir', directory, '--secret', 'short')
 
   expect(code).toBe(1)
   expect(err).toContain('--secret')
 })
 
 test('token create makes no database where there is none', async () => {
-  const where = join(folder, 'unmade')
+  const where = join(directory, 'unmade')
 
   const { code, err } = await groundstate('token', 'create', '--data-dir', where)
 
   expect(code).toBe(1)
   expect(err).toMatch(/^groundstate: there is no database in [^\n]*unmade; [^\n]+\n$/)
-  expect(await readdir(folder)).not.toContain('unmade')
+  expect(await readdir(directory)).not.toContain('unmade')
 })
 
 test('token create says that a database has never been served', async () => {
@@ -87,7 +87,7 @@ test('token create says that a database has never been served', async () => {
 })
 
 test('doctor says what to do about a database that it cannot reach', async () => {
-  const where = ['--data-dir', folder, '--port', '0', '--database-url', 'postgres://a:b@127.0.0.1:1/x']
+  const where = ['--data-dir', directory, '--port', '0', '--database-url', 'postgres://a:b@127.0.0.1:1/x']
 
   const { code, out } = await groundstate('doctor', ...where)
 
@@ -98,25 +98,25 @@ test('doctor says what to do about a database that it cannot reach', async () =>
 test.each([
   ['serve', '--data-dir', '/proc/groundstate', '--port', '0'],
   ['token', 'create', '--data-dir', '/proc/groundstate'],
-])('a data folder that cannot be made is one line of `%s`', async (...command) => {
+])('a data directory that cannot be made is one line of `%s`', async (...command) => {
   const { code, err } = await groundstate(...command)
 
   expect(code).toBe(1)
   expect(err).toMatch(/^groundstate: [^\n]*\/proc\/groundstate[^\n]+\n$/)
 })
 
-test('doctor names a data folder that cannot be made, and what to do', async () => {
+test('doctor names a data directory that cannot be made, and what to do', async () => {
   const { code, out } = await groundstate('doctor', '--data-dir', '/proc/groundstate', '--port', '0')
 
   expect(code).toBe(1)
-  expect(out).toMatch(/✗ data folder +can't make the folder \/proc\/groundstate: .*\n +→ \S/)
+  expect(out).toMatch(/✗ data directory +can't make the directory \/proc\/groundstate: .*\n +→ \S/)
 })
 
 test('doctor says what to do about TLS files that are not there, and about a database of another version', async () => {
-  await mkdir(join(folder, 'old/postgres/cluster'), { recursive: true })
-  await writeFile(join(folder, 'old/postgres/cluster/PG_VERSION'), '9\n')
+  await mkdir(join(directory, 'old/postgres/cluster'), { recursive: true })
+  await writeFile(join(directory, 'old/postgres/cluster/PG_VERSION'), '9\n')
   const pem = ['--tls-cert', '/nowhere/cert.pem', '--tls-key', '/nowhere/key.pem']
-  const where = ['--data-dir', join(folder, 'old'), '--port', '0']
+  const where = ['--data-dir', join(directory, 'old'), '--port', '0']
 
   const { code, out } = await groundstate('doctor', ...where, '--tls', 'files', ...pem)
 
@@ -131,7 +131,7 @@ test.each([
   ['127.example.invalid', true],
   ['0.0.0.0', true],
 ])('doctor advises TLS where a server at %s is reached from elsewhere: %s', async (host, isAdvised) => {
-  const where = ['--data-dir', folder, '--port', '0', '--database-url', 'postgres://a:b@127.0.0.1:1/x']
+  const where = ['--data-dir', directory, '--port', '0', '--database-url', 'postgres://a:b@127.0.0.1:1/x']
 
   const { out } = await groundstate('doctor', ...where, '--host', host)
 
@@ -139,7 +139,7 @@ test.each([
 })
 
 test('doctor says as whom runs execute, and where to read about it', async () => {
-  const where = ['--data-dir', folder, '--port', '0', '--database-url', empty.url]
+  const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url]
 
   const { out } = await groundstate('doctor', ...where, '--isolation', 'off')
 
@@ -148,8 +148,8 @@ test('doctor says as whom runs execute, and where to read about it', async () =>
 })
 
 test('doctor fails when runs must have users of their own and can not', async () => {
-  const where = ['--data-dir', folder, '--port', '0', '--database-url', empty.url]
-  const closed = join(folder, 'closed')
+  const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url]
+  const closed = join(directory, 'closed')
   await mkdir(closed, { mode: 0o700 })
 
   const { code, out } = await groundstate('doctor', ...where, '--isolation', 'user', '--engine-path', closed)
@@ -159,9 +159,9 @@ test('doctor fails when runs must have users of their own and can not', async ()
 })
 
 test('doctor tries the sandbox out when runs are to have one', async () => {
-  const where = ['--data-dir', folder, '--port', '0', '--database-url', empty.url]
+  const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url]
   const path = process.env['PATH']
-  vi.stubEnv('PATH', folder)
+  vi.stubEnv('PATH', directory)
 
   const { code, out } = await groundstate('doctor', ...where, '--sandbox', 'true').finally(() =>
     vi.stubEnv('PATH', path),
@@ -176,7 +176,7 @@ test('doctor tries the sandbox out when runs are to have one', async () => {
 test('serve refuses blobs that are not those of its database, until they are adopted', async () => {
   await using database = await createTestDatabase()
   const site = ['--database-url', database.url, '--secret', '11'.repeat(32)]
-  const where = (name: string) => ['--data-dir', join(folder, name), ...site]
+  const where = (name: string) => ['--data-dir', join(directory, name), ...site]
   await groundstate('blobs', 'adopt', ...where('first'))
 
   const serve = ['serve', '--port', '0', '--agents', '0', ...where('second')]
@@ -191,11 +191,11 @@ test('serve refuses blobs that are not those of its database, until they are ado
     /✗ blobs +the blobs of the database are in .*first\/blobs.*\n +→ .*groundstate blobs adopt/,
   )
   expect(adopted).toMatchObject({ code: 0, out: expect.stringContaining('second/blobs') })
-  expect(after.out).toMatch(/✓ blobs +the folder .*second\/blobs/)
+  expect(after.out).toMatch(/✓ blobs +the directory .*second\/blobs/)
 })
 
-test('doctor looks at an empty folder and makes nothing there, with what a start would make', async () => {
-  const where = join(folder, 'untouched')
+test('doctor looks at an empty directory and makes nothing there, with what a start would make', async () => {
+  const where = join(directory, 'untouched')
   await mkdir(where)
 
   const doctor = await groundstate('doctor', '--data-dir', where, '--port', '0', '--tls', 'auto')
@@ -203,17 +203,17 @@ test('doctor looks at an empty folder and makes nothing there, with what a start
 
   expect(doctor.out).toContain('✓ database     none yet: a start makes an embedded PostgreSQL\n')
   expect(doctor.out).toContain('✓ TLS          none yet: a start makes a local authority in ')
-  expect(doctor.out).toMatch(/✓ blobs +the folder .*untouched\/blobs of .*, empty/)
-  expect(missing.out).toMatch(/✓ data folder +.*deep\/inside, not there yet: a start makes it/)
+  expect(doctor.out).toMatch(/✓ blobs +the directory .*untouched\/blobs of .*, empty/)
+  expect(missing.out).toMatch(/✓ data directory +.*deep\/inside, not there yet: a start makes it/)
   expect(await readdir(where)).toEqual([])
 })
 
-test('doctor tells its own server at the port from that of another folder', async () => {
+test('doctor tells its own server at the port from that of another directory', async () => {
   const app = await createTestApp()
   const { hostname, port } = new URL(await app.listen())
   const at = ['--host', hostname, '--port', port]
   await using database = await createTestDatabase()
-  const other = ['--data-dir', join(folder, 'other'), '--database-url', database.url]
+  const other = ['--data-dir', join(directory, 'other'), '--database-url', database.url]
   await groundstate('blobs', 'adopt', ...other)
 
   const own = await groundstate('doctor', ...at, ...other, '--secret', '11'.repeat(32))
@@ -221,7 +221,7 @@ test('doctor tells its own server at the port from that of another folder', asyn
 
   expect(own.out).toContain(`✓ port         ${hostname}:${port}, where Groundstate is running\n`)
   expect(stranger.out).toContain(
-    `✗ port         ${hostname}:${port} is taken by the Groundstate of another data folder\n`,
+    `✗ port         ${hostname}:${port} is taken by the Groundstate of another data directory\n`,
   )
   expect(stranger.code).toBe(1)
 })

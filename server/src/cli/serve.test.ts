@@ -9,9 +9,9 @@ import { createTestDatabase } from '../testing/database.ts'
 const BIN = join(import.meta.dirname, '../../bin/groundstate')
 
 async function startServer(databaseUrl: string) {
-  const folder = await mkdtemp(join(tmpdir(), 'groundstate-serve-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  const args = ['serve', '--port', '0', '--agents', '0', '--data-dir', folder, '--database-url', databaseUrl]
+  const directory = await mkdtemp(join(tmpdir(), 'groundstate-serve-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  const args = ['serve', '--port', '0', '--agents', '0', '--data-dir', directory, '--database-url', databaseUrl]
   const server = spawn(BIN, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = once(server, 'exit')
   await once(server.stdout, 'data')

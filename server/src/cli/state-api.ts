@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { errorObject } from '@groundstate/contract/answers'
+import { errorObject } from '@groundstate/contract/responses'
 import { fetch } from 'undici'
 import { z } from 'zod'
 
@@ -25,14 +25,14 @@ const list = z.object({
 export function stateApi({ url, token }: ServerAccess) {
   const base = new URL(url)
   const prefix = `${url.replace(/\/+$/, '')}/api/v2`
-  let hasAnswered = false
+  let hasResponded = false
 
   async function send(method: string, address: string, body?: string | Buffer) {
     const target = new URL(address, base)
     // URLs for other hosts are signed and must not get our token.
     const isOurs = target.origin === base.origin
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await fetch(target, {
+      const response = await fetch(target, {
         method,
         headers: {
           ...(isOurs && { authorization: `Bearer ${token}` }),
@@ -41,22 +41,22 @@ export function stateApi({ url, token }: ServerAccess) {
         ...(body !== undefined && { body }),
       }).catch((error: unknown) => {
         // If a server has never answered, its address is probably wrong.
-        if (hasAnswered && attempt < ATTEMPTS) return undefined
+        if (hasResponded && attempt < ATTEMPTS) return undefined
         throw new Error(`${target.origin} can't be reached: ${causeOf(error)}`, { cause: error })
       })
-      if (answer) {
-        hasAnswered = true
-        if (attempt >= ATTEMPTS || (answer.status !== 429 && answer.status < 500)) return answer
-        await answer.text()
+      if (response) {
+        hasResponded = true
+        if (attempt >= ATTEMPTS || (response.status !== 429 && response.status < 500)) return response
+        await response.text()
       }
-      await pause(1000 * Number(answer?.headers.get('x-ratelimit-reset') ?? 2 ** (attempt - 1)))
+      await pause(1000 * Number(response?.headers.get('x-ratelimit-reset') ?? 2 ** (attempt - 1)))
     }
   }
 
   async function request(method: string, path: string, body?: object) {
-    const answer = await send(method, `${prefix}${path}`, body && JSON.stringify(body))
-    const text = await answer.text()
-    if (answer.status >= 400) throw new RefusedError(`${method} ${path}`, answer.status, text)
+    const response = await send(method, `${prefix}${path}`, body && JSON.stringify(body))
+    const text = await response.text()
+    if (response.status >= 400) throw new RefusedError(`${method} ${path}`, response.status, text)
     try {
       return text === '' ? undefined : (JSON.parse(text) as unknown)
     } catch {
@@ -82,25 +82,25 @@ export function stateApi({ url, token }: ServerAccess) {
       const found: z.infer<T>[] = []
       for (let page: number | undefined = 1; page !== undefined;) {
         const query: string = `${path.includes('?') ? '&' : '?'}page%5Bsize%5D=${PAGE}&page%5Bnumber%5D=${page}`
-        const answer: z.infer<typeof list> = read(list, await request('GET', `${path}${query}`), path)
-        for (const item of answer.data) found.push(read(schema, item, path))
-        page = answer.meta?.pagination['next-page'] ?? undefined
+        const response: z.infer<typeof list> = read(list, await request('GET', `${path}${query}`), path)
+        for (const item of response.data) found.push(read(schema, item, path))
+        page = response.meta?.pagination['next-page'] ?? undefined
       }
       return found
     },
 
     /** Undefined when the content does not exist. */
     async download(address: string) {
-      const answer = await send('GET', address)
-      if (answer.status === 404 || answer.status === 204) return undefined
-      if (answer.status >= 400) throw new RefusedError('a download', answer.status, await answer.text())
-      return Buffer.from(await answer.arrayBuffer())
+      const response = await send('GET', address)
+      if (response.status === 404 || response.status === 204) return undefined
+      if (response.status >= 400) throw new RefusedError('a download', response.status, await response.text())
+      return Buffer.from(await response.arrayBuffer())
     },
 
     async upload(address: string, content: Buffer) {
-      const answer = await send('PUT', address, content)
-      const text = await answer.text()
-      if (answer.status >= 400) throw new RefusedError('an upload', answer.status, text)
+      const response = await send('PUT', address, content)
+      const text = await response.text()
+      if (response.status >= 400) throw new RefusedError('an upload', response.status, text)
     },
   }
 }

@@ -37,7 +37,7 @@ export type StateTarget = {
 export type PreparedWorkspace = {
   /** Versions of the source that have arrived, each with its id here. */
   arrived: ReadonlyMap<string, string>
-  /** The versions already in the workspace, oldest first. Absent where versions are independent, as in a folder. */
+  /** The versions already in the workspace, oldest first. Absent where versions are independent, as in a directory. */
   present?: { versions: TransferredVersion[]; readRaw: (version: TransferredVersion) => Promise<Buffer> }
   /** Writes a version, which is complete and recorded when it resolves. */
   write: (version: TransferredVersion, content: VersionContent) => Promise<void>

@@ -10,7 +10,10 @@ describe('without the note of what has arrived', () => {
   const again = async (options: Partial<Parameters<typeof importStates>[0]> = {}) =>
     importStates({
       from: serverOf(setting, setting.source),
-      to: { ...serverOf(setting, setting.target), checkpointFile: join(setting.folder, `progress-${Math.random()}`) },
+      to: {
+        ...serverOf(setting, setting.target),
+        checkpointFile: join(setting.directory, `progress-${Math.random()}`),
+      },
       ...options,
     })
   /** Adds a state to the workspace that the history was imported to. */
@@ -103,7 +106,7 @@ test('with its note, too, a workspace that has moved on is left alone', async ()
   const importThem = async () =>
     importStates({
       from: serverOf(setting, setting.source),
-      to: { ...serverOf(setting, setting.target), checkpointFile: join(setting.folder, 'progress') },
+      to: { ...serverOf(setting, setting.target), checkpointFile: join(setting.directory, 'progress') },
     })
   await importThem()
   const client = await clientIn(setting, setting.target, workspace.name)

@@ -16,7 +16,7 @@ import {
 
 const setting = useTransferSetting()
 
-test('states go into a folder and from there into another organization, byte for byte', async () => {
+test('states go into a directory and from there into another organization, byte for byte', async () => {
   const first = await workspaceWith(setting, HISTORY)
   const second = await workspaceWith(setting, [rawState({ serial: 7, lineage: 'another' })])
   const empty = await workspaceWith(setting, [])
@@ -24,10 +24,10 @@ test('states go into a folder and from there into another organization, byte for
 
   const exported = await exportStates({
     from: serverOf(setting, setting.source),
-    folder: setting.folder,
+    directory: setting.directory,
     onProgress: (one) => progress.push(one),
   })
-  const imported = await importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target) })
+  const imported = await importStates({ from: { directory: setting.directory }, to: serverOf(setting, setting.target) })
 
   expect(exported).toMatchObject({ workspaces: 3, versions: 4, skipped: 0 })
   expect(progress.filter((one) => one.workspace === first.name).map((one) => one.done)).toEqual([0, 1, 2, 3])
@@ -58,9 +58,9 @@ test('states go from server to server', async () => {
 test('the JSON state comes along', async () => {
   const workspace = await lockedWorkspace(setting.app, setting.source, setting.ada)
   await workspace.create(rawState(), { 'json-state': Buffer.from('{"a":1}').toString('base64') })
-  await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
+  await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
 
-  await importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target) })
+  await importStates({ from: { directory: setting.directory }, to: serverOf(setting, setting.target) })
 
   const imported = await clientIn(setting, setting.target, workspace.name)
   const { attributes } = (await imported.current()).json().data
@@ -77,23 +77,23 @@ test('what was cut off goes on where it stopped', async () => {
     await expect(run({ signal: abort.signal, onProgress })).rejects.toThrow('aborted')
   }
   await cutOff((options) =>
-    exportStates({ ...options, from: serverOf(setting, setting.source), folder: setting.folder }),
+    exportStates({ ...options, from: serverOf(setting, setting.source), directory: setting.directory }),
   )
-  const exported = await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
+  const exported = await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
   await cutOff((options) =>
-    importStates({ ...options, from: { folder: setting.folder }, to: serverOf(setting, setting.target) }),
+    importStates({ ...options, from: { directory: setting.directory }, to: serverOf(setting, setting.target) }),
   )
 
-  const imported = await importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target) })
+  const imported = await importStates({ from: { directory: setting.directory }, to: serverOf(setting, setting.target) })
 
   expect(exported).toMatchObject({ versions: 3, skipped: 2 })
   expect(imported).toMatchObject({ versions: 3, skipped: 2 })
   expect(await contents(setting, setting.target, name)).toEqual(HISTORY.map(String))
 })
 
-test('a version whose last answer got lost is not written twice', async () => {
+test('a version whose last response got lost is not written twice', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
-  const checkpointFile = join(setting.folder, 'progress')
+  const checkpointFile = join(setting.directory, 'progress')
   const importThem = async () =>
     importStates({
       from: serverOf(setting, setting.source),
@@ -115,7 +115,7 @@ test('a version that was begun and is gone is written anew', async () => {
   const [{ id }] = (
     await (await clientIn(setting, setting.source, name)).request('GET', versionsOf(setting.source, name))
   ).json().data
-  const checkpointFile = join(setting.folder, 'progress')
+  const checkpointFile = join(setting.directory, 'progress')
   await writeFile(checkpointFile, `${name} ${id} as sv-gone\n`)
 
   await importStates({
@@ -128,7 +128,7 @@ test('a version that was begun and is gone is written anew', async () => {
 
 test('a token or an organization that is not known is named', async () => {
   const exportFrom = async (from: object) =>
-    exportStates({ from: { ...serverOf(setting, setting.source), ...from }, folder: setting.folder })
+    exportStates({ from: { ...serverOf(setting, setting.source), ...from }, directory: setting.directory })
 
   await expect(exportFrom({ token: 'wrong' })).rejects.toThrow("doesn't know the token")
   await expect(exportFrom({ organization: 'nowhere' })).rejects.toThrow('has no organization nowhere')
@@ -137,20 +137,27 @@ test('a token or an organization that is not known is named', async () => {
 
 test('a file that was changed on the way is refused', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
-  await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
-  const file = (await readdir(join(setting.folder, name))).find((one) => one.endsWith('.tfstate')) ?? ''
-  await writeFile(join(setting.folder, name, file), `${await readFile(join(setting.folder, name, file), 'utf8')} `)
+  await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
+  const file = (await readdir(join(setting.directory, name))).find((one) => one.endsWith('.tfstate')) ?? ''
+  await writeFile(
+    join(setting.directory, name, file),
+    `${await readFile(join(setting.directory, name, file), 'utf8')} `,
+  )
 
   await expect(
-    importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target) }),
+    importStates({ from: { directory: setting.directory }, to: serverOf(setting, setting.target) }),
   ).rejects.toThrow('was changed')
 })
 
 test('a workspace that somebody else has locked is left alone, and the others are not', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
   const { name: other } = await workspaceWith(setting, HISTORY)
-  await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
-  await importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target), workspaces: [name] })
+  await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
+  await importStates({
+    from: { directory: setting.directory },
+    to: serverOf(setting, setting.target),
+    workspaces: [name],
+  })
   const locked = await clientIn(setting, setting.target, name)
   await setting.app.db
     .updateTable('workspaces')
@@ -159,7 +166,7 @@ test('a workspace that somebody else has locked is left alone, and the others ar
     .execute()
 
   const { workspaces, refused } = await importStates({
-    from: { folder: setting.folder },
+    from: { directory: setting.directory },
     to: serverOf(setting, setting.target),
   })
 
@@ -170,18 +177,18 @@ test('a workspace that somebody else has locked is left alone, and the others ar
 
 describe('a lock that was there before', () => {
   const isLocked = async (name: string) => {
-    const answer = await setting.app.request({
+    const response = await setting.app.request({
       url: `/api/v2/organizations/${setting.target}/workspaces/${name}`,
       token: setting.ada.token,
     })
-    return answer.json().data.attributes.locked
+    return response.json().data.attributes.locked
   }
 
   test('stays when an import writes under it, and when there is nothing to write', async () => {
     const { name } = await workspaceWith(setting, HISTORY)
-    await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
+    await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
     await importStates({
-      from: { folder: setting.folder },
+      from: { directory: setting.directory },
       to: serverOf(setting, setting.target),
       latest: 1,
       workspaces: [name],
@@ -189,11 +196,14 @@ describe('a lock that was there before', () => {
     const client = await clientIn(setting, setting.target, name)
     await client.lock()
 
-    await importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target) })
+    await importStates({ from: { directory: setting.directory }, to: serverOf(setting, setting.target) })
     expect(await isLocked(name)).toBe(true)
     const own = rawState({ serial: 9 })
     await client.create(own)
-    const { refused } = await importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target) })
+    const { refused } = await importStates({
+      from: { directory: setting.directory },
+      to: serverOf(setting, setting.target),
+    })
 
     expect(refused).toMatchObject([{ workspace: name, reason: expect.stringContaining('ahead') }])
     expect(await isLocked(name)).toBe(true)
@@ -201,12 +211,12 @@ describe('a lock that was there before', () => {
 
   test('is released when it is the one of an import that was killed', async () => {
     const { name } = await workspaceWith(setting, HISTORY)
-    await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
-    await importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target) })
+    await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
+    await importStates({ from: { directory: setting.directory }, to: serverOf(setting, setting.target) })
     const { id, request } = await clientIn(setting, setting.target, name)
     await request('POST', `/workspaces/${id}/actions/lock`, { reason: 'import of states' })
 
-    await importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target) })
+    await importStates({ from: { directory: setting.directory }, to: serverOf(setting, setting.target) })
 
     expect(await isLocked(name)).toBe(false)
   })
@@ -214,22 +224,23 @@ describe('a lock that was there before', () => {
 
 test('a file that is missing is named, with what to do', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
-  await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
-  const file = (await readdir(join(setting.folder, name))).find((entry) => entry.startsWith('000004-')) ?? ''
-  await rm(join(setting.folder, name, file))
+  await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
+  const file = (await readdir(join(setting.directory, name))).find((entry) => entry.startsWith('000004-')) ?? ''
+  await rm(join(setting.directory, name, file))
 
-  const refused = await importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target) }).catch(
-    (error: Error) => error.message,
-  )
+  const refused = await importStates({
+    from: { directory: setting.directory },
+    to: serverOf(setting, setting.target),
+  }).catch((error: Error) => error.message)
 
-  expect(refused).toContain(`${join(setting.folder, name, file)} is missing`)
+  expect(refused).toContain(`${join(setting.directory, name, file)} is missing`)
   expect(refused).toContain(`serial 4 of the workspace ${name}. Put the file back, or export`)
   expect(refused).not.toMatch(/ENOENT|\n/)
 })
 
-describe('an import from a folder', () => {
+describe('an import from a directory', () => {
   const refusal = async (path: string) =>
-    importStates({ from: { folder: path }, to: serverOf(setting, setting.target) }).catch(
+    importStates({ from: { directory: path }, to: serverOf(setting, setting.target) }).catch(
       (error: Error) => error.message,
     )
   const workspaces = async () =>
@@ -237,27 +248,32 @@ describe('an import from a folder', () => {
       await setting.app.request({ url: `/api/v2/organizations/${setting.target}/workspaces`, token: setting.ada.token })
     ).json().data
 
-  test('that no export has written is refused, and makes no workspaces of the folders that lie in it', async () => {
-    await mkdir(join(setting.folder, 'node_modules', 'zod'), { recursive: true })
-    await mkdir(join(setting.folder, '.git'))
-    const file = join(setting.folder, 'package.json')
+  test('that no export has written is refused, and makes no workspaces of the directories that lie in it', async () => {
+    await mkdir(join(setting.directory, 'node_modules', 'zod'), { recursive: true })
+    await mkdir(join(setting.directory, '.git'))
+    const file = join(setting.directory, 'package.json')
     await writeFile(file, '{}')
 
-    expect(await refusal(setting.folder)).toBe(
-      `${setting.folder} holds no exported states: no folder in it has a history.jsonl`,
+    expect(await refusal(setting.directory)).toBe(
+      `${setting.directory} holds no exported states: no directory in it has a history.jsonl`,
     )
-    expect(await refusal(join(setting.folder, 'nowhere'))).toBe(`there is no folder ${join(setting.folder, 'nowhere')}`)
-    expect(await refusal(file)).toBe(`${file} is no folder`)
+    expect(await refusal(join(setting.directory, 'nowhere'))).toBe(
+      `there is no directory ${join(setting.directory, 'nowhere')}`,
+    )
+    expect(await refusal(file)).toBe(`${file} is no directory`)
     expect(await workspaces()).toEqual([])
   })
 
   test('passes over what others have put beside the states', async () => {
     const { name } = await workspaceWith(setting, HISTORY)
-    await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
-    await mkdir(join(setting.folder, '.git'))
-    await mkdir(join(setting.folder, 'notes'))
+    await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
+    await mkdir(join(setting.directory, '.git'))
+    await mkdir(join(setting.directory, 'notes'))
 
-    const imported = await importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target) })
+    const imported = await importStates({
+      from: { directory: setting.directory },
+      to: serverOf(setting, setting.target),
+    })
 
     expect(imported).toMatchObject({ workspaces: 1, versions: 3 })
     expect(await workspaces()).toMatchObject([{ attributes: { name } }])
@@ -266,53 +282,53 @@ describe('an import from a folder', () => {
 
 test('a state that the server refuses is told, not that its workspace can not be unlocked', async () => {
   const { name } = await workspaceWith(setting, [rawState({ serial: 1 })])
-  await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
-  const journal = join(setting.folder, name, 'history.jsonl')
+  await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
+  const journal = join(setting.directory, name, 'history.jsonl')
   const [line = ''] = (await readFile(journal, 'utf8')).split('\n')
-  const file = (await readdir(join(setting.folder, name))).find((entry) => entry.endsWith('.tfstate')) ?? ''
-  await writeFile(join(setting.folder, name, file), 'no state')
+  const file = (await readdir(join(setting.directory, name))).find((entry) => entry.endsWith('.tfstate')) ?? ''
+  await writeFile(join(setting.directory, name, file), 'no state')
   await writeFile(journal, `${JSON.stringify({ ...JSON.parse(line), md5: md5(Buffer.from('no state')) })}\n`)
 
-  const imported = importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target) })
+  const imported = importStates({ from: { directory: setting.directory }, to: serverOf(setting, setting.target) })
 
   await expect(imported).rejects.toThrow('the state is not a JSON object')
 })
 
 test('a line of the history that is broken is named', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
-  await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
-  const file = join(setting.folder, name, 'history.jsonl')
+  await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
+  const file = join(setting.directory, name, 'history.jsonl')
   const lines = (await readFile(file, 'utf8')).split('\n')
   const breakLine = async (line: string) => writeFile(file, lines.with(1, line).join('\n'))
 
   await breakLine('{"id":')
   await expect(
-    importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target) }),
+    importStates({ from: { directory: setting.directory }, to: serverOf(setting, setting.target) }),
   ).rejects.toThrow(`${file}, line 2: `)
   await breakLine('{"id":"sv-1"}')
   await expect(
-    importStates({ from: { folder: setting.folder }, to: serverOf(setting, setting.target) }),
+    importStates({ from: { directory: setting.directory }, to: serverOf(setting, setting.target) }),
   ).rejects.toThrow(`${file}, line 2: `)
 })
 
-test('a folder holds the states of one organization', async () => {
+test('a directory holds the states of one organization', async () => {
   await workspaceWith(setting, HISTORY)
-  await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
+  await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
 
-  const other = exportStates({ from: serverOf(setting, setting.target), folder: setting.folder })
+  const other = exportStates({ from: serverOf(setting, setting.target), directory: setting.directory })
 
   await expect(other).rejects.toThrow(
-    `${setting.folder} holds the states of ${setting.source} on ${setting.url}, not those of ${setting.target} on ${setting.url}`,
+    `${setting.directory} holds the states of ${setting.source} on ${setting.url}, not those of ${setting.target} on ${setting.url}`,
   )
 })
 
 test.each([
-  ['/proc/groundstate/states', "can't make the folder"],
-  ['/dev/null/states', 'is no folder'],
+  ['/proc/groundstate/states', "can't make the directory"],
+  ['/dev/null/states', 'is no directory'],
 ])('to export into %s is refused in a line', async (path, reason) => {
   await workspaceWith(setting, HISTORY)
 
-  const refused = await exportStates({ from: serverOf(setting, setting.source), folder: path }).catch(
+  const refused = await exportStates({ from: serverOf(setting, setting.source), directory: path }).catch(
     (error: Error) => error.message,
   )
 

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { messageOf } from './state-api.ts'
-import { stateFolder } from './state-folder.ts'
-import { countLeftOut, stateIdentity, findMissingVersions, md5Of, WorkspaceRefusal } from './state-missing-versions.ts'
-import { stateServer, type StateServerOptions } from './state-server.ts'
+import { stateDirectory } from './state-directory.ts'
+import { WorkspaceRefusal, countLeftOut, findMissingVersions, md5Of, stateIdentity } from './state-missing-versions.ts'
+import { type StateServerOptions, stateServer } from './state-server.ts'
 import type {
-  TransferredVersion,
-  StateSource,
-  StateTarget,
   PreparedWorkspace,
   Progress,
+  StateSource,
+  StateTarget,
+  TransferredVersion,
 } from './state-source-and-target.ts'
 
 export type TransferOptions = {
@@ -38,28 +38,29 @@ export type TransferResult = {
 }
 
 /**
- * Copies the states of an organization into a folder, with their history. Continues where an earlier export stopped.
+ * Copies the states of an organization into a directory, with their history. Continues where an earlier export stopped.
  */
 export async function exportStates(
-  options: TransferOptions & { from: StateServerOptions; folder: string },
+  options: TransferOptions & { from: StateServerOptions; directory: string },
 ): Promise<TransferResult> {
-  return transfer(stateServer(options.from), stateFolder(options.folder, options.from), options)
+  return transfer(stateServer(options.from), stateDirectory(options.directory, options.from), options)
 }
 
 /**
- * Copies states, with their history, from a folder or another server into an organization; missing workspaces are
+ * Copies states, with their history, from a directory or another server into an organization; missing workspaces are
  * created. Serials, lineages and all bytes are kept. An import continues where an earlier one stopped: after the newest
- * state of each workspace, found by its content or by `checkpointFile`. This is by default a file in the folder; from
+ * state of each workspace, found by its content or by `checkpointFile`. This is by default a file in the directory; from
  * server to server there is no default. A workspace whose newest state the source does not know is skipped.
  */
 export async function importStates(
-  options: TransferOptions & { from: { folder: string } | StateServerOptions; to: StateServerOptions },
+  options: TransferOptions & { from: { directory: string } | StateServerOptions; to: StateServerOptions },
 ): Promise<TransferResult> {
   const { from, to } = options
-  if (!('folder' in from)) return transfer(stateServer(from), stateServer(to), options)
+  if (!('directory' in from)) return transfer(stateServer(from), stateServer(to), options)
   const checkpointFile =
-    to.checkpointFile ?? join(from.folder, `.imported-${new URL(to.url).host.replaceAll(':', '-')}-${to.organization}`)
-  return transfer(stateFolder(from.folder), stateServer({ ...to, checkpointFile }), options)
+    to.checkpointFile ??
+    join(from.directory, `.imported-${new URL(to.url).host.replaceAll(':', '-')}-${to.organization}`)
+  return transfer(stateDirectory(from.directory), stateServer({ ...to, checkpointFile }), options)
 }
 
 async function transfer(source: StateSource, target: StateTarget, options: TransferOptions): Promise<TransferResult> {

@@ -10,19 +10,19 @@ import { runCli } from './cli.ts'
 let app: TestApp
 let url: string
 let ada: TestUser
-let folder: string
+let directory: string
 let printed = ''
 
 beforeAll(async () => {
   app = await createTestApp()
   url = await app.listen()
   ada = await createUser(app)
-  folder = await mkdtemp(join(tmpdir(), 'states-'))
+  directory = await mkdtemp(join(tmpdir(), 'states-'))
 })
 
 afterAll(async () => {
   vi.restoreAllMocks()
-  await rm(folder, { recursive: true, force: true })
+  await rm(directory, { recursive: true, force: true })
 })
 
 beforeEach(() => {
@@ -45,7 +45,7 @@ test('an import that leaves a workspace alone says so in a line, and fails', asy
   await workspace.unlock()
   const from = ['--from-url', url, '--from-token', ada.token, '--from-organization', source.name]
   const importIt = async (checkpoint: string) =>
-    state('import', '--organization', target.name, ...from, '--checkpoint', join(folder, checkpoint))
+    state('import', '--organization', target.name, ...from, '--checkpoint', join(directory, checkpoint))
   expect(await importIt('first')).toBe(0)
   const { data } = (
     await app.request({
@@ -82,16 +82,16 @@ test('where progress is noted is said once there is something to note', async ()
   expect(printed).toContain('is noted in')
 })
 
-test('a checkpoint that is a folder is named, and the workspace is not left locked', async () => {
+test('a checkpoint that is a directory is named, and the workspace is not left locked', async () => {
   const [source, target] = [await createOrganization(app, ada), await createOrganization(app, ada)]
   const workspace = await lockedWorkspace(app, source.name, ada)
   await workspace.create(rawState({ serial: 1 }))
   const from = ['--from-url', url, '--from-token', ada.token, '--from-organization', source.name]
 
-  const code = await state('import', '--organization', target.name, ...from, '--checkpoint', folder)
+  const code = await state('import', '--organization', target.name, ...from, '--checkpoint', directory)
 
   expect(code).toBe(1)
-  expect(printed).toContain(`groundstate: ${folder} can't be read: `)
+  expect(printed).toContain(`groundstate: ${directory} can't be read: `)
   const path = `/api/v2/organizations/${target.name}/workspaces/${workspace.name}`
   const { attributes } = (await app.request({ url: path, token: ada.token })).json().data
   expect(attributes.locked).toBe(false)
@@ -100,8 +100,8 @@ test('a checkpoint that is a folder is named, and the workspace is not left lock
 test.each(['/dev/null/states', '/proc/groundstate/states'])('an export into %s fails with a line', async (path) => {
   const { name } = await createOrganization(app, ada)
 
-  const code = await state('export', '--organization', name, '--folder', path)
+  const code = await state('export', '--organization', name, '--directory', path)
 
   expect(code).toBe(1)
-  expect(printed).toMatch(/^groundstate: [^\n]*folder[^\n]*\n$/)
+  expect(printed).toMatch(/^groundstate: [^\n]*directory[^\n]*\n$/)
 })

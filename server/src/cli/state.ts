@@ -6,9 +6,9 @@ import type { StateServerOptions } from './state-server.ts'
 import { exportStates, importStates, type TransferOptions, type TransferResult } from './state-transfer.ts'
 
 type CommonFlags = { url: string; token?: string; organization: string; workspace?: string[]; latest?: string }
-export type StateExportFlags = CommonFlags & { folder: string }
+export type StateExportFlags = CommonFlags & { directory: string }
 export type StateImportFlags = CommonFlags & {
-  folder?: string
+  directory?: string
   fromUrl?: string
   fromToken?: string
   fromOrganization?: string
@@ -16,25 +16,25 @@ export type StateImportFlags = CommonFlags & {
   replace?: boolean
 }
 
-/** `groundstate state export`: writes an organization's states to a folder. Resolves to the exit code. */
+/** `groundstate state export`: writes an organization's states to a directory. Resolves to the exit code. */
 export async function stateExportCommand(flags: StateExportFlags): Promise<number> {
   const from = server(flags, '--url', '--token', 'GROUNDSTATE_TOKEN')
   const latest = latestOf(flags)
   return transferred('exported', async (options) =>
-    exportStates({ ...options, workspaces: flags.workspace, latest, from, folder: resolve(flags.folder) }),
+    exportStates({ ...options, workspaces: flags.workspace, latest, from, directory: resolve(flags.directory) }),
   )
 }
 
 /**
- * `groundstate state import`: writes states from a folder or another server to an organization. Resolves to the exit
+ * `groundstate state import`: writes states from a directory or another server to an organization. Resolves to the exit
  * code.
  */
 export async function stateImportCommand(flags: StateImportFlags): Promise<number> {
   const to = server(flags, '--url', '--token', 'GROUNDSTATE_TOKEN')
   const from = importSource(flags)
   const latest = latestOf(flags)
-  // From a folder, the checkpoint is stored with the states. From server to server, it needs a path of its own.
-  const checkpointFile = flags.checkpoint ?? ('folder' in from ? undefined : defaultCheckpoint(from, to))
+  // From a directory, the checkpoint is stored with the states. From server to server, it needs a path of its own.
+  const checkpointFile = flags.checkpoint ?? ('directory' in from ? undefined : defaultCheckpoint(from, to))
   const onReady = () => {
     if (checkpointFile !== undefined) process.stderr.write(`What has arrived is noted in ${checkpointFile}\n`)
   }
@@ -44,11 +44,11 @@ export async function stateImportCommand(flags: StateImportFlags): Promise<numbe
   )
 }
 
-function importSource(flags: StateImportFlags): { folder: string } | StateServerOptions {
-  const { folder, fromUrl: url, fromToken: token, fromOrganization } = flags
-  if ((folder === undefined) === (url === undefined))
-    throw new StartError('states come either from a folder, --folder, or from another server, --from-url')
-  if (folder !== undefined) return { folder: resolve(folder) }
+function importSource(flags: StateImportFlags): { directory: string } | StateServerOptions {
+  const { directory, fromUrl: url, fromToken: token, fromOrganization } = flags
+  if ((directory === undefined) === (url === undefined))
+    throw new StartError('states come either from a directory, --directory, or from another server, --from-url')
+  if (directory !== undefined) return { directory: resolve(directory) }
   const organization = fromOrganization ?? flags.organization
   return server(
     { url: url ?? '', ...(token && { token }), organization },

@@ -6,7 +6,7 @@ import { StartError } from '../start-error.ts'
 import { openDatabase } from './database.ts'
 
 /**
- * Creates an API token directly in the database: access for someone who can read the data folder and has no token.
+ * Creates an API token directly in the database: access for someone who can read the data directory and has no token.
  * Works beside a running server; without one, the embedded PostgreSQL is started for the command.
  */
 export async function tokenCreateCommand(

@@ -30,12 +30,12 @@ test('keys of several parts are told apart', async () => {
 
 test('what is asked for once a query is under way is not answered by it', async () => {
   const sent = Promise.withResolvers<void>()
-  const answered = Promise.withResolvers<void>()
+  const responded = Promise.withResolvers<void>()
   let value = 'before'
   const find = batched(async (_, keys) => {
     const read = value
     sent.resolve()
-    await answered.promise
+    await responded.promise
     return keys.map(() => read)
   })
   const early = find(db, ['a'])
@@ -43,7 +43,7 @@ test('what is asked for once a query is under way is not answered by it', async 
   value = 'after'
 
   const late = find(db, ['a'])
-  answered.resolve()
+  responded.resolve()
 
   expect([await early, await late]).toEqual(['before', 'after'])
 })

@@ -15,7 +15,7 @@ const TIME = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`
 
 export type DatabaseClock = AsyncDisposable & {
   now: () => Date
-  /** Spares a probe of its own where the process polls: the answer tells the time of the database. */
+  /** Spares a probe of its own where the process polls: the response tells the time of the database. */
   question: Question<number>
 }
 
@@ -63,7 +63,7 @@ export async function createDatabaseClock(
       asked = { ownMs: ownNow(), startedAt: performance.now() }
       return TIME
     },
-    answer(databaseMs) {
+    response(databaseMs) {
       const { tookMs, offsetMs: told } = offsetOf(databaseMs, asked)
       if (!isExpected(told, tookMs)) return
       measuredAt = asked.startedAt
@@ -71,7 +71,7 @@ export async function createDatabaseClock(
     },
   }
 
-  /** Whether the distance is the one that is known: an answer under load may be wrong by half of the time that it took. */
+  /** Whether the distance is the one that is known: a response under load may be wrong by half of the time that it took. */
   function isExpected(measured: number, tookMs: number) {
     return Math.abs(measured - offsetMs) < TOLERANCE_MS + tookMs / 2
   }
@@ -88,7 +88,7 @@ export async function createDatabaseClock(
   }
 }
 
-/** What an answer that has just come says: how long it took, and by how much the database's clock is ahead, in ms. */
+/** What a response that has just come says: how long it took, and by how much the database's clock is ahead, in ms. */
 function offsetOf(databaseMs: number, asked: { ownMs: number; startedAt: number }) {
   const tookMs = performance.now() - asked.startedAt
   return { tookMs, offsetMs: Math.round(databaseMs - asked.ownMs - tookMs / 2) }

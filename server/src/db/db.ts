@@ -55,7 +55,7 @@ export async function transact<C extends { db: Db }, T>(
 
 const commitListeners = new WeakMap<Db, (() => void)[]>()
 
-/** A COMMIT whose answer was lost may still be on its way to the disk for this long, in ms. */
+/** A COMMIT whose response was lost may still be on its way to the disk for this long, in ms. */
 const DOUBTFUL_COMMIT_MS = 5_000
 
 function callOnDoubt(listeners: readonly (() => void)[]) {
@@ -67,7 +67,7 @@ function callOnDoubt(listeners: readonly (() => void)[]) {
 
 /**
  * Calls `listener` soon after the transaction, one of `transact`, has committed; outside of a transaction, soon. It is called twice when
- * the answer to the COMMIT is lost, whatever has become of the transaction, and not at all when the process dies meanwhile: only for
+ * the response to the COMMIT is lost, whatever has become of the transaction, and not at all when the process dies meanwhile: only for
  * hints. A transaction that `transact` has not begun calls nothing.
  */
 export function afterCommit(db: Db, listener: () => void) {
@@ -125,7 +125,7 @@ const UNSURE = /^(?:08|53|57P|58|F0|XX)/
 
 /**
  * Whether nothing of a change is kept that failed with this error: our own code or the database has refused it before the COMMIT.
- * Any other error may mean that only the answer to the COMMIT was lost. What the change would have named may be deleted in the
+ * Any other error may mean that only the response to the COMMIT was lost. What the change would have named may be deleted in the
  * first case only; otherwise it is left to a sweep.
  */
 export function isSurelyRefused(error: unknown) {

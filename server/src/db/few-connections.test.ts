@@ -46,10 +46,12 @@ describe.each([
     const workspaces = await Promise.all(Array.from({ length: AT_ONCE }, () => lockedWorkspace(app, name, ada)))
     const states = [1, 2].map((index) => rawState({ outputs: { index: `${index}` } }))
 
-    const answers = await Promise.all(workspaces.flatMap((workspace) => states.map(async (raw) => workspace.post(raw))))
+    const responses = await Promise.all(
+      workspaces.flatMap((workspace) => states.map(async (raw) => workspace.post(raw))),
+    )
     await app.runJobs()
 
-    const counts = [201, 409].map((status) => answers.filter((answer) => answer.status === status).length)
+    const counts = [201, 409].map((status) => responses.filter((response) => response.status === status).length)
     expect(counts).toEqual([AT_ONCE, AT_ONCE])
   })
 

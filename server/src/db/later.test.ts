@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
 import { isUniqueViolation, transact } from './db.ts'
-import { inOneTrip, writeLater } from './later.ts'
+import { pipeline, deferWrite } from './later.ts'
 
 const { db } = await createTestApp()
 await sql`create table notes (id integer primary key, text text not null)`.execute(db)
@@ -20,9 +20,9 @@ test('a write that waits is there for the next statement, and after the commit',
   await forget()
 
   const seen = await transact({ db }, async (ctx) => {
-    await writeLater(ctx.db, sql`insert into notes values (${1}, ${'first'})`)
+    await deferWrite(ctx.db, sql`insert into notes values (${1}, ${'first'})`)
     const { rows } = await sql<{ text: string }>`select text from notes`.execute(ctx.db)
-    await writeLater(ctx.db, sql`insert into notes values (${2}, ${'second'})`)
+    await deferWrite(ctx.db, sql`insert into notes values (${2}, ${'second'})`)
     return rows
   })
 
@@ -35,7 +35,7 @@ test('a write that waits and fails fails the commit, and nothing of the transact
 
   const failure = await transact({ db }, async (ctx) => {
     await sql`insert into notes values (${1}, ${'first'})`.execute(ctx.db)
-    await writeLater(ctx.db, sql`insert into notes values (${1}, ${'again'})`)
+    await deferWrite(ctx.db, sql`insert into notes values (${1}, ${'again'})`)
   }).catch((error: unknown) => error)
 
   expect(isUniqueViolation(failure)).toBe(true)
@@ -47,7 +47,7 @@ test('a write that waits and fails fails the statement that follows', async () =
   await sql`insert into notes values (1, 'there')`.execute(db)
 
   const failure = await transact({ db }, async (ctx) => {
-    await writeLater(ctx.db, sql`insert into notes values (${1}, ${'again'})`)
+    await deferWrite(ctx.db, sql`insert into notes values (${1}, ${'again'})`)
     await sql`select`.execute(ctx.db)
     throw new Error('this is not reached')
   }).catch((error: unknown) => error)
@@ -60,7 +60,7 @@ test('a write that waits is given up with its transaction, and the connection ca
 
   for (let attempt = 0; attempt < 25; attempt += 1) {
     const given = transact({ db }, async (ctx) => {
-      await writeLater(ctx.db, sql`insert into notes values (${attempt}, ${'lost'})`)
+      await deferWrite(ctx.db, sql`insert into notes values (${attempt}, ${'lost'})`)
       throw new Error('given up')
     })
     await expect(given).rejects.toThrow('given up')
@@ -78,7 +78,7 @@ test('queries in one trip see what those before them have changed, each time', a
 
   for (let id = 1; id <= 4; id += 1) {
     const [inserted, all] = await transact({ db }, async (ctx) =>
-      inOneTrip(ctx.db, [
+      pipeline(ctx.db, [
         sql<{ id: number }>`insert into notes values (${id}, ${'x'}) returning id`,
         sql<{ count: number }>`select count(*) from notes`,
       ]),
@@ -93,7 +93,7 @@ test('queries in one trip fail with the one that fails', async () => {
   const outcomes: unknown[] = []
   for (let attempt = 0; attempt < 3; attempt += 1) {
     const asked = transact({ db }, async (ctx) =>
-      inOneTrip(ctx.db, [sql`select ${1}::integer`, sql`select ${0}::integer / 0`, sql`select ${2}::integer`]),
+      pipeline(ctx.db, [sql`select ${1}::integer`, sql`select ${0}::integer / 0`, sql`select ${2}::integer`]),
     )
     outcomes.push(await asked.catch((error: unknown) => String(error)))
   }
@@ -102,7 +102,7 @@ test('queries in one trip fail with the one that fails', async () => {
 })
 
 test('queries outside of a transaction are answered, too', async () => {
-  expect(await inOneTrip(db, [sql<{ a: number }>`select 1 as a`, sql<{ b: string }>`select 'x' as b`])).toEqual([
+  expect(await pipeline(db, [sql<{ a: number }>`select 1 as a`, sql<{ b: string }>`select 'x' as b`])).toEqual([
     [{ a: 1 }],
     [{ b: 'x' }],
   ])

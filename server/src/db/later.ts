@@ -19,7 +19,7 @@ type Query<Row> = { compile: (db: Db) => CompiledQuery<Row> }
  * Sends a write with the next statement of its transaction, at the latest with the commit. When the write fails, that next statement
  * fails with its error, and so does the transaction: only for writes whose failure nobody handles and whose result nobody reads.
  */
-export async function writeLater(tx: Tx, query: Query<unknown>) {
+export async function deferWrite(tx: Tx, query: Query<unknown>) {
   await defer(tx, query.compile(tx))
 }
 
@@ -32,7 +32,7 @@ type Rows<List extends Queries> = {
  * Executes queries of a transaction one after the other in one round trip, and returns the rows of each. Each sees what those before it
  * have locked and changed. Outside of a transaction they are executed side by side.
  */
-export async function inOneTrip<const List extends Queries>(db: Db, queries: List): Promise<Rows<List>> {
+export async function pipeline<const List extends Queries>(db: Db, queries: List): Promise<Rows<List>> {
   if (!isTransaction(db)) return sideBySide(db, queries)
   const last = queries.at(-1)
   if (last === undefined) return [] as unknown as Rows<List>
@@ -59,12 +59,12 @@ async function sendWithNext(tx: Tx, queries: Queries): Promise<() => Promise<unk
   for (const query of queries) await defer(tx, query.compile(tx), (result) => waiting.push(result))
   return async () => {
     if (waiting.length < queries.length) throw new Error('the statement that these queries wait for was not sent')
-    const answers = await Promise.all(waiting)
-    return answers.map(({ rows }) => rows)
+    const responses = await Promise.all(waiting)
+    return responses.map(({ rows }) => rows)
   }
 }
 
 async function sideBySide<const List extends Queries>(db: Db, queries: List): Promise<Rows<List>> {
-  const answers = await Promise.all(queries.map(async (query) => db.executeQuery(query.compile(db))))
-  return answers.map(({ rows }) => rows) as Rows<List>
+  const responses = await Promise.all(queries.map(async (query) => db.executeQuery(query.compile(db))))
+  return responses.map(({ rows }) => rows) as Rows<List>
 }

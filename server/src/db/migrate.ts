@@ -69,7 +69,7 @@ export async function migrate(url: string, options: Options = {}): Promise<{ app
 const MOVE_STATES =
   'to move its states, start the version that made it, and export those of each organization with the `groundstate` of that version ' +
   '(node_modules/.bin/groundstate in a clone): `groundstate state export --url … --token … --organization … --folder …`; then start this ' +
-  'version with a new data folder or database, and import them: `groundstate state import --url … --token … --organization … --folder …`. ' +
+  'version with a new data directory or database, and import them: `groundstate state import --url … --token … --organization … --directory …`. ' +
   'Variables, members and runs stay behind. docs/OPERATIONS.md has the steps'
 
 /**

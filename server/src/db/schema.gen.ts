@@ -345,7 +345,7 @@ export type Schema = {
     task_id: string | null
     variable_set_id: string | null
   }
-  second_factors: {
+  two_factor_secrets: {
     created_at: Timestamp
     last_step: Generated<number>
     secret: Buffer
@@ -485,7 +485,7 @@ export type Schema = {
   task_requests: {
     agent_name: string | null
     agent_pool_id: string
-    answer: Buffer | null
+    response: Buffer | null
     claim_until: Timestamp
     created_at: Timestamp
     id: string

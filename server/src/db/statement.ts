@@ -35,7 +35,7 @@ export class Statement {
     this.#settle = settle
   }
 
-  /** Writes all messages of the execution but the last, which asks for the answers. */
+  /** Writes all messages of the execution but the last, which asks for the responses. */
   write(connection: pg.Connection) {
     this.#place = this.#places.placeOf(this.#text)
     const { name, shape } = this.#place
@@ -65,7 +65,7 @@ export class Statement {
         row[names[index] ?? ''] = text === null ? null : parsers[index]?.(text)
       }
     } catch (error) {
-      // The error is reported after the rest of the answer was read.
+      // The error is reported after the rest of the response was read.
       this.#fault ??= error
     }
     this.#result.rows.push(row)
@@ -78,7 +78,7 @@ export class Statement {
     this.#result.rowCount = Number.isInteger(count) ? count : null
   }
 
-  /** The whole answer has come, and what was written along with it has not failed either. */
+  /** The whole response has come, and what was written along with it has not failed either. */
   succeed() {
     if (this.#place) this.#place.shape = this.#shape ?? NO_ROWS
     if (this.#fault === undefined) this.#settle.resolve(this.#result)

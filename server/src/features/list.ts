@@ -33,7 +33,7 @@ import { teamTokenRoutes } from './organizations/team-tokens/routes.ts'
 import { teamLoaders } from './organizations/teams/includes.ts'
 import { teamRoutes } from './organizations/teams/routes.ts'
 import { jobContentRoutes } from './runs/agent-jobs/content-routes.ts'
-import { engineAnswersRoutes } from './runs/agent-jobs/engine-answers-routes.ts'
+import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions } from './runs/agent-jobs/reactions.ts'
 import { agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { applyRoutes } from './runs/applies/routes.ts'
@@ -116,7 +116,7 @@ export const ROUTES: readonly Routes[] = [
   adminUserRoutes,
   agentJobRoutes,
   jobContentRoutes,
-  engineAnswersRoutes,
+  engineResponsesRoutes,
   agentPackageRoutes,
   agentPoolRoutes,
   agentRoutes,

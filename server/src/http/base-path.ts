@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import type { Answer } from './answers.ts'
+import type { ApiResponse } from './responses.ts'
 
 /**
  * The path of the address of this server, such as `/groundstate` behind a proxy that serves other things too; empty where
- * the server has a host of its own. Routes know nothing of it: it is taken off requests, and put onto addresses in answers.
+ * the server has a host of its own. Routes know nothing of it: it is taken off requests, and put onto addresses in responses.
  */
 export function basePath(baseUrl: string | undefined) {
   // A server without a setting knows its address only when it listens; there is no path in it.
@@ -25,14 +25,14 @@ export function withBasePath(base: string, address: string) {
   return isThere ? address : `${base}${address}`
 }
 
-/** Puts the base path before the addresses in an answer: where it redirects to, and the links of its resources. */
-export function answerWithBasePath(base: string, answer: Answer): Answer {
-  if (base === '') return answer
-  const location = answer.headers?.['location']
+/** Puts the base path before the addresses in a response: where it redirects to, and the links of its resources. */
+export function answerWithBasePath(base: string, response: ApiResponse): ApiResponse {
+  if (base === '') return response
+  const location = response.headers?.['location']
   return {
-    ...answer,
-    ...(location !== undefined && { headers: { ...answer.headers, location: withBasePath(base, location) } }),
-    ...(answer.document !== undefined && { document: linked(base, answer.document) }),
+    ...response,
+    ...(location !== undefined && { headers: { ...response.headers, location: withBasePath(base, location) } }),
+    ...(response.document !== undefined && { document: linked(base, response.document) }),
   }
 }
 

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { invalid, tooLarge } from '../errors.ts'
 import { parseBase64Fields } from './base64-fields.ts'
-import { free, freePiece } from './free-memory.ts'
+import { free, freeChunk } from './free-memory.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
 
 declare module 'fastify' {
@@ -73,7 +73,7 @@ async function wholeBody(request: FastifyRequest, payload: Readable) {
         return reject(refused())
       }
       content.add(piece)
-      freePiece(payload, piece)
+      freeChunk(payload, piece)
     }
     payload
       .on('error', reject)

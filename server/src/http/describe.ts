@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { type Answer, binary, json } from './answers.ts'
 import type { Route, Routes } from './http.ts'
 import { openApiPage } from './openapi-page.ts'
 import { createReader } from './openapi-reader.ts'
 import { openApi } from './openapi.ts'
+import { type ApiResponse, binary, json } from './responses.ts'
 
 const documentSchema = z.looseObject({
   openapi: z.string(),
@@ -15,13 +15,13 @@ const PAGE = {
   summary: 'Read the API documentation',
   access: 'public',
   prefix: '',
-  answers: { 200: binary('text/html') },
+  responses: { 200: binary('text/html') },
 } as const
 const SCRIPT = {
   summary: 'Download the script of the API documentation',
   access: 'public',
   prefix: '',
-  answers: { 200: binary('text/javascript') },
+  responses: { 200: binary('text/javascript') },
 } as const
 
 /**
@@ -29,13 +29,13 @@ const SCRIPT = {
  * learns its address after this call.
  */
 export function describeRoutes(routes: readonly Route[], baseUrl: () => string): Routes {
-  let document: Answer | undefined
+  let document: ApiResponse | undefined
   const readerScript = createReader()
 
   return function descriptionRoutes(http) {
     http.get(
       '/openapi.json',
-      { access: 'public', summary: 'Describe the API in OpenAPI', answers: { 200: documentSchema } },
+      { access: 'public', summary: 'Describe the API in OpenAPI', responses: { 200: documentSchema } },
       async () => (document ??= json(openApi(routes, baseUrl()))),
     )
     http.get('/docs/api', PAGE, async (req) => openApiPage(req.url))

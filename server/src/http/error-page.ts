@@ -1,4 +1,4 @@
-import type { ErrorsDocument } from '@groundstate/contract/answers'
+import type { ErrorsDocument } from '@groundstate/contract/responses'
 import type { FastifyRequest } from 'fastify'
 import { htmlPage } from './html-page.ts'
 import { html } from './html.ts'
@@ -16,7 +16,7 @@ const TITLES: Record<number, string> = {
   503: 'The server can’t do this now',
 }
 
-/** Whether a person waits for the answer in a browser: only browsers name HTML when they open an address. */
+/** Whether a person waits for the response in a browser: only browsers name HTML when they open an address. */
 export function isForPerson({ url, headers }: FastifyRequest) {
   const [path = ''] = url.split('?', 1)
   return /\btext\/html\b/.test(headers.accept ?? '') && !FOR_PROGRAMS.test(path) && !FILE.test(path)

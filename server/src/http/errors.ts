@@ -1,5 +1,5 @@
-import type { ErrorsDocument } from '@groundstate/contract/answers'
-import { type AppError, type ErrorKind } from '../errors.ts'
+import type { ErrorsDocument } from '@groundstate/contract/responses'
+import type { AppError, ErrorKind } from '../errors.ts'
 
 /** The only table of HTTP statuses; a kind of error without a status does not compile. */
 const STATUS = {
@@ -44,7 +44,7 @@ function shortened(detail: string) {
   return detail.length > MAX_DETAIL ? `${detail.slice(0, MAX_DETAIL)}…`.toWellFormed() : detail
 }
 
-/** The answer to a bug. It has only the request id, which identifies the log line. */
+/** The response to a bug. It has only the request id, which identifies the log line. */
 export function opaqueErrorDocument(requestId: string): ErrorsDocument {
   return {
     errors: [

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ErrorsDocument } from '@groundstate/contract/answers'
+import type { ErrorsDocument } from '@groundstate/contract/responses'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import { isRefusedValue, isUnavailable } from '../db/db.ts'
@@ -20,10 +20,10 @@ import { errorPage, isForPerson } from './error-page.ts'
 import { errorDocument, errorStatus, opaqueErrorDocument } from './errors.ts'
 import { BASE_HEADERS, JSON_API_TYPE } from './headers.ts'
 import { loggedError, loggedPath } from './request-log.ts'
-import { writeAnswer } from './write.ts'
+import { writeResponse } from './write.ts'
 
 /** Answers a request that failed with an error. */
-export function answerFault(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply) {
+export function responseFault(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const known = error instanceof AppError ? error : translate(error, request)
   if (known?.kind === 'unavailable' || (known && isRefusedValue(error))) {
     log(app, 'warn', known.kind === 'unavailable' ? 'unavailable' : 'the database refused a value')
@@ -42,7 +42,7 @@ export function answerFault(app: App, error: unknown, request: FastifyRequest, r
 
   function send(status: number, document: ErrorsDocument) {
     if (isForPerson(request)) {
-      return writeAnswer(app, request, reply, errorPage(status, document, `${basePath(app.config.baseUrl)}/app`))
+      return writeResponse(app, request, reply, errorPage(status, document, `${basePath(app.config.baseUrl)}/app`))
     }
     return reply
       .code(status)
@@ -68,7 +68,7 @@ function translate(error: unknown, request: FastifyRequest): AppError | undefine
   if (isRefusedValue(error)) return invalid('a value is out of the range that can be stored')
   if (isUnavailable(error)) return unavailable('the database does not answer, try again in a moment', 1000)
   if (isOutOfRoom(error)) return unavailable('the disk of the server is full, so nothing was stored', 10_000)
-  // The client has left, so nobody reads this answer.
+  // The client has left, so nobody reads this response.
   if (request.raw.destroyed && !request.raw.complete) return badRequest('the connection closed before the body ended')
   return error instanceof Error ? translateLibraryError(error, request) : undefined
 }

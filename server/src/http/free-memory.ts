@@ -11,6 +11,6 @@ export function free(bytes: Buffer) {
 }
 
 /** As `free`, of a piece of a body; what tests inject is theirs. */
-export function freePiece(body: Readable, piece: Buffer) {
-  if (body instanceof IncomingMessage) free(piece)
+export function freeChunk(body: Readable, chunk: Buffer) {
+  if (body instanceof IncomingMessage) free(chunk)
 }

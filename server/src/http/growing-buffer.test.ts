@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { GrowingBuffer } from './growing-buffer.ts'
 
-const pieces = Array.from({ length: 50 }, (_, index) => Buffer.alloc(40_000, index + 1))
-const all = Buffer.concat(pieces)
+const chunks = Array.from({ length: 50 }, (_, index) => Buffer.alloc(40_000, index + 1))
+const all = Buffer.concat(chunks)
 
 test.each([undefined, all.length, 1000, 0, 10 * all.length])(
   'pieces are one content, declared with %s bytes',
   (declared) => {
     const content = new GrowingBuffer(declared)
 
-    for (const piece of pieces) content.add(piece)
+    for (const chunk of chunks) content.add(chunk)
 
     expect(content.size).toBe(all.length)
     expect(content.whole().equals(all)).toBe(true)
@@ -21,7 +21,7 @@ test('what came first stays when more comes', () => {
   content.add(Buffer.from('first'))
 
   const first = content.whole()
-  for (const piece of pieces) content.add(piece)
+  for (const chunk of chunks) content.add(chunk)
 
   expect(first.toString()).toBe('first')
   expect(content.whole().toString('latin1', 0, 5)).toBe('first')

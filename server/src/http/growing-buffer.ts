@@ -18,10 +18,10 @@ export class GrowingBuffer {
     this.#isShared = isShared
   }
 
-  add(piece: Buffer) {
-    const needed = this.size + piece.length
+  add(chunk: Buffer) {
+    const needed = this.size + chunk.length
     if (needed > this.#buffer.length) this.#grow(needed)
-    piece.copy(this.#buffer, this.size)
+    chunk.copy(this.#buffer, this.size)
     this.size = needed
   }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Answer } from './answers.ts'
 import { type Html, html } from './html.ts'
+import type { ApiResponse } from './responses.ts'
 
 /** The colours, sizes and weights are those of the web application (web/src/main.css). */
 const STYLE = `
@@ -45,7 +45,7 @@ type HtmlPageOptions = { status?: number; headers?: Record<string, string>; form
 export function htmlPage(
   { title, parts }: { title: string; parts: readonly Html[] },
   { status = 200, headers = {}, formTarget }: HtmlPageOptions = {},
-): Answer {
+): ApiResponse {
   const document = html`<!doctype html>
     <html lang="en">
       <head>

@@ -6,19 +6,19 @@ import type { App, Ctx } from '../app.ts'
 import type { Page } from '../db/page.ts'
 import { tooLarge } from '../errors.ts'
 import { createAdmission } from './admission.ts'
-import type { Answer, AnswerSchema } from './answers.ts'
 import { answerWithBasePath, basePath } from './base-path.ts'
 import { type Contents, takeContents } from './base64-fields.ts'
 import { readIncludes } from './includes.ts'
-import { addIncluded, type Loaders } from './loaders.ts'
-import { namesPage, type PageSizes, readPage } from './pagination.ts'
-import { type Query, queryParser, type QueryShape } from './query.ts'
+import { type Loaders, addIncluded } from './loaders.ts'
+import { type PageSizes, namesPage, readPage } from './pagination.ts'
+import { type Query, type QueryShape, queryParser } from './query.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { getActor } from './request-log.ts'
+import type { ApiResponse, ResponseSchema } from './responses.ts'
 import type { RouteAccess } from './route-access.ts'
 import type { RouteAudit } from './route-audit.ts'
 import { parseBody } from './validation.ts'
-import { writeAnswer } from './write.ts'
+import { writeResponse } from './write.ts'
 
 /** The parameters in a path, `'/runs/:id'` → `{ id: string }`. */
 export type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
@@ -46,8 +46,8 @@ export type RouteOptions<
    * API's documentation reads it, and the tests that make every change.
    */
   audit?: RouteAudit
-  /** The schema of each answer by its status, without `included`. Errors all have the same schema and need no entry. */
-  answers: Readonly<Record<number, AnswerSchema>>
+  /** The schema of each response by its status, without `included`. Errors all have the same schema and need no entry. */
+  responses: Readonly<Record<number, ResponseSchema>>
   /**
    * The schemas of the query parameters by name, made by the functions of `query.ts`. They parse the query when the handler first
    * reads `req.query`, so `authorise` comes before them. `include` and pagination are added automatically.
@@ -70,7 +70,7 @@ export type RouteOptions<
   base64Fields?: readonly string[]
   /** It is asked again and again by machines: requests that succeed are logged for `debug` only. */
   polled?: true
-  /** Its answer is a stream without an end: its duration says nothing, and clients leave it as they like. */
+  /** Its response is a stream without an end: its duration says nothing, and clients leave it as they like. */
   endless?: true
   /** The body is not parsed: the handler reads the stream `req.raw.body`. */
   upload?: true
@@ -100,7 +100,7 @@ export type Request<Path extends string, Body, Subject = undefined, Shape extend
 
 type Handler<Path extends string, Body, Subject, Shape extends QueryShape> = (
   req: Request<Path, Body, Subject, Shape>,
-) => Promise<Answer | undefined>
+) => Promise<ApiResponse | undefined>
 type AnyHandler = Handler<string, unknown, unknown, QueryShape>
 
 type Register<Required = unknown> = <
@@ -182,7 +182,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
         if (authorise && !upload && isLongBody(raw)) subjects.set(raw, await authorise(ctx, raw.params))
         const includes = readIncludes(given, offered)
         let query: Query<QueryShape> | undefined
-        const answer = await handler({
+        const response = await handler({
           ctx,
           params: raw.params,
           get query() {
@@ -199,9 +199,9 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
           raw,
           reply,
         })
-        if (!answer) return reply
-        const included = await addIncluded(ctx, loaders, answer, includes)
-        return writeAnswer(app, raw, reply, answerWithBasePath(base, included))
+        if (!response) return reply
+        const included = await addIncluded(ctx, loaders, response, includes)
+        return writeResponse(app, raw, reply, answerWithBasePath(base, included))
       },
     })
   }

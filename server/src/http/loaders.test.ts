@@ -67,8 +67,8 @@ function fakes() {
 
 async function include(data: Resource | Resource[] | null, ...paths: string[]) {
   const { asked, loaders } = fakes()
-  const answer = { status: 200, document: { data, meta: {} } }
-  const { document } = await addIncluded({} as Ctx, indexLoaders(loaders), answer, new Set(paths))
+  const response = { status: 200, document: { data, meta: {} } }
+  const { document } = await addIncluded({} as Ctx, indexLoaders(loaders), response, new Set(paths))
   const { included } = document as { included?: Resource[] }
   return { asked, included: included?.map(({ type, id }) => `${type}/${id}`), document }
 }
@@ -199,8 +199,8 @@ test('a document that has its included resources stays as it is, as does what is
   const complete = { status: 200, document: { data: run('r1'), included: [] } }
   const bytes = { status: 200, content: { type: 'text/plain', data: 'x' } }
 
-  for (const answer of [complete, bytes]) {
-    expect(await addIncluded({} as Ctx, loaders, answer, new Set(['plan']))).toEqual(answer)
+  for (const response of [complete, bytes]) {
+    expect(await addIncluded({} as Ctx, loaders, response, new Set(['plan']))).toEqual(response)
   }
 })
 

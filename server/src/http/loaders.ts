@@ -1,6 +1,6 @@
 import type { Identifier, Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../app.ts'
-import { type Answer, unstored } from './answers.ts'
+import { type ApiResponse, unstored } from './responses.ts'
 
 /**
  * Loads resources of one or several types by their ids, in one query. Resources that the caller may not read are left
@@ -19,7 +19,7 @@ export type TypeLoader = {
 export type RelationLoader = {
   of: string
   relation: string
-  /** Whether the resources show secrets: an answer with them is not to be stored. */
+  /** Whether the resources show secrets: a response with them is not to be stored. */
   isSecret?: true
   load: (ctx: Ctx, parents: readonly Resource[]) => Promise<ReadonlyMap<string, Resource | readonly Resource[]>>
 }
@@ -50,13 +50,13 @@ function add<Value>(map: Map<string, Value>, key: string, value: Value) {
  * of their linkage. All resources of one type at one depth are loaded with one query. A document that already has
  * `included` is not changed.
  */
-export async function addIncluded(ctx: Ctx, loaders: Loaders, answer: Answer, paths: ReadonlySet<string>) {
-  const { document } = answer
-  if (paths.size === 0 || !isIncomplete(document)) return answer
+export async function addIncluded(ctx: Ctx, loaders: Loaders, response: ApiResponse, paths: ReadonlySet<string>) {
+  const { document } = response
+  if (paths.size === 0 || !isIncomplete(document)) return response
   const { data, ...rest } = document
   const primary = [data ?? []].flat()
   const { included, isSecret } = await loadIncluded(ctx, loaders, primary, [...paths].map(relationsOf))
-  const whole = { ...answer, document: { data, included, ...rest } }
+  const whole = { ...response, document: { data, included, ...rest } }
   return isSecret ? unstored(whole) : whole
 }
 

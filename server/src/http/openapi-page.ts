@@ -1,6 +1,6 @@
-import type { Answer } from './answers.ts'
 import { PAGE_HEADERS } from './headers.ts'
 import { html } from './html.ts'
+import type { ApiResponse } from './responses.ts'
 
 /** The content security policy of the page: its script may talk to this server only. */
 const POLICY = [
@@ -36,7 +36,7 @@ const SETTINGS = JSON.stringify({
  * The OpenAPI document as an HTML page. Addresses are relative to `url`, the URL of the request, so that they work
  * behind a proxy's prefix.
  */
-export function openApiPage(url: string): Answer {
+export function openApiPage(url: string): ApiResponse {
   const root = /^[^?]*\/(?:\?|$)/.test(url) ? '../..' : '..'
   const document = `${root}/api/v2/openapi.json`
   const page = html`<!doctype html>

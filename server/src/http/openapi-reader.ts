@@ -1,10 +1,10 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import fastify from 'fastify'
-import type { Answer } from './answers.ts'
+import type { ApiResponse } from './responses.ts'
 
 /** The script of the page, read and compressed on first use: it has 4 MB. */
-export function createReader(): (acceptEncoding: string | undefined) => Promise<Answer> {
+export function createReader(): (acceptEncoding: string | undefined) => Promise<ApiResponse> {
   let loading: Promise<{ script: string; compressed: Buffer }> | undefined
 
   return async function readerScript(acceptEncoding = '') {
@@ -29,7 +29,8 @@ async function packagedScript() {
   const { default: apiReference } = await import('@scalar/fastify-api-reference')
   await using server = fastify()
   await server.register(apiReference, { routePrefix: '/reader', configuration: { url: '/' } })
-  const answer = await server.inject('/reader/js/scalar.js')
-  if (answer.statusCode !== 200) throw new Error(`the reader's script was answered with status ${answer.statusCode}`)
-  return answer.body
+  const response = await server.inject('/reader/js/scalar.js')
+  if (response.statusCode !== 200)
+    throw new Error(`the reader's script was answered with status ${response.statusCode}`)
+  return response.body
 }

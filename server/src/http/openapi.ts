@@ -3,7 +3,7 @@ import type { CreateDocumentOptions, ZodOpenApiOperationObject, ZodOpenApiPathIt
 import { type ComponentRegistry, createComponents, createRegistry } from 'zod-openapi/api'
 import { JSON_API_TYPE } from './headers.ts'
 import { API_PREFIX, type Route } from './http.ts'
-import { type Describe, isPaged, refusals, responses } from './openapi-answers.ts'
+import { type Describe, isPaged, refusals, responses } from './openapi-responses.ts'
 import { PAGE_SIZES } from './pagination.ts'
 import { describeAccess, takesNoToken } from './route-access.ts'
 import { describeAudit } from './route-audit.ts'
@@ -138,7 +138,7 @@ function queryParameters({ options }: Route) {
   const include = Object.keys(options.include ?? {})
   return z.object({
     ...(include.length > 0 && { include: includeParameter(include) }),
-    ...((options.pageSizes ?? isPaged(options.answers)) && pageParameters(options.pageSizes)),
+    ...((options.pageSizes ?? isPaged(options.responses)) && pageParameters(options.pageSizes)),
     ...Object.fromEntries(Object.entries(options.query ?? {}).map(([name, schema]) => [name, queryParameter(schema)])),
   })
 }
@@ -165,7 +165,7 @@ function queryParameter(schema: z.ZodType) {
 
 /** Removes keywords that do not help clients, or that would forbid later additions. */
 const tidy: CreateDocumentOptions['override'] = ({ jsonSchema }) => {
-  // Strict schemas are for our tests. Clients must accept new members in answers.
+  // Strict schemas are for our tests. Clients must accept new members in responses.
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
   // The format says the same; the pattern is ten lines long.
   if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern

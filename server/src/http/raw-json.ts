@@ -5,7 +5,7 @@ const MARK = `raw-json-${randomUUID()}`
 let collecting: RawJson[] | undefined
 
 /**
- * A part of a document that is already JSON, as UTF-8. It is copied into the answer unchanged, without parsing and
+ * A part of a document that is already JSON, as UTF-8. It is copied into the response unchanged, without parsing and
  * serialising it again.
  */
 export class RawJson {
@@ -40,10 +40,10 @@ export function serialise(document: unknown): { content: Buffer; digest: () => s
       return { content, digest: () => digestOf(content) }
     }
     const texts = json.split(`"${MARK}"`)
-    const pieces = texts.flatMap((text, index) => [Buffer.from(text), raws[index]?.bytes ?? EMPTY])
+    const chunks = texts.flatMap((text, index) => [Buffer.from(text), raws[index]?.bytes ?? EMPTY])
     // The mark is left out of the digest, since it differs between processes and replicas must agree on the ETag.
     const digest = () => digestOf([...texts, ...raws.map((raw) => raw.digest)].join('\0'))
-    return { content: Buffer.concat(pieces), digest }
+    return { content: Buffer.concat(chunks), digest }
   } finally {
     collecting = undefined
   }

@@ -11,7 +11,7 @@ declare module 'fastify' {
 
 const MAX_PATH = 300
 
-/** The status that proxies log for a client that disconnected before the answer. */
+/** The status that proxies log for a client that disconnected before the response. */
 export const CLIENT_LEFT = 499
 
 type RequestRecord = { startedAt: number; actor: Actor }
@@ -34,7 +34,7 @@ export function getActor(request: FastifyRequest): Actor {
 }
 
 /**
- * Logs one line at the end of a request; `bytes` is the size of the answer's body, if known. What machines poll is for `debug`, so
+ * Logs one line at the end of a request; `bytes` is the size of the response's body, if known. What machines poll is for `debug`, so
  * that a server on which nothing happens says nothing.
  */
 export function logRequest(log: Log, request: FastifyRequest, end: { status: number; bytes: unknown }) {

@@ -56,7 +56,7 @@ test(
   BUDGET_MS + 15_000,
 )
 
-/** The problem with an answer; undefined when there is none. */
+/** The problem with a response; undefined when there is none. */
 function problem(url: string, response: TestResponse): string | undefined {
   const { status, headers, text } = response
   const missing = Object.entries(BASE_HEADERS).filter(

@@ -285,15 +285,15 @@ describe('the request log', () => {
     })
     await app.request({ url: `/api/v2/organizations?q=${secrets[2]}&token=${user.token}`, token: user.token })
     await app.request({ url: '/api/v2/organizations', token: `${user.token.slice(0, -1)}x` })
-    for (const folder of [
+    for (const directory of [
       '_objects/logs',
       '_objects/v1/object',
       '%5Fobjects/logs',
       '_objects',
       '_objects/nowhere/else',
     ]) {
-      await app.request({ url: `/${folder}/${signed}?limit=1` })
-      await app.request({ method: 'PUT', url: `/${folder}/${signed}`, body: 'x' })
+      await app.request({ url: `/${directory}/${signed}?limit=1` })
+      await app.request({ method: 'PUT', url: `/${directory}/${signed}`, body: 'x' })
     }
 
     const written = lines.map((line) => JSON.stringify(line)).join('\n')

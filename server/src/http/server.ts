@@ -7,9 +7,9 @@ import { requestSeconds } from '../metrics.ts'
 import { basePath, withoutBasePath } from './base-path.ts'
 import { parseBodies, streamBodies } from './bodies.ts'
 import { endWhenClosing } from './closing.ts'
-import { compressAnswers } from './compression.ts'
+import { compressResponses } from './compression.ts'
 import { describeRoutes } from './describe.ts'
-import { answerFault, answerParserFault } from './faults.ts'
+import { responseFault, answerParserFault } from './faults.ts'
 import { BASE_HEADERS } from './headers.ts'
 import { createHttp, type Route, type Routes } from './http.ts'
 import { indexLoaders, type Loader } from './loaders.ts'
@@ -24,8 +24,8 @@ export type Server = { fastify: FastifyInstance; routes: readonly Route[] }
 /** The routes and loaders of all features. */
 export type Features = { routes: readonly Routes[]; loaders: readonly Loader[] }
 
-/** An answer as it is sent; `route` is undefined when no route matched. */
-export type SentAnswer = {
+/** A response as it is sent; `route` is undefined when no route matched. */
+export type SentResponse = {
   route: Route | undefined
   method: string
   url: string
@@ -38,19 +38,19 @@ export type SentAnswer = {
 export type ServerOptions = {
   /** Serve TLS with this certificate chain and key, in PEM. */
   https?: { cert: string; key: string } | undefined
-  /** The folder of the built web application, by default the one in the repository. */
+  /** The directory of the built web application, by default the one in the repository. */
   webDist?: string
   /** Requests wait for this promise before they are handled. */
   opened?: Promise<void>
-  /** Called with each answer; tests use it to check answers. */
-  onAnswer?: (answer: SentAnswer) => void
+  /** Called with each response; tests use it to check answers. */
+  onResponse?: (response: SentResponse) => void
 }
 
 /** Builds the HTTP server with the routes of every feature. It does not listen yet. */
 export async function createServer(
   app: App,
   features: Features,
-  { https, webDist, opened, onAnswer }: ServerOptions = {},
+  { https, webDist, opened, onResponse }: ServerOptions = {},
 ) {
   const base = basePath(app.config.baseUrl)
   const options = {
@@ -70,7 +70,7 @@ export async function createServer(
     clientErrorHandler: answerParserFault,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       addHeaders(request, reply)
-      void answerFault(app, error, request, reply)
+      void responseFault(app, error, request, reply)
     },
   } as const
   // The two kinds of server differ only in the type of their sockets, which is not used here.
@@ -90,17 +90,19 @@ export async function createServer(
       requestSeconds.observe({ method: request.method, status: reply.statusCode }, reply.elapsedTime / 1000)
     logRequest(app.log, request, { status: reply.statusCode, bytes: reply.getHeader('content-length') })
   })
-  server.setErrorHandler(async (error, request, reply) => answerFault(app, error, request, reply))
+  server.setErrorHandler(async (error, request, reply) => responseFault(app, error, request, reply))
   server.setNotFoundHandler(async (request) => {
     const path = request.url.split('?', 1)[0] ?? ''
     throw new AppError('not-found', [{ detail: `there is nothing at ${request.method} ${path.slice(0, 200)}` }])
   })
 
   const routes: Route[] = []
-  if (onAnswer) {
-    server.addHook('onSend', async (request, reply, content) => onAnswer(sentAnswer(routes, request, reply, content)))
+  if (onResponse) {
+    server.addHook('onSend', async (request, reply, content) =>
+      onResponse(sentResponse(routes, request, reply, content)),
+    )
   }
-  compressAnswers(server)
+  compressResponses(server)
   const loaders = indexLoaders(features.loaders)
   const limit = rateLimit(app.config)
   const limiter = limit > 0 ? createRateLimiter(limit) : undefined
@@ -122,12 +124,12 @@ function addHeaders(request: FastifyRequest, reply: FastifyReply) {
   reply.headers(BASE_HEADERS).header('x-request-id', request.id)
 }
 
-function sentAnswer(
+function sentResponse(
   routes: readonly Route[],
   request: FastifyRequest,
   reply: FastifyReply,
   content: unknown,
-): SentAnswer {
+): SentResponse {
   const method = request.method === 'HEAD' ? 'GET' : request.method
   return {
     route: routes.find((route) => route.method === method && route.url === request.routeOptions.url),

@@ -8,7 +8,7 @@ import { lockedWorkspace, rawState } from '../testing/state-versions.ts'
 
 const app = await createTestApp()
 
-describe('an answer with a secret is not to be stored, and not compressed', () => {
+describe('a response with a secret is not to be stored, and not compressed', () => {
   test('of a token that was created', async () => {
     const user = await createUser(app)
     const { name } = await createOrganization(app, user)
@@ -20,9 +20,9 @@ describe('an answer with a secret is not to be stored, and not compressed', () =
     const paths = owners.map((owner) => `/${owner}/authentication-token${/^(?:users|agent)/.test(owner) ? 's' : ''}`)
 
     for (const path of [...paths, `/teams/${team}/authentication-tokens`]) {
-      const answer = await create('authentication-tokens', path, { description: 'ci' })
+      const response = await create('authentication-tokens', path, { description: 'ci' })
 
-      expect([path, answer.status, answer.headers['cache-control']]).toEqual([path, 201, 'no-store'])
+      expect([path, response.status, response.headers['cache-control']]).toEqual([path, 201, 'no-store'])
     }
   })
 
@@ -34,8 +34,8 @@ describe('an answer with a secret is not to be stored, and not compressed', () =
     const version = await workspace.create(rawState({ outputs: { password, region: 'r'.repeat(16_000) } }))
     const read = async (path: string) => {
       const headers = { 'accept-encoding': 'gzip' }
-      const answer = await app.request({ url: `/api/v2${path}`, token: user.token, headers })
-      return [answer.status, answer.headers['cache-control'], answer.headers['content-encoding']]
+      const response = await app.request({ url: `/api/v2${path}`, token: user.token, headers })
+      return [response.status, response.headers['cache-control'], response.headers['content-encoding']]
     }
 
     const paths = [

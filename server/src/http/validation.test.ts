@@ -147,7 +147,7 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
       '/data/relationships/configuration-version',
     ],
   ],
-])('an answer names %s', async (_, request, expected) => {
+])('a response names %s', async (_, request, expected) => {
   expect(await errorsOf(...request())).toEqual([expected])
 })
 
@@ -183,7 +183,7 @@ test.each(['plan', 'run-concurrency'])('an organization is told where its %s is 
   ])
 })
 
-test('an answer repeats no password', async () => {
+test('a response repeats no password', async () => {
   const response = await app.request({
     method: 'PATCH',
     url: '/api/v2/account/password',
@@ -207,7 +207,7 @@ test.each([
     '/data/attributes',
     'attributes is [{"value":"…","token":"…"}], it must be an object',
   ],
-])('an answer repeats no value of a variable: %j', async (attributes, pointer, detail) => {
+])('a response repeats no value of a variable: %j', async (attributes, pointer, detail) => {
   const given = Array.isArray(attributes) ? attributes : { key: 'k', category: 'env', sensitive: true, ...attributes }
   const body = { data: { type: 'vars', attributes: given } }
 
@@ -222,7 +222,7 @@ test.each([
   expect(response.json().errors).toMatchObject([{ detail, source: { pointer } }])
 })
 
-test('an answer repeats the beginning of a long value only', async () => {
+test('a response repeats the beginning of a long value only', async () => {
   const id = `team-${'x'.repeat(300_000)}`
   const body = {
     data: {

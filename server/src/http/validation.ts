@@ -21,7 +21,7 @@ function withoutWiderLimits(issues: readonly z.core.$ZodIssue[]) {
   })
 }
 
-/** Limits the errors in one answer, since a long list could have thousands. */
+/** Limits the errors in one response, since a long list could have thousands. */
 const MAX_PARTS = 20
 
 function parts(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): ErrorPart[] {

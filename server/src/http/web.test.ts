@@ -150,7 +150,7 @@ test('a file beside the page is not', async () => {
 
 test.each([
   ['a missing asset', '/assets/main-old.js', '*/*'],
-  ['a folder of assets', '/assets/', 'text/html'],
+  ['a directory of assets', '/assets/', 'text/html'],
   ['a way out of the assets', '/assets/..%2findex.html', '*/*'],
   ['a missing file of the application', '/app/main.js', '*/*'],
   ['data of the application', '/app/acme', 'application/json'],

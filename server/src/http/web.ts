@@ -8,7 +8,7 @@ import { entityTag, isMatched } from './etag.ts'
 import { PAGE_HEADERS } from './headers.ts'
 import { digestOf } from './raw-json.ts'
 
-/** The folder of the built web application, from the source and from a bundle. */
+/** The directory of the built web application, from the source and from a bundle. */
 const DIST = join(import.meta.dirname, '../../../web/dist')
 
 /** Paths that look like files are answered 404: the application's page would hide that the file is missing. */

@@ -1,22 +1,27 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../log.ts'
-import type { Answer } from './answers.ts'
 import { entityTag, isMatched } from './etag.ts'
 import { JSON_API_TYPE } from './headers.ts'
 import { digestOf, serialise } from './raw-json.ts'
 import { loggedError } from './request-log.ts'
+import type { ApiResponse } from './responses.ts'
 
-/** Writes the answer of a handler. Documents and texts get an ETag on GET; streams are piped. */
-export function writeAnswer({ log }: { log: Log }, request: FastifyRequest, reply: FastifyReply, answer: Answer) {
-  reply.code(answer.status)
-  if (answer.headers) reply.headers(answer.headers)
-  if (answer.document !== undefined) {
-    return writeContent(request, reply, { type: JSON_API_TYPE, ...serialise(answer.document) })
+/** Writes the response of a handler. Documents and texts get an ETag on GET; streams are piped. */
+export function writeResponse(
+  { log }: { log: Log },
+  request: FastifyRequest,
+  reply: FastifyReply,
+  response: ApiResponse,
+) {
+  reply.code(response.status)
+  if (response.headers) reply.headers(response.headers)
+  if (response.document !== undefined) {
+    return writeContent(request, reply, { type: JSON_API_TYPE, ...serialise(response.document) })
   }
-  if (!answer.content) return reply.send()
+  if (!response.content) return reply.send()
 
-  const { type, data, size } = answer.content
+  const { type, data, size } = response.content
   // Sent as bytes: Fastify would add a charset to the content type of a string, which JSON:API forbids.
   if (typeof data === 'string') {
     const content = Buffer.from(data)
@@ -32,7 +37,7 @@ export function writeAnswer({ log }: { log: Log }, request: FastifyRequest, repl
   }
   data.once('error', (error) => {
     // Errors before the first byte are answered as usual. After it, the connection can only be cut.
-    if (reply.raw.headersSent) log.error({ err: loggedError(error), request: request.id }, 'an answer was cut off')
+    if (reply.raw.headersSent) log.error({ err: loggedError(error), request: request.id }, 'a response was cut off')
   })
   return reply.send(data)
 }
@@ -46,7 +51,7 @@ function writeContent(
   if (isRead && reply.getHeader('cache-control') !== 'no-store') {
     const tag = entityTag(digest())
     reply.header('etag', tag)
-    // Without it, browsers choose a lifetime for the answer themselves.
+    // Without it, browsers choose a lifetime for the response themselves.
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache')
     if (isMatched(request.headers['if-none-match'], tag)) return reply.code(304).send()
   }

@@ -72,8 +72,8 @@ export function createWaking(
     },
     poll() {
       const names = [...queues.keys()]
-      const answer = (due: readonly string[]) => due.forEach((name) => queues.get(name)?.wake())
-      subscriptions.use(polls.add({ ask: () => dueQueues(names), answer }))
+      const response = (due: readonly string[]) => due.forEach((name) => queues.get(name)?.wake())
+      subscriptions.use(polls.add({ ask: () => dueQueues(names), response }))
     },
     [Symbol.dispose]() {
       subscriptions.dispose()

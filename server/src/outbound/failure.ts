@@ -5,16 +5,16 @@ const NO_TLS = 'the other side does not speak TLS: give the port that does, or a
 /** Error codes of the system, the TLS library and the HTTP client, explained for whoever runs the receiving server. */
 const WORDS: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused: nothing listens there',
-  ECONNRESET: 'the connection was closed before an answer came',
-  EPIPE: 'the connection was closed before an answer came',
-  UND_ERR_SOCKET: 'the connection was closed before an answer came',
+  ECONNRESET: 'the connection was closed before a response came',
+  EPIPE: 'the connection was closed before a response came',
+  UND_ERR_SOCKET: 'the connection was closed before a response came',
   ENOTFOUND: 'the name of the host has no address',
   EAI_AGAIN: 'the name of the host could not be resolved now',
   EHOSTUNREACH: 'there is no route to the host',
   ENETUNREACH: 'there is no route to the network',
   ETIMEDOUT: 'no connection could be made in time',
   UND_ERR_CONNECT_TIMEOUT: 'no connection could be made in time',
-  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the response are too large',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed: give the task its ca-certificate',
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificate comes from an unknown authority: give the task its ca-certificate',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
@@ -33,7 +33,7 @@ export function failureWords(error: unknown): string {
   if (!(cause instanceof Error)) return String(cause)
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
   if (code !== undefined && code in WORDS) return `${WORDS[code]} (${code})`
-  if (cause.name === 'HTTPParserError') return `the answer is not HTTP (${cause.message})`
+  if (cause.name === 'HTTPParserError') return `the response is not HTTP (${cause.message})`
   if (code?.startsWith('ERR_SSL')) return `TLS could not be agreed on: ${tlsReason(cause)} (${code})`
   return code === undefined ? cause.message : `${cause.message} (${code})`
 }

@@ -33,10 +33,10 @@ const serve = async (listener: RequestListener) => `http://127.0.0.1:${await lis
 const request = { headers: { 'content-type': 'application/json' }, body: Buffer.from('{}'), timeoutMs: 2000 }
 
 describe('a request', () => {
-  test('tells status, headers, body and duration of its answer', async () => {
+  test('tells status, headers, body and duration of its response', async () => {
     const url = await serve((_, response) => response.writeHead(202, { 'x-seen': 'yes' }).end('thanks'))
 
-    const { answer, durationMs } = await outbound().post({ ...request, url })
+    const { response: answer, durationMs } = await outbound().post({ ...request, url })
 
     expect(answer).toMatchObject({ status: 202, truncated: false })
     expect(answer?.headers['x-seen']).toBe('yes')
@@ -51,14 +51,14 @@ describe('a request', () => {
       response.writeHead(302, { location: '/elsewhere' }).end()
     })
 
-    expect((await outbound().post({ ...request, url })).answer?.status).toBe(302)
+    expect((await outbound().post({ ...request, url })).response?.status).toBe(302)
     expect(calls).toBe(1)
   })
 
   test('reads no more than the beginning of a body', async () => {
     const url = await serve((_, response) => response.end(Buffer.alloc(MAX_BODY_BYTES * 4, 'x')))
 
-    const { answer } = await outbound().post({ ...request, url })
+    const { response: answer } = await outbound().post({ ...request, url })
 
     expect(answer).toMatchObject({ status: 200, truncated: true })
     expect(answer?.body.length).toBe(MAX_BODY_BYTES)
@@ -69,13 +69,13 @@ describe('a request', () => {
 
     const { error } = await outbound().post({ ...request, url, timeoutMs: 100 })
 
-    expect(error).toBe('no answer within 0.1 s')
+    expect(error).toBe('no response within 0.1 s')
   })
 
   test('whose connection is dropped says so', async () => {
     const url = await serve((incoming) => incoming.socket.destroy())
 
-    expect((await outbound().post({ ...request, url })).error).toContain('the connection was closed before an answer')
+    expect((await outbound().post({ ...request, url })).error).toContain('the connection was closed before a response')
   })
 
   test('that nobody listens to says so', async () => {
@@ -123,17 +123,17 @@ describe('private addresses', () => {
   test('are called by name when it is allowed', async () => {
     const url = await serve((_, response) => response.end())
 
-    const { answer } = await outbound().post({ ...request, url: url.replace('127.0.0.1', 'localhost') })
+    const { response: answer } = await outbound().post({ ...request, url: url.replace('127.0.0.1', 'localhost') })
 
     expect(answer?.status).toBe(200)
   })
 })
 
 describe('the name of a receiver', () => {
-  /** A resolver that gives these answers in order, and repeats the last one. */
-  function answering(...answers: string[][]): OutboundOptions['resolve'] {
+  /** A resolver that gives these responses in order, and repeats the last one. */
+  function answering(...responses: string[][]): OutboundOptions['resolve'] {
     return (_, __, callback) => {
-      const addresses = answers.length > 1 ? answers.shift() : answers[0]
+      const addresses = responses.length > 1 ? responses.shift() : responses[0]
       callback(
         null,
         (addresses ?? []).map((address) => ({ address, family: isIP(address) })),
@@ -156,7 +156,7 @@ describe('the name of a receiver', () => {
     const first = await client.post({ ...request, url })
     const second = await client.post({ ...request, url })
 
-    expect(first.answer?.status).toBe(200)
+    expect(first.response?.status).toBe(200)
     expect(second.error).toContain('receiver.example resolves to a link-local address, and no request may go there')
     expect(calls).toBe(1)
   })
@@ -165,7 +165,7 @@ describe('the name of a receiver', () => {
     const url = named(await serve((_, response) => response.end()))
     const resolve = answering(['127.0.0.1'], ['127.0.0.1'], ['127.0.0.2'])
 
-    const { answer } = await outbound({ resolve }).post({ ...request, url })
+    const { response: answer } = await outbound({ resolve }).post({ ...request, url })
 
     expect(answer?.status).toBe(200)
   })
@@ -178,7 +178,7 @@ describe('the name of a receiver', () => {
     expect(error).toContain('receiver.example resolves to a link-local address, and no request may go there')
   })
 
-  test('says whether its answers come from a private address, also after it was one on the internet', async () => {
+  test('says whether its responses come from a private address, also after it was one on the internet', async () => {
     const url = await serve((_, response) => response.end())
     const client = outbound({ resolve: answering(['127.0.0.1']) })
 
@@ -199,7 +199,7 @@ describe('a proxy for http', () => {
     )
     const client = outbound({ allowPrivate: false, httpProxy: `http://127.0.0.1:${proxy}` })
 
-    const { answer } = await client.post({ ...request, url: 'http://receiver.example:8080/task?x=1' })
+    const { response: answer } = await client.post({ ...request, url: 'http://receiver.example:8080/task?x=1' })
 
     expect(answer?.body.toString()).toBe('through')
     expect(asked).toEqual(['POST http://receiver.example:8080/task?x=1'])
@@ -221,8 +221,8 @@ describe('a proxy for http', () => {
 })
 
 describe('TLS', () => {
-  const certificate = mkdtemp(join(tmpdir(), 'groundstate-outbound-')).then(async (folder) =>
-    localCertificate(folder, []),
+  const certificate = mkdtemp(join(tmpdir(), 'groundstate-outbound-')).then(async (directory) =>
+    localCertificate(directory, []),
   )
   const authority = async () => readFile((await certificate).caFile ?? '', 'utf8')
   const secure = async () => {
@@ -237,7 +237,7 @@ describe('TLS', () => {
     const client = outbound()
 
     expect((await client.post({ ...request, url })).error).toContain('unknown authority')
-    expect((await client.post({ ...request, url, ca: await authority() })).answer?.status).toBe(200)
+    expect((await client.post({ ...request, url, ca: await authority() })).response?.status).toBe(200)
     expect((await client.post({ ...request, url })).error).toContain('unknown authority')
   })
 
@@ -266,8 +266,8 @@ describe('TLS', () => {
     const through = await outbound({ httpsProxy }).post({ ...request, url, ca: await authority() })
     const around = await outbound({ httpsProxy, noProxy: 'localhost' }).post({ ...request, url, ca: await authority() })
 
-    expect(through.answer?.body.toString()).toBe('secure')
-    expect(around.answer?.body.toString()).toBe('secure')
+    expect(through.response?.body.toString()).toBe('secure')
+    expect(around.response?.body.toString()).toBe('secure')
     expect(asked).toEqual([`localhost:${port}`])
   })
 })

@@ -12,7 +12,7 @@ export type OutboundRequest = {
   url: string
   headers: Record<string, string>
   body: Buffer
-  /** The limit until the first byte of the answer, in ms. */
+  /** The limit until the first byte of the response, in ms. */
   timeoutMs: number
   /** Certificate authorities in PEM to trust in addition to the public ones. */
   ca?: string | undefined
@@ -20,14 +20,14 @@ export type OutboundRequest = {
 }
 
 /**
- * The result of a request: an answer, or the reason in plain words why none came. `isPrivate` says whether this process
+ * The result of a request: a response, or the reason in plain words why none came. `isPrivate` says whether this process
  * has sent it to a private address or to this machine.
  */
 export type Exchange = { startedAt: number; durationMs: number; isPrivate: boolean } & (
-  | { answer: OutboundAnswer; error?: undefined }
-  | { answer?: undefined; error: string }
+  | { response: OutboundResponse; error?: undefined }
+  | { response?: undefined; error: string }
 )
-export type OutboundAnswer = {
+export type OutboundResponse = {
   status: number
   headers: Record<string, string | string[]>
   /** The first `MAX_BODY_BYTES` of the body. */
@@ -57,7 +57,7 @@ export type OutboundOptions = AddressRule & {
 
 export const MAX_BODY_BYTES = 64 * 1024
 const CONNECT_TIMEOUT_MS = 10_000
-/** An answer counts once its status is known. Its body is only for display, and gets this long. */
+/** A response counts once its status is known. Its body is only for display, and gets this long. */
 const BODY_TIMEOUT_MS = 5000
 const MAX_AUTHORITIES = 100
 
@@ -72,7 +72,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     dispose: (dispatcher) => void dispatcher.close(),
   })
 
-  /** Private addresses have connections of their own, so that it is certain of each answer where it comes from. */
+  /** Private addresses have connections of their own, so that it is certain of each response where it comes from. */
   function dispatcherFor(ca: string | undefined, rule: AddressRule): Dispatcher {
     const key = `${rule.allowPrivate} ${ca ?? ''}`
     const known = dispatchers.get(key)
@@ -126,13 +126,13 @@ export function createOutbound(options: OutboundOptions): Outbound {
           })
           const durationMs = since()
           const content = await readStart(response.body)
-          const answer = { status: response.statusCode, headers: answerHeaders(response.headers), ...content }
-          return { ...facts, durationMs, answer }
+          const answer = { status: response.statusCode, headers: responseHeaders(response.headers), ...content }
+          return { ...facts, durationMs, response: answer }
         } catch (error) {
           if (isForbidden(error) && options.allowPrivate && !isPrivate) return send(true)
           const durationMs = since()
-          if (signal?.aborted) return { ...facts, durationMs, error: 'the server was stopped before an answer came' }
-          if (timeout.aborted) return { ...facts, durationMs, error: `no answer within ${timeoutMs / 1000} s` }
+          if (signal?.aborted) return { ...facts, durationMs, error: 'the server was stopped before a response came' }
+          if (timeout.aborted) return { ...facts, durationMs, error: `no response within ${timeoutMs / 1000} s` }
           return { ...facts, durationMs, error: failureWords(error) }
         }
       }
@@ -158,24 +158,24 @@ function isPrivateLiteral(url: string) {
 
 /** Reads the beginning of a body, and closes the connection if more follows. */
 async function readStart(body: Dispatcher.ResponseData['body']) {
-  const pieces: Buffer[] = []
+  const chunks: Buffer[] = []
   let size = 0
   const timer = setTimeout(() => body.destroy(), BODY_TIMEOUT_MS)
   try {
-    for await (const piece of body as AsyncIterable<Buffer>) {
-      pieces.push(piece)
-      size += piece.length
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk)
+      size += chunk.length
       if (size > MAX_BODY_BYTES) break
     }
-    return { body: Buffer.concat(pieces).subarray(0, MAX_BODY_BYTES), truncated: size > MAX_BODY_BYTES }
+    return { body: Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES), truncated: size > MAX_BODY_BYTES }
   } catch {
-    return { body: Buffer.concat(pieces).subarray(0, MAX_BODY_BYTES), truncated: true }
+    return { body: Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES), truncated: true }
   } finally {
     clearTimeout(timer)
   }
 }
 
-function answerHeaders(headers: Record<string, string | string[] | undefined>) {
+function responseHeaders(headers: Record<string, string | string[] | undefined>) {
   return Object.fromEntries(
     Object.entries(headers).filter((entry): entry is [string, string | string[]] => entry[1] !== undefined),
   )

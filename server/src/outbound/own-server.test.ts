@@ -21,13 +21,13 @@ afterEach(async () => {
 let certificate: Tls
 let another: Tls
 beforeAll(async () => {
-  const folders = [
+  const directories = [
     await mkdtemp(join(tmpdir(), 'groundstate-own-')),
     await mkdtemp(join(tmpdir(), 'groundstate-own-')),
   ] as const
-  certificate = await localCertificate(folders[0], [])
-  another = await localCertificate(folders[1], [])
-  for (const folder of folders) await rm(folder, { recursive: true })
+  certificate = await localCertificate(directories[0], [])
+  another = await localCertificate(directories[1], [])
+  for (const directory of directories) await rm(directory, { recursive: true })
 })
 
 async function listen(server: Server) {
@@ -71,7 +71,7 @@ test('a request to the own receiver goes to the listener, past proxies and the r
   const exchange = await outbound.post({ ...request, url: RECEIVER })
 
   expect(outbound.problem(RECEIVER)).toBeUndefined()
-  expect(exchange).toMatchObject({ isPrivate: false, answer: { status: 200 } })
+  expect(exchange).toMatchObject({ isPrivate: false, response: { status: 200 } })
   expect(asked).toEqual(['POST /_sample/review'])
 })
 
@@ -93,7 +93,7 @@ test('over TLS the listener is known by its certificate, whatever its name', asy
   const port = await listen(createTlsServer(certificate, (_, response) => response.end('secure')))
   const { outbound } = know({ origin: `https://127.0.0.1:${port}`, certificate: certificate.cert })
 
-  const { answer } = await outbound.post({ ...request, url: RECEIVER })
+  const { response: answer } = await outbound.post({ ...request, url: RECEIVER })
 
   expect(answer?.body.toString()).toBe('secure')
 })
@@ -102,7 +102,7 @@ test('over TLS a listener with another certificate is not asked', async () => {
   const port = await listen(createTlsServer(another, (_, response) => response.end('secure')))
   const { outbound } = know({ origin: `https://127.0.0.1:${port}`, certificate: certificate.cert })
 
-  const { answer, error } = await outbound.post({ ...request, url: RECEIVER })
+  const { response: answer, error } = await outbound.post({ ...request, url: RECEIVER })
 
   expect(answer).toBeUndefined()
   expect(error).toContain('certificate')
@@ -116,7 +116,7 @@ test('a URL has a path on the server only below its base URL', () => {
   expect(ownServer.pathOf(`${BASE_URL}.evil.example/api`)).toBeUndefined()
 })
 
-test('of an answer that is too long only the status is read', async () => {
+test('of a response that is too long only the status is read', async () => {
   const port = await listen(createServer((_, response) => response.end('long')))
   const { ownServer } = know({ origin: `http://127.0.0.1:${port}` })
   const asked = { method: 'GET' as const, path: '/', headers: {}, signal: AbortSignal.timeout(2000) }

@@ -32,7 +32,7 @@ export type OwnServer = {
   receiverAt(url: string): OwnWay | undefined
   /** The path of a URL below the base URL; undefined for a URL elsewhere. */
   pathOf(url: string): string | undefined
-  /** Sends a request; throws when no answer comes. */
+  /** Sends a request; throws when no response comes. */
   request(request: OwnRequest): Promise<{ status: number; text: string | undefined }>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -60,8 +60,8 @@ export function createOwnServer(): OwnServer {
     },
     async request({ method, path, headers, body, signal, maxBytes = MAX_BYTES }) {
       const { dispatcher, origin } = opened()
-      const answer = await dispatcher.request({ origin, method, path, headers, body: body ?? null, signal })
-      return { status: answer.statusCode, text: await readText(answer.body, maxBytes) }
+      const response = await dispatcher.request({ origin, method, path, headers, body: body ?? null, signal })
+      return { status: response.statusCode, text: await readText(response.body, maxBytes) }
     },
     async [Symbol.asyncDispose]() {
       await listener?.dispatcher.destroy()
@@ -70,14 +70,14 @@ export function createOwnServer(): OwnServer {
 }
 
 async function readText(body: Dispatcher.ResponseData['body'], maxBytes: number) {
-  const pieces: Buffer[] = []
+  const chunks: Buffer[] = []
   let size = 0
-  for await (const piece of body as AsyncIterable<Buffer>) {
-    size += piece.length
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
     if (size > maxBytes) return undefined
-    pieces.push(piece)
+    chunks.push(chunk)
   }
-  return Buffer.concat(pieces).toString()
+  return Buffer.concat(chunks).toString()
 }
 
 /** Trusts the server's own certificate and no other, for whatever names and by whatever authority it was made. */

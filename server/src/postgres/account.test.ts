@@ -28,7 +28,7 @@ test.runIf(isRoot)('a user id without a name is refused with the way around', as
   }
 })
 
-test('a folder below a closed one cannot be entered', async () => {
+test('a directory below a closed one cannot be entered', async () => {
   const top = await mkdtemp(join(tmpdir(), 'groundstate-account-'))
   const inner = join(top, 'inner')
   await mkdir(inner, { mode: 0o755 })

@@ -29,9 +29,9 @@ export async function findSystemAccount(): Promise<SystemAccount> {
   )
 }
 
-/** Whether the account may enter a folder: it needs permission on the folder itself and all above it. */
-export async function canEnter(account: SystemAccount, folder: string): Promise<boolean> {
-  for (let path = folder; ; path = dirname(path)) {
+/** Whether the account may enter a directory: it needs permission on the directory itself and all above it. */
+export async function canEnter(account: SystemAccount, directory: string): Promise<boolean> {
+  for (let path = directory; ; path = dirname(path)) {
     const { mode, uid, gid } = await stat(path)
     const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001
     if ((mode & bit) === 0) return false

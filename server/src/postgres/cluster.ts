@@ -2,21 +2,28 @@ import { chown, mkdtemp, open, readFile, readdir, rename, rm } from 'node:fs/pro
 import { join } from 'node:path'
 import type { SystemAccount } from './account.ts'
 import type { Binaries } from './binaries.ts'
-import type { Folders } from './folders.ts'
+import type { Directories } from './directories.ts'
 import { run } from './run.ts'
 import { PostgresUnavailable, postgresFailure } from './unavailable.ts'
 
-/** The database superuser. It can connect only through the socket, whose folder is closed to other users. */
+/** The database superuser. It can connect only through the socket, whose directory is closed to other users. */
 export const SUPERUSER = 'groundstate'
 
-/** Creates PostgreSQL's data folder if it is missing, and refuses one of another major version. */
-export async function openCluster(folders: Folders, binaries: Binaries, account: SystemAccount, fsync: boolean) {
-  const version = await readVersion(folders.cluster)
-  if (version === undefined) return createCluster(folders, binaries, account, fsync)
+/** Creates PostgreSQL's data directory if it is missing, and refuses one of another major version. */
+export async function openCluster(
+  directories: Directories,
+  binaries: Binaries,
+  account: SystemAccount,
+  fsync: boolean,
+) {
+  const version = await readVersion(directories.cluster)
+  if (version === undefined) return createCluster(directories, binaries, account, fsync)
   if (version !== binaries.major) {
     throw new PostgresUnavailable(
-      `${folders.cluster} was made by PostgreSQL ${version}, and this one is ${binaries.major}; the data is untouched`,
-      { remedy: `run the release that brought PostgreSQL ${version}, export there, and import into a new data folder` },
+      `${directories.cluster} was made by PostgreSQL ${version}, and this one is ${binaries.major}; the data is untouched`,
+      {
+        remedy: `run the release that brought PostgreSQL ${version}, export there, and import into a new data directory`,
+      },
     )
   }
 }
@@ -30,26 +37,26 @@ async function readVersion(cluster: string) {
   }
 }
 
-/** Works in a temporary folder and renames it, so that an interrupted run leaves no incomplete data folder. */
-async function createCluster(folders: Folders, binaries: Binaries, account: SystemAccount, fsync: boolean) {
-  await removeInterrupted(folders)
-  const partial = await mkdtemp(`${folders.cluster}.new-${process.pid}-`)
+/** Works in a temporary directory and renames it, so that an interrupted run leaves no incomplete data directory. */
+async function createCluster(directories: Directories, binaries: Binaries, account: SystemAccount, fsync: boolean) {
+  await removeInterrupted(directories)
+  const partial = await mkdtemp(`${directories.cluster}.new-${process.pid}-`)
   try {
     if (account.switch) await chown(partial, account.uid, account.gid)
     await run(binaries.initdb, initdbArguments(partial, fsync), account)
-    await rename(partial, folders.cluster)
-    if (fsync) await syncFolder(folders.home)
+    await rename(partial, directories.cluster)
+    if (fsync) await syncDirectory(directories.home)
   } catch (error) {
     await rm(partial, { recursive: true, force: true })
     // Another process may have finished first.
-    if ((await readVersion(folders.cluster)) === undefined) throw postgresFailure('creating the database', error)
+    if ((await readVersion(directories.cluster)) === undefined) throw postgresFailure('creating the database', error)
   }
 }
 
 /** The built-in locale provider sorts the same on every system, so a new C library can't break an index. */
-function initdbArguments(folder: string, fsync: boolean) {
+function initdbArguments(directory: string, fsync: boolean) {
   return [
-    `--pgdata=${folder}`,
+    `--pgdata=${directory}`,
     `--username=${SUPERUSER}`,
     '--encoding=UTF8',
     '--locale=C',
@@ -62,11 +69,11 @@ function initdbArguments(folder: string, fsync: boolean) {
   ]
 }
 
-async function removeInterrupted(folders: Folders) {
-  for (const name of await readdir(folders.home)) {
+async function removeInterrupted(directories: Directories) {
+  for (const name of await readdir(directories.home)) {
     const pid = Number(/^cluster\.new-(\d+)-/.exec(name)?.[1])
     if (Number.isNaN(pid) || (pid !== process.pid && isAlive(pid))) continue
-    await rm(join(folders.home, name), { recursive: true, force: true })
+    await rm(join(directories.home, name), { recursive: true, force: true })
   }
 }
 
@@ -79,7 +86,7 @@ export function isAlive(pid: number) {
   }
 }
 
-async function syncFolder(folder: string) {
-  await using handle = await open(folder)
+async function syncDirectory(directory: string) {
+  await using handle = await open(directory)
   await handle.sync()
 }

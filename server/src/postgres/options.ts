@@ -1,4 +1,4 @@
 export type PostgresLog = { info(message: string): void; warn(message: string): void }
 
-/** `dataDir` is the server's data folder. `fsync: false` is for tests: a power cut may lose data. */
+/** `dataDir` is the server's data directory. `fsync: false` is for tests: a power cut may lose data. */
 export type PostgresOptions = { dataDir: string; log: PostgresLog; fsync?: boolean }

@@ -15,14 +15,14 @@ const DATABASE = 'groundstate'
 /**
  * The connection string of our database for `pg` and libpq. PGSSLMODE of the environment must not apply to this socket.
  */
-export function connectionString(socketFolder: string) {
-  return `postgresql://${SUPERUSER}@localhost/${DATABASE}?host=${encodeURIComponent(socketFolder)}&sslmode=disable`
+export function connectionString(socketDirectory: string) {
+  return `postgresql://${SUPERUSER}@localhost/${DATABASE}?host=${encodeURIComponent(socketDirectory)}&sslmode=disable`
 }
 
 /** Opens a session on the maintenance database; undefined while PostgreSQL accepts no connections. */
-export async function connect(socketFolder: string): Promise<pg.Client | undefined> {
+export async function connect(socketDirectory: string): Promise<pg.Client | undefined> {
   const client = new pg.Client({
-    host: socketFolder,
+    host: socketDirectory,
     port: 5432,
     user: SUPERUSER,
     database: 'postgres',
@@ -50,7 +50,7 @@ export function isConnectionLost(error: unknown) {
 }
 
 /**
- * Makes this process the only owner of the data folder. The lock lasts as long as the session. A killed process loses
+ * Makes this process the only owner of the data directory. The lock lasts as long as the session. A killed process loses
  * it with its connection, so nothing needs cleaning up. It also works between containers that share a volume. A lock
  * file can do neither.
  */
@@ -62,7 +62,7 @@ export async function lock(client: pg.Client, dataDir: string) {
     if (performance.now() > deadline) break
     await pause(POLL * 4)
   }
-  throw new PostgresUnavailable(`the data folder ${dataDir} is in use by ${await findOwner(client)}`, {
+  throw new PostgresUnavailable(`the data directory ${dataDir} is in use by ${await findOwner(client)}`, {
     remedy: 'stop that one first, or give this one its own GROUNDSTATE_DATA_DIR',
   })
 }

@@ -26,8 +26,8 @@ beforeAll(async () => {
 })
 afterAll(() => rm(template, { recursive: true, force: true }))
 
-function copyTemplate(folder = dataDir) {
-  execFileSync('cp', ['-a', join(template, 'postgres'), folder])
+function copyTemplate(directory = dataDir) {
+  execFileSync('cp', ['-a', join(template, 'postgres'), directory])
 }
 
 beforeEach(async () => {
@@ -36,8 +36,8 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
-const start = (folder = dataDir) => startPostgres({ dataDir: folder, log, fsync: false })
-const postmaster = (folder = dataDir) => readPostmaster(join(folder, 'postgres/cluster'))
+const start = (directory = dataDir) => startPostgres({ dataDir: directory, log, fsync: false })
+const postmaster = (directory = dataDir) => readPostmaster(join(directory, 'postgres/cluster'))
 
 async function value(url: string, sql: string) {
   const { rows } = await execute(url, sql)
@@ -99,18 +99,18 @@ describe('a server', () => {
     expect(await value(second.url, 'select id from kept')).toBe(7)
   })
 
-  test('works in a folder whose path is too long for a socket', async () => {
+  test('works in a directory whose path is too long for a socket', async () => {
     const long = join(dataDir, 'x'.repeat(120))
     await chmod(dataDir, 0o711)
     await mkdir(long)
     copyTemplate(long)
     const postgres = await start(long)
-    const { socketFolder = '' } = (await postmaster(long)) ?? {}
+    const { socketDirectory = '' } = (await postmaster(long)) ?? {}
 
     expect(await value(postgres.url, 'select 1')).toBe(1)
-    expect((await stat(socketFolder)).mode & 0o777).toBe(0o700)
+    expect((await stat(socketDirectory)).mode & 0o777).toBe(0o700)
     await postgres[Symbol.asyncDispose]()
-    await expect(stat(socketFolder)).rejects.toThrow('ENOENT')
+    await expect(stat(socketDirectory)).rejects.toThrow('ENOENT')
   })
 
   test('starts again when PostgreSQL dies', async () => {
@@ -167,7 +167,7 @@ describe('a server in another process', () => {
   })
 })
 
-describe('a data folder', () => {
+describe('a data directory', () => {
   test('left running by a killed server is stopped and started anew', async () => {
     copyTemplate()
     const { child, url, signalGroup } = startElsewhere()
@@ -250,9 +250,9 @@ describe('a data folder', () => {
 })
 
 /** Mounting a small disk needs a right that containers often lack. */
-function mountDisk(folder: string, size: string) {
+function mountDisk(directory: string, size: string) {
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder], { stdio: 'ignore' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', directory], { stdio: 'ignore' })
     return true
   } catch {
     return false
@@ -304,8 +304,8 @@ test('many clients can connect', async () => {
   pool.on('connect', (client) => client.on('error', () => {}))
   pool.on('error', () => {})
 
-  const answers = await Promise.all(Array.from({ length: 80 }, () => pool.query('select 1')))
+  const responses = await Promise.all(Array.from({ length: 80 }, () => pool.query('select 1')))
 
-  expect(answers).toHaveLength(80)
+  expect(responses).toHaveLength(80)
   await pool.end()
 })

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { findSystemAccount } from './account.ts'
 import { findBinaries } from './binaries.ts'
 import { openCluster } from './cluster.ts'
-import { type Folders, openFolders, openSocketFolder } from './folders.ts'
+import { type Directories, openDirectories, openSocketDirectory } from './directories.ts'
 import type { PostgresOptions } from './options.ts'
 import { connect, connectionString, createDatabase, isConnectionLost, lock, waitForStarter } from './owner.ts'
 import {
@@ -13,7 +13,7 @@ import {
   hasExited,
   isPostmaster,
   readPostmaster,
-  removeSocketFolder,
+  removeSocketDirectory,
   removeStale,
   removeStaleSocketLock,
   spawnPostmaster,
@@ -43,14 +43,14 @@ const BUSY_TIMEOUT = 10_000
 const BUSY = /lock file "postmaster\.pid" already exists|pre-existing shared memory block/
 
 /** `child` is PostgreSQL's process if this process started it. */
-type Session = { client: pg.Client; pid: number; socketFolder: string; child: ChildProcess | undefined }
+type Session = { client: pg.Client; pid: number; socketDirectory: string; child: ChildProcess | undefined }
 
 /**
- * Starts the embedded PostgreSQL of a data folder, and creates the database if it is missing. If PostgreSQL dies, it is
+ * Starts the embedded PostgreSQL of a data directory, and creates the database if it is missing. If PostgreSQL dies, it is
  * started again. If this process dies, PostgreSQL stops.
  *
  * Throws `PostgresUnavailable` with a message for the person at the terminal: no package for this platform, a data
- * folder of another major version or in use by another server, a full disk.
+ * directory of another major version or in use by another server, a full disk.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const site = await prepare(options)
@@ -77,17 +77,17 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   }
   session.client.once('end', recovering)
 
-  const logCheck = setInterval(() => void limitLog(site.folders.log), LOG_CHECK)
+  const logCheck = setInterval(() => void limitLog(site.directories.log), LOG_CHECK)
   logCheck.unref()
 
   return {
-    url: connectionString(session.socketFolder),
+    url: connectionString(session.socketDirectory),
     async [Symbol.asyncDispose]() {
       if (stop.signal.aborted) return
       stop.abort()
       clearInterval(logCheck)
       await recovery
-      await stopPostmaster(session.pid, site.folders)
+      await stopPostmaster(session.pid, site.directories)
       await session.client.end().catch(() => undefined)
     },
   }
@@ -96,20 +96,20 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
 async function prepare(options: PostgresOptions): Promise<Site> {
   try {
     const account = await findSystemAccount()
-    const folders = await openFolders(options.dataDir, account, options.log)
+    const directories = await openDirectories(options.dataDir, account, options.log)
     const binaries = await findBinaries(account)
-    return { ...options, fsync: options.fsync ?? true, folders, binaries, account }
+    return { ...options, fsync: options.fsync ?? true, directories, binaries, account }
   } catch (error) {
     throw postgresFailure(`preparing ${options.dataDir}`, error)
   }
 }
 
 /**
- * Starts PostgreSQL if needed and takes the lock; only its owner may stop PostgreSQL. The socket folder of the previous
+ * Starts PostgreSQL if needed and takes the lock; only its owner may stop PostgreSQL. The socket directory of the previous
  * session is kept, since connection strings contain it.
  */
 async function startAndLock(site: Site, former?: Session): Promise<Session> {
-  await openCluster(site.folders, site.binaries, site.account, site.fsync)
+  await openCluster(site.directories, site.binaries, site.account, site.fsync)
   const started = performance.now()
   try {
     for (;;) {
@@ -140,30 +140,30 @@ async function stopAbandoned(site: Site, { client, pid }: Session) {
   await waitForStarter(client)
   await lock(client, site.dataDir)
   site.log.info(`stopping the embedded PostgreSQL that a killed server left (process ${pid})`)
-  await stopPostmaster(pid, site.folders)
+  await stopPostmaster(pid, site.directories)
   await client.end().catch(() => undefined)
 }
 
-/** Connects to the PostgreSQL that runs on the data folder, or starts one. */
+/** Connects to the PostgreSQL that runs on the data directory, or starts one. */
 async function connectOrStart(site: Site, former?: Session): Promise<Session> {
-  const { cluster } = site.folders
-  const socketFolder = former?.socketFolder
+  const { cluster } = site.directories
+  const socketDirectory = former?.socketDirectory
   const started = performance.now()
   for (let logged = false; ; await pause(POLL)) {
     const mayRetry = performance.now() - started < BUSY_TIMEOUT
     const running = await readPostmaster(cluster)
     if (!running) {
-      const session = await start(site, socketFolder, mayRetry)
+      const session = await start(site, socketDirectory, mayRetry)
       if (session) return session
     } else if (running.ready) {
-      const client = await connect(running.socketFolder)
+      const client = await connect(running.socketDirectory)
       const isOurs = former?.child?.pid === running.pid && !hasExited(former.child)
       if (client) return { client, ...running, child: isOurs ? former.child : undefined }
     }
     if (running && !(await isPostmaster(running.pid, cluster))) {
       await removeStale(cluster, running)
-      if (running.socketFolder !== socketFolder) await removeSocketFolder(running.socketFolder)
-      const session = await start(site, socketFolder, mayRetry)
+      if (running.socketDirectory !== socketDirectory) await removeSocketDirectory(running.socketDirectory)
+      const session = await start(site, socketDirectory, mayRetry)
       if (session) return session
     }
     if (!logged && performance.now() - started > SLOW_START) {
@@ -175,18 +175,18 @@ async function connectOrStart(site: Site, former?: Session): Promise<Session> {
 
 /** Undefined when another process blocks the start and there is still time to wait. */
 async function start(site: Site, known: string | undefined, mayRetry: boolean): Promise<Session | undefined> {
-  const { cluster, log } = site.folders
+  const { cluster, log } = site.directories
   await limitLog(log)
   const logStart = await size(log)
-  const socketFolder = known ?? (await openSocketFolder(site.folders.home, site.account))
-  await removeStaleSocketLock(cluster, socketFolder)
-  const child = await spawnPostmaster(site, socketFolder)
+  const socketDirectory = known ?? (await openSocketDirectory(site.directories.home, site.account))
+  await removeStaleSocketLock(cluster, socketDirectory)
+  const child = await spawnPostmaster(site, socketDirectory)
 
   const started = performance.now()
   for (let logged = false; !hasExited(child); await pause(POLL)) {
     const postmaster = await readPostmaster(cluster)
     if (postmaster?.ready && postmaster.pid === child.pid) {
-      const client = await connect(postmaster.socketFolder)
+      const client = await connect(postmaster.socketDirectory)
       if (client) return { client, ...postmaster, child }
     }
     if (!logged && performance.now() - started > SLOW_START) {
@@ -195,19 +195,19 @@ async function start(site: Site, known: string | undefined, mayRetry: boolean): 
     }
   }
 
-  if (known === undefined && socketFolder !== site.folders.home) await removeSocketFolder(socketFolder)
+  if (known === undefined && socketDirectory !== site.directories.home) await removeSocketDirectory(socketDirectory)
   const output = (await readFile(log)).subarray(logStart).toString()
   if (mayRetry && BUSY.test(output)) return undefined
   throw new Error(
     explainExit(site.binaries.postgres, child.exitCode) ||
       lastLines(output) ||
-      (await explainWithoutOutput(site.folders, child.exitCode)),
+      (await explainWithoutOutput(site.directories, child.exitCode)),
   )
 }
 
 /** On a full disk, PostgreSQL can't write its log either. */
-async function explainWithoutOutput(folders: Folders, status: number | null) {
-  const { bavail, bsize } = await statfs(folders.home)
+async function explainWithoutOutput(directories: Directories, status: number | null) {
+  const { bavail, bsize } = await statfs(directories.home)
   return bavail * bsize < MIN_FREE ? 'No space left on device' : `PostgreSQL ended with status ${status}`
 }
 

@@ -3,7 +3,7 @@ import { link, open, readFile, readlink, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isAlive } from './cluster.ts'
-import type { Folders } from './folders.ts'
+import type { Directories } from './directories.ts'
 import { spawnGuarded } from './run.ts'
 import { postgresArguments } from './settings.ts'
 import type { Site } from './site.ts'
@@ -15,7 +15,7 @@ export const POLL = 5
 const STOP_LIMIT = 60_000
 
 /** PostgreSQL's main process as postmaster.pid describes it. `ready` is true until it has stopped. */
-export type Postmaster = { pid: number; socketFolder: string; ready: boolean }
+export type Postmaster = { pid: number; socketDirectory: string; ready: boolean }
 
 /** Reads postmaster.pid; undefined when it is missing or incomplete. */
 export async function readPostmaster(cluster: string): Promise<Postmaster | undefined> {
@@ -23,25 +23,25 @@ export async function readPostmaster(cluster: string): Promise<Postmaster | unde
     if (error.code === 'ENOENT') return ''
     throw error
   })
-  // The lines: pid, data folder, start time, port, socket folder, listen address, shared memory key, status.
+  // The lines: pid, data directory, start time, port, socket directory, listen address, shared memory key, status.
   const lines = text.split('\n')
   const pid = Number(lines[0])
   if (!pid || lines[4] === undefined) return undefined
-  return { pid, socketFolder: lines[4], ready: lines[7]?.trim() === 'ready' }
+  return { pid, socketDirectory: lines[4], ready: lines[7]?.trim() === 'ready' }
 }
 
-/** Whether the process is the PostgreSQL of this data folder, and not another one that got its id after a crash. */
+/** Whether the process is the PostgreSQL of this data directory, and not another one that got its id after a crash. */
 export async function isPostmaster(pid: number, cluster: string) {
   if (!isAlive(pid)) return false
   if (process.platform !== 'linux') return true
-  // The data folder is PostgreSQL's working directory. The link of a zombie can't be read.
+  // The data directory is PostgreSQL's working directory. The link of a zombie can't be read.
   return (await readlink(`/proc/${pid}/cwd`).catch(() => undefined)) === cluster
 }
 
 /** Starts PostgreSQL. Its messages are appended to the log. */
-export async function spawnPostmaster({ folders, binaries, account, fsync }: Site, socketFolder: string) {
-  await using log = await open(folders.log, 'a', 0o600)
-  const args = postgresArguments(folders.cluster, socketFolder, fsync)
+export async function spawnPostmaster({ directories, binaries, account, fsync }: Site, socketDirectory: string) {
+  await using log = await open(directories.log, 'a', 0o600)
+  const args = postgresArguments(directories.cluster, socketDirectory, fsync)
   const child = await spawnGuarded(binaries.postgres, args, account, { stdout: log.fd, stderr: log.fd })
   child.unref()
   return child
@@ -68,8 +68,8 @@ export async function removeStale(cluster: string, stale: Postmaster) {
  * Removes the lock file of a socket whose process id belongs to another program, or to a killed PostgreSQL that was not
  * reaped yet: PostgreSQL would refuse to start. If the process is gone, PostgreSQL removes the file itself.
  */
-export async function removeStaleSocketLock(cluster: string, socketFolder: string) {
-  const path = join(socketFolder, '.s.PGSQL.5432.lock')
+export async function removeStaleSocketLock(cluster: string, socketDirectory: string) {
+  const path = join(socketDirectory, '.s.PGSQL.5432.lock')
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''
     throw error
@@ -79,10 +79,10 @@ export async function removeStaleSocketLock(cluster: string, socketFolder: strin
 }
 
 /** Stops PostgreSQL. Clients are disconnected; acknowledged transactions are on disk. */
-export async function stopPostmaster(pid: number, folders: Folders) {
-  const { cluster, home } = folders
+export async function stopPostmaster(pid: number, directories: Directories) {
+  const { cluster, home } = directories
   if (!(await isPostmaster(pid, cluster))) return
-  const { socketFolder } = (await readPostmaster(cluster)) ?? { socketFolder: home }
+  const { socketDirectory } = (await readPostmaster(cluster)) ?? { socketDirectory: home }
   const started = performance.now()
 
   signal(pid, 'SIGINT')
@@ -92,7 +92,7 @@ export async function stopPostmaster(pid: number, folders: Folders) {
     forced = true
     signal(pid, 'SIGQUIT')
   }
-  if (socketFolder !== home) await removeSocketFolder(socketFolder)
+  if (socketDirectory !== home) await removeSocketDirectory(socketDirectory)
 }
 
 function signal(pid: number, name: NodeJS.Signals) {
@@ -104,8 +104,8 @@ function signal(pid: number, name: NodeJS.Signals) {
   }
 }
 
-/** Removes a socket folder outside of `home`, which was made because the path was too long. */
-export async function removeSocketFolder(folder: string) {
-  if (!/^groundstate-\w{6}$/.test(folder.slice(dirname(folder).length + 1))) return
-  await rm(folder, { recursive: true, force: true })
+/** Removes a socket directory outside of `home`, which was made because the path was too long. */
+export async function removeSocketDirectory(directory: string) {
+  if (!/^groundstate-\w{6}$/.test(directory.slice(dirname(directory).length + 1))) return
+  await rm(directory, { recursive: true, force: true })
 }

@@ -1,8 +1,8 @@
 /** PostgreSQL's settings for a server that shares a small machine with its application, on one local socket. */
-export function postgresArguments(cluster: string, socketFolder: string, fsync: boolean) {
+export function postgresArguments(cluster: string, socketDirectory: string, fsync: boolean) {
   const settings = {
     listen_addresses: '',
-    unix_socket_directories: socketFolder,
+    unix_socket_directories: socketDirectory,
     unix_socket_permissions: '0700',
     port: '5432',
     max_connections: '100',

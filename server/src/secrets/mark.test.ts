@@ -41,7 +41,7 @@ test('another secret is refused', async () => {
   await expect(other).rejects.toThrow('the database was made with another secret than GROUNDSTATE_SECRET')
 })
 
-test('a new data folder gets no secret of its own beside a database that has one', async () => {
+test('a new data directory gets no secret of its own beside a database that has one', async () => {
   const { start, first, second } = await newInstallation()
   await start({ dataDir: first })
 
@@ -51,7 +51,7 @@ test('a new data folder gets no secret of its own beside a database that has one
   await expect(readdir(second)).rejects.toThrow('ENOENT')
 })
 
-test('of two that start on a new database with folders of their own, one is refused', async () => {
+test('of two that start on a new database with directories of their own, one is refused', async () => {
   const { start, first, second } = await newInstallation()
 
   const starts = await Promise.allSettled([start({ dataDir: first }), start({ dataDir: second })])

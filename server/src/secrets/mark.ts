@@ -7,7 +7,7 @@ import { createSecrets } from './secrets.ts'
 
 /**
  * Checks that the server has the secret with which the database was created, since sealed values can't be opened with
- * another. A new database gets the mark of this server's secret, which is generated if needed, and the answer says that it is
+ * another. A new database gets the mark of this server's secret, which is generated if needed, and the response says that it is
  * new. Throws a `StartError`.
  * Call it under the migration lock, so that only one of several first starts sets the mark.
  */
@@ -32,7 +32,7 @@ export async function checkSecret(mark: string, config: Pick<Config, 'dataDir' |
     secret === undefined
       ? `the database was made with a secret, and there is no ${path}`
       : `the database was made with another secret than ${source}`,
-    { advice: 'set GROUNDSTATE_SECRET to the content of the file secret in the data folder of the first start' },
+    { advice: 'set GROUNDSTATE_SECRET to the content of the file secret in the data directory of the first start' },
   )
 }
 

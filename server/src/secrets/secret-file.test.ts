@@ -7,42 +7,42 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { loadSecret } from './secret-file.ts'
 
-async function newFolder() {
-  const folder = await mkdtemp(join(tmpdir(), 'groundstate-secret-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  return folder
+async function newDirectory() {
+  const directory = await mkdtemp(join(tmpdir(), 'groundstate-secret-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  return directory
 }
 
 test('a secret is generated once, readable by its owner only, and nothing else is left', async () => {
-  const folder = join(await newFolder(), 'data')
+  const directory = join(await newDirectory(), 'data')
 
-  const secret = await loadSecret(folder)
+  const secret = await loadSecret(directory)
 
   expect(secret).toHaveLength(32)
-  expect(await loadSecret(folder)).toEqual(secret)
-  expect((await stat(join(folder, 'secret'))).mode & 0o777).toBe(0o600)
-  expect(await readdir(folder)).toEqual(['secret'])
+  expect(await loadSecret(directory)).toEqual(secret)
+  expect((await stat(join(directory, 'secret'))).mode & 0o777).toBe(0o600)
+  expect(await readdir(directory)).toEqual(['secret'])
 })
 
 test('processes that start at the same time agree on one secret', async () => {
-  const folder = await newFolder()
+  const directory = await newDirectory()
   const program = `
     const { loadSecret } = await import(process.argv[1])
     process.stdout.write((await loadSecret(process.argv[2])).toString('hex'))
   `
   const start = () => {
-    const args = ['--input-type=module', '-e', program, import.meta.resolve('./secret-file.ts'), folder]
+    const args = ['--input-type=module', '-e', program, import.meta.resolve('./secret-file.ts'), directory]
     return text(spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] }).stdout)
   }
 
-  const here = Array.from({ length: 8 }, async () => (await loadSecret(folder)).toString('hex'))
+  const here = Array.from({ length: 8 }, async () => (await loadSecret(directory)).toString('hex'))
   const secrets = await Promise.all([start(), start(), start(), ...here])
 
-  expect(new Set(secrets)).toEqual(new Set([(await readFile(join(folder, 'secret'), 'utf8')).trim()]))
-  expect(await readdir(folder)).toEqual(['secret'])
+  expect(new Set(secrets)).toEqual(new Set([(await readFile(join(directory, 'secret'), 'utf8')).trim()]))
+  expect(await readdir(directory)).toEqual(['secret'])
 })
 
-test('a configured secret wins, in hex or in base64, and the data folder is not touched', async () => {
+test('a configured secret wins, in hex or in base64, and the data directory is not touched', async () => {
   const secret = randomBytes(32)
 
   for (const written of [secret.toString('hex'), secret.toString('base64'), ` ${secret.toString('base64url')}\n`]) {
@@ -51,16 +51,16 @@ test('a configured secret wins, in hex or in base64, and the data folder is not 
 })
 
 test('a secret of another length or alphabet is refused, with its source', async () => {
-  const folder = await newFolder()
+  const directory = await newDirectory()
   for (const written of [
     'short',
     randomBytes(16).toString('hex'),
     randomBytes(33).toString('base64'),
     '?'.repeat(43),
   ]) {
-    await expect(loadSecret(folder, written)).rejects.toThrow('GROUNDSTATE_SECRET must be 32 bytes')
+    await expect(loadSecret(directory, written)).rejects.toThrow('GROUNDSTATE_SECRET must be 32 bytes')
   }
 
-  await writeFile(join(folder, 'secret'), '')
-  await expect(loadSecret(folder)).rejects.toThrow(`${folder}/secret must be 32 bytes`)
+  await writeFile(join(directory, 'secret'), '')
+  await expect(loadSecret(directory)).rejects.toThrow(`${directory}/secret must be 32 bytes`)
 })

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeDirectory } from '../directory.ts'
 import { createFileOnce } from '../durable-file.ts'
 import { codeOf } from '../error-code.ts'
-import { makeFolder } from '../folder.ts'
 import { StartError } from '../start-error.ts'
 import { SECRET_BYTES, SECRET_FORM, secretBytes } from './secret-form.ts'
 
@@ -38,7 +38,7 @@ async function readSecret(path: string): Promise<Buffer | undefined> {
 }
 
 async function generateSecret(dataDir: string, path: string): Promise<Buffer> {
-  await makeFolder(dataDir, 0o700)
+  await makeDirectory(dataDir, 0o700)
   await createFileOnce(path, `${randomBytes(SECRET_BYTES).toString('hex')}\n`)
   return parseSecret(await readFile(path, 'utf8'), path)
 }

@@ -4,15 +4,15 @@ import { Readable } from 'node:stream'
 import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
 import { inject } from 'vitest'
-import { type App, createApp, type Ctx } from '../app.ts'
+import { type App, type Ctx, createApp } from '../app.ts'
 import { type Actor, SYSTEM } from '../auth/actor.ts'
 import { readConfig } from '../config.ts'
 import { JOBS, LOADERS, REACTIONS, ROUTES } from '../features/list.ts'
-import { createServer, type SentAnswer, type Server } from '../http/server.ts'
+import { type SentResponse, type Server, createServer } from '../http/server.ts'
 import type { Log } from '../log.ts'
-import { answerMismatch } from './answer-mismatch.ts'
 import { afterEachTest, whenFileEnds } from './cleanup.ts'
 import { createTestDatabase } from './database.ts'
+import { responseMismatch } from './response-mismatch.ts'
 
 /** A test's clock: real time, moved ahead by `advance`. */
 export type TestClock = { now: () => Date; advance: (ms: number) => void }
@@ -23,7 +23,7 @@ export type TestApp = App & {
   /** A context for verbs; its actor is the system by default. */
   as: (actor?: Actor) => Ctx
   /**
-   * Sends a request, with a token as bearer and an object body as JSON:API. Throws when the answer does not match the
+   * Sends a request, with a token as bearer and an object body as JSON:API. Throws when the response does not match the
    * description of its route. For requests on sockets, the test fails afterwards.
    */
   request: (options: TestRequest) => Promise<TestResponse>
@@ -69,7 +69,7 @@ export async function createTestApp(
 ): Promise<TestApp> {
   const database = await createTestDatabase()
   whenFileEnds(() => database[Symbol.asyncDispose]())
-  const dataDir = await mkdtemp(join(inject('folder'), 'app-'))
+  const dataDir = await mkdtemp(join(inject('directory'), 'app-'))
   whenFileEnds(() => rm(dataDir, { recursive: true, force: true }))
   const config = readConfig({ GROUNDSTATE_DATA_DIR: dataDir, GROUNDSTATE_SECRET: '11'.repeat(32), ...settings })
   let offset = 0
@@ -95,16 +95,16 @@ export async function createTestApp(
   whenFileEnds(() => app[Symbol.asyncDispose]())
   await app.jobs.declare(JOBS)
   const mismatches: string[] = []
-  const onAnswer = (answer: SentAnswer) => {
-    const mismatch = answerMismatch(answer)
+  const onResponse = (answer: SentResponse) => {
+    const mismatch = responseMismatch(answer)
     if (mismatch !== undefined) mismatches.push(mismatch)
   }
-  const server = await createServer(app, { routes: ROUTES, loaders: LOADERS }, { ...options, onAnswer })
-  afterEachTest(checkAnswers)
+  const server = await createServer(app, { routes: ROUTES, loaders: LOADERS }, { ...options, onResponse })
+  afterEachTest(checkResponses)
   whenFileEnds(() => server.fastify.close())
   await server.fastify.ready()
 
-  function checkAnswers() {
+  function checkResponses() {
     if (mismatches.length > 0) throw new Error(mismatches.splice(0).join('\n'))
   }
 
@@ -121,7 +121,7 @@ export async function createTestApp(
       ...(body !== undefined && { payload: raw ? body : JSON.stringify(body) }),
     }
     const response = await server.fastify.inject(options)
-    checkAnswers()
+    checkResponses()
     return {
       status: response.statusCode,
       headers: response.headers,

@@ -7,20 +7,20 @@ export type DatabaseProxy = {
   /** The URL of the same database, through the proxy. */
   url: string
   /**
-   * Passes the next COMMIT on, keeps its answer and ends the connection, as a network does that fails at this very moment.
+   * Passes the next COMMIT on, keeps its response and ends the connection, as a network does that fails at this very moment.
    * Resolves when it has happened: the transaction is committed then.
    */
   loseNextCommit: () => Promise<void>
   /** As `loseNextCommit`, for the next statement with the text, outside of a transaction; one that was not sent before. */
-  loseNextAnswerTo: (text: string) => Promise<void>
+  loseNextResponseTo: (text: string) => Promise<void>
 }
 
-/** The answer of PostgreSQL to a COMMIT: a CommandComplete message with this tag. */
+/** The response of PostgreSQL to a COMMIT: a CommandComplete message with this tag. */
 const COMMITTED = Buffer.from('COMMIT\0')
 /** What PostgreSQL says when a statement is over, and no transaction is open. */
 const IDLE = Buffer.from('Z\0\0\0\u0005I')
 
-type Loss = { text: string | undefined; answer: Buffer; onLost: () => void }
+type Loss = { text: string | undefined; response: Buffer; onLost: () => void }
 
 /** Puts a TCP proxy before a database, which ends with the test file; answers the URL of the same database through it. */
 export async function passedBy(databaseUrl: string, pass: (client: Socket, target: Socket) => void) {
@@ -38,7 +38,7 @@ export async function passedBy(databaseUrl: string, pass: (client: Socket, targe
 export async function createDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   let loss: Loss | undefined
   const url = await passedBy(databaseUrl, (client, target) => {
-    /** What is lost of the answers of this connection. */
+    /** What is lost of the responses of this connection. */
     let asked: Loss | undefined
     client.on('data', (data: Buffer) => {
       if (loss?.text !== undefined && data.includes(loss.text)) asked = loss
@@ -47,20 +47,20 @@ export async function createDatabaseProxy(databaseUrl: string): Promise<Database
     client.on('end', () => target.end())
     target.on('data', (data: Buffer) => {
       const lost = loss?.text === undefined ? loss : asked
-      if (lost === undefined || !data.includes(lost.answer)) return void client.write(data)
+      if (lost === undefined || !data.includes(lost.response)) return void client.write(data)
       client.destroy()
       loss = undefined
       lost.onLost()
     })
   })
 
-  const lose = async (text: string | undefined, answer: Buffer) =>
+  const lose = async (text: string | undefined, response: Buffer) =>
     new Promise<void>((onLost) => {
-      loss = { text, answer, onLost }
+      loss = { text, response, onLost }
     })
   return {
     url,
     loseNextCommit: async () => lose(undefined, COMMITTED),
-    loseNextAnswerTo: async (text) => lose(text, IDLE),
+    loseNextResponseTo: async (text) => lose(text, IDLE),
   }
 }

@@ -7,7 +7,7 @@ declare module 'vitest' {
     /** The URL of a database from which others can be created, and the name of the migrated template. */
     postgres: { adminUrl: string; template: string }
     /** For what test files throw away; it goes with the test run, even with one that is killed. */
-    folder: string
+    directory: string
   }
 }
 

@@ -1,13 +1,17 @@
-import { AGENT_API, agentJob, type AgentJob, type ArtifactKind, type FinishJob } from '@groundstate/contract/agent'
 import {
+  AGENT_API,
+  type AgentJob,
   type AnswerTaskRequest,
+  type ArtifactKind,
   type DocumentsHeader,
+  type FinishJob,
   type RegisterAgent,
-  taskRequest,
   type TaskRequest,
   type WorkKind,
+  agentJob,
+  taskRequest,
 } from '@groundstate/contract/agent'
-import { packParcel } from '@groundstate/contract/parcel'
+import { packEnvelope } from '@groundstate/contract/envelope'
 import { createBuiltInAgentToken } from '../features/agents/agent-pools/create-token.ts'
 import type { TaskPayload } from '../features/tasks/run-tasks/request.ts'
 import type { TestApp, TestResponse } from './app.ts'
@@ -17,7 +21,7 @@ type ClaimOptions = {
   warmRunIds?: string[]
   accepts?: ('plan' | 'apply')[]
   sendsReceipt?: boolean
-  /** Whether the answer to the claim reaches the agent; it does unless the test says otherwise. */
+  /** Whether the response to the claim reaches the agent; it does unless the test says otherwise. */
   receives?: boolean
 }
 
@@ -35,8 +39,8 @@ export type FakeAgent = {
 
 export type FakeTaskRequest = TaskRequest & {
   payload: TaskPayload
-  /** Reports an answer; that of a receiver with 200 by default. */
-  answer: (answer?: AnswerTaskRequest) => Promise<TestResponse>
+  /** Reports a response; that of a receiver with 200 by default. */
+  response: (answer?: AnswerTaskRequest) => Promise<TestResponse>
 }
 
 export type FakeJob = AgentJob & {
@@ -62,10 +66,10 @@ type FakeAgentFacts = Partial<Pick<RegisterAgent, 'engines' | 'downloadsEngines'
 /** Registers an agent with a token of the pool; of the built-in pool by default. */
 export async function createFakeAgent(
   app: TestApp,
-  { token, name = 'fake', ...facts }: FakeAgentFacts & { token?: string; name?: string } = {},
+  { token, name = 'fake', ...access }: FakeAgentFacts & { token?: string; name?: string } = {},
 ): Promise<FakeAgent> {
   const secret = token ?? (await createBuiltInAgentToken(app.as()))
-  const body = { name, version: '1.0.0', os: 'linux', arch: 'x64', ...facts }
+  const body = { name, version: '1.0.0', os: 'linux', arch: 'x64', ...access }
   const registered = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token: secret, body })
   if (registered.status !== 200) throw new Error(`registration failed: ${registered.text}`)
   const { agentId } = registered.json()
@@ -110,11 +114,11 @@ function fakeTaskRequest(app: TestApp, request: TaskRequest): FakeTaskRequest {
   return {
     ...request,
     payload: JSON.parse(Buffer.from(request.body, 'base64').toString()),
-    answer: (answer = DELIVERED) => app.request({ method: 'POST', url, token: request.token, body: answer }),
+    response: (answer = DELIVERED) => app.request({ method: 'POST', url, token: request.token, body: answer }),
   }
 }
 
-/** The job that an answer brings. */
+/** The job that a response brings. */
 export function receivedJob(app: TestApp, response: TestResponse): FakeJob {
   return fakeJob(app, agentJob.parse(response.json()))
 }
@@ -145,16 +149,16 @@ function fakeJob(app: TestApp, job: AgentJob): FakeJob {
     finish: (body = {}) => send('POST', '/finish', outcome(body)),
     result(body, { log, offset = written, files = {}, ...wish } = {}) {
       const rest = log === undefined ? {} : { log: { offset, size: Buffer.byteLength(log) } }
-      const pieces = [log ?? '', ...Object.values(files)].map((piece) => Buffer.from(piece))
+      const chunks = [log ?? '', ...Object.values(files)].map((chunk) => Buffer.from(chunk))
       const header = { outcome: outcome(body), ...rest, ...wish, files: sizes(files) }
-      return send('POST', '/result', Buffer.from(packParcel(header, pieces)))
+      return send('POST', '/result', Buffer.from(packEnvelope(header, chunks)))
     },
     documents: (files, header) =>
       send(
         'POST',
         '/documents',
         Buffer.from(
-          packParcel(
+          packEnvelope(
             { ...header, files: sizes(files) },
             Object.values(files).map((text) => Buffer.from(text)),
           ),

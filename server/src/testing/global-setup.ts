@@ -11,7 +11,7 @@ import { readPostmaster, stopPostmaster } from '../postgres/postmaster.ts'
 import { databaseUrl, execute } from './database.ts'
 
 const PREFIX = 'groundstate-tests-'
-/** A folder in memory, which Linux has. There databases are cloned several times as fast as on a disk, and nothing waits for it. */
+/** A directory in memory, which Linux has. There databases are cloned several times as fast as on a disk, and nothing waits for it. */
 const MEMORY = '/dev/shm'
 /** What a test run may keep there, in bytes: some 200 MB, with room to spare. */
 const NEEDED_BYTES = 2 * 1024 ** 3
@@ -23,15 +23,15 @@ const NEEDED_BYTES = 2 * 1024 ** 3
 export default async function setup(project: TestProject) {
   await using stack = new AsyncDisposableStack()
   await removeLeftOver()
-  const folder = await mkdtemp(join((await hasRoom(MEMORY)) ? MEMORY : tmpdir(), `${PREFIX}${process.pid}-`))
-  stack.defer(() => rm(folder, { recursive: true, force: true }))
-  const { url } = stack.use(await openServer(folder))
+  const directory = await mkdtemp(join((await hasRoom(MEMORY)) ? MEMORY : tmpdir(), `${PREFIX}${process.pid}-`))
+  stack.defer(() => rm(directory, { recursive: true, force: true }))
+  const { url } = stack.use(await openServer(directory))
   const template = await createTemplate(url)
   stack.defer(async () => {
     await execute(url, `drop database if exists ${template} with (force)`)
   })
   project.provide('postgres', { adminUrl: url, template })
-  project.provide('folder', folder)
+  project.provide('directory', directory)
   const disposables = stack.move()
   return () => disposables.disposeAsync()
 }
@@ -49,10 +49,10 @@ async function openServer(dataDir: string): Promise<AsyncDisposable & { url: str
   return server
 }
 
-async function hasRoom(folder: string) {
+async function hasRoom(directory: string) {
   try {
-    await access(folder, constants.W_OK)
-    const { bavail, bsize } = await statfs(folder)
+    await access(directory, constants.W_OK)
+    const { bavail, bsize } = await statfs(directory)
     return bavail * bsize >= NEEDED_BYTES
   } catch {
     return false
@@ -72,23 +72,23 @@ async function createTemplate(adminUrl: string) {
 }
 
 /** Others who run the tests on this machine clean up by themselves. */
-async function isOwn(folder: string) {
-  const { uid } = await stat(folder).catch(() => ({ uid: undefined }))
+async function isOwn(directory: string) {
+  const { uid } = await stat(directory).catch(() => ({ uid: undefined }))
   return uid === process.getuid?.()
 }
 
 /** A killed test run leaves its PostgreSQL running. */
 async function removeLeftOver() {
-  const places = [tmpdir(), MEMORY].map(async (folder) =>
-    (await readdir(folder).catch(() => [])).map((name) => ({ name, dataDir: join(folder, name) })),
+  const places = [tmpdir(), MEMORY].map(async (directory) =>
+    (await readdir(directory).catch(() => [])).map((name) => ({ name, dataDir: join(directory, name) })),
   )
   for (const { name, dataDir } of (await Promise.all(places)).flat()) {
     const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1])
     if (Number.isNaN(pid) || isAlive(pid) || !(await isOwn(dataDir))) continue
     const home = join(dataDir, 'postgres')
-    const folders = { home, cluster: join(home, 'cluster'), log: join(dataDir, 'postgres.log') }
-    const running = await readPostmaster(folders.cluster)
-    if (running) await stopPostmaster(running.pid, folders)
+    const directories = { home, cluster: join(home, 'cluster'), log: join(dataDir, 'postgres.log') }
+    const running = await readPostmaster(directories.cluster)
+    if (running) await stopPostmaster(running.pid, directories)
     await rm(dataDir, { recursive: true, force: true })
   }
 }

@@ -113,7 +113,7 @@ export async function createIdentityProvider() {
       subject = person
     },
     /**
-     * Signs in and returns the answer of our callback; the person `undefined` refuses. `tamper` changes the browser's
+     * Signs in and returns the response of our callback; the person `undefined` refuses. `tamper` changes the browser's
      * request to the callback.
      */
     async signIn(
@@ -131,7 +131,7 @@ export async function createIdentityProvider() {
   }
 }
 
-/** The cookies that an answer sets, as a browser sends them back, without deleted ones. */
+/** The cookies that a response sets, as a browser sends them back, without deleted ones. */
 export function cookiesOf(response: { headers: Record<string, unknown> }) {
   return [response.headers['set-cookie'] ?? []]
     .flat()

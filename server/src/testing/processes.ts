@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-/** The living processes whose command line contains `text`, such as a data folder, and their descendants. */
+/** The living processes whose command line contains `text`, such as a data directory, and their descendants. */
 export async function findProcesses(text: string): Promise<number[]> {
   const found = new Set<number>()
   for (const name of await readdir('/proc')) {

@@ -45,10 +45,10 @@ export async function startReceiver(): Promise<TestReceiver> {
   }
   const server = createServer((request, response) => {
     const at = performance.now()
-    const pieces: Buffer[] = []
-    request.on('data', (piece: Buffer) => pieces.push(piece))
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const body = Buffer.concat(pieces).toString()
+      const body = Buffer.concat(chunks).toString()
       const payload = JSON.parse(body) as TaskPayload
       const isTest = payload.access_token === 'test-token'
       const received: Received = {

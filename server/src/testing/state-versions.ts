@@ -61,12 +61,12 @@ export async function upload(app: TestApp, url: string, content: Buffer | string
 }
 
 /** Uploads to a signed URL without saying how much there is: it is stored as it arrives. */
-export async function uploadInPieces(app: TestApp, url: string, content: Buffer, headers: Record<string, string> = {}) {
-  const pieces = Array.from({ length: 10 }, (_, n) => {
+export async function uploadInChunks(app: TestApp, url: string, content: Buffer, headers: Record<string, string> = {}) {
+  const chunks = Array.from({ length: 10 }, (_, n) => {
     const at = (share: number) => Math.round((content.length * share) / 10)
     return content.subarray(at(n), at(n + 1))
   })
-  return app.request({ method: 'PUT', url: new URL(url).pathname, body: Readable.from(pieces), headers })
+  return app.request({ method: 'PUT', url: new URL(url).pathname, body: Readable.from(chunks), headers })
 }
 
 /** Downloads from a signed URL. */
@@ -106,9 +106,9 @@ export function stateClient(app: TestApp, workspace: { id: string; name: string 
     request,
     post,
     create: async (raw, attributes) => {
-      const answer = await post(raw, attributes)
-      if (answer.status !== 201) throw new Error(`the version was not created: ${answer.status} ${answer.text}`)
-      return answer.json().data
+      const response = await post(raw, attributes)
+      if (response.status !== 201) throw new Error(`the version was not created: ${response.status} ${response.text}`)
+      return response.json().data
     },
     current: () => request('GET', `/workspaces/${workspace.id}/current-state-version`),
     show: async (id) => (await request('GET', `/state-versions/${id}`)).json().data,
@@ -130,8 +130,8 @@ export function stateClient(app: TestApp, workspace: { id: string; name: string 
 /** Creates a workspace in the organization, locked by the user. */
 export async function lockedWorkspace(app: TestApp, organization: string, user: TestUser): Promise<StateClient> {
   const client = stateClient(app, await createWorkspace(app, { organization }), user.token)
-  const answer = await client.lock()
-  if (answer.status !== 200) throw new Error(`the workspace was not locked: ${answer.text}`)
+  const response = await client.lock()
+  if (response.status !== 200) throw new Error(`the workspace was not locked: ${response.text}`)
   return client
 }
 

@@ -111,7 +111,7 @@ class Session {
     for (let request: Buffer | undefined = first; request; request = await messages.next()) {
       this.#socket.write(request)
       if (!ANSWERED.has(request[0] ?? 0)) continue
-      const status = await this.#untilReady((answer) => client.write(answer))
+      const status = await this.#untilReady((response) => client.write(response))
       if (status === IDLE) return
     }
     // The client has gone in the midst of a transaction.
@@ -124,12 +124,12 @@ class Session {
     await this.#untilReady(() => {})
   }
 
-  async #untilReady(pass: (answer: Buffer) => void) {
+  async #untilReady(pass: (response: Buffer) => void) {
     for (;;) {
-      const answer = await this.#answers.next()
-      if (!answer) throw new Error('the database has closed the connection')
-      pass(answer)
-      if (answer[0] === READY_FOR_QUERY) return answer[5]
+      const response = await this.#answers.next()
+      if (!response) throw new Error('the database has closed the connection')
+      pass(response)
+      if (response[0] === READY_FOR_QUERY) return response[5]
     }
   }
 

@@ -5,8 +5,8 @@ import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import * as x509 from '@peculiar/x509'
+import { makeDirectory } from '../directory.ts'
 import { codeOf } from '../error-code.ts'
-import { makeFolder } from '../folder.ts'
 import type { Tls } from './tls.ts'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
@@ -18,20 +18,20 @@ const AUTHORITY_DAYS = 3650
 const RENEW_BEFORE_DAYS = 30
 
 /**
- * A certificate for the names of this machine, signed by a local authority that is created in `folder` on first use.
+ * A certificate for the names of this machine, signed by a local authority that is created in `directory` on first use.
  * Clients trust the authority once (`ca.pem`). Certificates are renewed at start, under the same authority.
  */
-export async function localCertificate(folder: string, hosts: readonly string[]): Promise<Tls> {
+export async function localCertificate(directory: string, hosts: readonly string[]): Promise<Tls> {
   x509.cryptoProvider.set(globalThis.crypto)
-  await makeFolder(folder, 0o700)
-  const caFile = join(folder, 'ca.pem')
-  const authority = (await readPair(folder, 'ca')) ?? (await makeAuthority(folder))
+  await makeDirectory(directory, 0o700)
+  const caFile = join(directory, 'ca.pem')
+  const authority = (await readPair(directory, 'ca')) ?? (await makeAuthority(directory))
   const names = [
     ...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...hosts.filter((host) => !isWildcard(host))]),
   ]
-  const present = await readPair(folder, 'server')
+  const present = await readPair(directory, 'server')
   const usable = present && isUsable(present.certificate, authority.certificate, names)
-  const leaf = usable ? present : await makeLeaf(folder, authority, names)
+  const leaf = usable ? present : await makeLeaf(directory, authority, names)
   return { cert: `${leaf.certPem}\n${authority.certPem}\n`, key: leaf.keyPem, caFile }
 }
 
@@ -41,10 +41,10 @@ function isWildcard(host: string) {
   return host === '0.0.0.0' || host === '::'
 }
 
-async function readPair(folder: string, name: string): Promise<Pair | undefined> {
+async function readPair(directory: string, name: string): Promise<Pair | undefined> {
   try {
-    const certPem = await readFile(join(folder, `${name}.pem`), 'utf8')
-    const keyPem = await readFile(join(folder, `${name}-key.pem`), 'utf8')
+    const certPem = await readFile(join(directory, `${name}.pem`), 'utf8')
+    const keyPem = await readFile(join(directory, `${name}-key.pem`), 'utf8')
     return { certPem, keyPem, certificate: new x509.X509Certificate(certPem) }
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
@@ -66,7 +66,7 @@ function isUsable(leaf: x509.X509Certificate, authority: x509.X509Certificate, n
   )
 }
 
-async function makeAuthority(folder: string) {
+async function makeAuthority(directory: string) {
   const keys = await makeKeys()
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serial(),
@@ -82,10 +82,10 @@ async function makeAuthority(folder: string) {
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   })
-  return writePair(folder, 'ca', certificate, keys.privateKey)
+  return writePair(directory, 'ca', certificate, keys.privateKey)
 }
 
-async function makeLeaf(folder: string, authority: Pair, names: readonly string[]) {
+async function makeLeaf(directory: string, authority: Pair, names: readonly string[]) {
   const keys = await makeKeys()
   const signingKey = await webcrypto.subtle.importKey(
     'pkcs8',
@@ -113,7 +113,7 @@ async function makeLeaf(folder: string, authority: Pair, names: readonly string[
       await x509.AuthorityKeyIdentifierExtension.create(authority.certificate.publicKey),
     ],
   })
-  return writePair(folder, 'server', certificate, keys.privateKey)
+  return writePair(directory, 'server', certificate, keys.privateKey)
 }
 
 async function makeKeys() {
@@ -128,15 +128,15 @@ function serial() {
 
 /** Writes the key before the certificate, so that every certificate has its key even if the process is killed. */
 async function writePair(
-  folder: string,
+  directory: string,
   name: string,
   certificate: x509.X509Certificate,
   key: webcrypto.CryptoKey,
 ): Promise<Pair> {
   const certPem = certificate.toString('pem')
   const keyPem = x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')
-  await writeWhole(join(folder, `${name}-key.pem`), `${keyPem}\n`, 0o600)
-  await writeWhole(join(folder, `${name}.pem`), `${certPem}\n`, 0o644)
+  await writeWhole(join(directory, `${name}-key.pem`), `${keyPem}\n`, 0o600)
+  await writeWhole(join(directory, `${name}.pem`), `${certPem}\n`, 0o644)
   return { certPem, keyPem, certificate }
 }
 

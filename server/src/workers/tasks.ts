@@ -9,7 +9,7 @@ import { remoteReads } from '../terraform-state/remote-reads.ts'
 import { type DiffLimits, diffStates } from '../terraform-state/state-diff.ts'
 import { inspectState, jsonObjectFault, readStateHeader } from '../terraform-state/state-header.ts'
 
-/** What came of reading content: unreadable content is an answer, since nobody here can do anything about it. */
+/** What came of reading content: unreadable content is a response, since nobody here can do anything about it. */
 export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string }
 
 /** What can be done to content off the loop. Contents come as bytes of JSON; the rest must survive a structured clone. */

@@ -25,7 +25,7 @@ export default function work({ name, contents, options }: WorkerRequest): Uint8A
   }
 }
 
-/** The answer has left by then. Only `groundstate serve` exposes the collector. */
+/** The response has left by then. Only `groundstate serve` exposes the collector. */
 function collect() {
   ;(globalThis as { gc?: (options: { type: 'major'; execution: 'sync' }) => void }).gc?.({
     type: 'major',

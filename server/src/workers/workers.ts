@@ -29,7 +29,7 @@ const IDLE_MS = 5000
  * A content that fills its own ArrayBuffer is **given away**: it is transferred, so that nothing is copied, and is empty
  * for the caller from then on. A view of a larger buffer is copied; a SharedArrayBuffer is shared.
  *
- * The loop is held only while an answer is taken in.
+ * The loop is held only while a response is taken in.
  *
  * Content that can't be read is an outcome with a reason (a detail for its reader); what else goes wrong is thrown.
  */

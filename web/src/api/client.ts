@@ -1,5 +1,5 @@
-import type { errorsDocument, Wire } from '@groundstate/contract/answers'
 import { parseExact } from '@groundstate/contract/exact-json'
+import type { Wire, errorsDocument } from '@groundstate/contract/responses'
 import { serverPath } from './base.ts'
 
 /** One error; `pointer` is its place in the body, such as `/data/attributes/otp`. */

@@ -89,13 +89,13 @@ async function assumeOpen(name: string, signal: AbortSignal) {
   if (!signal.aborted && connection === 'connecting' && held?.some(isOf) && pending?.some(isOf)) setConnection('open')
 }
 
-/** What else in the organization an answer depends on, by its query's `meta: { alsoAbout: ['varsets'] }`. */
+/** What else in the organization a response depends on, by its query's `meta: { alsoAbout: ['varsets'] }`. */
 function alsoAbout(meta: Record<string, unknown> | undefined) {
   const kinds = meta?.['alsoAbout']
   return Array.isArray(kinds) ? (kinds as readonly string[]) : []
 }
 
-/** Does what each message asks for: changes are gathered, and the answers that they are about are read again. */
+/** Does what each message asks for: changes are gathered, and the responses that they are about are read again. */
 function receiver(organization: string) {
   const pending = new Map<string, Set<string>>()
   const refetch = gathered(async () => {

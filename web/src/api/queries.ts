@@ -2,7 +2,7 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError, isNotFound } from './client.ts'
 
 /**
- * The first member of every query key is what the answer is about, the second its scope: the id of a resource or the name
+ * The first member of every query key is what the response is about, the second its scope: the id of a resource or the name
  * of an organization. The stream of changes refetches by these two; see `live.ts`.
  */
 export const queries: QueryClient = new QueryClient({
@@ -31,7 +31,7 @@ type Read = { data: unknown; error: Error | null; refetch: () => Promise<unknown
 
 /**
  * Why what is read can't be shown, of the first that failed, and the way to read it again. What is on the screen stays when a
- * later read of it fails, until the answer is that it is not there: undefined then, and while nothing has failed.
+ * later read of it fails, until the response is that it is not there: undefined then, and while nothing has failed.
  */
 export function failureOf(...reads: readonly Read[]): { error: Error; onRetry: () => void } | undefined {
   for (const { data, error, refetch } of reads) {
@@ -46,7 +46,7 @@ function onError(error: Error) {
 }
 
 /**
- * Whether a query is of the scope: then its answer may stay on the screen, as `placeholderData`, until that of the next
+ * Whether a query is of the scope: then its response may stay on the screen, as `placeholderData`, until that of the next
  * search or page is there. The rows of another organization are never shown as those of this one.
  */
 export function isOfScope(query: { queryKey: readonly unknown[] } | undefined, scope: string) {

@@ -36,7 +36,7 @@ export function Notice({
 
 /** What went wrong, and a way to try again where that can help. */
 export function ErrorNote({ error, onRetry }: { error: Error; onRetry?: (() => void) | undefined }) {
-  const isAnswer = error instanceof ApiError
+  const isResponse = error instanceof ApiError
   return (
     <Notice
       tone="bad"
@@ -49,12 +49,14 @@ export function ErrorNote({ error, onRetry }: { error: Error; onRetry?: (() => v
         )
       }
     >
-      {isAnswer ? error.message : `The server can't be reached: ${error.message}. Check the connection and try again.`}
+      {isResponse
+        ? error.message
+        : `The server can't be reached: ${error.message}. Check the connection and try again.`}
     </Notice>
   )
 }
 
-/** A page whose thing can't be shown: it is not there (or not for this person), or the answer failed. */
+/** A page whose thing can't be shown: it is not there (or not for this person), or the response failed. */
 export function ErrorPage({
   error,
   what,

@@ -27,7 +27,7 @@ export const OWN_PAGES: readonly Destination[] = [
     text: 'Account',
     icon: UserRound,
     link: { to: '/app/settings/account' },
-    words: 'profile password second factor sessions',
+    words: 'profile password two-factor authentication sessions',
   },
   { text: 'API tokens', icon: KeyRound, link: { to: '/app/settings/tokens' }, words: 'login credentials' },
 ]

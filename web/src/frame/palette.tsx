@@ -1,5 +1,5 @@
 import { Dialog } from '@base-ui/react/dialog'
-import type { PageOnWire } from '@groundstate/contract/answers'
+import type { PageOnWire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
@@ -13,7 +13,7 @@ import { type Target, useGo } from '../components/target.tsx'
 import { useOrganizations } from '../features/organizations/organizations.ts'
 import { chooseGuide } from '../features/overview/guide-choice.ts'
 import { runTitle } from '../features/runs/run-title.ts'
-import { organizationPages, OWN_PAGES } from './navigation.ts'
+import { OWN_PAGES, organizationPages } from './navigation.ts'
 
 /** Goes to any workspace, run, page or action by a few letters. Load this file lazily. */
 export default function Palette({

@@ -144,7 +144,7 @@ const EXCEPTIONS: Record<string, string> = {
 export type Expected = number | 'passes' | 'as all'
 
 /** The expected answer of a route to each actor. Throws for an access that is not in the table. */
-export function expectedAnswers({ method, options: { access } }: Route, key: string): Record<ActorName, Expected> {
+export function expectedResponses({ method, options: { access } }: Route, key: string): Record<ActorName, Expected> {
   const line = lineOf(access, key)
   const [passing = '', seeing = ''] = line.replace(/^(only|nobody|public)\b/, '').split('|')
   const passes = new Set(words(passing).flatMap(actorsOf))

@@ -6,13 +6,13 @@ import type { S3Config } from '../s3-requests.ts'
 type StoredObject = { body: Buffer; modifiedAt: Date; headers: Record<string, string> }
 type Upload = { key: string; headers: Record<string, string>; parts: Map<number, Buffer> }
 type Call = { method: string; key: string; query: URLSearchParams; request: IncomingMessage; body: Buffer }
-type Answer = { status: number; body?: string | Buffer; headers?: Record<string, string | number> }
+type ApiResponse = { status: number; body?: string | Buffer; headers?: Record<string, string | number> }
 
 /** What goes wrong with the next requests, one each: a 503, a 501, a connection cut before or after the request had its effect. */
 export type S3Fault = 'none' | 'unavailable' | 'unsupported' | 'cut-before' | 'cut-after'
 
 const PAGE = 100
-const REFUSALS: Partial<Record<S3Fault, Answer>> = {
+const REFUSALS: Partial<Record<S3Fault, ApiResponse>> = {
   unavailable: failure(503, 'SlowDown'),
   unsupported: failure(501, 'NotImplemented'),
 }
@@ -38,7 +38,7 @@ export async function createS3Server() {
       'SignedHeaders=[^ ]*x-amz-content-sha256[^ ]*, Signature=[0-9a-f]{64}$',
   )
 
-  const answer = (call: Call): Answer => {
+  const answer = (call: Call): ApiResponse => {
     const { method, key, query, request, body } = call
     if (!signature.test(request.headers.authorization ?? '')) return failure(403, 'AccessDenied')
     if (sha256(body) !== request.headers['x-amz-content-sha256']) return failure(400, 'XAmzContentSHA256Mismatch')
@@ -68,7 +68,7 @@ export async function createS3Server() {
     return { status: 200, headers: { etag: etag(body) } }
   }
 
-  const answerUpload = ({ method, key, query, request, body }: Call, uploadId: string): Answer => {
+  const answerUpload = ({ method, key, query, request, body }: Call, uploadId: string): ApiResponse => {
     const upload = uploads.get(uploadId)
     if (!upload || upload.key !== key) return failure(404, 'NoSuchUpload')
     if (method === 'PUT') {
@@ -151,7 +151,7 @@ function metadata(request: IncomingMessage): Record<string, string> {
   return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]))
 }
 
-function failure(status: number, code: string): Answer {
+function failure(status: number, code: string): ApiResponse {
   return { status, body: `<Error><Code>${code}</Code></Error>` }
 }
 

@@ -6,12 +6,12 @@ import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
 import { download, lockedWorkspace, rawState, type StateClient, stateClient } from '../../testing/state-versions.ts'
 
-/** A server with two organizations and a folder, new for each test, between which states are moved. */
+/** A server with two organizations and a directory, new for each test, between which states are moved. */
 export type TransferSetting = {
   app: TestApp
   url: string
   ada: TestUser
-  folder: string
+  directory: string
   source: string
   target: string
 }
@@ -19,20 +19,20 @@ export type TransferSetting = {
 /** Fills a setting before each test of the file that calls it. */
 export function useTransferSetting(): TransferSetting {
   const setting = {} as TransferSetting
-  const folders: string[] = []
+  const directories: string[] = []
   beforeAll(async () => {
     setting.app = await createTestApp()
     setting.url = await setting.app.listen()
     setting.ada = await createUser(setting.app)
   })
   beforeEach(async () => {
-    setting.folder = await mkdtemp(join(tmpdir(), 'states-'))
-    folders.push(setting.folder)
+    setting.directory = await mkdtemp(join(tmpdir(), 'states-'))
+    directories.push(setting.directory)
     setting.source = (await createOrganization(setting.app, setting.ada)).name
     setting.target = (await createOrganization(setting.app, setting.ada)).name
   })
   afterAll(async () => {
-    for (const path of folders) await rm(path, { recursive: true, force: true })
+    for (const path of directories) await rm(path, { recursive: true, force: true })
   })
   return setting
 }
@@ -56,7 +56,7 @@ export const versionsOf = (organization: string, name: string) =>
 export async function contents({ app, ada }: TransferSetting, organization: string, name: string) {
   const { data } = (await app.request({ url: `/api/v2${versionsOf(organization, name)}`, token: ada.token })).json()
   const found = await Promise.all(data.map((one: any) => download(app, one.attributes['hosted-state-download-url'])))
-  return found.map((answer) => answer.text).toReversed()
+  return found.map((response) => response.text).toReversed()
 }
 
 export const HISTORY = [
@@ -71,9 +71,9 @@ export async function clientIn(
   organization: string,
   name: string,
 ): Promise<StateClient> {
-  const answer = await app.request({
+  const response = await app.request({
     url: `/api/v2/organizations/${organization}/workspaces/${name}`,
     token: ada.token,
   })
-  return stateClient(app, { id: answer.json().data.id, name }, ada.token)
+  return stateClient(app, { id: response.json().data.id, name }, ada.token)
 }

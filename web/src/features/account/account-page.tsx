@@ -4,8 +4,8 @@ import { toast } from '../../components/overlay-hosts.tsx'
 import { Page } from '../../components/page.tsx'
 import { type AccountAttributes, useSession } from '../session/session.ts'
 import { useChangePassword, useUpdateAccount } from './account.ts'
-import { SecondFactor } from './second-factor.tsx'
 import { Sessions } from './sessions.tsx'
+import { TwoFactor } from './two-factor.tsx'
 
 export function AccountPage() {
   const { data: user } = useSession()
@@ -21,7 +21,7 @@ export function AccountPage() {
           <>
             <Profile account={account} />
             <Password />
-            <SecondFactor enabled={account['two-factor'].enabled} />
+            <TwoFactor enabled={account['two-factor'].enabled} />
           </>
         )}
         <Sessions />

@@ -1,5 +1,5 @@
 import type { recoveryCodesSchema, twoFactorEnrollmentSchema } from '@groundstate/contract/account'
-import type { PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { sessionSchema } from '@groundstate/contract/sessions'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { serverPath } from '../../api/base.ts'
@@ -32,8 +32,8 @@ export function useChangePassword() {
   return useMutation({ mutationFn: async (values: Values) => send('PATCH', '/password', values), onSuccess: refresh })
 }
 
-/** The steps of the second factor. Their answers are shown once, and dropped when the page is left. */
-export function useSecondFactor() {
+/** The steps of two-factor authentication. Their answers are shown once, and dropped when the page is left. */
+export function useTwoFactor() {
   const refresh = useRefresh()
   const act = async <Schema extends typeof twoFactorEnrollmentSchema | typeof recoveryCodesSchema>(
     action: string,

@@ -1,5 +1,5 @@
-import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/answers'
 import type { organizationSchema } from '@groundstate/contract/organizations'
+import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/responses'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, request } from '../../api/client.ts'
 

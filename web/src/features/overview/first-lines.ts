@@ -16,7 +16,7 @@ resource "terraform_data" "hello" {
 }`
 }
 
-/** The commands of a first run, in the folder of the configuration. */
+/** The commands of a first run, in the directory of the configuration. */
 export function firstRunLines({ hasLogin }: Host) {
   const run = hasLogin ? '' : 'groundstate exec -- '
   return `${run}terraform init\n${run}terraform apply`

@@ -28,7 +28,7 @@ export function FirstSteps({ organization, overview, mayCreate, onHide }: FirstS
         <>
           <p>
             A workspace is the place of one configuration, with its variables, its state and its runs. Put this into a
-            file main.tf in an empty folder, and{' '}
+            file main.tf in an empty directory, and{' '}
             {host.hasLogin ? <code>terraform init</code> : <code>groundstate exec -- terraform init</code>} makes the
             workspace:
           </p>
@@ -61,7 +61,7 @@ export function FirstSteps({ organization, overview, mayCreate, onHide }: FirstS
       isDone: overview['has-run'],
       children: (
         <>
-          <p>In the folder of the configuration. The run is here, its log streams into your terminal:</p>
+          <p>In the directory of the configuration. The run is here, its log streams into your terminal:</p>
           <CodeBlock label="the commands of the first run" code={firstRunLines(host)} />
           <p className="text-dim">
             Programs upload a configuration through the{' '}
@@ -167,7 +167,7 @@ function SignIn({ host }: { host: ReturnType<typeof commandLineHost> }) {
           'Your browser opens and asks whether the terminal may act for you:'
         ) : (
           <>
-            <code>groundstate exec</code>, which is in node_modules/.bin of the server's folder, runs terraform with
+            <code>groundstate exec</code>, which is in node_modules/.bin of the server's directory, runs terraform with
             everything set. It needs the address of this server and one of your{' '}
             <Link to="/app/settings/tokens" className="text-accent underline">
               API tokens
@@ -181,13 +181,13 @@ function SignIn({ host }: { host: ReturnType<typeof commandLineHost> }) {
         {host.hasLogin ? (
           <>
             If the certificate is of the server's own authority (<code>GROUNDSTATE_TLS=auto</code>), the terminal trusts
-            it after <code>export SSL_CERT_FILE=&lt;data folder&gt;/tls/ca.pem</code>.
+            it after <code>export SSL_CERT_FILE=&lt;data directory&gt;/tls/ca.pem</code>.
           </>
         ) : (
           <>
             <code>terraform login</code> wants HTTPS under a name: start the server with{' '}
             <code>GROUNDSTATE_TLS=auto npm start</code>, and let the terminal trust its authority by{' '}
-            <code>export SSL_CERT_FILE=&lt;data folder&gt;/tls/ca.pem</code>.
+            <code>export SSL_CERT_FILE=&lt;data directory&gt;/tls/ca.pem</code>.
           </>
         )}
       </p>

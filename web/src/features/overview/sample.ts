@@ -1,5 +1,5 @@
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
 import type { organizationSchema } from '@groundstate/contract/organizations'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { userSchema } from '@groundstate/contract/users'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'

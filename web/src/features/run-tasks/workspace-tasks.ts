@@ -1,4 +1,4 @@
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { taskSchema, workspaceTaskSchema } from '@groundstate/contract/run-tasks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
@@ -12,11 +12,11 @@ type StageName = WorkspaceTask['attributes']['stages'][number]
 async function pages<Item>(path: string, most = 10): Promise<Item[]> {
   const found: Item[] = []
   for (let page = 1; page <= most; page++) {
-    const answer = await get<{ data: Item[]; meta: PageOnWire<typeof taskSchema>['meta'] }>(
+    const response = await get<{ data: Item[]; meta: PageOnWire<typeof taskSchema>['meta'] }>(
       `${path}${queryString({ 'page[size]': 100, 'page[number]': page })}`,
     )
-    found.push(...answer.data)
-    if (answer.meta.pagination['next-page'] === null) break
+    found.push(...response.data)
+    if (response.meta.pagination['next-page'] === null) break
   }
   return found
 }

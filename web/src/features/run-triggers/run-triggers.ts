@@ -1,4 +1,4 @@
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { dependencyGraphSchema, runTriggerSchema, triggerChainSchema } from '@groundstate/contract/run-triggers'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'

@@ -1,4 +1,4 @@
-import type { DocumentOnWire } from '@groundstate/contract/answers'
+import type { DocumentOnWire } from '@groundstate/contract/responses'
 import type { runDecidersSchema } from '@groundstate/contract/run-deciders'
 import type { teamSchema } from '@groundstate/contract/teams'
 import type { userSchema } from '@groundstate/contract/users'

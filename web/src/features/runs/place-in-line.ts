@@ -1,4 +1,4 @@
-import type { Wire } from '@groundstate/contract/answers'
+import type { Wire } from '@groundstate/contract/responses'
 import type { queuedRunSchema } from '@groundstate/contract/runs'
 
 type Queued = Pick<Wire<typeof queuedRunSchema>['attributes'], 'status' | 'position-in-queue'>

@@ -1,4 +1,4 @@
-import type { Wire } from '@groundstate/contract/answers'
+import type { Wire } from '@groundstate/contract/responses'
 import { FINAL_STATUSES } from '@groundstate/contract/run-status'
 import type { runSchema } from '@groundstate/contract/runs'
 

@@ -1,4 +1,4 @@
-import type { Wire } from '@groundstate/contract/answers'
+import type { Wire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import { Trash2 } from 'lucide-react'
 import { Badge } from '../../components/status.tsx'

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { Notice } from '../../components/feedback.tsx'
 import { exactTime } from '../../components/time.tsx'
 import { Countdown } from './countdown.tsx'
-import { piecesOf, STAGE_TITLES } from './run-words.ts'
+import { chunksOf, STAGE_TITLES } from './run-words.ts'
 import type { RunDocument } from './run.ts'
 import { neverBegun, stoppingStage, whyEnded } from './why-ended.ts'
 
@@ -21,7 +21,7 @@ export function RunNotes({ document }: { document: RunDocument }) {
   if (open.length > 0) {
     return (
       <Notice tone="warn">
-        Waits for the answer of {list(open.map((result) => result.attributes['task-name']))}
+        Waits for the response of {list(open.map((result) => result.attributes['task-name']))}
         {soonest !== undefined && (
           <>
             , <Countdown to={soonest} /> left
@@ -68,17 +68,17 @@ function ToPart({ part, children }: { part: string; children: ReactNode }) {
 /** A text of the server, with links to the runs that it names. */
 function ServerText({ text }: { text: string }) {
   const { organization } = route.useParams()
-  return piecesOf(text).map((piece) => {
-    if (piece.kind === 'time') return <span key={piece.text}>{exactTime(piece.text)}</span>
-    if (piece.kind === 'text') return <span key={piece.text}>{piece.text}</span>
+  return chunksOf(text).map((chunk) => {
+    if (chunk.kind === 'time') return <span key={chunk.text}>{exactTime(chunk.text)}</span>
+    if (chunk.kind === 'text') return <span key={chunk.text}>{chunk.text}</span>
     return (
       <Link
-        key={piece.text}
+        key={chunk.text}
         to="/app/$organization/runs/$run"
-        params={{ organization, run: piece.text }}
+        params={{ organization, run: chunk.text }}
         className="underline"
       >
-        {piece.text}
+        {chunk.text}
       </Link>
     )
   })

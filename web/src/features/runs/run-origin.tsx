@@ -1,4 +1,4 @@
-import type { Wire } from '@groundstate/contract/answers'
+import type { Wire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { userSchema } from '@groundstate/contract/users'
 import { Bot, Zap } from 'lucide-react'

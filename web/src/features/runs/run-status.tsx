@@ -1,5 +1,5 @@
-import type { Wire } from '@groundstate/contract/answers'
-import { leadsTo, RUN_STATUS_TABLE, type RunGroup } from '@groundstate/contract/run-status'
+import type { Wire } from '@groundstate/contract/responses'
+import { RUN_STATUS_TABLE, type RunGroup, leadsTo } from '@groundstate/contract/run-status'
 import type { runSchema } from '@groundstate/contract/runs'
 import { CircleDashed } from 'lucide-react'
 import { Badge, StatusText } from '../../components/status.tsx'

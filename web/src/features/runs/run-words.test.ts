@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { piecesOf, runOptions } from './run-words.ts'
+import { chunksOf, runOptions } from './run-words.ts'
 import { runWith } from './testing/run.ts'
 
 test('only what differs from an ordinary run is an option', () => {
@@ -18,7 +18,7 @@ test('only what differs from an ordinary run is an option', () => {
 })
 
 test('a text of the server names runs and times', () => {
-  expect(piecesOf('2nd in line behind run-abcDEF123456 since 2030-01-31T12:00:00.000Z')).toEqual([
+  expect(chunksOf('2nd in line behind run-abcDEF123456 since 2030-01-31T12:00:00.000Z')).toEqual([
     { kind: 'text', text: '2nd in line behind ' },
     { kind: 'run', text: 'run-abcDEF123456' },
     { kind: 'text', text: ' since ' },

@@ -61,15 +61,15 @@ export function runOptions(run: Options): RunOption[] {
   ]
 }
 
-export type TextPiece = { kind: 'text' | 'run' | 'time'; text: string }
+export type TextChunk = { kind: 'text' | 'run' | 'time'; text: string }
 
 /** A text of the server in pieces, so that the runs that it names become links and its times those of the reader. */
-export function piecesOf(text: string): TextPiece[] {
+export function chunksOf(text: string): TextChunk[] {
   return text
     .split(/(run-[A-Za-z0-9]{8,}|\d{4}-\d\d-\d\dT[\d:.]+Z)/)
-    .map((piece, index) => ({
-      kind: index % 2 === 0 ? ('text' as const) : piece.startsWith('run-') ? ('run' as const) : ('time' as const),
-      text: piece,
+    .map((chunk, index) => ({
+      kind: index % 2 === 0 ? ('text' as const) : chunk.startsWith('run-') ? ('run' as const) : ('time' as const),
+      text: chunk,
     }))
     .filter(({ text: own }) => own !== '')
 }

@@ -1,4 +1,4 @@
-import type { PageOnWire } from '@groundstate/contract/answers'
+import type { PageOnWire } from '@groundstate/contract/responses'
 import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { get, queryString } from '../../api/client.ts'
@@ -7,7 +7,7 @@ import { ActiveFilter, FilterChips, SearchField } from '../../components/filters
 import { Picker } from '../../components/picker.tsx'
 import { useSession } from '../session/session.ts'
 import { GROUP_LOOKS } from './run-groups.ts'
-import { type Origin, ORIGINS } from './run-origin.tsx'
+import { ORIGINS, type Origin } from './run-origin.tsx'
 import { OPERATIONS, type RunSearch } from './runs-list-query.ts'
 
 type Change = (change: Partial<RunSearch>, options?: { isTyping?: boolean }) => void

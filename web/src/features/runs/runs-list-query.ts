@@ -1,6 +1,6 @@
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
 import type { organizationCapacitySchema } from '@groundstate/contract/organization-capacity'
 import type { planSchema } from '@groundstate/contract/plans'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { queuedRunSchema, runSchema } from '@groundstate/contract/runs'
 import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
@@ -9,7 +9,7 @@ import { get, queryString } from '../../api/client.ts'
 import { includedOf } from '../../api/included.ts'
 import { isOfScope } from '../../api/queries.ts'
 import { placeInLine } from './place-in-line.ts'
-import { type Origin, ORIGINS, type RunAuthor } from './run-origin.tsx'
+import { ORIGINS, type Origin, type RunAuthor } from './run-origin.tsx'
 
 /** What narrows a list of runs, as it stands in the address. Several values are separated by commas. */
 export type RunSearch = {

@@ -1,5 +1,5 @@
-import type { Wire } from '@groundstate/contract/answers'
 import type { configurationVersionSchema } from '@groundstate/contract/configuration-versions'
+import type { Wire } from '@groundstate/contract/responses'
 import { FINAL_STATUSES } from '@groundstate/contract/run-status'
 import { Link } from '@tanstack/react-router'
 import { Notice } from '../../components/feedback.tsx'

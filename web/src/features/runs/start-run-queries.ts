@@ -1,5 +1,5 @@
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
 import type { configurationVersionSchema } from '@groundstate/contract/configuration-versions'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { teamSchema } from '@groundstate/contract/teams'
 import type { userSchema } from '@groundstate/contract/users'

@@ -77,7 +77,7 @@ function Delivery({ delivery: { attributes } }: { delivery: TaskDelivery }) {
         <summary className="px-3 py-1.5">
           <span className="inline-flex flex-wrap items-center gap-x-2 align-middle">
             <span>Attempt {attempt}</span>
-            <Badge tone={isGood ? 'good' : 'bad'}>{response ? `answer ${response.status}` : 'no answer'}</Badge>
+            <Badge tone={isGood ? 'good' : 'bad'}>{response ? `answer ${response.status}` : 'no response'}</Badge>
             <span className="numeric text-dim">{attributes['duration-ms'].toLocaleString('en')} ms</span>
             <span className="text-dim">
               <Ago at={attributes['sent-at']} />
@@ -106,7 +106,7 @@ function Delivery({ delivery: { attributes } }: { delivery: TaskDelivery }) {
           )}
           {response?.['is-withheld'] && (
             <p className="text-dim">
-              The answer came from a private address: its headers and body are for the administrators of this server.
+              The response came from a private address: its headers and body are for the administrators of this server.
             </p>
           )}
         </div>

@@ -13,7 +13,7 @@ type Status = TaskResult['attributes']['status']
 
 const LOOKS = {
   pending: { tone: 'quiet', icon: CircleDashed, text: 'not asked yet' },
-  running: { tone: 'busy', icon: LoaderCircle, text: 'waiting for the answer' },
+  running: { tone: 'busy', icon: LoaderCircle, text: 'waiting for the response' },
   passed: { tone: 'good', icon: CircleCheck, text: 'passed' },
   failed: { tone: 'bad', icon: CircleX, text: 'failed' },
   errored: { tone: 'bad', icon: CircleX, text: 'errored' },

@@ -1,4 +1,4 @@
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { taskDeliverySchema, taskResultOutcomeSchema, taskResultSchema } from '@groundstate/contract/task-results'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { ApiError, apiPath, get, request } from '../../api/client.ts'

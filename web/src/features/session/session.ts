@@ -1,5 +1,5 @@
 import type { accountSchema } from '@groundstate/contract/account'
-import type { DocumentOnWire, Wire } from '@groundstate/contract/answers'
+import type { DocumentOnWire, Wire } from '@groundstate/contract/responses'
 import type { signInMethodsSchema } from '@groundstate/contract/sessions'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { serverPath } from '../../api/base.ts'

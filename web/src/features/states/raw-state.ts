@@ -15,7 +15,7 @@ type Opening =
   | { kind: 'failed'; detail: string; isGone: boolean }
   | { kind: 'canceled' }
 
-/** A raw state that a worker reads and searches. `url` is read once: it is another one in each answer of the API. */
+/** A raw state that a worker reads and searches. `url` is read once: it is another one in each response of the API. */
 export function useRawState({ url, size }: { url: string; size: number }) {
   const [source, setSource] = useState({ url, size })
   const [opening, setOpening] = useState<Opening>({ kind: 'loading' })

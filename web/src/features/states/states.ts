@@ -1,4 +1,4 @@
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { stateVersionDiffSchema } from '@groundstate/contract/state-version-diffs'
 import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'

@@ -1,4 +1,4 @@
-import type { Wire } from '@groundstate/contract/answers'
+import type { Wire } from '@groundstate/contract/responses'
 import type { teamProjects, teamWorkspaces } from '@groundstate/contract/team-access'
 import type { WorkspaceAttributes } from '../workspaces/workspace.ts'
 

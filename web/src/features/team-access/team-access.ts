@@ -1,5 +1,5 @@
-import type { PageOnWire, Wire } from '@groundstate/contract/answers'
-import type { teamProjects, TeamWorkspaceInput, teamWorkspaces } from '@groundstate/contract/team-access'
+import type { PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { TeamWorkspaceInput, teamProjects, teamWorkspaces } from '@groundstate/contract/team-access'
 import type { teamSchema } from '@groundstate/contract/teams'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'

@@ -1,4 +1,4 @@
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { tokenSchema } from '@groundstate/contract/tokens'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, request } from '../../api/client.ts'
@@ -15,7 +15,7 @@ export function useTokens(userId: string, page: number) {
   })
 }
 
-/** The answer has the secret; it is dropped when the page is left. */
+/** The response has the secret; it is dropped when the page is left. */
 export function useCreateToken(userId: string) {
   const queries = useQueryClient()
   return useMutation({

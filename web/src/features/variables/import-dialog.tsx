@@ -1,4 +1,4 @@
-import type { PageOnWire } from '@groundstate/contract/answers'
+import type { PageOnWire } from '@groundstate/contract/responses'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { FileUp } from 'lucide-react'
@@ -14,9 +14,9 @@ import { counted } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { CandidateTable } from './candidate-table.tsx'
-import { candidatesOf, type Candidate, changedIn, copied } from './candidates.ts'
-import { formatOf, type Given, type GivenFormat } from './given.ts'
-import { readOwnVariables, type Sourced, useSaveVariable } from './variables.ts'
+import { type Candidate, candidatesOf, changedIn, copied } from './candidates.ts'
+import { type Given, type GivenFormat, formatOf } from './given.ts'
+import { type Sourced, readOwnVariables, useSaveVariable } from './variables.ts'
 
 type ImportDialogProps = {
   workspaceId: string

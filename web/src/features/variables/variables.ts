@@ -1,4 +1,4 @@
-import type { PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { CreateVariable, variableSchema } from '@groundstate/contract/variables'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, request } from '../../api/client.ts'

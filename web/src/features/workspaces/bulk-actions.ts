@@ -1,4 +1,4 @@
-import type { PageOnWire } from '@groundstate/contract/answers'
+import type { PageOnWire } from '@groundstate/contract/responses'
 import type { tagBindingSchema } from '@groundstate/contract/tags'
 import { get, request } from '../../api/client.ts'
 import { type Tag, readTag } from './tag-filter.ts'

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { CodeBlock } from '../../components/copy.tsx'
 import { cloudBlock, commandLineHost, firstCommands } from './command-line.ts'
 
-/** The lines to paste that lead from a folder with a configuration to a run in the workspace. */
+/** The lines to paste that lead from a directory with a configuration to a run in the workspace. */
 export function CommandLineSteps({
   organization,
   workspace,

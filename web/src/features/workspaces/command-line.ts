@@ -37,7 +37,7 @@ export function cloudBlock({
 }`
 }
 
-/** The commands from a folder with this block to the first plan. */
+/** The commands from a directory with this block to the first plan. */
 export function firstCommands({ name, hasLogin, url }: ReturnType<typeof commandLineHost>) {
   return hasLogin
     ? `terraform login ${name}

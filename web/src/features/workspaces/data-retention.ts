@@ -1,5 +1,5 @@
-import type { DocumentOnWire } from '@groundstate/contract/answers'
 import type { dataRetentionPolicySchema } from '@groundstate/contract/data-retention'
+import type { DocumentOnWire } from '@groundstate/contract/responses'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, request } from '../../api/client.ts'
 

@@ -133,7 +133,7 @@ export function ExecutionSettings() {
           />
           <TextField
             label="Working directory"
-            hint="The folder of the configuration in which the engine runs; empty for its root."
+            hint="The directory of the configuration in which the engine runs; empty for its root."
             value={values.directory}
             onChange={({ target }) => draft.set({ directory: target.value })}
             error={fieldError(error, 'working-directory')}

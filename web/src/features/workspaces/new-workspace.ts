@@ -1,6 +1,6 @@
 import type { agentPoolSchema } from '@groundstate/contract/agent-pools'
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
 import type { projectSchema } from '@groundstate/contract/projects'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { CreateWorkspace, workspaceSchema } from '@groundstate/contract/workspaces'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'

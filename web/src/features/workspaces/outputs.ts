@@ -1,4 +1,4 @@
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { get } from '../../api/client.ts'

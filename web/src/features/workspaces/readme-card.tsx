@@ -1,7 +1,7 @@
-import type { DocumentOnWire } from '@groundstate/contract/answers'
+import type { DocumentOnWire } from '@groundstate/contract/responses'
 import type { workspaceReadmeSchema } from '@groundstate/contract/workspace-readmes'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
+import { Suspense, lazy } from 'react'
 import { get } from '../../api/client.ts'
 import { Card } from '../../components/card.tsx'
 import { Notice, Skeleton } from '../../components/feedback.tsx'
@@ -17,7 +17,7 @@ export function ReadmeCard({ workspace }: { workspace: WorkspaceResource }) {
     enabled: version !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async () => {
-      // The answer is empty where there is none.
+      // The response is empty where there is none.
       const path = `/workspaces/${workspace.id}/readme`
       const document = await get<DocumentOnWire<typeof workspaceReadmeSchema> | undefined>(path)
       return document?.data.attributes ?? null

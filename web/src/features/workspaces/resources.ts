@@ -1,4 +1,4 @@
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { resourceCountsSchema, workspaceResourceSchema } from '@groundstate/contract/workspace-resources'
 import { useQuery } from '@tanstack/react-query'
 import { get, queryString } from '../../api/client.ts'

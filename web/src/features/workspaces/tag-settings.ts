@@ -1,4 +1,4 @@
-import type { PageOnWire } from '@groundstate/contract/answers'
+import type { PageOnWire } from '@groundstate/contract/responses'
 import type { tagBindingSchema } from '@groundstate/contract/tags'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, request } from '../../api/client.ts'

@@ -1,7 +1,7 @@
 import type { agentPoolSchema } from '@groundstate/contract/agent-pools'
-import type { DocumentOnWire, Wire } from '@groundstate/contract/answers'
 import type { planSchema } from '@groundstate/contract/plans'
 import type { projectSchema } from '@groundstate/contract/projects'
+import type { DocumentOnWire, Wire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { effectiveTagBindingSchema } from '@groundstate/contract/tags'
 import type { teamSchema } from '@groundstate/contract/teams'
@@ -51,7 +51,7 @@ export function useWorkspace(organization: string, name: string) {
   })
 }
 
-/** The workspace of the address. For what stands inside of its frame, which draws nothing before the answer is there. */
+/** The workspace of the address. For what stands inside of its frame, which draws nothing before the response is there. */
 export function useOpenWorkspace() {
   const { organization = '', workspace: name = '' } = useParams({ strict: false })
   const { data: document } = useWorkspace(organization, name)
@@ -91,7 +91,7 @@ export function useWorkspaceLock(organization: string) {
 }
 export type LockAction = 'lock' | 'unlock' | 'force-unlock'
 
-/** Puts the workspace of an answer where pages read it, and lets lists read it anew. */
+/** Puts the workspace of a response where pages read it, and lets lists read it anew. */
 function useKeepWorkspace(organization: string) {
   const queries = useQueryClient()
   return (document: WorkspaceDocument) => {

@@ -1,4 +1,4 @@
-import type { PageOnWire } from '@groundstate/contract/answers'
+import type { PageOnWire } from '@groundstate/contract/responses'
 import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import type { tagSchema } from '@groundstate/contract/tags'
 import { CircleDashed, Lock, Waves } from 'lucide-react'
@@ -9,7 +9,7 @@ import { Picker } from '../../components/picker.tsx'
 import { useOverview } from '../overview/overview.ts'
 import { GROUP_LOOKS } from '../runs/run-groups.ts'
 import { readTag, readTags, tagText } from './tag-filter.ts'
-import { findProjects, type ListedWorkspace, useProjectName, type WorkspaceSearch } from './workspaces.ts'
+import { type ListedWorkspace, type WorkspaceSearch, findProjects, useProjectName } from './workspaces.ts'
 
 export type ChangeSearch = (change: Partial<WorkspaceSearch>, options?: { isTyping?: boolean }) => void
 

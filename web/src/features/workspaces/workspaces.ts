@@ -1,6 +1,6 @@
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
 import type { planSchema } from '@groundstate/contract/plans'
 import type { projectSchema } from '@groundstate/contract/projects'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { effectiveTagBindingSchema } from '@groundstate/contract/tags'
 import type { teamSchema } from '@groundstate/contract/teams'
@@ -11,8 +11,8 @@ import { get, queryString } from '../../api/client.ts'
 import { includedOf } from '../../api/included.ts'
 import { isOfScope } from '../../api/queries.ts'
 import type { Choice } from '../../components/picker.tsx'
-import { holderOf, type LockHolder } from './lock-words.ts'
-import { readTags, type Tag, taggedParams } from './tag-filter.ts'
+import { type LockHolder, holderOf } from './lock-words.ts'
+import { type Tag, readTags, taggedParams } from './tag-filter.ts'
 
 /** What narrows and sorts the list of workspaces, as it stands in the address. */
 export type WorkspaceSearch = {

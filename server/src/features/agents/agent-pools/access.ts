@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
+import { readAccessContext } from '../../../auth/access-context.ts'
 import { checkDemands } from '../../../auth/demands.ts'
-import { readFacts } from '../../../auth/facts.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
 import { AppError, notFound } from '../../../errors.ts'
@@ -18,10 +18,10 @@ export async function requireAgentPool(
 ): Promise<AgentPool> {
   const row = await store.findAgentPool(ctx.db, ctx.actor, { id, since: onlineSince(ctx.now()) })
   if (!row) throw notFound(noun)
-  const { facts: column, ...pool } = row
-  const facts = readFacts(ctx.actor, { organizationId: row.organization_key, facts: column })
-  const can = organizationPermissions(facts)
-  if (can.has('organization:read')) checkDemands(facts)
+  const { access: column, ...pool } = row
+  const access = readAccessContext(ctx.actor, { organizationId: row.organization_key, access: column })
+  const can = organizationPermissions(access)
+  if (can.has('organization:read')) checkDemands(access)
   if (!can.has('agent-pools:read')) throw notFound(noun)
   if (!can.has(permission)) throw refusal(permission, `in the organization ${row.organization_name}`)
   return { ...pool, can }
@@ -31,8 +31,10 @@ export async function requireAgentPool(
 export async function listReadableAgentPools(ctx: Ctx, ids: readonly string[]): Promise<AgentPool[]> {
   if (ids.length === 0) return []
   const rows = await store.findAgentPools(ctx.db, ctx.actor, { ids, since: onlineSince(ctx.now()) })
-  return rows.flatMap(({ facts: column, ...pool }) => {
-    const can = organizationPermissions(readFacts(ctx.actor, { organizationId: pool.organization_key, facts: column }))
+  return rows.flatMap(({ access: column, ...pool }) => {
+    const can = organizationPermissions(
+      readAccessContext(ctx.actor, { organizationId: pool.organization_key, access: column }),
+    )
     return can.has('agent-pools:read') ? { ...pool, can } : []
   })
 }

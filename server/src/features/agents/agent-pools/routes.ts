@@ -1,9 +1,9 @@
 import { agentPoolSchema, createAgentPoolBody, updateAgentPoolBody } from '@groundstate/contract/agent-pools'
-import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { agentPoolIncludes } from '@groundstate/contract/includes'
-import { created, listPage, noContent, ok } from '../../../http/answers.ts'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
 import { type Query, sortBy, text } from '../../../http/query.ts'
+import { created, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireAgentPool } from './access.ts'
 import { createAgentPool } from './create.ts'
@@ -32,7 +32,7 @@ export const agentPoolRoutes: Routes = (http) => {
     {
       summary: 'List the agent pools of an organization',
       access: { organization: 'agent-pools:read' },
-      answers: { 200: pageOf(agentPoolSchema) },
+      responses: { 200: pageOf(agentPoolSchema) },
       query: LIST_QUERY,
       include: agentPoolIncludes,
     },
@@ -49,7 +49,7 @@ export const agentPoolRoutes: Routes = (http) => {
       summary: 'Create an agent pool',
       access: { organization: 'agent-pools:manage' },
       audit: 'agent_pool create',
-      answers: { 201: documentOf(agentPoolSchema) },
+      responses: { 201: documentOf(agentPoolSchema) },
       body: createAgentPoolBody,
       authorise: async (ctx, { organization }) => requireOrganization(ctx, organization, 'agent-pools:manage'),
     },
@@ -60,7 +60,7 @@ export const agentPoolRoutes: Routes = (http) => {
     {
       summary: 'Show an agent pool',
       access: { organization: 'agent-pools:read' },
-      answers: ONE,
+      responses: ONE,
       include: agentPoolIncludes,
     },
     async (req) => ok(agentPoolResource(await requireAgentPool(req.ctx, req.params.poolId, 'agent-pools:read'))),
@@ -71,7 +71,7 @@ export const agentPoolRoutes: Routes = (http) => {
       summary: 'Update an agent pool',
       access: { organization: 'agent-pools:manage' },
       audit: 'agent_pool update',
-      answers: ONE,
+      responses: ONE,
       body: updateAgentPoolBody,
       authorise: async (ctx, { poolId }) => requireAgentPool(ctx, poolId, 'agent-pools:manage'),
     },
@@ -83,7 +83,7 @@ export const agentPoolRoutes: Routes = (http) => {
       summary: 'Delete an agent pool',
       access: { organization: 'agent-pools:manage' },
       audit: 'agent_pool destroy',
-      answers: { 204: null },
+      responses: { 204: null },
     },
     async (req) => {
       await deleteAgentPool(req.ctx, req.params.poolId)

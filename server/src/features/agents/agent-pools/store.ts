@@ -1,7 +1,7 @@
 import { FINAL_STATUSES } from '@groundstate/contract/run-status'
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
+import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { factsColumn } from '../../../auth/facts-sql.ts'
 import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
@@ -40,14 +40,14 @@ function workspacesOf(actor: Actor, rule: Rule) {
 
 export async function findAgentPool(db: Db, actor: Actor, { id, since }: { id: string; since: Date }) {
   return selectPools(db, actor, since)
-    .select(factsColumn(actor, { organizationId: sql`pool.organization_id` }).as('facts'))
+    .select(accessColumn(actor, { organizationId: sql`pool.organization_id` }).as('access'))
     .where('pool.id', '=', id)
     .executeTakeFirst()
 }
 
 export async function findAgentPools(db: Db, actor: Actor, { ids, since }: { ids: readonly string[]; since: Date }) {
   return selectPools(db, actor, since)
-    .select(factsColumn(actor, { organizationId: sql`pool.organization_id` }).as('facts'))
+    .select(accessColumn(actor, { organizationId: sql`pool.organization_id` }).as('access'))
     .where(sql<boolean>`pool.id = any(${ids})`)
     .orderBy('pool.id')
     .execute()

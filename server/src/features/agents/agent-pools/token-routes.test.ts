@@ -156,13 +156,13 @@ describe('agent tokens', () => {
     const pool = await createPool(app, setting)
     const token = await createPoolToken(app, setting, { poolId: pool.id })
 
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       send(setting.user.token, 'GET', `/authentication-tokens/${token.id}`),
       send(setting.user.token, 'GET', `/agent-pools/${pool.id}/authentication-tokens`),
       send(setting.user.token, 'DELETE', `/authentication-tokens/${token.id}`),
     ])
 
-    expect(answers.map(({ text }) => text.includes(token.attributes.token))).toEqual([false, false, false])
-    expect(answers[2]?.text).toBe('')
+    expect(responses.map(({ text }) => text.includes(token.attributes.token))).toEqual([false, false, false])
+    expect(responses[2]?.text).toBe('')
   })
 })

@@ -1,8 +1,8 @@
 import { createAgentTokenBody } from '@groundstate/contract/agent-pools'
-import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { tokenSchema } from '@groundstate/contract/tokens'
-import { created, listPage, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { created, listPage, unstored } from '../../../http/responses.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 import { requireTokenPool } from './access.ts'
 import { createAgentToken } from './create-token.ts'
@@ -14,7 +14,7 @@ export const agentTokenRoutes: Routes = (http) => {
     {
       summary: 'List the tokens of an agent pool',
       access: { organization: 'agent-pools:manage' },
-      answers: { 200: pageOf(tokenSchema) },
+      responses: { 200: pageOf(tokenSchema) },
     },
     async (req) => {
       const page = req.page()
@@ -28,7 +28,7 @@ export const agentTokenRoutes: Routes = (http) => {
       summary: 'Create a token for agents of a pool',
       access: { organization: 'agent-pools:manage' },
       audit: 'authentication_token create',
-      answers: { 201: documentOf(tokenSchema) },
+      responses: { 201: documentOf(tokenSchema) },
       body: createAgentTokenBody,
       authorise: async (ctx, { poolId }) => requireTokenPool(ctx, poolId),
     },

@@ -137,9 +137,9 @@ describe('agents', () => {
       const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
       const register = async (facts: object, from = token) => {
         const body = { name: 'rack', version: '1', os: 'linux', arch: 'x64', starts: true, ...facts }
-        const answer = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token: from, body })
-        expect(answer.status).toBe(200)
-        return answer.json().agentId as string
+        const response = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token: from, body })
+        expect(response.status).toBe(200)
+        return response.json().agentId as string
       }
       return { setting, pool, token, register, id: await register({}) }
     }
@@ -154,7 +154,7 @@ describe('agents', () => {
       expect(data).toHaveLength(1)
     })
 
-    test('get another while an agent of another name has it: a copied folder brought it there', async () => {
+    test('get another while an agent of another name has it: a copied directory brought it there', async () => {
       const { register, id } = await start()
 
       expect(await register({ agentId: id, name: 'copy' })).not.toBe(id)

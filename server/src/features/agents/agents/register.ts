@@ -45,7 +45,7 @@ export async function registerAgent(ctx: Ctx, actor: AgentActor, input: Register
   })
 }
 
-/** Whether the id of an agent that starts is in use by another: the folder that it has the id from was copied. */
+/** Whether the id of an agent that starts is in use by another: the directory that it has the id from was copied. */
 function isOther(known: PoolAgent, { name, ip_address }: Omit<NewAgent, 'id'>, now: Date) {
   const isOnline = known.exited_at === null && known.last_ping_at > onlineSince(now)
   return isOnline && (known.name !== name || known.ip_address !== ip_address)

@@ -23,9 +23,9 @@ function claimFor(agent: Agent, waitMs = 20_000) {
 
 /** Sends a claim, and returns once it waits: a claim that comes after it has been answered. */
 async function startClaim(agent: Agent) {
-  const answer = claimFor(agent)
+  const response = claimFor(agent)
   expect((await claimFor(agent, 0)).status).toBe(204)
-  return { answer }
+  return { response }
 }
 
 test('a token that is revoked ends the claims of its agents at once, and they are exited', async () => {
@@ -39,7 +39,7 @@ test('a token that is revoked ends the claims of its agents at once, and they ar
   const url = `/api/v2/authentication-tokens/${tokenId}`
   expect((await app.request({ method: 'DELETE', url, token: setting.user.token })).status).toBe(204)
 
-  expect((await claim.answer).status).toBe(401)
+  expect((await claim.response).status).toBe(401)
   expect(performance.now() - startedAt).toBeLessThan(5_000)
   const status = async (id: string) =>
     (await app.request({ url: `/api/v2/agents/${id}`, token: setting.user.token })).json().data.attributes.status
@@ -56,7 +56,7 @@ test('a pool that is deleted ends the claims of its agents at once', async () =>
   const url = `/api/v2/agent-pools/${pool.id}`
   expect((await app.request({ method: 'DELETE', url, token: setting.user.token })).status).toBe(204)
 
-  expect((await claim.answer).status).toBe(401)
+  expect((await claim.response).status).toBe(401)
 })
 
 test('a job that runs comes to its end although the token of its agent is revoked', async () => {

@@ -1,9 +1,9 @@
-import { AGENT_API, registerAgentBody, registeredAgent, type RegisteredAgent } from '@groundstate/contract/agent'
+import { AGENT_API, type RegisteredAgent, registerAgentBody, registeredAgent } from '@groundstate/contract/agent'
 import { agentSchema } from '@groundstate/contract/agents'
-import { documentOf, pageOf } from '@groundstate/contract/answers'
-import { json, listPage, noContent, ok } from '../../../http/answers.ts'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
 import { sortBy, time } from '../../../http/query.ts'
+import { json, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireAgent, requireAgentActor } from './access.ts'
 import { deleteAgent } from './delete.ts'
 import { deregisterAgent } from './deregister.ts'
@@ -25,7 +25,7 @@ export const agentRoutes: Routes = (http) => {
     {
       summary: 'List the agents of a pool',
       access: { organization: 'agent-pools:read' },
-      answers: { 200: pageOf(agentSchema) },
+      responses: { 200: pageOf(agentSchema) },
       query: LIST_QUERY,
     },
     async (req) => {
@@ -49,7 +49,7 @@ export const agentRoutes: Routes = (http) => {
     {
       summary: 'Show an agent',
       access: { organization: 'agent-pools:read' },
-      answers: { 200: documentOf(agentSchema) },
+      responses: { 200: documentOf(agentSchema) },
     },
     async (req) => {
       const { agent } = await requireAgent(req.ctx, req.params.agentId, 'agent-pools:read')
@@ -63,7 +63,7 @@ export const agentRoutes: Routes = (http) => {
       summary: 'Delete an agent',
       access: { organization: 'agent-pools:manage' },
       audit: 'agent destroy',
-      answers: { 204: null },
+      responses: { 204: null },
     },
     async (req) => {
       await deleteAgent(req.ctx, req.params.agentId)
@@ -78,7 +78,7 @@ export const agentRoutes: Routes = (http) => {
       summary: 'Register an agent',
       access: 'agent',
       audit: REPORTED,
-      answers: { 200: registeredAgent },
+      responses: { 200: registeredAgent },
       body: registerAgentBody,
       authorise: async (ctx) => requireAgentActor(ctx),
     },
@@ -86,7 +86,7 @@ export const agentRoutes: Routes = (http) => {
   )
   http.post(
     '/agents/:agentId/deregister',
-    { prefix: AGENT_API, summary: 'Deregister an agent', access: 'agent', audit: REPORTED, answers: { 204: null } },
+    { prefix: AGENT_API, summary: 'Deregister an agent', access: 'agent', audit: REPORTED, responses: { 204: null } },
     async (req) => {
       await deregisterAgent(req.ctx, req.params.agentId)
       return noContent()

@@ -18,12 +18,12 @@ export async function waitUnlessRevoked<T>(
   wait: (signal: AbortSignal) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   const revoked = new AbortController()
-  const answered = new AbortController()
+  const responded = new AbortController()
   const tokenId = ctx.actor.kind === 'agent' ? ctx.actor.tokenId : ''
   void ctx.signals
-    .wait(tokenTopic(tokenId), { timeoutMs: waitMs + CLAIM_SLACK_MS, signal: answered.signal })
+    .wait(tokenTopic(tokenId), { timeoutMs: waitMs + CLAIM_SLACK_MS, signal: responded.signal })
     .then((isRevoked) => isRevoked && revoked.abort())
-  const found = await wait(AbortSignal.any([client, revoked.signal])).finally(() => answered.abort())
+  const found = await wait(AbortSignal.any([client, revoked.signal])).finally(() => responded.abort())
   // What was found before that is the agent's, and comes to its end.
   if (found === undefined && revoked.signal.aborted) throw unauthorized('the token of this agent was revoked')
   return found

@@ -1,19 +1,19 @@
 import type { Ctx } from '../../../app.ts'
 import { conflict, forbidden, notFound } from '../../../errors.ts'
-import { hasSecondFactor } from '../sessions/second-factor-store.ts'
-import { findUser, type UserRow } from '../users/store.ts'
+import { hasTwoFactor } from '../sessions/two-factor-store.ts'
+import { type UserRow, findUser } from '../users/store.ts'
 
-export type Account = { user: UserRow; hasSecondFactor: boolean }
+export type Account = { user: UserRow; hasTwoFactor: boolean }
 
 /** The account behind the actor, a team's included. Throws `not-found` for tokens that act as no user. */
 export async function requireAccount(ctx: Ctx): Promise<Account> {
   const user = ctx.actor.kind === 'user' ? await findUser(ctx.db, ctx.actor.userId) : undefined
   if (!user) throw notFound('user')
-  return withSecondFactor(ctx, user)
+  return withTwoFactor(ctx, user)
 }
 
-export async function withSecondFactor(ctx: Ctx, user: UserRow): Promise<Account> {
-  return { user, hasSecondFactor: await hasSecondFactor(ctx.db, user.id) }
+export async function withTwoFactor(ctx: Ctx, user: UserRow): Promise<Account> {
+  return { user, hasTwoFactor: await hasTwoFactor(ctx.db, user.id) }
 }
 
 /** The account of a person. Throws `forbidden` for the account of a team, whose settings its token may not change. */

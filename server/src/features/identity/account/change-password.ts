@@ -8,7 +8,7 @@ import { checkOwnPassword } from '../sessions/check-credentials.ts'
 import { endSessions } from '../sessions/end.ts'
 import { userAudit } from '../users/audit.ts'
 import { updateUser } from '../users/update.ts'
-import { type Account, requirePasswordAccount, withSecondFactor } from './access.ts'
+import { type Account, requirePasswordAccount, withTwoFactor } from './access.ts'
 
 /** Changes the password of a user who knows the current one, and signs out every other browser. */
 export async function changePassword(ctx: Ctx, input: ChangePassword): Promise<Account> {
@@ -19,6 +19,6 @@ export async function changePassword(ctx: Ctx, input: ChangePassword): Promise<A
     const updated = await updateUser(ctx, user.id, { password_hash: passwordHash })
     await endSessions(ctx, user.id, currentSessionId(ctx))
     await recordAudit(ctx, userAudit('change_password', user))
-    return withSecondFactor(ctx, updated)
+    return withTwoFactor(ctx, updated)
   })
 }

@@ -3,15 +3,15 @@ import type { Ctx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
 import { conflict, invalid } from '../../../errors.ts'
 import { checkOwnPassword } from '../sessions/check-credentials.ts'
-import { consumeCode } from '../sessions/check-second-factor.ts'
+import { consumeCode } from '../sessions/check-two-factor.ts'
 import {
-  enrollSecondFactor,
-  removeSecondFactor,
+  enrollTwoFactor as enrollSecondFactor,
+  removeTwoFactor,
   replaceRecoveryCodes,
-  verifySecondFactor,
-} from '../sessions/manage-second-factor.ts'
+  verifyTwoFactor as verifySecondFactor,
+} from '../sessions/manage-two-factor.ts'
 import { recordFailedSignIn } from '../sessions/record-failed-sign-in.ts'
-import { hasSecondFactor } from '../sessions/second-factor-store.ts'
+import { hasTwoFactor } from '../sessions/two-factor-store.ts'
 import { userAudit } from '../users/audit.ts'
 import { requirePasswordAccount } from './access.ts'
 
@@ -19,11 +19,12 @@ import { requirePasswordAccount } from './access.ts'
 export async function enrollTwoFactor(ctx: Ctx, password: string) {
   const user = await requirePasswordAccount(ctx)
   await checkOwnPassword(ctx, user, password, '/data/attributes/password')
-  if (await hasSecondFactor(ctx.db, user.id)) throw conflict('the second factor is on already, switch it off first')
+  if (await hasTwoFactor(ctx.db, user.id))
+    throw conflict('two-factor authentication is on already, switch it off first')
   return audited(ctx, userAudit('enroll_two_factor', user), (ctx) => enrollSecondFactor(ctx, user))
 }
 
-/** Second step: switches the second factor on. Returns the recovery codes, which are shown this once. */
+/** Second step: switches two-factor authentication on. Returns the recovery codes, which are shown this once. */
 export async function verifyTwoFactor(ctx: Ctx, code: string) {
   const user = await requirePasswordAccount(ctx)
   return audited(ctx, userAudit('enable_two_factor', user), async (ctx) => {
@@ -33,10 +34,10 @@ export async function verifyTwoFactor(ctx: Ctx, code: string) {
   })
 }
 
-/** Switches the second factor off. It takes the password and a code. */
+/** Disables two-factor authentication. It takes the password and a code. */
 export async function disableTwoFactor(ctx: Ctx, input: ConfirmTwoFactor) {
   const user = await requireTwoFactor(ctx, input)
-  await audited(ctx, userAudit('disable_two_factor', user), (ctx) => removeSecondFactor(ctx, user.id))
+  await audited(ctx, userAudit('disable_two_factor', user), (ctx) => removeTwoFactor(ctx, user.id))
 }
 
 /** Replaces all recovery codes, used or not. */
@@ -47,10 +48,10 @@ export async function renewRecoveryCodes(ctx: Ctx, input: ConfirmTwoFactor) {
 
 async function requireTwoFactor(ctx: Ctx, input: ConfirmTwoFactor) {
   const user = await requirePasswordAccount(ctx)
-  if (!(await hasSecondFactor(ctx.db, user.id))) throw conflict('the second factor is off')
+  if (!(await hasTwoFactor(ctx.db, user.id))) throw conflict('two-factor authentication is off')
   await checkOwnPassword(ctx, user, input.password, '/data/attributes/password')
   if (await consumeCode(ctx, user.id, input.otp)) return user
-  await recordFailedSignIn(ctx, user, 'second factor')
+  await recordFailedSignIn(ctx, user, 'two-factor authentication')
   throw wrongCode()
 }
 

@@ -3,7 +3,7 @@ import { userResource, type Viewer } from '../users/resource.ts'
 import type { UserRow } from '../users/store.ts'
 
 /** The actor's own account: the user as others see them, with private attributes. */
-export function accountResource(row: UserRow, { hasSecondFactor, ...viewer }: AccountFacts): AccountResource {
+export function accountResource(row: UserRow, { hasTwoFactor, ...viewer }: AccountFacts): AccountResource {
   const resource = userResource(row, viewer)
   const isPassword = row.auth_method === 'password'
   return {
@@ -16,7 +16,7 @@ export function accountResource(row: UserRow, { hasSecondFactor, ...viewer }: Ac
       'is-admin': row.is_site_admin,
       'is-sso-login': row.auth_method === 'sso',
       'is-confirmed': true,
-      'two-factor': { enabled: hasSecondFactor, verified: hasSecondFactor },
+      'two-factor': { enabled: hasTwoFactor, verified: hasTwoFactor },
       permissions: {
         ...resource.attributes.permissions,
         'can-create-organization': resource.attributes.permissions['can-create-organizations'],
@@ -30,4 +30,4 @@ export function accountResource(row: UserRow, { hasSecondFactor, ...viewer }: Ac
   }
 }
 
-type AccountFacts = Viewer & { hasSecondFactor: boolean }
+type AccountFacts = Viewer & { hasTwoFactor: boolean }

@@ -1,9 +1,9 @@
 import { accountSchema } from '@groundstate/contract/account'
-import { documentOf, wholeListOf } from '@groundstate/contract/answers'
+import { documentOf, wholeListOf } from '@groundstate/contract/responses'
 import { sessionSchema } from '@groundstate/contract/sessions'
 import { changePasswordBody, updateAccountBody } from '@groundstate/contract/users'
-import { listAll, noContent, ok } from '../../../http/answers.ts'
 import type { Request, Routes } from '../../../http/http.ts'
+import { listAll, noContent, ok } from '../../../http/responses.ts'
 import { currentSessionId } from '../sessions/access.ts'
 import { endedCookieHeader } from '../sessions/cookie.ts'
 import { sessionResource } from '../sessions/resource.ts'
@@ -15,37 +15,37 @@ import { accountResource } from './resource.ts'
 import { updateAccount } from './update.ts'
 
 const ACCOUNT = { 200: documentOf(accountSchema) }
-const SHOW = { summary: 'Show your account', access: 'user', answers: ACCOUNT } as const
+const SHOW = { summary: 'Show your account', access: 'user', responses: ACCOUNT } as const
 const UPDATE = {
   summary: 'Update your account',
   access: 'person',
   audit: 'user update',
   body: updateAccountBody,
-  answers: ACCOUNT,
+  responses: ACCOUNT,
 } as const
 const CHANGE_PASSWORD = {
   summary: 'Change your password',
   access: 'person',
   audit: 'user change_password',
   body: changePasswordBody,
-  answers: ACCOUNT,
+  responses: ACCOUNT,
 } as const
 const LIST_SESSIONS = {
   summary: 'List your sessions',
   access: 'person',
-  answers: { 200: wholeListOf(sessionSchema) },
+  responses: { 200: wholeListOf(sessionSchema) },
 } as const
 const END_SESSIONS = {
   summary: 'Sign out everywhere',
   access: 'person',
   audit: 'user sign_out_everywhere',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 const END_SESSION = {
   summary: 'End one of your sessions',
   access: 'self',
   audit: 'user end_session',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 
 export const accountRoutes: Routes = (http) => {
@@ -76,6 +76,6 @@ export const accountRoutes: Routes = (http) => {
   })
 }
 
-function presented({ ctx }: Pick<Request<string, unknown>, 'ctx'>, { user, hasSecondFactor }: Account) {
-  return ok(accountResource(user, { actor: ctx.actor, baseUrl: ctx.baseUrl, hasSecondFactor }))
+function presented({ ctx }: Pick<Request<string, unknown>, 'ctx'>, { user, hasTwoFactor }: Account) {
+  return ok(accountResource(user, { actor: ctx.actor, baseUrl: ctx.baseUrl, hasTwoFactor }))
 }

@@ -18,7 +18,7 @@ const act = (user: TestUser, action: string, body: unknown) =>
 const signIn = (user: TestUser, otp?: string) =>
   app.request({ method: 'POST', url: '/api/v2/sessions', body: { username: user.username, password: PASSWORD, otp } })
 
-/** A user with a second factor; `code` is the next one that the authenticator shows. */
+/** A user with two-factor authentication; `code` is the next one that the authenticator shows. */
 async function enrolled() {
   const user = await createUser(app, { password: PASSWORD })
   const { secret } = (await act(user, 'enroll', { password: PASSWORD })).json().data.attributes
@@ -62,7 +62,7 @@ describe('enrolling', () => {
     const { secret } = (await act(user, 'enroll', { password: PASSWORD })).json().data.attributes
 
     const row = await app.db
-      .selectFrom('second_factors')
+      .selectFrom('two_factor_secrets')
       .select('secret')
       .where('user_id', '=', user.id)
       .executeTakeFirstOrThrow()
@@ -128,7 +128,7 @@ test('switching off takes the password and a code', async () => {
   expect((await act(user, 'disable', { password: PASSWORD, otp: code() })).status).toBe(409)
 })
 
-test('an organization that demands a second factor is closed to members without one, and says why', async () => {
+test('an organization that demands two-factor authentication is closed to members without one, and says why', async () => {
   const owner = await createUser(app, { password: PASSWORD })
   const elsewhere = await createUser(app)
   const mine = await createOrganization(app, owner)

@@ -1,43 +1,43 @@
 import {
   type RecoveryCodesResource,
-  recoveryCodesSchema,
   type TwoFactorEnrollmentResource,
+  recoveryCodesSchema,
   twoFactorEnrollmentSchema,
 } from '@groundstate/contract/account'
-import { documentOf } from '@groundstate/contract/answers'
+import { documentOf } from '@groundstate/contract/responses'
 import { confirmPasswordBody, confirmTwoFactorBody, verifyTwoFactorBody } from '@groundstate/contract/users'
-import { noContent, ok, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { noContent, ok, unstored } from '../../../http/responses.ts'
 import { disableTwoFactor, enrollTwoFactor, renewRecoveryCodes, verifyTwoFactor } from './manage-two-factor.ts'
 
 const ENROLL = {
-  summary: 'Start to set up a second factor',
+  summary: 'Start to set up two-factor authentication',
   access: 'person',
   audit: 'user enroll_two_factor',
   body: confirmPasswordBody,
-  answers: { 200: documentOf(twoFactorEnrollmentSchema) },
+  responses: { 200: documentOf(twoFactorEnrollmentSchema) },
 } as const
 const RECOVERY_CODES = { 200: documentOf(recoveryCodesSchema) }
 const VERIFY = {
-  summary: 'Switch the second factor on',
+  summary: 'Enable two-factor authentication',
   access: 'person',
   audit: 'user enable_two_factor',
   body: verifyTwoFactorBody,
-  answers: RECOVERY_CODES,
+  responses: RECOVERY_CODES,
 } as const
 const RENEW = {
   summary: 'Replace the recovery codes',
   access: 'person',
   audit: 'user renew_recovery_codes',
   body: confirmTwoFactorBody,
-  answers: RECOVERY_CODES,
+  responses: RECOVERY_CODES,
 } as const
 const DISABLE = {
-  summary: 'Switch the second factor off',
+  summary: 'Disable two-factor authentication',
   access: 'person',
   audit: 'user disable_two_factor',
   body: confirmTwoFactorBody,
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 
 export const twoFactorRoutes: Routes = (http) => {

@@ -5,7 +5,7 @@ import { forbidden, invalid } from '../../../errors.ts'
 import { userAudit } from '../users/audit.ts'
 import { findUserByLogin, type UserRow } from '../users/store.ts'
 import { updateUser } from '../users/update.ts'
-import { type Account, requirePerson, withSecondFactor } from './access.ts'
+import { type Account, requirePerson, withTwoFactor } from './access.ts'
 
 /**
  * Changes the username at once. A new address waits as `unconfirmed_email`: it has no effect until an administrator
@@ -19,7 +19,7 @@ export async function updateAccount(ctx: Ctx, input: UpdateAccount): Promise<Acc
     ...(input.email !== undefined && { unconfirmed_email: await unconfirmedAddress(ctx, user, input.email) }),
   }
   const event = userAudit('update', user, { changes: Object.keys(changes) })
-  return withSecondFactor(ctx, await audited(ctx, event, (ctx) => updateUser(ctx, user.id, changes)))
+  return withTwoFactor(ctx, await audited(ctx, event, (ctx) => updateUser(ctx, user.id, changes)))
 }
 
 /**

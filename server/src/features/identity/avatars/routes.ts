@@ -1,12 +1,12 @@
-import { binary } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { binary } from '../../../http/responses.ts'
 import { avatarSvg } from './avatar.ts'
 
 const SHOW = {
   summary: 'Show the picture of a user',
   access: 'public',
   prefix: '',
-  answers: { 200: binary('image/svg+xml') },
+  responses: { 200: binary('image/svg+xml') },
 } as const
 
 export const avatarRoutes: Routes = (http) => {

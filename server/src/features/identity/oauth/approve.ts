@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
 import { forbidden } from '../../../errors.ts'
-import { answerUrl, type AuthorizeRequest, CLI_CLIENT } from './request.ts'
+import { responseUrl, type AuthorizeRequest, CLI_CLIENT } from './request.ts'
 import * as store from './store.ts'
 
 /** The command line exchanges its code at once. Five minutes allow for slow machines. */
@@ -20,10 +20,10 @@ export async function approve(ctx: Ctx, request: AuthorizeRequest) {
     code_challenge: request.codeChallenge,
     expires_at: new Date(ctx.now().getTime() + CODE_LIFE_MS),
   })
-  return answerUrl(request, { code })
+  return responseUrl(request, { code })
 }
 
 /** The user refuses: returns the URL that tells the command line. */
 export function deny(request: AuthorizeRequest) {
-  return answerUrl(request, { error: 'access_denied', error_description: 'the request was denied' })
+  return responseUrl(request, { error: 'access_denied', error_description: 'the request was denied' })
 }

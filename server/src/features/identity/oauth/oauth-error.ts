@@ -1,8 +1,8 @@
-import type { OAuthErrorAnswer } from '@groundstate/contract/oauth'
+import type { OAuthErrorResponse } from '@groundstate/contract/oauth'
 
 /** An error of the token endpoint, with a code of RFC 6749 §5.2. */
 export class OAuthError extends Error {
-  readonly code: OAuthErrorAnswer['error']
+  readonly code: OAuthErrorResponse['error']
 
   constructor(code: OAuthError['code'], description: string) {
     super(description)

@@ -1,6 +1,6 @@
-import type { Answer } from '../../../http/answers.ts'
 import { htmlPage } from '../../../http/html-page.ts'
 import { type Html, html, raw } from '../../../http/html.ts'
+import type { ApiResponse } from '../../../http/responses.ts'
 import type { SignInMethods } from '../sessions/methods.ts'
 import { type AuthorizeRequest, authorizeQuery } from './request.ts'
 
@@ -15,7 +15,7 @@ export function signInPage(
   request: AuthorizeRequest,
   methods: SignInMethods,
   options: PageOptions & { username?: string } = {},
-): Answer {
+): ApiResponse {
   return page('Sign in', options, [
     html`<h1>Sign in</h1>
       <p class="dim">to let Terraform on this computer use Groundstate</p>`,
@@ -57,8 +57,8 @@ function passwordForm(request: AuthorizeRequest, username: string | undefined) {
   </form>`
 }
 
-/** Asks for a code of the second factor. `pending` is the proof of the password, as `startSignIn` returns it. */
-export function codePage(request: AuthorizeRequest, pending: string, options: PageOptions = {}): Answer {
+/** Asks for a code of two-factor authentication. `pending` is the proof of the password, as `startSignIn` returns it. */
+export function codePage(request: AuthorizeRequest, pending: string, options: PageOptions = {}): ApiResponse {
   return page('Enter a code', options, [
     html`<h1>Enter a code</h1>
       <p class="dim">from your authenticator, or one of your recovery codes</p>`,
@@ -85,7 +85,7 @@ export function codePage(request: AuthorizeRequest, pending: string, options: Pa
 export function consentPage(
   request: AuthorizeRequest,
   { username, avatar, csrf }: { username: string; avatar: string; csrf: string },
-): Answer {
+): ApiResponse {
   // The policy on a form's target applies to the redirect that answers the form, too.
   const target = new URL(request.redirectUri).origin
   return page('Allow Terraform', { formTarget: target }, [
@@ -119,7 +119,7 @@ export function refusalPage(
   title: string,
   detail: string,
   next?: { text: string; url: string },
-): Answer {
+): ApiResponse {
   return page(title, { status }, [
     html`<h1>${title}</h1>
       <p class="error" role="alert">${detail}</p>`,
@@ -137,7 +137,7 @@ function queryField(request: AuthorizeRequest) {
   return html`<input type="hidden" name="query" value="${authorizeQuery(request)}" />`
 }
 
-function page(title: string, options: PageOptions & { formTarget?: string }, parts: readonly Html[]): Answer {
+function page(title: string, options: PageOptions & { formTarget?: string }, parts: readonly Html[]): ApiResponse {
   const { status = 200, headers, formTarget } = options
   return htmlPage(
     { title, parts },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { answerUrl, authorizeQuery, readAuthorizeRequest } from './request.ts'
+import { responseUrl, authorizeQuery, readAuthorizeRequest } from './request.ts'
 
 const GOOD = {
   client_id: 'terraform-cli',
@@ -60,8 +60,8 @@ test.each([
   expect(url.searchParams.get('state')).toBe(GOOD.state)
 })
 
-test('an answer has no state where the request had none', () => {
-  expect(answerUrl({ redirectUri: GOOD.redirect_uri, state: undefined }, { code: 'c' })).toBe(
+test('a response has no state where the request had none', () => {
+  expect(responseUrl({ redirectUri: GOOD.redirect_uri, state: undefined }, { code: 'c' })).toBe(
     'http://localhost:10003/login?code=c',
   )
 })

@@ -31,7 +31,7 @@ export function readAuthorizeRequest(params: Record<string, unknown>): ReadReque
   }
   const state = text('state')
   const refuse = (error: string, description: string) => ({
-    redirect: answerUrl({ redirectUri, state }, { error, error_description: description }),
+    redirect: responseUrl({ redirectUri, state }, { error, error_description: description }),
   })
   const repeated = Object.entries(params).find(([, value]) => typeof value !== 'string')
   if (repeated) return refuse('invalid_request', `${repeated[0]} is given more than once`)
@@ -58,12 +58,12 @@ export function authorizeQuery({ redirectUri, codeChallenge, state }: AuthorizeR
   }).toString()
 }
 
-/** The URL that carries the answer to the client. */
-export function answerUrl(
+/** The URL that carries the response to the client. */
+export function responseUrl(
   { redirectUri, state }: Pick<AuthorizeRequest, 'redirectUri' | 'state'>,
-  answer: Record<string, string>,
+  response: Record<string, string>,
 ) {
-  return `${redirectUri}?${new URLSearchParams({ ...answer, ...(state !== undefined && { state }) }).toString()}`
+  return `${redirectUri}?${new URLSearchParams({ ...response, ...(state !== undefined && { state }) }).toString()}`
 }
 
 /** Only the user's own machine, with a port in the range that discovery names. */

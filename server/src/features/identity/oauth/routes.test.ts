@@ -172,7 +172,7 @@ describe('signing in by the page', () => {
     expect(Number(response.headers['retry-after'])).toBeGreaterThan(0)
   })
 
-  test('a second factor is asked for on a page of its own, where a wrong code can be corrected', async () => {
+  test('two-factor authentication is asked for on a page of its own, where a wrong code can be corrected', async () => {
     const user = await createUser(app, { password: PASSWORD })
     const act = (action: string, body: unknown) =>
       app.request({ method: 'POST', url: `/api/v2/account/two-factor/actions/${action}`, token: user.token, body })

@@ -1,16 +1,16 @@
 import {
-  type AccessTokenAnswer,
-  accessTokenAnswer,
-  type OAuthErrorAnswer,
-  oauthErrorAnswer,
+  type AccessTokenResponse,
+  type OAuthErrorResponse,
+  accessTokenResponse,
+  oauthErrorResponse,
 } from '@groundstate/contract/oauth'
 import { z } from 'zod'
 import { checkOwnPages } from '../../../auth/authenticate.ts'
 import { AppError, badRequest } from '../../../errors.ts'
-import { type Answer, binary, json, redirect } from '../../../http/answers.ts'
 import { basePath } from '../../../http/base-path.ts'
 import { errorStatus } from '../../../http/errors.ts'
 import type { Routes } from '../../../http/http.ts'
+import { type ApiResponse, binary, json, redirect } from '../../../http/responses.ts'
 import { endedCookieHeader } from '../sessions/cookie.ts'
 import { endCurrentSession } from '../sessions/end.ts'
 import { signInMethods } from '../sessions/methods.ts'
@@ -41,42 +41,42 @@ const PAGE = binary('text/html')
 const SHOW_CONSENT = {
   ...PUBLIC,
   summary: 'Ask the user to sign a command line in',
-  answers: { 200: PAGE, 302: null, 400: PAGE },
+  responses: { 200: PAGE, 302: null, 400: PAGE },
 }
 const SIGN_IN = {
   ...PUBLIC,
   summary: 'Sign in on the page for command lines',
   audit: 'user sign_in',
   body: signInForm,
-  answers: { 200: PAGE, 303: null, 401: PAGE },
+  responses: { 200: PAGE, 303: null, 401: PAGE },
 } as const
 const DECIDE = {
   ...PUBLIC,
   summary: 'Allow or deny a command line',
   audit: { none: 'a consent changes nothing before the command line exchanges its code' },
   body: consentForm,
-  answers: { 303: null },
+  responses: { 303: null },
 } as const
 const SIGN_OUT = {
   ...PUBLIC,
   summary: 'Sign out on the page for command lines',
   audit: 'user sign_out',
   body: signOutForm,
-  answers: { 303: null },
+  responses: { 303: null },
 } as const
 // The body has no schema here, since errors have the form of RFC 6749 and not ours.
 const EXCHANGE = {
   ...PUBLIC,
   summary: 'Exchange a code for an API token',
   audit: 'authentication_token create',
-  answers: { 200: accessTokenAnswer, 400: oauthErrorAnswer },
+  responses: { 200: accessTokenResponse, 400: oauthErrorResponse },
 } as const
 
 export const oauthRoutes: Routes = (http) => {
   http.get('/oauth/authorize', SHOW_CONSENT, async (req) => {
     const read = readAuthorizeRequest(req.raw.query as Record<string, unknown>)
     if ('refusal' in read) return refusalPage(400, 'This sign-in can’t work', read.refusal)
-    if ('redirect' in read) return { ...redirect(read.redirect), headers: answerHeaders(read.redirect) }
+    if ('redirect' in read) return { ...redirect(read.redirect), headers: responseHeaders(read.redirect) }
     const browser = await findBrowser(req.ctx, req.raw)
     if (!browser) return signInPage(read.request, signInMethods(req.ctx))
     const { userId, username } = browser.actor
@@ -127,12 +127,12 @@ export const oauthRoutes: Routes = (http) => {
       const isForm = req.header('content-type')?.startsWith('application/x-www-form-urlencoded')
       if (!isForm) throw new OAuthError('invalid_request', 'the body must be application/x-www-form-urlencoded')
       const accessToken = await exchangeCode(req.ctx, (req.raw.body ?? {}) as Record<string, unknown>)
-      const answer = { access_token: accessToken, token_type: 'bearer' } satisfies AccessTokenAnswer
-      return { ...json(answer), headers }
+      const response = { access_token: accessToken, token_type: 'bearer' } satisfies AccessTokenResponse
+      return { ...json(response), headers }
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error
-      const answer = { error: error.code, error_description: error.message } satisfies OAuthErrorAnswer
-      return { ...json(answer, 400), headers }
+      const response = { error: error.code, error_description: error.message } satisfies OAuthErrorResponse
+      return { ...json(response, 400), headers }
     }
   })
 }
@@ -144,11 +144,11 @@ function readForm(query: string): AuthorizeRequest {
   return read.request
 }
 
-function seeOther(url: string, headers: Record<string, string> = {}): Answer {
-  return { ...redirect(url, 303), headers: { ...answerHeaders(url), ...headers } }
+function seeOther(url: string, headers: Record<string, string> = {}): ApiResponse {
+  return { ...redirect(url, 303), headers: { ...responseHeaders(url), ...headers } }
 }
 
-function answerHeaders(url: string) {
+function responseHeaders(url: string) {
   return { location: url, 'cache-control': 'no-store' }
 }
 

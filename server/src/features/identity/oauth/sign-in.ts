@@ -2,7 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { unauthorized } from '../../../errors.ts'
 import { checkCode, checkPassword } from '../sessions/check-credentials.ts'
 import { openSession } from '../sessions/create.ts'
-import { hasSecondFactor } from '../sessions/second-factor-store.ts'
+import { hasTwoFactor } from '../sessions/two-factor-store.ts'
 import { findUser } from '../users/store.ts'
 
 /** How long the user may take from the password to the code. */
@@ -15,7 +15,7 @@ export type SignInStep = { setCookie: string } | { pending: string }
 /** First step of signing in on a page: the password. Throws as `checkPassword`. */
 export async function startSignIn(ctx: Ctx, input: { username: string; password: string }): Promise<SignInStep> {
   const user = await checkPassword(ctx, input.username, input.password)
-  if (!(await hasSecondFactor(ctx.db, user.id))) return openSession(ctx, user)
+  if (!(await hasTwoFactor(ctx.db, user.id))) return openSession(ctx, user)
   const expiresAt = new Date(ctx.now().getTime() + PENDING_MS)
   return { pending: ctx.secrets.signPath({ purpose: PURPOSE, id: user.id, expiresAt }) }
 }

@@ -2,15 +2,15 @@ import type { CreateSession } from '@groundstate/contract/sessions'
 import type { Ctx } from '../../../app.ts'
 import { AppError, forbidden, invalid, unauthorized } from '../../../errors.ts'
 import { verifyPassword } from '../../../secrets/passwords.ts'
-import { findUserByLogin, type UserRow } from '../users/store.ts'
-import { consumeCode } from './check-second-factor.ts'
+import { type UserRow, findUserByLogin } from '../users/store.ts'
+import { consumeCode } from './check-two-factor.ts'
 import { countAttempt, forgiveAttempt } from './count-attempts.ts'
 import { signInMethods } from './methods.ts'
 import { recordFailedSignIn } from './record-failed-sign-in.ts'
-import { hasSecondFactor } from './second-factor-store.ts'
+import { hasTwoFactor } from './two-factor-store.ts'
 
 /**
- * Finds the account of a login and its password, before any second factor. It counts the attempt, and takes as long for
+ * Finds the account of a login and its password, before any two-factor authentication. It counts the attempt, and takes as long for
  * a login that nobody has. Throws `unauthorized` without saying which of the two was wrong, `too-many-requests` after
  * too many attempts.
  */
@@ -32,12 +32,12 @@ export async function checkPassword(ctx: Ctx, login: string, password: string): 
 }
 
 /**
- * Finds the account of a login, its password and, when it has a second factor, a code. When the password is right and
+ * Finds the account of a login, its password and, when it has two-factor authentication, a code. When the password is right and
  * the code is missing or wrong, it throws `unauthorized` with a source that points at `otp`.
  */
 export async function checkCredentials(ctx: Ctx, input: CreateSession): Promise<UserRow> {
   const user = await checkPassword(ctx, input.username ?? input.email ?? '', input.password)
-  if (!(await hasSecondFactor(ctx.db, user.id))) return user
+  if (!(await hasTwoFactor(ctx.db, user.id))) return user
   if (input.otp === undefined || input.otp === '') throw codeError('a code of your authenticator is needed')
   await checkCode(ctx, user, input.otp)
   return user
@@ -46,7 +46,7 @@ export async function checkCredentials(ctx: Ctx, input: CreateSession): Promise<
 /** Throws `unauthorized` with a source that points at `otp` when the code is wrong, and records the failure. */
 export async function checkCode(ctx: Ctx, user: UserRow, code: string) {
   if (await consumeCode(ctx, user.id, code)) return
-  await recordFailedSignIn(ctx, user, 'second factor')
+  await recordFailedSignIn(ctx, user, 'two-factor authentication')
   throw codeError('the code is wrong, or was used before')
 }
 

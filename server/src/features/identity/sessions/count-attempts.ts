@@ -7,7 +7,7 @@ import * as store from './store.ts'
 /**
  * How many failed attempts to sign in are allowed within `windowMs`: for one account from one address, so that nobody is
  * locked out by somebody elsewhere; for one account from all addresses; from one address for all accounts; and codes of one
- * account's second factor.
+ * account's two-factor authentication.
  */
 export const ATTEMPT_LIMITS = { pair: 10, account: 100, address: 100, codes: 10, windowMs: 15 * 60_000 }
 
@@ -65,7 +65,7 @@ export async function forgiveAttempt(ctx: Ctx, userId: string, { place, pair, sh
 }
 
 /**
- * Counts an attempt with a code of the second factor, wherever it comes from: only who knows the password gets this far. Throws
+ * Counts an attempt with a code of two-factor authentication, wherever it comes from: only who knows the password gets this far. Throws
  * `too-many-requests` above the limit.
  */
 export async function countCode(ctx: Ctx, userId: string) {

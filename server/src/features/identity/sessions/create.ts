@@ -18,7 +18,7 @@ const LIFE_MINUTES = 30 * 24 * 60
 
 export type OpenedSession = { session: store.SessionRow; user: UserRow; setCookie: string }
 
-/** Signs in with a password and, where the account has one, the second factor. */
+/** Signs in with a password and, where the account has one, two-factor authentication. */
 export async function createSession(ctx: Ctx, input: CreateSession): Promise<OpenedSession> {
   return openSession(ctx, await checkCredentials(ctx, input))
 }

@@ -1,11 +1,11 @@
-import { documentOf } from '@groundstate/contract/answers'
+import { documentOf } from '@groundstate/contract/responses'
 import { createSessionBody, sessionSchema, signInMethodsSchema } from '@groundstate/contract/sessions'
 import { userSchema } from '@groundstate/contract/users'
 import { z } from 'zod'
 import { userActor } from '../../../auth/actor.ts'
 import { checkOwnPages } from '../../../auth/authenticate.ts'
-import { created, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { created, noContent, ok } from '../../../http/responses.ts'
 import { includedUsers } from '../users/includes.ts'
 import { userResource } from '../users/resource.ts'
 import { requireCurrentSession } from './access.ts'
@@ -23,27 +23,27 @@ const CREATE = {
   access: 'public',
   audit: 'user sign_in',
   body: createSessionBody,
-  answers: { 201: sessionWithUser },
+  responses: { 201: sessionWithUser },
 } as const
 const SHOW_METHODS = {
   summary: 'Show the ways to sign in',
   access: 'public',
-  answers: { 200: documentOf(signInMethodsSchema) },
+  responses: { 200: documentOf(signInMethodsSchema) },
 } as const
 const SHOW = {
   summary: 'Show the current session',
   access: 'session',
-  answers: { 200: sessionWithUser },
+  responses: { 200: sessionWithUser },
 } as const
 
 export const sessionRoutes: Routes = (http) => {
   http.post('/sessions', CREATE, async (req) => {
     checkOwnPages(req.ctx, req.raw)
     const { session, user, setCookie } = await createSession(req.ctx, req.body.data.attributes)
-    const answer = created(sessionResource(session, session.id), [
+    const response = created(sessionResource(session, session.id), [
       userResource(user, { ...req.ctx, actor: userActor(user, session.id) }),
     ])
-    return { ...answer, headers: { 'set-cookie': setCookie, 'cache-control': 'no-store' } }
+    return { ...response, headers: { 'set-cookie': setCookie, 'cache-control': 'no-store' } }
   })
 
   http.get('/sessions/methods', SHOW_METHODS, async (req) => ok(signInMethodsResource(signInMethods(req.ctx))))
@@ -55,7 +55,7 @@ export const sessionRoutes: Routes = (http) => {
 
   http.delete(
     '/sessions/current',
-    { summary: 'Sign out', access: 'session', audit: 'user sign_out', answers: { 204: null } },
+    { summary: 'Sign out', access: 'session', audit: 'user sign_out', responses: { 204: null } },
     async (req) => {
       await endCurrentSession(req.ctx)
       return { ...noContent(), headers: { 'set-cookie': endedCookieHeader(req.ctx.baseUrl) } }

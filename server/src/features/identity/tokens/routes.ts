@@ -1,7 +1,7 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createTokenBody, tokenSchema } from '@groundstate/contract/tokens'
-import { created, listPage, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { created, listPage, unstored } from '../../../http/responses.ts'
 import { createUserToken } from './create.ts'
 import { listUserTokens } from './list.ts'
 import { tokenResource } from './resource.ts'
@@ -9,14 +9,14 @@ import { tokenResource } from './resource.ts'
 const LIST = {
   summary: "List a user's API tokens",
   access: ['self', 'site-admin'],
-  answers: { 200: pageOf(tokenSchema) },
+  responses: { 200: pageOf(tokenSchema) },
 } as const
 const CREATE = {
   summary: 'Create an API token of a user',
   access: ['self', 'site-admin'],
   audit: 'authentication_token create',
   body: createTokenBody,
-  answers: { 201: documentOf(tokenSchema) },
+  responses: { 201: documentOf(tokenSchema) },
 } as const
 
 export const userTokenRoutes: Routes = (http) => {

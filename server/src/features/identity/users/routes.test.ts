@@ -72,7 +72,7 @@ test('without a token, or with a bad one, nobody is shown', async () => {
 })
 
 describe('visibility', () => {
-  test('a stranger and an id that nobody has are the same answer', async () => {
+  test('a stranger and an id that nobody has are the same response', async () => {
     const stranger = await createUser(app)
 
     const seen = await show(ada.id, stranger.token)

@@ -1,7 +1,7 @@
-import { documentOf } from '@groundstate/contract/answers'
+import { documentOf } from '@groundstate/contract/responses'
 import { tokenSchema } from '@groundstate/contract/tokens'
-import { noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { noContent, ok } from '../../../http/responses.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 import { requireToken } from './access.ts'
 import { deleteAuthenticationToken } from './delete.ts'
@@ -20,13 +20,13 @@ const MANAGER = [
 const SHOW = {
   summary: 'Show a token',
   access: MANAGER,
-  answers: { 200: documentOf(tokenSchema) },
+  responses: { 200: documentOf(tokenSchema) },
 } as const
 const DELETE = {
   summary: 'Delete a token',
   access: MANAGER,
   audit: 'authentication_token destroy',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 
 export const anyTokenRoutes: Routes = (http) => {

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
+import { readAccessContext } from '../../../auth/access-context.ts'
 import { checkDemands } from '../../../auth/demands.ts'
-import { readFacts } from '../../../auth/facts.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { notFound } from '../../../errors.ts'
 import type { Membership } from './membership.ts'
@@ -11,17 +11,17 @@ export async function requireMembership(ctx: Ctx, id: string): Promise<Membershi
   const row = await store.findMembership(ctx.db, ctx.actor, id)
   const membership = row && readableMembership(ctx, row)
   if (!membership) throw notFound('organization membership')
-  checkDemands(membership.facts)
+  checkDemands(membership.access)
   return membership
 }
 
 type Found = NonNullable<Awaited<ReturnType<typeof store.findMembership>>>
 
 export function readableMembership(ctx: Ctx, row: Found): Membership | undefined {
-  const facts = readFacts(ctx.actor, { organizationId: row.organization_id, facts: row.facts })
+  const access = readAccessContext(ctx.actor, { organizationId: row.organization_id, access: row.access })
   const isOwn = ctx.actor.kind === 'user' && ctx.actor.userId === row.user_id
-  const sees = isOwn ? facts.role !== 'stranger' : organizationPermissions(facts).has('members:read')
-  return sees ? { ...row, facts } : undefined
+  const sees = isOwn ? access.role !== 'stranger' : organizationPermissions(access).has('members:read')
+  return sees ? { ...row, access } : undefined
 }
 
 /** Those of the memberships that the actor may see, for includes. */

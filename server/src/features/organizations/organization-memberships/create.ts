@@ -63,7 +63,7 @@ async function requireTeams(ctx: Ctx, organizationId: string, ids: readonly stri
     if (!team.can.has('members:manage')) {
       throw forbidden(`this needs the permission members:manage on the team ${team.name}`)
     }
-    checkHoldsAccess(team.facts, team, team.name)
+    checkHoldsAccess(team.access, team, team.name)
   }
   return teams
 }

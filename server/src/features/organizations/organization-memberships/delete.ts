@@ -39,16 +39,16 @@ export async function deleteMembership(ctx: Ctx, id: string) {
 type MembersTeam = Awaited<ReturnType<typeof listTeamsOfMembership>>[number]
 
 function checkRemoval(ctx: TransactionCtx, membership: Membership, teams: readonly MembersTeam[]) {
-  const { facts } = membership
+  const { access } = membership
   const isOwner = teams.some((team) => team.isOwners)
   if (ctx.actor.kind === 'user' && ctx.actor.userId === membership.user_id) {
     if (isOwner) throw forbidden('you are an owner: leave the owners team before you leave the organization')
     return
   }
-  if (!organizationPermissions(facts).has('members:manage')) {
+  if (!organizationPermissions(access).has('members:manage')) {
     throw forbidden(`this needs the permission members:manage in the organization ${membership.organization_name}`)
   }
-  if (isOwner && facts.role !== 'owner' && facts.role !== 'system') throw forbidden('only owners may remove an owner')
+  if (isOwner && access.role !== 'owner' && access.role !== 'system') throw forbidden('only owners may remove an owner')
   if (teams.some((team) => !team.isVisible)) {
     throw forbidden('the member is in a team that you may not see: ask an owner')
   }

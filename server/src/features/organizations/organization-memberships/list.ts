@@ -12,7 +12,7 @@ export type ListMemberships = Pick<store.MembershipFilter, 'status' | 'emails' |
 export async function listMemberships(ctx: Ctx, name: string, { page, ...filter }: ListMemberships) {
   const organization = await requireOrganization(ctx, name, 'members:read')
   const list = await store.listMemberships(ctx.db, { ...filter, organizationId: organization.id }, { page })
-  return { ...list, rows: list.rows.map((row): Membership => ({ ...row, facts: organization.facts })) }
+  return { ...list, rows: list.rows.map((row): Membership => ({ ...row, access: organization.access })) }
 }
 
 /** The memberships of the caller, in all organizations. */
@@ -28,7 +28,7 @@ export type ListTeamMemberships = { page: Page; status: string | undefined; bySt
 /** The memberships of those in a team, and of those invited to it. */
 export async function listTeamMemberships(ctx: Ctx, teamId: string, { page, status, byStatus }: ListTeamMemberships) {
   const team = await requireTeam(ctx, teamId, 'team:read')
-  const can = organizationPermissions(team.facts)
+  const can = organizationPermissions(team.access)
   const filter = { organizationId: team.organization_id, status, emails: undefined, q: undefined, teamId }
   const list = await store.listMemberships(ctx.db, filter, { page, byStatus })
   const isOwn = (row: store.MembershipRow) => ctx.actor.kind === 'user' && ctx.actor.userId === row.user_id
@@ -37,7 +37,7 @@ export async function listTeamMemberships(ctx: Ctx, teamId: string, { page, stat
     total: list.total,
     rows: list.rows.map((row): Membership & { hidesEmail: boolean } => ({
       ...row,
-      facts: team.facts,
+      access: team.access,
       hidesEmail: !can.has('members:read') && !isOwn(row),
     })),
   }

@@ -1,16 +1,16 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { membershipIncludes, ownMembershipIncludes } from '@groundstate/contract/includes'
 import {
-  createMembershipBody,
   MEMBERSHIP_STATUSES,
+  createMembershipBody,
   membershipPage,
   membershipSchema,
 } from '@groundstate/contract/memberships'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { invitedUserSchema, userSchema } from '@groundstate/contract/users'
 import { z } from 'zod'
-import { type Answer, created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { boolean, oneOf, text, textList } from '../../../http/query.ts'
+import { type ApiResponse, created, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireMembership } from './access.ts'
 import { createMembership } from './create.ts'
 import { deleteMembership } from './delete.ts'
@@ -30,7 +30,7 @@ const SORT = oneOf(
 const LIST = {
   summary: 'List the memberships of an organization',
   access: { organization: 'members:read' },
-  answers: { 200: membershipPage },
+  responses: { 200: membershipPage },
   include: membershipIncludes,
   query: {
     'filter[status]': STATUS,
@@ -42,7 +42,7 @@ const CREATE = {
   summary: 'Invite a person to an organization',
   access: { organization: 'members:manage' },
   audit: 'organization_user create',
-  answers: {
+  responses: {
     201: documentOf(membershipSchema).extend({ included: z.array(z.union([userSchema, invitedUserSchema])) }),
   },
   body: createMembershipBody,
@@ -50,25 +50,25 @@ const CREATE = {
 const LIST_OWN = {
   summary: "List the caller's own memberships",
   access: 'signed-in',
-  answers: { 200: pageOf(membershipSchema) },
+  responses: { 200: pageOf(membershipSchema) },
   include: ownMembershipIncludes,
 } as const
 const SHOW = {
   summary: 'Show an organization membership',
   access: [{ organization: 'members:read' }, 'self'],
-  answers: { 200: documentOf(membershipSchema) },
+  responses: { 200: documentOf(membershipSchema) },
   include: membershipIncludes,
 } as const
 const DELETE = {
   summary: 'Remove a person from an organization',
   access: [{ organization: 'members:manage' }, 'self'],
   audit: 'organization_user destroy',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 const LIST_OF_TEAM = {
   summary: 'List the organization memberships in a team',
   access: { team: 'team:read' },
-  answers: { 200: pageOf(membershipSchema) },
+  responses: { 200: pageOf(membershipSchema) },
   query: {
     'filter[status]': STATUS,
     'filter[is_service_account]': boolean().describe('true: none, since service accounts have no memberships'),
@@ -85,8 +85,8 @@ export const membershipRoutes: Routes = (http) => {
       emails: req.query['filter[email]'],
       q: req.query.q,
     })
-    const answer = listPage({ url: req.url, page }, { rows: await showMemberships(req.ctx, rows), total })
-    return withMeta(answer, { 'status-counts': { total, active, invited } })
+    const response = listPage({ url: req.url, page }, { rows: await showMemberships(req.ctx, rows), total })
+    return withMeta(response, { 'status-counts': { total, active, invited } })
   })
   http.post(OF_ORGANIZATION, CREATE, async (req) => {
     const membership = await createMembership(req.ctx, req.params.organization, req.body.data)
@@ -123,7 +123,7 @@ export const membershipRoutes: Routes = (http) => {
   })
 }
 
-function withMeta(answer: Answer, meta: Record<string, unknown>): Answer {
-  const document = answer.document as { meta: object }
-  return { ...answer, document: { ...document, meta: { ...document.meta, ...meta } } }
+function withMeta(response: ApiResponse, meta: Record<string, unknown>): ApiResponse {
+  const document = response.document as { meta: object }
+  return { ...response, document: { ...document, meta: { ...document.meta, ...meta } } }
 }

@@ -9,8 +9,8 @@ export async function showMemberships(
   ctx: Ctx,
   memberships: readonly ShownMembership[],
 ): Promise<MembershipResource[]> {
-  const facts = new Map(memberships.map((membership) => [membership.organization_id, membership.facts]))
-  const teams = await listVisibleTeams(ctx, memberships, (id) => facts.get(id))
+  const access = new Map(memberships.map((membership) => [membership.organization_id, membership.access]))
+  const teams = await listVisibleTeams(ctx, memberships, (id) => access.get(id))
   return memberships.map((membership) =>
     membershipResource(
       membership,

@@ -1,6 +1,6 @@
 import { type Insertable, sql } from 'kysely'
+import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { factsColumn } from '../../../auth/facts-sql.ts'
 import { takesCredentials } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
@@ -23,18 +23,18 @@ const EMAIL = sql<string>`coalesce(u.email, m.email)`
 
 export type MembershipRow = Awaited<ReturnType<ReturnType<typeof selectMemberships>['executeTakeFirstOrThrow']>>
 
-function facts(actor: Actor) {
-  return factsColumn(actor, { organizationId: sql`m.organization_id` }).as('facts')
+function access(actor: Actor) {
+  return accessColumn(actor, { organizationId: sql`m.organization_id` }).as('access')
 }
 
 export async function findMembership(db: Db, actor: Actor, id: string) {
-  return selectMemberships(db).select(facts(actor)).where('m.id', '=', id).executeTakeFirst()
+  return selectMemberships(db).select(access(actor)).where('m.id', '=', id).executeTakeFirst()
 }
 
 /** Memberships by their ids, without a check of who may see them. */
 export async function findMemberships(db: Db, actor: Actor, ids: readonly string[]) {
   return selectMemberships(db)
-    .select(facts(actor))
+    .select(access(actor))
     .where(sql<boolean>`m.id = any(${ids})`)
     .orderBy('m.created_at')
     .orderBy('m.id')
@@ -46,7 +46,7 @@ export async function listMembershipsOfUser(db: Db, actor: Actor, userId: string
   const matches = sql<boolean>`m.user_id = ${userId} and ${takesCredentials(actor)}`
   const [rows, count] = await Promise.all([
     selectMemberships(db)
-      .select(facts(actor))
+      .select(access(actor))
       .where(matches)
       .orderBy('o.name')
       .limit(page.size)

@@ -1,8 +1,8 @@
-import { documentOf } from '@groundstate/contract/answers'
+import { documentOf } from '@groundstate/contract/responses'
 import { createTokenBody, tokenSchema } from '@groundstate/contract/tokens'
 import { z } from 'zod'
-import { created, noContent, ok, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { created, noContent, ok, unstored } from '../../../http/responses.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 import { createOrganizationToken, deleteOrganizationToken, showOrganizationToken } from './manage.ts'
 import type { OrganizationTokenKind } from './organization-token.ts'
@@ -21,14 +21,14 @@ const query = {
 const SHOW = {
   summary: 'Show the token of an organization',
   access: { organization: 'tokens:manage' },
-  answers: { 200: documentOf(tokenSchema) },
+  responses: { 200: documentOf(tokenSchema) },
   query,
 } as const
 const CREATE = {
   summary: 'Create the token of an organization',
   access: { organization: 'tokens:manage' },
   audit: 'authentication_token create',
-  answers: { 201: documentOf(tokenSchema) },
+  responses: { 201: documentOf(tokenSchema) },
   body: createTokenBody,
   query,
 } as const
@@ -36,7 +36,7 @@ const DELETE = {
   summary: 'Delete the token of an organization',
   access: { organization: 'tokens:manage' },
   audit: 'authentication_token destroy',
-  answers: { 204: null },
+  responses: { 204: null },
   query,
 } as const
 

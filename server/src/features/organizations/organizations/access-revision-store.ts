@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../../db/db.ts'
-import { writeLater } from '../../../db/later.ts'
+import { deferWrite } from '../../../db/later.ts'
 
 /**
  * Raises the `access_revision` of an organization, by which `readGrants` sees that what it has counted is stale. Follows every change of
@@ -9,7 +9,7 @@ import { writeLater } from '../../../db/later.ts'
  */
 export async function raiseAccessRevision(tx: Tx, of: Raised) {
   const id = organizationOf(of)
-  await writeLater(tx, sql`update organizations set access_revision = access_revision + 1 where id = ${id}`)
+  await deferWrite(tx, sql`update organizations set access_revision = access_revision + 1 where id = ${id}`)
 }
 
 type Raised = { organizationId: string } | { teamId: string } | { grantedWorkspaceId: string }

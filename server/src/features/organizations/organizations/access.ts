@@ -1,10 +1,10 @@
 import type { Ctx } from '../../../app.ts'
+import { type AccessContext, isTokenRefused, readAccessContext } from '../../../auth/access-context.ts'
 import { checkDemands } from '../../../auth/demands.ts'
-import { type Facts, isTokenRefused, readFacts } from '../../../auth/facts.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
 import { notFound, unauthorized } from '../../../errors.ts'
-import type { Organization, FoundOrganization } from './organization.ts'
+import type { FoundOrganization, Organization } from './organization.ts'
 import * as store from './store.ts'
 
 /**
@@ -33,19 +33,19 @@ const REFUSED =
 
 /**
  * The organization after a change by an actor with `facts` there. Whoever switches the tokens of members off, with a
- * token of their own, still gets the answer.
+ * token of their own, still gets the response.
  */
-export async function showChangedOrganization(ctx: Ctx, id: string, facts: Facts): Promise<Organization> {
+export async function showChangedOrganization(ctx: Ctx, id: string, access: AccessContext): Promise<Organization> {
   const row = await store.findOrganization(ctx.db, ctx.actor, { id })
-  if (row && isTokenRefused(ctx.actor, row.facts)) return { ...row, facts, can: organizationPermissions(facts) }
+  if (row && isTokenRefused(ctx.actor, row.access)) return { ...row, access, can: organizationPermissions(access) }
   return authorised(ctx, row, 'organization:read')
 }
 
 function authorised(ctx: Ctx, row: FoundOrganization | undefined, permission: OrganizationPermission) {
   const organization = row && readableOrganization(ctx, row)
-  if (row && isTokenRefused(ctx.actor, row.facts)) throw unauthorized(REFUSED)
+  if (row && isTokenRefused(ctx.actor, row.access)) throw unauthorized(REFUSED)
   if (!organization) throw notFound('organization')
-  checkDemands(organization.facts)
+  checkDemands(organization.access)
   if (!organization.can.has(permission)) {
     throw refusal(permission, `in the organization ${organization.name}`)
   }
@@ -53,10 +53,10 @@ function authorised(ctx: Ctx, row: FoundOrganization | undefined, permission: Or
 }
 
 export function readableOrganization(ctx: Ctx, row: FoundOrganization): Organization | undefined {
-  const { facts: column, ...organization } = row
-  const facts = readFacts(ctx.actor, { organizationId: row.id, facts: column })
-  const can = organizationPermissions(facts)
-  return can.has('organization:read') ? { ...organization, can, facts } : undefined
+  const { access: column, ...organization } = row
+  const access = readAccessContext(ctx.actor, { organizationId: row.id, access: column })
+  const can = organizationPermissions(access)
+  return can.has('organization:read') ? { ...organization, can, access } : undefined
 }
 
 /** The organizations whose content the actor may see, for includes. */
@@ -73,6 +73,6 @@ export async function listReadableOrganizationsNamed(ctx: Ctx, names: readonly s
 function listOpen(ctx: Ctx, rows: readonly FoundOrganization[]): Organization[] {
   return rows.flatMap((row) => {
     const organization = readableOrganization(ctx, row)
-    return organization && !organization.facts.demands ? organization : []
+    return organization && !organization.access.demands ? organization : []
   })
 }

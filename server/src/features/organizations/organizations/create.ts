@@ -1,14 +1,14 @@
 import type { CreateOrganization } from '@groundstate/contract/organizations'
 import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
-import { NO_FACTS } from '../../../auth/facts.ts'
+import { NO_ACCESS } from '../../../auth/access-context.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { insertDefaultProject } from '../projects/create.ts'
 import { insertOwnersTeam } from '../teams/insert.ts'
 import { showChangedOrganization } from './access.ts'
 import { organizationAudit } from './audit.ts'
-import { type Organization } from './organization.ts'
+import type { Organization } from './organization.ts'
 import { organizationSettingColumns, refuseTakenOrganizationName } from './settings.ts'
 import * as store from './store.ts'
 import { POOL } from './update.ts'
@@ -40,7 +40,7 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
       await store.updateOrganization(ctx.db, id, { default_project_id: projectId })
       await insertOwnersTeam(ctx, id, actor.userId)
       await recordAudit(ctx, organizationAudit({ id, name: input.name }, 'create', input))
-      return showChangedOrganization(ctx, id, { ...NO_FACTS, role: 'owner' })
+      return showChangedOrganization(ctx, id, { ...NO_ACCESS, role: 'owner' })
     }),
   )
 }

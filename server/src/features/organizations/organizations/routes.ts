@@ -1,10 +1,10 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { entitlementSetSchema } from '@groundstate/contract/entitlement-sets'
 import { organizationIncludes } from '@groundstate/contract/includes'
 import { createOrganizationBody, organizationSchema, updateOrganizationBody } from '@groundstate/contract/organizations'
-import { created, listPage, noContent, ok } from '../../../http/answers.ts'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
 import { text } from '../../../http/query.ts'
+import { created, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireOrganization } from './access.ts'
 import { createOrganization } from './create.ts'
 import { deleteOrganization } from './delete.ts'
@@ -17,7 +17,7 @@ const PATH = '/organizations/:organization'
 const LIST = {
   summary: 'List organizations',
   access: 'signed-in',
-  answers: { 200: pageOf(organizationSchema) },
+  responses: { 200: pageOf(organizationSchema) },
   include: organizationIncludes,
   query: {
     q: text().describe('part of the name or of the email address'),
@@ -29,32 +29,32 @@ const CREATE = {
   summary: 'Create an organization',
   access: 'person',
   audit: 'organization create',
-  answers: { 201: documentOf(organizationSchema) },
+  responses: { 201: documentOf(organizationSchema) },
   body: createOrganizationBody,
 } as const
 const SHOW = {
   summary: 'Show an organization',
   access: { organization: 'organization:read' },
-  answers: { 200: documentOf(organizationSchema) },
+  responses: { 200: documentOf(organizationSchema) },
   include: organizationIncludes,
 } as const
 const UPDATE = {
   summary: 'Update an organization',
   access: { organization: 'organization:update' },
   audit: 'organization update',
-  answers: { 200: documentOf(organizationSchema) },
+  responses: { 200: documentOf(organizationSchema) },
   body: updateOrganizationBody,
 } as const
 const DELETE = {
   summary: 'Delete an organization',
   access: { organization: 'organization:delete' },
   audit: 'organization destroy',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 const SHOW_ENTITLEMENTS = {
   summary: 'Show the entitlement set of an organization',
   access: { organization: 'organization:read' },
-  answers: { 200: documentOf(entitlementSetSchema) },
+  responses: { 200: documentOf(entitlementSetSchema) },
 } as const
 
 export const organizationRoutes: Routes = (http) => {

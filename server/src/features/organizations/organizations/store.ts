@@ -1,6 +1,6 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
-import { isOwnOrganizationName, type Actor } from '../../../auth/actor.ts'
-import { type ActorInSql, factsColumn, userInSql } from '../../../auth/facts-sql.ts'
+import { type ActorInSql, accessColumn, userInSql } from '../../../auth/access-sql.ts'
+import { type Actor, isOwnOrganizationName } from '../../../auth/actor.ts'
 import { takesCredentials } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
@@ -56,7 +56,7 @@ function selectOrganizations(db: Db, actor: ActorInSql) {
   return db
     .selectFrom('organizations as o')
     .selectAll('o')
-    .select(factsColumn(actor, { organizationId: sql`o.id` }).as('facts'))
+    .select(accessColumn(actor, { organizationId: sql`o.id` }).as('access'))
     .select(policyColumn('organization_id', sql`o.id`).as('retention_policy'))
 }
 

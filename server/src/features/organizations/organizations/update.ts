@@ -34,7 +34,7 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
         updated_at: ctx.now(),
       })
       await recordAudit(ctx, organizationAudit(organization, 'update', attributes))
-      return showChangedOrganization(ctx, organization.id, organization.facts)
+      return showChangedOrganization(ctx, organization.id, organization.access)
     }),
   )
 }

@@ -32,7 +32,7 @@ test('a new organization takes user tokens', async () => {
   })
 })
 
-test('whoever switches them off gets the answer, and their token opens the organization no more', async () => {
+test('whoever switches them off gets the response, and their token opens the organization no more', async () => {
   const off = await switchOff()
 
   const after = await get(`/organizations/${organization.name}`, owner.token)

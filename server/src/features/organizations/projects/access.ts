@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
+import { readAccessContext } from '../../../auth/access-context.ts'
 import { checkDemands } from '../../../auth/demands.ts'
-import { readFacts } from '../../../auth/facts.ts'
 import { type ProjectPermission, refusal } from '../../../auth/permissions.ts'
 import { projectPermissions } from '../../../auth/project-permissions.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
@@ -15,7 +15,7 @@ export async function requireProject(ctx: Ctx, id: string, permission: ProjectPe
   const row = await store.findProject(ctx.db, ctx.actor, id)
   const project = row && readableProject(ctx, row)
   if (!project) throw notFound('project')
-  checkDemands(project.facts)
+  checkDemands(project.access)
   if (!project.can.has(permission)) {
     throw refusal(permission, `on the project ${project.name}`)
   }
@@ -60,14 +60,14 @@ export async function listReadableProjects(ctx: Ctx, ids: readonly string[]): Pr
   const rows = await store.findProjects(ctx.db, ctx.actor, ids)
   return rows.flatMap((row) => {
     const project = readableProject(ctx, row)
-    return project && !project.facts.demands ? project : []
+    return project && !project.access.demands ? project : []
   })
 }
 
 export function readableProject(ctx: Ctx, row: FoundProject | undefined): Project | undefined {
   if (!row) return undefined
-  const { facts: column, ...project } = row
-  const facts = readFacts(ctx.actor, { organizationId: row.organization_id, facts: column })
-  const can = projectPermissions(facts)
-  return can.has('project:read') ? { ...project, can, facts } : undefined
+  const { access: column, ...project } = row
+  const access = readAccessContext(ctx.actor, { organizationId: row.organization_id, access: column })
+  const can = projectPermissions(access)
+  return can.has('project:read') ? { ...project, can, access } : undefined
 }

@@ -22,14 +22,14 @@ export async function listProjects(
   query: ListProjects,
 ): Promise<Paged<CountedProject>> {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
-  const { role, access } = organization.facts
+  const { role, organizationAccess } = organization.access
   const seesAll =
     role !== 'member' ||
     (['manage_projects', 'manage_workspaces', 'read_projects', 'read_workspaces'] as const).some((name) =>
-      access.has(name),
+      organizationAccess.has(name),
     )
   // A permission on the whole organization needs no grant. Only users have grants.
-  const everywhere = projectPermissions(organization.facts)
+  const everywhere = projectPermissions(organization.access)
   const asked = query.permissions.filter((permission) => !everywhere.has(permission))
   const { actor } = ctx
   if (asked.length > 0 && actor.kind !== 'user') return { rows: [], total: 0 }

@@ -230,13 +230,13 @@ test('two moves in opposite directions both succeed', async () => {
       body: { data: ids.map((id) => ({ type: 'workspaces', id })) },
     })
 
-  const answers = await Promise.all([move(b.id, left), move(a.id, right)])
+  const responses = await Promise.all([move(b.id, left), move(a.id, right)])
 
-  expect(answers.map((answer) => answer.status)).toEqual([204, 204])
+  expect(responses.map((response) => response.status)).toEqual([204, 204])
   const shown = await Promise.all(
     [a, b].map(({ id }) => app.request({ url: `/api/v2/projects/${id}`, token: owner.token })),
   )
-  expect(shown.map((answer) => answer.json().data.attributes['workspace-count'])).toEqual([3, 3])
+  expect(shown.map((response) => response.json().data.attributes['workspace-count'])).toEqual([3, 3])
 })
 
 test('a workspace of another organization can not be moved in', async () => {

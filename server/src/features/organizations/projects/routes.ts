@@ -1,9 +1,9 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { projectIncludes } from '@groundstate/contract/includes'
 import { createProjectBody, projectSchema, updateProjectBody } from '@groundstate/contract/projects'
-import { created, listPage, noContent, ok } from '../../../http/answers.ts'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
 import { boolean, sortBy, text, textList } from '../../../http/query.ts'
+import { created, listPage, noContent, ok } from '../../../http/responses.ts'
 import { createProject } from './create.ts'
 import { deleteProject } from './delete.ts'
 import { listProjects } from './list.ts'
@@ -14,7 +14,7 @@ import { updateProject } from './update.ts'
 const LIST = {
   summary: 'List the projects of an organization',
   access: { organization: 'organization:read' },
-  answers: { 200: pageOf(projectSchema) },
+  responses: { 200: pageOf(projectSchema) },
   include: projectIncludes,
   query: {
     'filter[names]': textList().describe('names'),
@@ -30,27 +30,27 @@ const CREATE = {
   summary: 'Create a project',
   access: { organization: 'projects:create' },
   audit: 'project create',
-  answers: { 201: documentOf(projectSchema) },
+  responses: { 201: documentOf(projectSchema) },
   body: createProjectBody,
 } as const
 const SHOW = {
   summary: 'Show a project',
   access: { project: 'project:read' },
-  answers: { 200: documentOf(projectSchema) },
+  responses: { 200: documentOf(projectSchema) },
   include: projectIncludes,
 } as const
 const UPDATE = {
   summary: 'Update a project',
   access: { project: 'project:update' },
   audit: 'project update',
-  answers: { 200: documentOf(projectSchema) },
+  responses: { 200: documentOf(projectSchema) },
   body: updateProjectBody,
 } as const
 const DELETE = {
   summary: 'Delete a project',
   access: { project: 'project:delete' },
   audit: 'project destroy',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 
 export const projectRoutes: Routes = (http) => {

@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
+import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { factsColumn } from '../../../auth/facts-sql.ts'
 import { visibleProject } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
@@ -23,12 +23,12 @@ function selectProjects(db: Db) {
     ])
 }
 
-function facts(actor: Actor) {
-  return factsColumn(actor, { organizationId: sql`p.organization_id`, projectId: sql`p.id` }).as('facts')
+function access(actor: Actor) {
+  return accessColumn(actor, { organizationId: sql`p.organization_id`, projectId: sql`p.id` }).as('access')
 }
 
 export async function findProject(db: Db, actor: Actor, id: string) {
-  return selectProjects(db).select(facts(actor)).where('p.id', '=', id).executeTakeFirst()
+  return selectProjects(db).select(access(actor)).where('p.id', '=', id).executeTakeFirst()
 }
 
 /** For answers that show the projects. It reads an index entry of each of their workspaces, so nothing else asks for it. */
@@ -47,7 +47,7 @@ export async function countInProjects(db: Db, ids: readonly string[]) {
 /** Projects by their ids, without a check of who may see them. */
 export async function findProjects(db: Db, actor: Actor, ids: readonly string[]) {
   return selectProjects(db)
-    .select(facts(actor))
+    .select(access(actor))
     .where(sql<boolean>`p.id = any(${ids})`)
     .orderBy('p.name')
     .orderBy('p.id')
@@ -89,7 +89,7 @@ export async function listProjects(
   const direction = descending ? 'desc' : 'asc'
   const [rows, count] = await Promise.all([
     selectProjects(db)
-      .select(facts(actor))
+      .select(access(actor))
       .where(matches)
       .orderBy('p.name', direction)
       .orderBy('p.id', direction)

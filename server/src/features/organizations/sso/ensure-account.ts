@@ -3,10 +3,10 @@ import { recordAudit } from '../../../audit/record.ts'
 import { forbidden } from '../../../errors.ts'
 import { randomText } from '../../../ids.ts'
 import { endSessions } from '../../identity/sessions/end.ts'
-import { removeSecondFactor } from '../../identity/sessions/manage-second-factor.ts'
+import { removeTwoFactor } from '../../identity/sessions/manage-two-factor.ts'
 import { userAudit } from '../../identity/users/audit.ts'
 import { createUser } from '../../identity/users/create.ts'
-import { findUser, findUserByLogin, type UserRow } from '../../identity/users/store.ts'
+import { type UserRow, findUser, findUserByLogin } from '../../identity/users/store.ts'
 import { updateUser } from '../../identity/users/update.ts'
 import { type Claims, usernameOf, verifiedEmail } from './claims.ts'
 import * as store from './store.ts'
@@ -45,7 +45,7 @@ export async function ensureAccount(ctx: TransactionCtx, identity: store.Identit
  * for. Its API tokens stay.
  */
 async function convertAccount(ctx: TransactionCtx, id: string) {
-  await removeSecondFactor(ctx, id)
+  await removeTwoFactor(ctx, id)
   await endSessions(ctx, id)
   return updateUser(ctx, id, { auth_method: 'sso', password_hash: null, unconfirmed_email: null })
 }

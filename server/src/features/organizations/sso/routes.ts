@@ -1,10 +1,10 @@
 import type { Ctx } from '../../../app.ts'
 import { AppError } from '../../../errors.ts'
-import { binary, redirect } from '../../../http/answers.ts'
 import { basePath } from '../../../http/base-path.ts'
 import { errorStatus } from '../../../http/errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { text } from '../../../http/query.ts'
+import { binary, redirect } from '../../../http/responses.ts'
 import { refusalPage } from '../../identity/oauth/pages.ts'
 import { endedPendingCookie, pendingCookie, requirePending } from './pending.ts'
 import { finishSignOn, startSignOn } from './sign-on.ts'
@@ -17,13 +17,13 @@ const PAGE = binary('text/html')
 const START = {
   ...PUBLIC,
   summary: 'Start to sign in at the identity provider',
-  answers: { 302: null, 404: PAGE, 503: PAGE },
+  responses: { 302: null, 404: PAGE, 503: PAGE },
   query: { return_to: text().describe('path to go to after the sign-in') },
 }
 const FINISH = {
   ...PUBLIC,
   summary: 'Finish to sign in at the identity provider',
-  answers: { 303: null, 401: PAGE, 403: PAGE, 404: PAGE, 503: PAGE },
+  responses: { 303: null, 401: PAGE, 403: PAGE, 404: PAGE, 503: PAGE },
 }
 
 export const ssoRoutes: Routes = (http) => {

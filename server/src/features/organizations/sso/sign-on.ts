@@ -31,7 +31,7 @@ export async function startSignOn(ctx: Ctx, returnTo: string) {
 
 /**
  * Finishes a sign-in: exchanges the code in `query` and opens a session for the account of the person, which is made where
- * there is none. Throws `unauthorized` when the answer of the provider does not belong to the sign-in that was started.
+ * there is none. Throws `unauthorized` when the response of the provider does not belong to the sign-in that was started.
  */
 export async function finishSignOn(ctx: Ctx, query: string, pending: PendingSignOn): Promise<OpenedSession> {
   const provider = await requireProvider(ctx)

@@ -1,7 +1,7 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createReservedTagKeyBody, reservedTagKeySchema, updateReservedTagKeyBody } from '@groundstate/contract/tags'
-import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { created, listPage, noContent, ok } from '../../../http/responses.ts'
 import {
   createReservedTagKey,
   deleteReservedTagKey,
@@ -16,7 +16,7 @@ export const reservedTagKeyRoutes: Routes = (http) => {
     {
       summary: 'List the reserved tag keys of an organization',
       access: { organization: 'organization:read' },
-      answers: { 200: pageOf(reservedTagKeySchema) },
+      responses: { 200: pageOf(reservedTagKeySchema) },
     },
     async (req) => {
       const page = req.page()
@@ -30,7 +30,7 @@ export const reservedTagKeyRoutes: Routes = (http) => {
       summary: 'Reserve a tag key',
       access: { organization: 'tags:manage' },
       audit: 'reserved_tag_key create',
-      answers: { 201: documentOf(reservedTagKeySchema) },
+      responses: { 201: documentOf(reservedTagKeySchema) },
       body: createReservedTagKeyBody,
     },
     async (req) => {
@@ -44,7 +44,7 @@ export const reservedTagKeyRoutes: Routes = (http) => {
       summary: 'Update a reserved tag key',
       access: { organization: 'tags:manage' },
       audit: 'reserved_tag_key update',
-      answers: { 200: documentOf(reservedTagKeySchema) },
+      responses: { 200: documentOf(reservedTagKeySchema) },
       body: updateReservedTagKeyBody,
     },
     async (req) => {
@@ -57,7 +57,7 @@ export const reservedTagKeyRoutes: Routes = (http) => {
       summary: 'Delete a reserved tag key',
       access: { organization: 'tags:manage' },
       audit: 'reserved_tag_key destroy',
-      answers: { 204: null },
+      responses: { 204: null },
     },
     async (req) => {
       await deleteReservedTagKey(req.ctx, req.params.id)

@@ -1,7 +1,7 @@
-import { wholeListOf } from '@groundstate/contract/answers'
-import { effectiveTagBindingSchema, tagBindingsBody, tagBindingSchema } from '@groundstate/contract/tags'
-import { listAll, noContent } from '../../../http/answers.ts'
+import { wholeListOf } from '@groundstate/contract/responses'
+import { effectiveTagBindingSchema, tagBindingSchema, tagBindingsBody } from '@groundstate/contract/tags'
 import type { Routes } from '../../../http/http.ts'
+import { listAll, noContent } from '../../../http/responses.ts'
 import { changeProjectTagBindings } from './change-project-tags.ts'
 import { listProjectEffectiveTagBindings, listProjectTagBindings } from './list-project-tags.ts'
 import { effectiveTagBindingResource, tagBindingResource } from './resource.ts'
@@ -9,13 +9,13 @@ import { effectiveTagBindingResource, tagBindingResource } from './resource.ts'
 const LIST = {
   summary: 'List the tag bindings of a project',
   access: { project: 'project:read' },
-  answers: { 200: wholeListOf(tagBindingSchema) },
+  responses: { 200: wholeListOf(tagBindingSchema) },
 } as const
 const ADD = {
   summary: 'Add tag bindings to a project',
   access: { project: 'tags:manage' },
   audit: 'project add_tags',
-  answers: { 204: null },
+  responses: { 204: null },
   body: tagBindingsBody,
 } as const
 
@@ -38,7 +38,7 @@ export const projectTagBindingRoutes: Routes = (http) => {
       summary: 'Add or change tag bindings of a project',
       access: { project: 'tags:manage' },
       audit: 'project add_tags',
-      answers: { 200: wholeListOf(tagBindingSchema) },
+      responses: { 200: wholeListOf(tagBindingSchema) },
       body: tagBindingsBody,
     },
     async (req) => {
@@ -53,7 +53,7 @@ export const projectTagBindingRoutes: Routes = (http) => {
       summary: 'Replace the tag bindings of a project',
       access: { project: 'tags:manage' },
       audit: 'project replace_tags',
-      answers: { 204: null },
+      responses: { 204: null },
       body: tagBindingsBody,
     },
     async (req) => {
@@ -67,7 +67,7 @@ export const projectTagBindingRoutes: Routes = (http) => {
     {
       summary: 'List the tag bindings in force on the workspaces of a project',
       access: { project: 'project:read' },
-      answers: { 200: wholeListOf(effectiveTagBindingSchema) },
+      responses: { 200: wholeListOf(effectiveTagBindingSchema) },
     },
     async (req) => {
       return listAll((await listProjectEffectiveTagBindings(req.ctx, req.params.id)).map(effectiveTagBindingResource))

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
+import { readAccessContext } from '../../../auth/access-context.ts'
 import { checkDemands } from '../../../auth/demands.ts'
-import { readFacts } from '../../../auth/facts.ts'
 import { checkHoldsAccess, teamPermissions } from '../../../auth/team-permissions.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
@@ -14,8 +14,8 @@ import * as store from './store.ts'
 export async function requireTeamForTokens(ctx: Ctx, teamId: string, refuse = forbidTokens) {
   const team = await store.findTokenSubject(ctx.db, ctx.actor, teamId)
   if (!team) throw notFound('team')
-  const facts = readFacts(ctx.actor, { organizationId: team.organization_id, facts: team.facts })
-  const can = teamPermissions(facts, {
+  const access = readAccessContext(ctx.actor, { organizationId: team.organization_id, access: team.access })
+  const can = teamPermissions(access, {
     isOwners: team.is_owners,
     visibility: team.visibility,
     allowsMemberTokens: team.allow_member_token_management,
@@ -23,9 +23,9 @@ export async function requireTeamForTokens(ctx: Ctx, teamId: string, refuse = fo
     isPerson: ctx.actor.kind === 'user' && ctx.actor.teamId === undefined,
   })
   if (!can.has('team:read')) throw notFound('team')
-  checkDemands(facts)
+  checkDemands(access)
   if (!can.has('tokens:manage')) throw refuse(team.name)
-  return { ...team, facts }
+  return { ...team, access }
 }
 
 function forbidTokens(team: string) {
@@ -40,6 +40,6 @@ export function hideTokens() {
 /** As `requireTeamForTokens`, to create a token: it can do all that the team can, so the actor must hold that access too. */
 export async function requireTeamForNewToken(ctx: Ctx, teamId: string) {
   const team = await requireTeamForTokens(ctx, teamId)
-  checkHoldsAccess(team.facts, team, team.name)
+  checkHoldsAccess(team.access, team, team.name)
   return team
 }

@@ -1,8 +1,8 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createTokenBody, deleteTokensBody, tokenSchema } from '@groundstate/contract/tokens'
-import { created, listPage, noContent, ok, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { oneOf, type Query, sortBy, text } from '../../../http/query.ts'
+import { type Query, oneOf, sortBy, text } from '../../../http/query.ts'
+import { created, listPage, noContent, ok, unstored } from '../../../http/responses.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 import { createTeamToken } from './create.ts'
 import { deleteTeamTokens } from './delete.ts'
@@ -28,45 +28,45 @@ const LIST_QUERY = {
 const SHOW_LEGACY = {
   summary: 'Show the legacy token of a team',
   access: { team: 'tokens:manage' },
-  answers: { 200: documentOf(tokenSchema) },
+  responses: { 200: documentOf(tokenSchema) },
 } as const
 const CREATE_LEGACY = {
   summary: 'Create the legacy token of a team',
   access: { team: 'tokens:manage' },
   audit: 'authentication_token create',
-  answers: { 201: documentOf(tokenSchema) },
+  responses: { 201: documentOf(tokenSchema) },
   body: createTokenBody,
 } as const
 const DELETE_LEGACY = {
   summary: 'Delete the legacy token of a team',
   access: { team: 'tokens:manage' },
   audit: 'authentication_token destroy',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 const LIST_OF_TEAM = {
   summary: 'List the tokens of a team',
   access: { team: 'tokens:manage' },
-  answers: { 200: pageOf(tokenSchema) },
+  responses: { 200: pageOf(tokenSchema) },
   query: LIST_QUERY,
 } as const
 const CREATE = {
   summary: 'Create a token of a team',
   access: { team: 'tokens:manage' },
   audit: 'authentication_token create',
-  answers: { 201: documentOf(tokenSchema) },
+  responses: { 201: documentOf(tokenSchema) },
   body: createTokenBody,
 } as const
 const LIST = {
   summary: 'List the team tokens of an organization',
   access: { organization: 'organization:read' },
-  answers: { 200: pageOf(tokenSchema) },
+  responses: { 200: pageOf(tokenSchema) },
   query: LIST_QUERY,
 } as const
 const DELETE = {
   summary: 'Delete team tokens of an organization',
   access: { organization: 'tokens:manage' },
   audit: 'authentication_token destroy',
-  answers: { 204: null },
+  responses: { 204: null },
   body: deleteTokensBody,
 } as const
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
+import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { factsColumn } from '../../../auth/facts-sql.ts'
 import { ORGANIZATION_ACCESS } from '../../../auth/grants.ts'
 import type { Db } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
@@ -15,7 +15,7 @@ export async function findTokenSubject(db: Db, actor: Actor, id: string) {
     .select(['team.service_user_id', 'team.allow_member_token_management'])
     .select(ORGANIZATION_ACCESS.map((name) => `team.${name}` as const))
     .select(isMember(userId).as('is_member'))
-    .select(factsColumn(actor, { organizationId: sql`team.organization_id` }).as('facts'))
+    .select(accessColumn(actor, { organizationId: sql`team.organization_id` }).as('access'))
     .where('team.id', '=', id)
     .executeTakeFirst()
 }

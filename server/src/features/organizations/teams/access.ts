@@ -1,10 +1,10 @@
 import type { Ctx } from '../../../app.ts'
+import { type AccessContext, readAccessContext } from '../../../auth/access-context.ts'
 import { checkDemands } from '../../../auth/demands.ts'
-import { type Facts, readFacts } from '../../../auth/facts.ts'
 import { type TeamPermission, teamPermissions } from '../../../auth/team-permissions.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
-import { type FoundTeam, type Team, teamFacts } from './team.ts'
+import { type FoundTeam, type Team, teamAccess } from './team.ts'
 
 /**
  * Loads the team and checks `permission` in one query. Throws `not-found` when the actor may not see it, `forbidden` when
@@ -14,20 +14,20 @@ export async function requireTeam(ctx: Ctx, id: string, permission: TeamPermissi
   const row = await store.findTeam(ctx.db, ctx.actor, id)
   const team = row && readableTeam(ctx, row)
   if (!team) throw notFound('team')
-  checkDemands(team.facts)
+  checkDemands(team.access)
   if (!team.can.has(permission)) throw forbidden(`this needs the permission ${permission} on the team ${team.name}`)
   return team
 }
 
 function readableTeam(ctx: Ctx, row: FoundTeam): Team | undefined {
-  const { facts: column, ...team } = row
-  const facts = readFacts(ctx.actor, { organizationId: row.organization_id, facts: column })
-  return presentTeam(ctx, team, facts)
+  const { access: column, ...team } = row
+  const access = readAccessContext(ctx.actor, { organizationId: row.organization_id, access: column })
+  return presentTeam(ctx, team, access)
 }
 
-export function presentTeam(ctx: Ctx, row: Omit<FoundTeam, 'facts'>, facts: Facts): Team | undefined {
-  const can = teamPermissions(facts, teamFacts(ctx.actor, row))
-  return can.has('team:read') ? { ...row, can, facts } : undefined
+export function presentTeam(ctx: Ctx, row: Omit<FoundTeam, 'access'>, access: AccessContext): Team | undefined {
+  const can = teamPermissions(access, teamAccess(ctx.actor, row))
+  return can.has('team:read') ? { ...row, can, access } : undefined
 }
 
 /** Those of the teams that the actor may see, in the order of their names, for includes and relations. */

@@ -34,7 +34,7 @@ export async function removeTeamMemberships(ctx: Ctx, teamId: string, identifier
 
 async function requireTeamToJoin(ctx: Ctx, teamId: string) {
   const team = await requireTeam(ctx, teamId, 'members:manage')
-  checkHoldsAccess(team.facts, team, team.name)
+  checkHoldsAccess(team.access, team, team.name)
   return team
 }
 

@@ -9,15 +9,15 @@ export type ListTeams = { page: Page; names: readonly string[] | undefined; q: s
 
 export async function listTeams(ctx: Ctx, name: string, { page, names, q }: ListTeams): Promise<Paged<Team>> {
   const organization = await requireOrganization(ctx, name, 'organization:read')
-  const { facts, can } = organization
+  const { access, can } = organization
   // Runs and other programs see the organization, and none of its teams.
-  if (facts.role.endsWith('-run')) return { rows: [], total: 0 }
+  if (access.role.endsWith('-run')) return { rows: [], total: 0 }
   const filter = {
     organizationId: organization.id,
-    all: facts.role !== 'member' || can.has('teams:read-all'),
+    all: access.role !== 'member' || can.has('teams:read-all'),
     names,
     q,
   }
   const { rows, total } = await store.listTeams(ctx.db, ctx.actor, filter, page)
-  return { rows: rows.flatMap((row) => presentTeam(ctx, row, facts) ?? []), total }
+  return { rows: rows.flatMap((row) => presentTeam(ctx, row, access) ?? []), total }
 }

@@ -9,7 +9,7 @@ export function teamResource(team: Team, members: readonly TeamMember[]): TeamRe
   const { can, is_owners: isOwners } = team
   const self = `/api/v2/teams/${team.id}`
   // An actor without the access of the team may not add members: it could give itself that access.
-  const isInReach = missingAccess(team.facts, team).length === 0
+  const isInReach = missingAccess(team.access, team).length === 0
   const updates = can.has('team:update') && isInReach
   return {
     id: team.id,

@@ -1,5 +1,5 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { teamIncludes } from '@groundstate/contract/includes'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import {
   createTeamBody,
   teamMembershipsBody,
@@ -7,9 +7,9 @@ import {
   teamUsersBody,
   updateTeamBody,
 } from '@groundstate/contract/teams'
-import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { text, textList } from '../../../http/query.ts'
+import { created, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireTeam } from './access.ts'
 import { addTeamMemberships, addTeamUsers, removeTeamMemberships, removeTeamUsers } from './change-members.ts'
 import { createTeam } from './create.ts'
@@ -21,7 +21,7 @@ import { updateTeam } from './update.ts'
 const LIST = {
   summary: 'List the teams of an organization',
   access: { organization: 'organization:read' },
-  answers: { 200: pageOf(teamSchema) },
+  responses: { 200: pageOf(teamSchema) },
   include: teamIncludes,
   query: {
     'filter[names]': textList().describe('names'),
@@ -32,27 +32,27 @@ const CREATE = {
   summary: 'Create a team',
   access: { organization: 'teams:manage' },
   audit: 'team create',
-  answers: { 201: documentOf(teamSchema) },
+  responses: { 201: documentOf(teamSchema) },
   body: createTeamBody,
 } as const
 const SHOW = {
   summary: 'Show a team',
   access: { team: 'team:read' },
-  answers: { 200: documentOf(teamSchema) },
+  responses: { 200: documentOf(teamSchema) },
   include: teamIncludes,
 } as const
 const UPDATE = {
   summary: 'Update a team',
   access: [{ team: 'team:update' }, { team: 'organization-access:update' }],
   audit: 'team update',
-  answers: { 200: documentOf(teamSchema) },
+  responses: { 200: documentOf(teamSchema) },
   body: updateTeamBody,
 } as const
 const DELETE = {
   summary: 'Delete a team',
   access: { team: 'team:delete' },
   audit: 'team destroy',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 
 export const teamRoutes: Routes = (http) => {
@@ -92,7 +92,7 @@ const registerMembers: Routes = (http) => {
       summary: 'Add users to a team',
       access: { team: 'members:manage' },
       audit: 'team add_member',
-      answers: { 204: null },
+      responses: { 204: null },
       body: teamUsersBody,
     },
     async (req) => {
@@ -106,7 +106,7 @@ const registerMembers: Routes = (http) => {
       summary: 'Remove users from a team',
       access: { team: 'members:manage' },
       audit: 'team remove_member',
-      answers: { 204: null },
+      responses: { 204: null },
       body: teamUsersBody,
     },
     async (req) => {
@@ -120,7 +120,7 @@ const registerMembers: Routes = (http) => {
       summary: 'Add organization memberships to a team',
       access: { team: 'members:manage' },
       audit: 'team add_member',
-      answers: { 204: null },
+      responses: { 204: null },
       body: teamMembershipsBody,
     },
     async (req) => {
@@ -134,7 +134,7 @@ const registerMembers: Routes = (http) => {
       summary: 'Remove organization memberships from a team',
       access: { team: 'members:manage' },
       audit: 'team remove_member',
-      answers: { 204: null },
+      responses: { 204: null },
       body: teamMembershipsBody,
     },
     async (req) => {

@@ -1,6 +1,6 @@
-import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
+import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
+import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { factsColumn } from '../../../auth/facts-sql.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
 import { lowered } from '../../../db/lowered.ts'
@@ -31,18 +31,18 @@ function isMember(actor: Actor): RawBuilder<boolean> {
   return sql<boolean>`exists (select from team_members me where me.team_id = t.id and me.user_id = ${actor.userId})`
 }
 
-function facts(actor: Actor) {
-  return factsColumn(actor, { organizationId: sql`t.organization_id` }).as('facts')
+function access(actor: Actor) {
+  return accessColumn(actor, { organizationId: sql`t.organization_id` }).as('access')
 }
 
 export async function findTeam(db: Db, actor: Actor, id: string) {
-  return selectTeams(db, actor).select(facts(actor)).where('t.id', '=', id).executeTakeFirst()
+  return selectTeams(db, actor).select(access(actor)).where('t.id', '=', id).executeTakeFirst()
 }
 
 /** Teams by their ids, without a check of who may see them. */
 export async function findTeams(db: Db, actor: Actor, ids: readonly string[]) {
   return selectTeams(db, actor)
-    .select(facts(actor))
+    .select(access(actor))
     .where(sql<boolean>`t.id = any(${ids})`)
     .orderBy('t.name')
     .orderBy('t.id')

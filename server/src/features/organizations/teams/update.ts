@@ -22,7 +22,7 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
   if (needed.length === 0 || Object.values(settings).some((value) => value !== undefined)) needed.push('team:update')
   const missing = needed.find((name) => !team.can.has(name))
   if (missing) throw forbidden(`this needs the permission ${missing} on the team ${team.name}`)
-  checkHoldsAccess(team.facts, withAccess(team, access), team.name)
+  checkHoldsAccess(team.access, withAccess(team, access), team.name)
   return refuseTakenTeamName(() =>
     transact(ctx, async (ctx) => {
       await store.updateTeam(ctx.db, id, {
@@ -36,7 +36,7 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
         teamAudit({ ...team, visibility: input.visibility ?? team.visibility }, 'update', { changes: input }),
       )
       const changed = await store.findTeam(ctx.db, ctx.actor, id)
-      return { ...team, ...changed, facts: team.facts }
+      return { ...team, ...changed, access: team.access }
     }),
   )
 }

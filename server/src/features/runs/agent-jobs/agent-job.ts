@@ -1,5 +1,5 @@
 import { type AgentJob, agentJob } from '@groundstate/contract/agent'
-import { workingFolder } from '@groundstate/contract/workspaces'
+import { normalizedDirectory } from '@groundstate/contract/workspaces'
 import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { type EngineNames, engineNames } from '../../../auth/actor.ts'
@@ -43,7 +43,7 @@ export function agentJobDocument(
     configurationVersionId: run.configuration_version_id,
     stateBytes: queued.state_bytes ?? 0,
     ...stateProviders(locked.workspace, queued),
-    workingDirectory: workingFolder(run.working_directory),
+    workingDirectory: normalizedDirectory(run.working_directory),
     engine: {
       product,
       version: run.engine_version,

@@ -50,11 +50,11 @@ describe('the log of a job', () => {
   test('is cut off at its limit with a line that says so, and what comes after is taken and dropped', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true })
     const notice = `\nThe log is cut off here: it is longer than ${LOG_LIMIT} bytes. The run goes on.\n`
-    const piece = 'x'.repeat(1_000_000)
+    const chunk = 'x'.repeat(1_000_000)
 
-    for (let at = 0; at < LOG_LIMIT + 1_500_000; at += piece.length)
-      expect((await job.log(piece)).json()).toEqual({ size: at + piece.length })
-    const again = await job.log(piece, LOG_LIMIT - 500_000)
+    for (let at = 0; at < LOG_LIMIT + 1_500_000; at += chunk.length)
+      expect((await job.log(chunk)).json()).toEqual({ size: at + chunk.length })
+    const again = await job.log(chunk, LOG_LIMIT - 500_000)
     await job.finish({ hasChanges: false })
 
     expect(again.json()).toEqual({ size: LOG_LIMIT + 500_000 })
@@ -120,9 +120,9 @@ describe('the log of a job', () => {
       socket.write(`PUT ${AGENT_API}/jobs/job-x/log?offset=0 HTTP/1.1\r\n`)
       socket.write(`${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
 
-      const [answer] = await once(socket, 'data')
+      const [response] = await once(socket, 'data')
 
-      expect(String(answer)).toMatch(/^HTTP\/1.1 401 /)
+      expect(String(response)).toMatch(/^HTTP\/1.1 401 /)
       socket.destroy()
     },
   )

@@ -57,7 +57,7 @@ export async function insertRest(ctx: Pick<Ctx, 'now' | 'config'> & { db: Db }, 
 
 /**
  * The statement that appends the rest of the log of a job whose row the transaction has locked, so that nobody else appends to it;
- * its answer is for `checkRest`. Undefined for a job without a token.
+ * its response is for `checkRest`. Undefined for a job without a token.
  */
 export function restInsert(ctx: Pick<Ctx, 'now' | 'config'>, job: JobOfLog, { offset, bytes }: LogPart) {
   if (job.token_hash === null) return undefined

@@ -6,7 +6,7 @@ import type { LockedRun } from '../runs/locked-run.ts'
 import { type JobKey, type LockedLease, lockRunOfJob } from './store.ts'
 
 /** What `changeRunOfJob` has found and locked; `answers` are the rows of the statements that went along. */
-type RunOfJob<Row> = { locked: LockedRun; lease: LockedLease; answers: readonly Row[][] }
+type RunOfJob<Row> = { locked: LockedRun; lease: LockedLease; responses: readonly Row[][] }
 
 /**
  * Locks the run of a job, then the job, and calls `change`; returns false, and does nothing, when the job has ended. An append to
@@ -20,9 +20,9 @@ export async function changeRunOfJob<Row = unknown>(
   change: (ctx: TransactionCtx, found: RunOfJob<Row>) => Promise<void>,
 ): Promise<boolean> {
   return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
-    const { locked, lease, answers } = await lockRunOfJob(ctx.db, job, along)
+    const { locked, lease, responses } = await lockRunOfJob(ctx.db, job, along)
     if (locked?.job?.id !== job.id || locked.job.status !== 'running' || !lease) return false
-    await change(ctx, { locked, lease, answers })
+    await change(ctx, { locked, lease, responses })
     return true
   })
 }

@@ -110,7 +110,7 @@ export async function lockNextJob(
 
 type Condition = RawBuilder<unknown>
 
-/** The head of the queue. Before it stands what the agent has made the plan of, or still has the folder of. */
+/** The head of the queue. Before it stands what the agent has made the plan of, or still has the directory of. */
 function heads({ agent, warmRunIds }: Wish, { isQueued, isOpen }: { isQueued: Condition; isOpen: Condition }) {
   const columns = (order: number) => sql`j.id, ${sql.lit(order)} as place, j.class, j.tag, j.seq`
   const warm = sql`union all

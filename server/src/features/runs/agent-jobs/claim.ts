@@ -4,7 +4,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
 import { isDatabaseFailure, transact } from '../../../db/db.ts'
-import { inOneTrip } from '../../../db/later.ts'
+import { pipeline } from '../../../db/later.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 import { onlineSince } from '../../agents/agents/status.ts'
 import { readRunVariables, type ResolveVariables } from '../../workspaces/variables/resolve.ts'
@@ -28,7 +28,7 @@ import { leaseLength } from './lease.ts'
 import { insertNotice } from './log-store.ts'
 import * as store from './store.ts'
 
-/** An apply is reserved this long, in ms, for the agent that made the plan: it has the folder, the providers and the lock. */
+/** An apply is reserved this long, in ms, for the agent that made the plan: it has the directory, the providers and the lock. */
 const PREFERENCE_MS = 1000
 /** The engine's token outlives the last interrupt by this long, in ms. */
 const TOKEN_SLACK_MS = 600_000
@@ -72,7 +72,7 @@ export async function claimApply(
   run: RunKey & { workspaceId: string; organizationId: string; agentId: string },
 ): Promise<AgentJob | undefined> {
   const variables = await readRunVariables(ctx, run)
-  const [agents, jobs, workspaces, runs] = await inOneTrip(ctx.db, [
+  const [agents, jobs, workspaces, runs] = await pipeline(ctx.db, [
     ...applyLock(ctx.db, { runId: run.id, agentId: run.agentId }),
     ...runLock(ctx.db, run),
   ])

@@ -2,25 +2,26 @@ import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import {
   AGENT_API,
+  type LogResponse,
+  MAX_ENVELOPE_BYTES,
   agentJob,
   artifactKind,
   documentsHeader,
-  logAnswer,
-  type LogAnswer,
+  logResponse,
+  resultHeader,
 } from '@groundstate/contract/agent'
-import { MAX_PARCEL_BYTES, resultHeader } from '@groundstate/contract/agent'
 import type { FastifyRequest } from 'fastify'
 import { bearerToken } from '../../../auth/authenticate.ts'
 import { notFound } from '../../../errors.ts'
-import { binary, bytes, json, noContent, unstored } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { count } from '../../../http/query.ts'
+import { binary, bytes, json, noContent, unstored } from '../../../http/responses.ts'
 import { requireAnyJob, requireJob, requireJobForFile, requireOpenJob } from './access.ts'
 import { appendLog } from './append-log.ts'
 import { openArtifact } from './open-artifact.ts'
 import { MAX_ARTIFACT_BYTES, putArtifact } from './put-artifact.ts'
-import { readParcel, receiveDocuments, receiveResult } from './receive-result.ts'
+import { readEnvelope, receiveDocuments, receiveResult } from './receive-result.ts'
 import { handBackJob } from './release.ts'
 
 const MAX_LOG_BYTES = 16 * 1024 * 1024
@@ -31,7 +32,7 @@ const MAX_UNKNOWN_BYTES = 64 * 1024
 const BY_JOB = { access: 'job', prefix: AGENT_API } as const
 const REPORTED = { none: 'what agents report is in the events of the run' }
 
-const PARCEL = { ...BY_JOB, answers: { 204: null }, upload: true, maxBytes: MAX_PARCEL_BYTES } as const
+const ENVELOPE = { ...BY_JOB, responses: { 204: null }, upload: true, maxBytes: MAX_ENVELOPE_BYTES } as const
 
 /** The log and the files of a job. */
 export const jobContentRoutes: Routes = (http) => {
@@ -41,7 +42,7 @@ export const jobContentRoutes: Routes = (http) => {
       ...BY_JOB,
       summary: 'Append to the log of a job',
       audit: REPORTED,
-      answers: { 200: logAnswer },
+      responses: { 200: logResponse },
       query: {
         offset: count()
           .nonoptional('must be a number of bytes')
@@ -57,7 +58,7 @@ export const jobContentRoutes: Routes = (http) => {
       const isSmall = Number(req.header('content-length')) <= MAX_UNKNOWN_BYTES
       if (!isSmall) await requireOpenJob(req.ctx, req.params.jobId, token)
       const size = await appendLog(req.ctx, req.params.jobId, { token, offset, bytes: await readBody(req.raw) })
-      return json({ size } satisfies LogAnswer)
+      return json({ size } satisfies LogResponse)
     },
   )
   http.put(
@@ -66,7 +67,7 @@ export const jobContentRoutes: Routes = (http) => {
       ...BY_JOB,
       summary: 'Upload a file of a job',
       audit: REPORTED,
-      answers: { 204: null },
+      responses: { 204: null },
       upload: true,
       maxBytes: MAX_ARTIFACT_BYTES,
     },
@@ -80,15 +81,15 @@ export const jobContentRoutes: Routes = (http) => {
   http.post(
     '/jobs/:jobId/result',
     {
-      ...PARCEL,
+      ...ENVELOPE,
       summary: 'Report the result of a job with its log and files',
       audit: REPORTED,
-      answers: { 200: agentJob, 204: null },
+      responses: { 200: agentJob, 204: null },
     },
     async (req) => {
       const client = clientSignal(req.raw, req.reply)
       const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
-      const next = await receiveResult(req.ctx, job, readParcel(await readBody(req.raw), resultHeader))
+      const next = await receiveResult(req.ctx, job, readEnvelope(await readBody(req.raw), resultHeader))
       if (next === undefined) return noContent()
       // Nobody has received it: it need not wait for its receipt to be overdue.
       if (!client.aborted) return unstored(json(next))
@@ -98,16 +99,16 @@ export const jobContentRoutes: Routes = (http) => {
   )
   http.post(
     '/jobs/:jobId/documents',
-    { ...PARCEL, summary: 'Send the documents that a plan has owed', audit: REPORTED },
+    { ...ENVELOPE, summary: 'Send the documents that a plan has owed', audit: REPORTED },
     async (req) => {
       const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
-      await receiveDocuments(req.ctx, job, readParcel(await readBody(req.raw), documentsHeader))
+      await receiveDocuments(req.ctx, job, readEnvelope(await readBody(req.raw), documentsHeader))
       return noContent()
     },
   )
   http.get(
     '/jobs/:jobId/artifacts/:kind',
-    { ...BY_JOB, summary: 'Download a file of a job', answers: { 200: binary('application/octet-stream') } },
+    { ...BY_JOB, summary: 'Download a file of a job', responses: { 200: binary('application/octet-stream') } },
     async (req) => {
       const job = await requireJob(req.ctx, req.params.jobId, bearerToken(req.raw))
       return bytes(await openArtifact(req.ctx, job, readKind(req.params.kind)))

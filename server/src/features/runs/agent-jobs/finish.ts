@@ -33,9 +33,9 @@ export async function finishJob(
   // It is stored as the job is locked, and not at all when the job has ended.
   const rest = log && restInsert(ctx, job, log)
   const along = rest === undefined ? [] : [rest]
-  const isRecorded = await changeRunOfJob(ctx, job, { along }, async (ctx, { locked, lease, answers }) => {
+  const isRecorded = await changeRunOfJob(ctx, job, { along }, async (ctx, { locked, lease, responses }) => {
     const { message } = body
-    const [stored] = answers[0] ?? []
+    const [stored] = responses[0] ?? []
     if (log !== undefined && stored !== undefined) checkRest(stored, log)
     if (message !== undefined) await insertNotice(ctx.db, locked[job.kind].id, message, { unlessRepeated: true })
     const change = job.kind === 'plan' ? planEnd(ctx, locked, body) : applyEnd(ctx, locked, body)

@@ -129,9 +129,9 @@ test('the late result of a plan is dropped', async () => {
   app.clock.advance(31_000)
   await reapLostLeases(app.as())
 
-  const answers = await Promise.all([job.log('late'), job.put('plan-json', '{}')])
+  const responses = await Promise.all([job.log('late'), job.put('plan-json', '{}')])
 
-  expect(answers.map(({ status }) => status)).toEqual([409, 409])
+  expect(responses.map(({ status }) => status)).toEqual([409, 409])
   expect((await job.finish()).status).toBe(204)
   expect(await runStatus(app, setting, run)).toBe('plan_queued')
   expect((await eventsOf({ setting, run })).map(({ action }) => action)).toEqual(['created'])

@@ -80,7 +80,7 @@ export type LeaseReaper = {
    * Looks for expired leases, to be called every `intervalMs` or more often. Returns the number of those that it has ended or repeated.
    * `isAnswered` says that the database has just said that there are none.
    */
-  look: (isAnswered?: boolean) => Promise<number>
+  look: (isResponded?: boolean) => Promise<number>
   /** The database could not be asked. */
   fail: () => void
   intervalMs: number
@@ -102,13 +102,13 @@ export function createLeaseReaper(ctx: Ctx): LeaseReaper {
     fail() {
       watchedSince = undefined
     },
-    async look(isAnswered = false) {
+    async look(isResponded = false) {
       // What expires from here on is left for the next look: it may be that this process stands still in the middle of this one.
       const now = ctx.now()
       const elapsedMs = now.getTime() - lookedAt
       if (watchedSince === undefined || elapsedMs > latestMs || elapsedMs < 0) watchedSince = now.getTime()
       lookedAt = now.getTime()
-      if (isAnswered) return 0
+      if (isResponded) return 0
       try {
         if (now.getTime() - watchedSince >= lease) return await reapLostLeases(ctx, now)
         // Shows whether the database is there: the wait begins again when it is not.
@@ -130,15 +130,15 @@ export function startLeaseReaper(ctx: Ctx): AsyncDisposable {
 
 function reapWithPolls(ctx: Ctx, reaper: LeaseReaper): AsyncDisposable {
   let looking: Promise<unknown> | undefined
-  const look = (isAnswered: boolean) => {
+  const look = (isResponded: boolean) => {
     looking ??= reaper
-      .look(isAnswered)
+      .look(isResponded)
       .catch((error: unknown) => ctx.log.error({ err: error }, 'looking for lost leases'))
       .finally(() => (looking = undefined))
   }
   const question = ctx.polls.add({
     ask: () => hasExpiredJobs(ctx.now()),
-    answer: (areThere) => look(!areThere),
+    response: (areThere) => look(!areThere),
     fail: reaper.fail,
   })
   return {

@@ -1,5 +1,5 @@
 import type { DocumentsHeader, ResultHeader } from '@groundstate/contract/agent'
-import { openParcel } from '@groundstate/contract/parcel'
+import { openEnvelope } from '@groundstate/contract/envelope'
 import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { announce, runNotice } from '../../../changes/announce.ts'
@@ -12,49 +12,49 @@ import { putArtifact } from './put-artifact.ts'
 import { type Job, updateOwedDocuments } from './store.ts'
 
 /** A parcel whose header is read and checked. */
-export type Parcel<Header> = { header: Header; content: Buffer }
+export type Envelope<Header> = { header: Header; content: Buffer }
 
 /** Reads the header of a parcel. Throws `bad-request` when there is none, or not the right one. */
-export function readParcel<Header>(bytes: Buffer, schema: z.ZodType<Header>): Parcel<Header> {
-  const parcel = openParcel(bytes)
-  const header = schema.safeParse(parcel?.header)
-  if (!parcel || !header.success)
+export function readEnvelope<Header>(bytes: Buffer, schema: z.ZodType<Header>): Envelope<Header> {
+  const envelope = openEnvelope(bytes)
+  const header = schema.safeParse(envelope?.header)
+  if (!envelope || !header.success)
     throw badRequest(`the first line must be the header: ${header.error?.message ?? 'JSON'}`)
-  return { header: header.data, content: Buffer.from(parcel.content) }
+  return { header: header.data, content: Buffer.from(envelope.content) }
 }
 
-/** Stores the files of a result, durably, and then its log and its outcome, as `finishJob` does, whose answer it returns. */
-export async function receiveResult(ctx: Ctx, job: Job, { header, content }: Parcel<ResultHeader>) {
+/** Stores the files of a result, durably, and then its log and its outcome, as `finishJob` does, whose response it returns. */
+export async function receiveResult(ctx: Ctx, job: Job, { header, content }: Envelope<ResultHeader>) {
   const { outcome, log, files, takesApply } = header
-  const pieces = cut(content, [log?.size ?? 0, ...files.map(({ size }) => size)])
-  // One that is repeated, since its answer was lost, has left its files.
+  const chunks = cut(content, [log?.size ?? 0, ...files.map(({ size }) => size)])
+  // One that is repeated, since its response was lost, has left its files.
   if (job.status === 'running' || acceptsLate(job, ctx.now()))
-    await putFiles(ctx, job, { files, pieces: pieces.slice(1) })
-  const rest = log && { log: { offset: log.offset, bytes: pieces[0] ?? Buffer.alloc(0) } }
+    await putFiles(ctx, job, { files, chunks: chunks.slice(1) })
+  const rest = log && { log: { offset: log.offset, bytes: chunks[0] ?? Buffer.alloc(0) } }
   return finishJob(ctx, job, { ...outcome, ...rest }, { takesApply })
 }
 
 /** Stores the documents that a plan has owed, or why there are none. Throws `conflict` when it owes none, and `bad-request` for other files. */
-export async function receiveDocuments(ctx: Ctx, job: Job, { header, content }: Parcel<DocumentsHeader>) {
+export async function receiveDocuments(ctx: Ctx, job: Job, { header, content }: Envelope<DocumentsHeader>) {
   const { files, problem } = header
   if (!owesDocuments(job, ctx.now())) throw jobGone(job.id)
   const other = files.find(({ kind }) => !isDocument(kind))
   if (other) throw badRequest(`only the JSON of a plan may follow it, and not its ${other.kind}`)
-  const pieces = cut(
+  const chunks = cut(
     content,
     files.map(({ size }) => size),
   )
-  await putFiles(ctx, job, { files, pieces })
+  await putFiles(ctx, job, { files, chunks })
   await updateOwedDocuments(ctx.db, job, problem === undefined ? countColumns(header) : { documents_error: problem })
   ctx.signals.publish(ctx.db, documentsTopic(job.phase_id))
   announce(ctx, runNotice({ ...job, id: job.run_id }))
 }
 
-type Files = { files: ResultHeader['files']; pieces: readonly Buffer[] }
+type Files = { files: ResultHeader['files']; chunks: readonly Buffer[] }
 
-async function putFiles(ctx: Ctx, job: Job, { files, pieces }: Files) {
+async function putFiles(ctx: Ctx, job: Job, { files, chunks }: Files) {
   const puts = files.map(async ({ kind }, index) =>
-    putArtifact(ctx, job, { kind, content: pieces[index] ?? Buffer.alloc(0) }),
+    putArtifact(ctx, job, { kind, content: chunks[index] ?? Buffer.alloc(0) }),
   )
   await Promise.all(puts)
 }

@@ -19,9 +19,9 @@ describe('a result', () => {
     const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
     await job.log('begun\n')
 
-    const answer = await job.result({}, { log: 'done\n', files: { 'plan-file': 'zip', 'plan-json': PLAN_JSON } })
+    const response = await job.result({}, { log: 'done\n', files: { 'plan-file': 'zip', 'plan-json': PLAN_JSON } })
 
-    expect(answer.status).toBe(204)
+    expect(response.status).toBe(204)
     expect(await runStatus(app, setting, run)).toBe('apply_queued')
     const { read } = await openLog(app, setting, { run, phase: 'plan' })
     expect(String(await read(0, 1000))).toBe('\u0002begun\ndone\n\u0003')
@@ -33,9 +33,9 @@ describe('a result', () => {
     const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
     const parts = { log: 'done\n', offset: 0, files: { 'plan-file': 'zip' } }
 
-    const answers = [await job.result({}, parts), await job.result({}, parts)]
+    const responses = [await job.result({}, parts), await job.result({}, parts)]
 
-    expect(answers.map(({ status }) => status)).toEqual([204, 204])
+    expect(responses.map(({ status }) => status)).toEqual([204, 204])
     const { read } = await openLog(app, setting, { run, phase: 'plan' })
     expect(String(await read(0, 1000))).toBe('\u0002done\n\u0003')
     await (await agent.take()).finish()
@@ -44,9 +44,9 @@ describe('a result', () => {
   test('whose log has a gap is refused, and changes nothing', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
 
-    const answer = await job.result({}, { log: 'done\n', offset: 7 })
+    const response = await job.result({}, { log: 'done\n', offset: 7 })
 
-    expect(answer.status).toBe(416)
+    expect(response.status).toBe(416)
     expect(await runStatus(app, setting, run)).toBe('planning')
     await job.finish({ hasChanges: false })
   })
@@ -59,9 +59,9 @@ describe('a result', () => {
     const { job } = await startPlan(app, agent)
 
     const url = `/api/agent/v1/jobs/${job.id}/result`
-    const answer = await app.request({ method: 'POST', url, token: job.token, body })
+    const response = await app.request({ method: 'POST', url, token: job.token, body })
 
-    expect(answer.status).toBe(400)
+    expect(response.status).toBe(400)
     await job.finish({ hasChanges: false })
   })
 
@@ -124,10 +124,10 @@ describe('the documents of a plan that is reported before them', () => {
     const asked = readJson(setting, run)
     await job.documents({}, { problem: 'the agent was killed' })
 
-    const answers = [await asked, await readJson(setting, run)]
+    const responses = [await asked, await readJson(setting, run)]
 
-    expect(answers.map(({ status }) => status)).toEqual([422, 422])
-    expect(answers[0]?.json().errors[0].detail).toContain('the agent was killed')
+    expect(responses.map(({ status }) => status)).toEqual([422, 422])
+    expect(responses[0]?.json().errors[0].detail).toContain('the agent was killed')
   })
 
   test('are taken once, for a day, and no other file with them', async () => {
@@ -165,9 +165,9 @@ describe('the documents of a plan that is reported before them', () => {
     const { setting, run } = await owingPlan()
     app.clock.advance(3_600_000)
 
-    const answer = await readJson(setting, run)
+    const response = await readJson(setting, run)
 
-    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5'])
+    expect([response.status, response.headers['retry-after']]).toEqual([503, '5'])
   })
 
   test('of a plan that is not over are not there', async () => {

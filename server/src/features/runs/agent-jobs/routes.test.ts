@@ -32,7 +32,7 @@ test.each(Object.entries(PLACES))(
   },
 )
 
-test.each(['/live/db', './live/db/'])('the working directory %s is a folder of the configuration', async (path) => {
+test.each(['/live/db', './live/db/'])('the working directory %s is a directory of the configuration', async (path) => {
   const setting = await createRunSetting(app, { 'working-directory': path })
   await createRun(app, setting)
 

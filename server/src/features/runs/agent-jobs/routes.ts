@@ -1,9 +1,16 @@
-import { agentJob, AGENT_API, claimBody } from '@groundstate/contract/agent'
-import { finishBody, heartbeatAnswer, type HeartbeatAnswer, heartbeatBody } from '@groundstate/contract/agent'
+import {
+  AGENT_API,
+  type HeartbeatResponse,
+  agentJob,
+  claimBody,
+  finishBody,
+  heartbeatBody,
+  heartbeatResponse,
+} from '@groundstate/contract/agent'
 import { bearerToken } from '../../../auth/authenticate.ts'
-import { binary, bytes, json, noContent, unstored } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
+import { binary, bytes, json, noContent, unstored } from '../../../http/responses.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
 import { waitUnlessRevoked } from '../../agents/agents/wait-for-revocation.ts'
 import { openJobConfiguration } from '../configuration-versions/download.ts'
@@ -27,7 +34,7 @@ export const agentJobRoutes: Routes = (http) => {
       access: 'agent',
       audit: REPORTED,
       polled: true,
-      answers: { 200: agentJob, 204: null },
+      responses: { 200: agentJob, 204: null },
       body: claimBody,
       authorise: async (ctx, { agentId }) => requireClaimingAgent(ctx, agentId),
     },
@@ -47,19 +54,19 @@ export const agentJobRoutes: Routes = (http) => {
       summary: 'Renew the lease of a job and wait for a command',
       audit: REPORTED,
       polled: true,
-      answers: { 200: heartbeatAnswer },
+      responses: { 200: heartbeatResponse },
       body: heartbeatBody,
     },
     async (req) => {
       const token = bearerToken(req.raw)
       const signal = clientSignal(req.raw, req.reply)
       const command = await receiveHeartbeat(req.ctx, req.params.jobId, { token, ...req.body, signal })
-      return json({ command } satisfies HeartbeatAnswer)
+      return json({ command } satisfies HeartbeatResponse)
     },
   )
   http.get(
     '/jobs/:jobId/configuration',
-    { ...BY_JOB, summary: 'Download the configuration of a job', answers: { 200: binary('application/gzip') } },
+    { ...BY_JOB, summary: 'Download the configuration of a job', responses: { 200: binary('application/gzip') } },
     async (req) => {
       const job = await requireJob(req.ctx, req.params.jobId, bearerToken(req.raw))
       const { content, size } = await openJobConfiguration(req.ctx, job.configuration_version_id)
@@ -68,7 +75,7 @@ export const agentJobRoutes: Routes = (http) => {
   )
   http.post(
     '/jobs/:jobId/finish',
-    { ...BY_JOB, summary: 'Report the result of a job', audit: REPORTED, answers: { 204: null }, body: finishBody },
+    { ...BY_JOB, summary: 'Report the result of a job', audit: REPORTED, responses: { 204: null }, body: finishBody },
     async (req) => {
       const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
       await finishJob(req.ctx, job, req.body)
@@ -77,7 +84,7 @@ export const agentJobRoutes: Routes = (http) => {
   )
   http.post(
     '/jobs/:jobId/release',
-    { ...BY_JOB, summary: 'Hand a job back to the queue', audit: REPORTED, answers: { 204: null } },
+    { ...BY_JOB, summary: 'Hand a job back to the queue', audit: REPORTED, responses: { 204: null } },
     async (req) => {
       const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
       await releaseJob(req.ctx, job)

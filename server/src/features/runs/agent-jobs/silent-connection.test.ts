@@ -23,9 +23,9 @@ async function reach(databaseUrl: string) {
   })
 }
 
-test('a claim that the database leaves without an answer keeps no job from the agents that wait', async () => {
+test('a claim that the database leaves without a response keeps no job from the agents that wait', async () => {
   const setting = await createRunSetting(app)
-  const answer = replica.fastify.inject({
+  const response = replica.fastify.inject({
     method: 'POST',
     url: `${AGENT_API}/agents/${agent.id}/claim`,
     headers: { authorization: `Bearer ${agent.token}` },
@@ -33,7 +33,7 @@ test('a claim that the database leaves without an answer keeps no job from the a
   })
 
   const run = await createRun(app, setting, { 'plan-only': true })
-  const { statusCode, body } = await answer
+  const { statusCode, body } = await response
 
   expect(silent).toHaveLength(1)
   expect(statusCode).toBe(200)

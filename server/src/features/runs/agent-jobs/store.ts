@@ -8,7 +8,7 @@ import {
   type Updateable,
 } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import { inOneTrip, writeLater } from '../../../db/later.ts'
+import { pipeline, deferWrite } from '../../../db/later.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { lockedRunOf, runLock } from '../runs/locked-run-store.ts'
@@ -94,12 +94,12 @@ export async function lockRunOfJob<Row>(
   job: Pick<JobKey, 'id' | 'run_id' | 'workspace_id'>,
   along: readonly RawBuilder<Row>[] = [],
 ) {
-  const [workspaces, runs, [lease], ...answers] = await inOneTrip(tx, [
+  const [workspaces, runs, [lease], ...responses] = await pipeline(tx, [
     ...runLock(tx, { id: job.run_id, workspaceId: job.workspace_id }),
     leaseLock(tx, job.id),
     ...along,
   ])
-  return { locked: lockedRunOf(workspaces, runs), lease, answers }
+  return { locked: lockedRunOf(workspaces, runs), lease, responses }
 }
 
 function leaseLock(tx: Tx, jobId: string) {
@@ -148,7 +148,7 @@ export async function countUnheard(tx: Tx, phaseId: string): Promise<number> {
 
 /** Keeps a job that is handed back from counting as one that did not reach its agent. Written with the next statement. */
 export async function excuseReceipt(tx: Tx, jobId: string) {
-  await writeLater(tx, tx.updateTable('agent_jobs').set({ receipt_due_at: null }).where('id', '=', jobId))
+  await deferWrite(tx, tx.updateTable('agent_jobs').set({ receipt_due_at: null }).where('id', '=', jobId))
 }
 
 /** SQL of whether there are running jobs whose lease has expired. */

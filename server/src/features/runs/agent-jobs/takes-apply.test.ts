@@ -1,4 +1,4 @@
-import { packParcel } from '@groundstate/contract/parcel'
+import { packEnvelope } from '@groundstate/contract/envelope'
 import { sql } from 'kysely'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
@@ -17,7 +17,7 @@ const admin = await createUser(app, { isSiteAdmin: true })
 const start = async () => startPlan(app, agent, { 'auto-apply': true })
 
 describe('an agent that would go on with the apply of its plan', () => {
-  test('gets it with the answer to the result, and is held to say that it received it', async () => {
+  test('gets it with the response to the result, and is held to say that it received it', async () => {
     const { setting, run, job } = await start()
 
     const apply = receivedJob(app, await job.result({}, { takesApply: true }))
@@ -43,10 +43,10 @@ describe('an agent that would go on with the apply of its plan', () => {
       body: { data: { type: 'organizations', attributes: { 'run-concurrency': 1 } } },
     })
 
-    const answer = await job.result({}, { takesApply: true })
+    const response = await job.result({}, { takesApply: true })
 
-    expect(answer.status).toBe(200)
-    await receivedJob(app, answer).finish()
+    expect(response.status).toBe(200)
+    await receivedJob(app, response).finish()
   })
 
   test('does not get it twice, and others get it once its receipt is overdue', async () => {
@@ -76,10 +76,10 @@ describe('an agent that would go on with the apply of its plan', () => {
     })
     await locked.promise
     const leaving = new AbortController()
-    const answer = request(`${url}/api/agent/v1/jobs/${job.id}/result`, {
+    const response = request(`${url}/api/agent/v1/jobs/${job.id}/result`, {
       method: 'POST',
       headers: { authorization: `Bearer ${job.token}`, 'content-type': 'application/octet-stream' },
-      body: packParcel(
+      body: packEnvelope(
         { outcome: { status: 'finished', exitCode: 0, hasChanges: true }, files: [], takesApply: true },
         [],
       ),
@@ -88,7 +88,7 @@ describe('an agent that would go on with the apply of its plan', () => {
     await expect.poll(countWaiters).toBe(1)
 
     leaving.abort()
-    await expect(answer).rejects.toThrow('aborted')
+    await expect(response).rejects.toThrow('aborted')
     held.resolve()
     await holding
     const claimed = await agent.take()
@@ -101,10 +101,10 @@ describe('an agent that would go on with the apply of its plan', () => {
     const { job } = await start()
     const waiting = agent.claim({ waitMs: 300 })
 
-    const answer = await job.result({}, { takesApply: true })
+    const response = await job.result({}, { takesApply: true })
 
     expect(await waiting).toBeUndefined()
-    await receivedJob(app, answer).finish()
+    await receivedJob(app, response).finish()
   })
 })
 

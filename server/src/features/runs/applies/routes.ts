@@ -1,8 +1,8 @@
-import { documentOf } from '@groundstate/contract/answers'
-import { applySchema, erroredStateAnswer } from '@groundstate/contract/applies'
-import { bytes, ok, unstored } from '../../../http/answers.ts'
+import { applySchema, erroredStateResponse } from '@groundstate/contract/applies'
+import { documentOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
-import { requireRunPhase, requirePhase } from '../plans/access.ts'
+import { bytes, ok, unstored } from '../../../http/responses.ts'
+import { requirePhase, requireRunPhase } from '../plans/access.ts'
 import { openErroredState } from '../plans/open-artifacts.ts'
 import { applyResource } from '../plans/resource.ts'
 import { requireRun } from '../runs/access.ts'
@@ -11,13 +11,13 @@ const APPLY = { 200: documentOf(applySchema) }
 const ERRORED_STATE = {
   summary: 'Download the state that the engine could not store',
   access: { workspace: ['runs:read', 'state-versions:read'] },
-  answers: { 200: erroredStateAnswer },
+  responses: { 200: erroredStateResponse },
 } as const
 
 export const applyRoutes: Routes = (http) => {
   http.get(
     '/applies/:applyId',
-    { summary: 'Show an apply', access: { workspace: 'runs:read' }, answers: APPLY },
+    { summary: 'Show an apply', access: { workspace: 'runs:read' }, responses: APPLY },
     async (req) => {
       const { phase } = await requirePhase(req.ctx, req.params.applyId, { kind: 'apply' })
       return ok(applyResource(req.ctx, phase))
@@ -25,7 +25,7 @@ export const applyRoutes: Routes = (http) => {
   )
   http.get(
     '/runs/:runId/apply',
-    { summary: 'Show the apply of a run', access: { workspace: 'runs:read' }, answers: APPLY },
+    { summary: 'Show the apply of a run', access: { workspace: 'runs:read' }, responses: APPLY },
     async (req) => {
       const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
       return ok(applyResource(req.ctx, await requireRunPhase(req.ctx, run.apply_id)))

@@ -1,7 +1,7 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { commentSchema, createCommentBody } from '@groundstate/contract/comments'
-import { created, listPage, ok } from '../../../http/answers.ts'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
+import { created, listPage, ok } from '../../../http/responses.ts'
 import { requireComment } from './access.ts'
 import { createComment } from './create.ts'
 import { listComments } from './list.ts'
@@ -13,7 +13,7 @@ export const commentRoutes: Routes = (http) => {
     {
       summary: 'List the comments on a run',
       access: { workspace: 'runs:read' },
-      answers: { 200: pageOf(commentSchema) },
+      responses: { 200: pageOf(commentSchema) },
     },
     async (req) => {
       const page = req.page()
@@ -28,7 +28,7 @@ export const commentRoutes: Routes = (http) => {
       access: { workspace: 'runs:read' },
       audit: 'comment create',
       body: createCommentBody,
-      answers: { 201: documentOf(commentSchema) },
+      responses: { 201: documentOf(commentSchema) },
     },
     async (req) => {
       const comment = await createComment(req.ctx, req.params.runId, req.body.data.attributes.body)
@@ -37,7 +37,7 @@ export const commentRoutes: Routes = (http) => {
   )
   http.get(
     '/comments/:commentId',
-    { summary: 'Show a comment', access: { workspace: 'runs:read' }, answers: { 200: documentOf(commentSchema) } },
+    { summary: 'Show a comment', access: { workspace: 'runs:read' }, responses: { 200: documentOf(commentSchema) } },
     async (req) => ok(commentResource(await requireComment(req.ctx, req.params.commentId))),
   )
 }

@@ -1,7 +1,7 @@
 import { type Insertable, sql } from 'kysely'
+import { shareAccess } from '../../../auth/access-context.ts'
+import { sharedAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { sharedFactsColumn } from '../../../auth/facts-sql.ts'
-import { shareFacts } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -30,10 +30,10 @@ export async function findComments(db: Db, actor: Actor, ids: readonly string[])
     .innerJoin('runs as r', 'r.id', 'c.run_id')
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
     .select(['r.workspace_id', 'w.organization_id'])
-    .select(sharedFactsColumn(actor).as('facts'))
+    .select(sharedAccessColumn(actor).as('access'))
     .where(sql<boolean>`c.id = any(${ids})`)
     .execute()
-  return shareFacts(rows)
+  return shareAccess(rows)
 }
 
 /** A page of the comments on a run, the oldest first. */

@@ -9,7 +9,7 @@ import * as store from './store.ts'
 import { readUploadUrl, uploadDeadline } from './urls.ts'
 
 type Found = NonNullable<Awaited<ReturnType<typeof store.findConfigurationVersion>>>
-export type ConfigurationVersion = Omit<Found, 'facts'> & { can: ReadonlySet<WorkspacePermission> }
+export type ConfigurationVersion = Omit<Found, 'access'> & { can: ReadonlySet<WorkspacePermission> }
 
 /** Loads the version and checks `permission` on its workspace in one query. */
 export async function requireConfigurationVersion(
@@ -19,7 +19,7 @@ export async function requireConfigurationVersion(
 ): Promise<ConfigurationVersion> {
   const row = await store.findConfigurationVersion(ctx.db, ctx.actor, id)
   if (!row) throw notFound('configuration version')
-  const { facts: _, ...version } = row
+  const { access: _, ...version } = row
   const access = readAccess(ctx.actor, row)
   checkAccess(access, { noun: 'configuration version', permission, workspaceName: row.workspace_name })
   return { ...version, can: access.can }

@@ -30,8 +30,8 @@ async function setPolicy(owner: string, days: number | null) {
       ? { type: 'data-retention-policy-dont-deletes' }
       : { type: 'data-retention-policy-delete-olders', attributes: { 'delete-older-than-n-days': days } }
   const url = `/api/v2/${owner}/relationships/data-retention-policy`
-  const answer = await app.request({ method: 'POST', url, token: setting.user.token, body: { data } })
-  expect(answer.status).toBe(201)
+  const response = await app.request({ method: 'POST', url, token: setting.user.token, body: { data } })
+  expect(response.status).toBe(201)
 }
 
 /** Plans a version to the end; another run is the current one of the workspace then. */

@@ -44,7 +44,7 @@ test('a large state whose statement was answered to nobody is kept', async () =>
   const raw = rawState({ resources: ['big'], padding: 400_000 })
 
   // One statement stores it, outside of a transaction.
-  const lost = proxy.loseNextAnswerTo('state_version_count = state_version_count + 1')
+  const lost = proxy.loseNextResponseTo('state_version_count = state_version_count + 1')
   const unsure = await client.post(raw)
   await lost
   const again = await client.post(raw)

@@ -1,7 +1,7 @@
 import type { ConfigurationVersionResource } from '@groundstate/contract/configuration-versions'
 import type { ConfigurationVersionRow } from './store.ts'
 
-/** `uploadUrl` is for the answer to the creation alone. */
+/** `uploadUrl` is for the response to the creation alone. */
 export function configurationVersionResource(
   version: ConfigurationVersionRow,
   uploadUrl: string | null = null,

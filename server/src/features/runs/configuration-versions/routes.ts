@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream'
-import { documentOf, errorsDocument, pageOf } from '@groundstate/contract/answers'
 import {
   configurationVersionSchema,
   createConfigurationVersionBody,
 } from '@groundstate/contract/configuration-versions'
 import { configurationVersionIncludes } from '@groundstate/contract/includes'
+import { documentOf, errorsDocument, pageOf } from '@groundstate/contract/responses'
 import { notFound } from '../../../errors.ts'
-import { accepted, binary, bytes, created, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { accepted, binary, bytes, created, listPage, ok } from '../../../http/responses.ts'
 import { requireConfigurationOfRun, requireConfigurationVersion } from './access.ts'
 import { archiveConfigurationVersion } from './archive.ts'
 import { changeBackingData } from './change-backing-data.ts'
@@ -43,7 +43,7 @@ export const configurationVersionRoutes: Routes = (http) => {
       summary: 'List the configuration versions of a workspace',
       access: { workspace: 'runs:read' },
       include: configurationVersionIncludes,
-      answers: { 200: pageOf(configurationVersionSchema) },
+      responses: { 200: pageOf(configurationVersionSchema) },
     },
     async (req) => {
       const page = req.page()
@@ -59,7 +59,7 @@ export const configurationVersionRoutes: Routes = (http) => {
       access: { workspace: 'runs:plan' },
       audit: 'configuration_version create',
       body: createConfigurationVersionBody,
-      answers: { 201: VERSION },
+      responses: { 201: VERSION },
     },
     async (req) => {
       const version = await createConfigurationVersion(req.ctx, req.params.workspaceId, {
@@ -75,7 +75,7 @@ export const configurationVersionRoutes: Routes = (http) => {
       summary: 'Show a configuration version',
       access: { workspace: 'runs:read' },
       include: configurationVersionIncludes,
-      answers: { 200: VERSION },
+      responses: { 200: VERSION },
     },
     async (req) => {
       const version = await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
@@ -88,7 +88,7 @@ export const configurationVersionRoutes: Routes = (http) => {
       summary: 'Show the configuration version of a run',
       access: { workspace: 'runs:read' },
       include: configurationVersionIncludes,
-      answers: { 200: VERSION },
+      responses: { 200: VERSION },
     },
     async (req) => {
       return ok(configurationVersionResource(await requireConfigurationOfRun(req.ctx, req.params.runId)))
@@ -97,9 +97,9 @@ export const configurationVersionRoutes: Routes = (http) => {
 
   http.get(
     '/configuration-versions/:id/download',
-    { summary: 'Download a configuration', access: [{ workspace: 'runs:read' }, 'task'], answers: { 200: ARCHIVE } },
+    { summary: 'Download a configuration', access: [{ workspace: 'runs:read' }, 'task'], responses: { 200: ARCHIVE } },
     async (req) => {
-      return archiveAnswer(await openConfiguration(req.ctx, req.params.id))
+      return archiveResponse(await openConfiguration(req.ctx, req.params.id))
     },
   )
   http.get(
@@ -107,11 +107,11 @@ export const configurationVersionRoutes: Routes = (http) => {
     {
       summary: 'Download the configuration of a run',
       access: [{ workspace: 'runs:read' }, 'task'],
-      answers: { 200: ARCHIVE },
+      responses: { 200: ARCHIVE },
     },
     async (req) => {
       const version = await requireConfigurationOfRun(req.ctx, req.params.runId)
-      return archiveAnswer(await openArchive(req.ctx, version))
+      return archiveResponse(await openArchive(req.ctx, version))
     },
   )
   http.get(
@@ -119,7 +119,7 @@ export const configurationVersionRoutes: Routes = (http) => {
     {
       summary: 'Show the ingress attributes of a configuration version',
       access: { workspace: 'runs:read' },
-      answers: { 404: errorsDocument },
+      responses: { 404: errorsDocument },
     },
     async (req) => {
       await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
@@ -134,7 +134,7 @@ export const configurationVersionRoutes: Routes = (http) => {
       summary: 'Archive a configuration version',
       access: { workspace: 'runs:apply' },
       audit: 'configuration_version archive',
-      answers: { 202: null },
+      responses: { 202: null },
     },
     async (req) => {
       await archiveConfigurationVersion(req.ctx, req.params.id)
@@ -144,7 +144,7 @@ export const configurationVersionRoutes: Routes = (http) => {
   for (const action of ['soft_delete', 'restore', 'permanently_delete'] as const) {
     http.post(
       `/configuration-versions/:id/actions/${action}_backing_data`,
-      { ...BACKING_DATA[action], access: { organization: 'owner' }, answers: { 200: VERSION } },
+      { ...BACKING_DATA[action], access: { organization: 'owner' }, responses: { 200: VERSION } },
       async (req) => {
         return ok(configurationVersionResource(await changeBackingData(req.ctx, req.params.id, action)))
       },
@@ -160,7 +160,7 @@ export const configurationVersionRoutes: Routes = (http) => {
       prefix: '',
       upload: true,
       maxBytes: MAX_ARCHIVE_BYTES,
-      answers: { 200: null },
+      responses: { 200: null },
     },
     async (req) => {
       await uploadConfiguration(req.ctx, req.params.token, req.raw.body as Readable)
@@ -169,6 +169,6 @@ export const configurationVersionRoutes: Routes = (http) => {
   )
 }
 
-function archiveAnswer({ content, size }: { content: Readable; size: number | null }) {
+function archiveResponse({ content, size }: { content: Readable; size: number | null }) {
   return bytes(content, 'application/gzip', size ?? undefined)
 }

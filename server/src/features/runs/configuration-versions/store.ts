@@ -1,9 +1,9 @@
 import { ENDED_STATUSES } from '@groundstate/contract/run-status'
-import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
+import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import { changeWithEvent } from '../../../audit/store.ts'
+import { shareAccess } from '../../../auth/access-context.ts'
+import { sharedAccessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { sharedFactsColumn, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
-import { shareFacts } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -33,17 +33,17 @@ export const insertConfigurationVersion = changeWithEvent<
 )
 
 /** Versions with their workspace and its facts. */
-function selectVersions(db: Db, facts: ReturnType<typeof workspaceFactsColumn>) {
+function selectVersions(db: Db, access: ReturnType<typeof workspaceAccessColumn>) {
   return db
     .selectFrom('configuration_versions as cv')
     .innerJoin('workspaces as w', 'w.id', 'cv.workspace_id')
     .selectAll('cv')
     .select(['w.organization_id', 'w.name as workspace_name', 'w.current_configuration_version_id'])
-    .select(facts.as('facts'))
+    .select(access.as('access'))
 }
 
 export async function findConfigurationVersion(db: Db, actor: Actor, id: string) {
-  return selectVersions(db, workspaceFactsColumn(actor)).where('cv.id', '=', id).executeTakeFirst()
+  return selectVersions(db, workspaceAccessColumn(actor)).where('cv.id', '=', id).executeTakeFirst()
 }
 
 /** A version without an access check, for signed URLs and jobs. */
@@ -65,10 +65,10 @@ export function selectVersionForRun(db: Db, { id, workspaceId }: { id: string | 
 }
 
 export async function findConfigurationVersions(db: Db, actor: Actor, ids: readonly string[]) {
-  const rows = await selectVersions(db, sharedFactsColumn(actor))
+  const rows = await selectVersions(db, sharedAccessColumn(actor))
     .where('cv.id', '=', sql<string>`any(${ids})`)
     .execute()
-  return shareFacts(rows)
+  return shareAccess(rows)
 }
 
 export async function listConfigurationVersions(db: Db, { workspaceId, page }: { workspaceId: string; page: Page }) {

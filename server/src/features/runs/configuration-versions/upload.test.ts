@@ -33,7 +33,7 @@ async function archivesOf(versionId: string) {
   return count
 }
 
-/** An archive whose one link leads out of its folder. */
+/** An archive whose one link leads out of its directory. */
 function leavingArchive() {
   const header = new Header({
     path: 'out',
@@ -96,7 +96,7 @@ describe('the run of an upload', () => {
 })
 
 describe('the upload URL', () => {
-  test('is in the answer to the creation, and in no other', async () => {
+  test('is in the response to the creation, and in no other', async () => {
     const setting = await createRunSetting(app)
     const reader = await colleague(setting, 'read')
     const version = await createConfigurationVersion(app, setting)
@@ -122,9 +122,9 @@ describe('the upload URL', () => {
     const signedAnew = `${app.baseUrl}/_objects/configurations/${app.secrets.signPath(grant)}`
 
     app.clock.advance(120_000)
-    const answers = await Promise.all([url, signedAnew].map((url) => put(app, url, EMPTY_ARCHIVE)))
+    const responses = await Promise.all([url, signedAnew].map((url) => put(app, url, EMPTY_ARCHIVE)))
 
-    for (const { status, text } of answers) {
+    for (const { status, text } of responses) {
       expect([status, text]).toEqual([403, expect.stringContaining('has expired: create a new configuration version')])
     }
     expect((await put(app, `${url}x`, EMPTY_ARCHIVE)).status).toBe(404)
@@ -137,11 +137,11 @@ describe('the upload URL', () => {
     await left.leave()
     await app.db.updateTable('users').set({ suspended_at: app.now() }).where('id', '=', suspended.user.id).execute()
 
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       versions.map(({ attributes }) => put(app, attributes['upload-url'], EMPTY_ARCHIVE)),
     )
 
-    expect(answers.map(({ status }) => status)).toEqual([404, 403])
+    expect(responses.map(({ status }) => status)).toEqual([404, 403])
     for (const { id } of versions) {
       const { attributes } = (await read(setting, `/configuration-versions/${id}`)).json().data
       expect(attributes.status).toBe('pending')
@@ -160,9 +160,9 @@ describe('the upload URL', () => {
       yield EMPTY_ARCHIVE.subarray(5)
     }
 
-    const answer = await fetch(`${base}${pathname}`, { method: 'PUT', body: body(), duplex: 'half' })
+    const response = await fetch(`${base}${pathname}`, { method: 'PUT', body: body(), duplex: 'half' })
 
-    expect(answer.status).toBe(404)
+    expect(response.status).toBe(404)
     expect(await archivesOf(version.id)).toBe(0)
     expect((await read(setting, `/workspaces/${setting.workspaceId}/runs`)).json().data).toEqual([])
   })
@@ -197,9 +197,9 @@ describe('an upload', () => {
       provisional: false,
     })
 
-    const answer = await put(app, version.attributes['upload-url'], EMPTY_ARCHIVE)
+    const response = await put(app, version.attributes['upload-url'], EMPTY_ARCHIVE)
 
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
     const { attributes } = (await read(setting, `/configuration-versions/${version.id}`)).json().data
     expect(attributes).toMatchObject({ status: 'uploaded', 'upload-url': null, size: EMPTY_ARCHIVE.length })
     const workspace = await readWorkspace(app, setting)
@@ -228,9 +228,9 @@ describe('an upload', () => {
     const url = version.attributes['upload-url']
     const archives = [0, 1, 2].map((level) => gzipSync(Buffer.alloc(1024 + 512 * level)))
 
-    const answers = await Promise.all(archives.map((archive) => put(app, url, archive)))
+    const responses = await Promise.all(archives.map((archive) => put(app, url, archive)))
 
-    expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([200, 422, 422])
+    expect(responses.map((response) => response.status).toSorted((a, b) => a - b)).toEqual([200, 422, 422])
     expect((await put(app, url, gzipSync(Buffer.alloc(4096)))).text).toContain('can be uploaded once')
     expect(await archivesOf(version.id)).toBe(1)
   })
@@ -251,15 +251,15 @@ describe('an upload', () => {
 
   test.each([
     ['that is no archive', Buffer.from('nope')],
-    ['that leaves its folder', leavingArchive()],
+    ['that leaves its directory', leavingArchive()],
     ['that is empty', Buffer.alloc(0)],
   ])('%s is refused, and the version says why', async (_, archive) => {
     const setting = await createRunSetting(app)
     const version = await createConfigurationVersion(app, setting)
 
-    const answer = await put(app, version.attributes['upload-url'], archive)
+    const response = await put(app, version.attributes['upload-url'], archive)
 
-    expect(answer.status).toBe(422)
+    expect(response.status).toBe(422)
     const { attributes } = (await read(setting, `/configuration-versions/${version.id}`)).json().data
     expect(attributes.status).toBe('errored')
     expect(attributes['error-message']).not.toBeNull()

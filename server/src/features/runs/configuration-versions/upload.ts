@@ -19,7 +19,7 @@ export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
  * Stores the archive of a configuration version, and creates its run if the version has `auto_queue_runs`; both are done by the
  * creator of the version. When this returns, the version is `uploaded`, since clients check its status at once. An unsafe
  * archive makes the version `errored` and throws `invalid`. A broken connection does not change the version. The same archive
- * may be sent again, by a client that did not see the answer.
+ * may be sent again, by a client that did not see the response.
  */
 export async function uploadConfiguration(anyone: Ctx, token: string, archive: Readable) {
   const { ctx, version } = await requireUpload(anyone, token)
@@ -60,7 +60,7 @@ function checkRepeated(version: Pick<store.ConfigurationVersionRow, 'id' | 'stat
 
 async function md5Of(archive: Readable) {
   const hash = createHash('md5')
-  for await (const piece of archive.iterator({ destroyOnReturn: false })) hash.update(piece as Buffer)
+  for await (const chunk of archive.iterator({ destroyOnReturn: false })) hash.update(chunk as Buffer)
   return hash.digest('hex')
 }
 
@@ -122,7 +122,9 @@ async function refuse(ctx: Ctx, version: store.ConfigurationVersionRow, error: A
 
 function translate(error: unknown): never {
   if (error instanceof BlobTooLargeError)
-    throw tooLarge(`the archive is larger than ${MAX_ARCHIVE_BYTES} bytes; a .terraformignore file leaves folders out`)
+    throw tooLarge(
+      `the archive is larger than ${MAX_ARCHIVE_BYTES} bytes; a .terraformignore file leaves directories out`,
+    )
   if (
     error instanceof Error &&
     'code' in error &&

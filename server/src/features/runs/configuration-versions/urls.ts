@@ -8,7 +8,7 @@ const UPLOAD_MS = 3_600_000
 
 /**
  * The signed URL to which an archive is uploaded, without a token (INTERFACE §10.1). Whoever has it acts for the creator of the
- * version: it is shown in the answer to the creation, and nowhere else.
+ * version: it is shown in the response to the creation, and nowhere else.
  */
 export function uploadUrl(ctx: Pick<Ctx, 'secrets' | 'baseUrl'>, version: { id: string; created_at: Date }) {
   const grant = { purpose: PURPOSE, id: version.id, expiresAt: uploadDeadline(version) }

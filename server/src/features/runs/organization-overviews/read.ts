@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import { seesEveryWorkspace } from '../../../auth/facts.ts'
+import { seesEveryWorkspace } from '../../../auth/access-context.ts'
 import { onlineSince } from '../../agents/agents/status.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { PLAN_LIMITS } from '../../organizations/organizations/plan-limits.ts'
@@ -11,9 +11,9 @@ import * as store from './store.ts'
 export async function readOrganizationOverview(ctx: Ctx, name: string): Promise<OrganizationOverview> {
   const organization = await requireOrganization(ctx, name, 'organization:read')
   const { actor, db } = ctx
-  const { id: organizationId, facts, can } = organization
+  const { id: organizationId, access, can } = organization
   const grants =
-    actor.kind === 'user' && !seesEveryWorkspace(facts) ? await readGrants(ctx, actor, organization) : undefined
+    actor.kind === 'user' && !seesEveryWorkspace(access) ? await readGrants(ctx, actor, organization) : undefined
   const now = ctx.now()
   const [workspaces, counts] = await Promise.all([
     store.countWorkspaces(db, actor, { organizationId, grants }),

@@ -1,7 +1,7 @@
-import { documentOf } from '@groundstate/contract/answers'
 import { organizationOverviewSchema } from '@groundstate/contract/organization-overviews'
-import { ok } from '../../../http/answers.ts'
+import { documentOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
+import { ok } from '../../../http/responses.ts'
 import { readOrganizationOverview } from './read.ts'
 import { organizationOverviewResource } from './resource.ts'
 
@@ -11,7 +11,7 @@ export const organizationOverviewRoutes: Routes = (http) => {
     {
       summary: 'Show what needs attention in an organization',
       access: { organization: 'organization:read' },
-      answers: { 200: documentOf(organizationOverviewSchema) },
+      responses: { 200: documentOf(organizationOverviewSchema) },
     },
     async (req) => ok(organizationOverviewResource(await readOrganizationOverview(req.ctx, req.params.organization))),
   )

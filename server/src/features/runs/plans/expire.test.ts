@@ -85,9 +85,9 @@ describe('what is kept of a run that has ended', () => {
 
     expect(await stored(run)).toEqual(['0'])
     for (const path of ['json-output', 'json-output-redacted']) {
-      const answer = await read(`/plans/${run.planId}/${path}`)
-      expect(answer.status).toBe(404)
-      expect(answer.json().errors[0].detail).toMatch(/^the JSON of plan-.* is no longer kept: it was deleted at 20/)
+      const response = await read(`/plans/${run.planId}/${path}`)
+      expect(response.status).toBe(404)
+      expect(response.json().errors[0].detail).toMatch(/^the JSON of plan-.* is no longer kept: it was deleted at 20/)
     }
     const { attributes } = (await read(`/plans/${run.planId}`)).json().data
     expect(Date.parse(attributes['json-deleted-at'])).toBeGreaterThan(Date.now())
@@ -101,9 +101,9 @@ describe('what is kept of a run that has ended', () => {
 
     expect(await stored(run)).toEqual([])
     for (const query of ['', '?limit=100&offset=0', '?limit=100&offset=50']) {
-      const answer = await readLog(run.planId, query)
-      expect(answer.status).toBe(404)
-      expect(answer.json().errors[0].detail).toMatch(/^the log of plan-.* is no longer kept/)
+      const response = await readLog(run.planId, query)
+      expect(response.status).toBe(404)
+      expect(response.json().errors[0].detail).toMatch(/^the log of plan-.* is no longer kept/)
     }
   })
 

@@ -11,7 +11,7 @@ import * as store from './store.ts'
  */
 const STX = Buffer.from([2])
 const ETX = Buffer.from([3])
-export type LogPiece = { bytes: Buffer; isEnd: boolean }
+export type LogChunk = { bytes: Buffer; isEnd: boolean }
 
 /**
  * The bytes of a log from `offset` on, empty if there are none yet; `isEnd` says that the log ends with them. Throws `not-found`, in
@@ -21,7 +21,7 @@ export async function readLog(
   ctx: Ctx,
   phaseId: string,
   { offset, limit }: { offset: number; limit: number },
-): Promise<LogPiece> {
+): Promise<LogChunk> {
   const size = Math.min(limit, MAX_READ_BYTES)
   // Offset 0 is the byte 0x02: the content begins at 1.
   const from = Math.max(0, offset - 1)

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream'
-import { documentOf } from '@groundstate/contract/answers'
-import { planJsonAnswer, planSchema, redactedPlanJsonAnswer } from '@groundstate/contract/plans'
+import { planJsonResponse, planSchema, redactedPlanJsonResponse } from '@groundstate/contract/plans'
+import { documentOf } from '@groundstate/contract/responses'
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
-import { binary, bytes, noContent, ok, unstored } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { count } from '../../../http/query.ts'
+import { binary, bytes, noContent, ok, unstored } from '../../../http/responses.ts'
 import { requireRun } from '../runs/access.ts'
-import { requireRunPhase, requirePhase } from './access.ts'
+import { requirePhase, requireRunPhase } from './access.ts'
 import { MAX_READ_BYTES } from './log.ts'
 import { openPlanJson, openRedactedPlan } from './open-artifacts.ts'
 import { readLog } from './read-log.ts'
@@ -21,12 +21,12 @@ const PLAN = { 200: documentOf(planSchema) }
 const PLAN_JSON = {
   summary: 'Download a plan as JSON',
   access: [{ workspace: 'plan-json:read' }, 'task'],
-  answers: { 200: planJsonAnswer, 204: null },
+  responses: { 200: planJsonResponse, 204: null },
 } as const
 const REDACTED = {
   summary: 'Download a plan as JSON without sensitive values',
   access: { workspace: 'runs:read' },
-  answers: { 200: redactedPlanJsonAnswer, 204: null },
+  responses: { 200: redactedPlanJsonResponse, 204: null },
 } as const
 const LOG = {
   summary: 'Download the log of a plan or apply',
@@ -36,13 +36,13 @@ const LOG = {
     offset: count().describe('the first byte to send, 0 by default'),
     limit: count().describe('the most bytes to send, at most 1048576; without it, the rest of the log is sent'),
   },
-  answers: { 200: binary('text/plain') },
+  responses: { 200: binary('text/plain') },
 } as const
 
 export const planRoutes: Routes = (http) => {
   http.get(
     '/plans/:planId',
-    { summary: 'Show a plan', access: { workspace: 'runs:read' }, answers: PLAN },
+    { summary: 'Show a plan', access: { workspace: 'runs:read' }, responses: PLAN },
     async (req) => {
       const { phase } = await requirePhase(req.ctx, req.params.planId, { kind: 'plan' })
       return ok(planResource(req.ctx, phase))
@@ -50,7 +50,7 @@ export const planRoutes: Routes = (http) => {
   )
   http.get(
     '/runs/:runId/plan',
-    { summary: 'Show the plan of a run', access: { workspace: 'runs:read' }, answers: PLAN },
+    { summary: 'Show the plan of a run', access: { workspace: 'runs:read' }, responses: PLAN },
     async (req) => {
       const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
       return ok(planResource(req.ctx, await requireRunPhase(req.ctx, run.plan_id)))
@@ -58,18 +58,18 @@ export const planRoutes: Routes = (http) => {
   )
 
   http.get('/plans/:planId/json-output', PLAN_JSON, async (req) =>
-    unstored(jsonAnswer(await openPlanJson(req.ctx, req.params.planId, clientSignal(req.raw, req.reply)))),
+    unstored(jsonResponse(await openPlanJson(req.ctx, req.params.planId, clientSignal(req.raw, req.reply)))),
   )
   http.get('/runs/:runId/plan/json-output', PLAN_JSON, async (req) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read', { forTask: true })
-    return unstored(jsonAnswer(await openPlanJson(req.ctx, run.plan_id, clientSignal(req.raw, req.reply))))
+    return unstored(jsonResponse(await openPlanJson(req.ctx, run.plan_id, clientSignal(req.raw, req.reply))))
   })
   http.get('/plans/:planId/json-output-redacted', REDACTED, async (req) => {
-    return jsonAnswer(await openRedactedPlan(req.ctx, req.params.planId, clientSignal(req.raw, req.reply)))
+    return jsonResponse(await openRedactedPlan(req.ctx, req.params.planId, clientSignal(req.raw, req.reply)))
   })
   http.get('/runs/:runId/plan/json-output-redacted', REDACTED, async (req) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
-    return jsonAnswer(await openRedactedPlan(req.ctx, run.plan_id, clientSignal(req.raw, req.reply)))
+    return jsonResponse(await openRedactedPlan(req.ctx, run.plan_id, clientSignal(req.raw, req.reply)))
   })
 
   http.get('/_objects/logs/:token', LOG, async (req) => {
@@ -78,10 +78,10 @@ export const planRoutes: Routes = (http) => {
     const offset = req.query.offset ?? 0
     const limit = req.query.limit
     if (limit !== undefined) {
-      const piece = await readLog(req.ctx, grant.id, { offset, limit: Math.min(limit, MAX_READ_BYTES) })
-      return bytes(piece.bytes, LOG_TYPE)
+      const chunk = await readLog(req.ctx, grant.id, { offset, limit: Math.min(limit, MAX_READ_BYTES) })
+      return bytes(chunk.bytes, LOG_TYPE)
     }
-    // Read before the answer begins: a log that is not there is an error.
+    // Read before the response begins: a log that is not there is an error.
     const first = await readLog(req.ctx, grant.id, { offset, limit: MAX_READ_BYTES })
     return bytes(
       Readable.from(restOfLog(req.ctx, grant.id, { offset, first: first.bytes }), { objectMode: false }),
@@ -90,16 +90,16 @@ export const planRoutes: Routes = (http) => {
   })
 }
 
-function jsonAnswer(content: Readable | undefined) {
+function jsonResponse(content: Readable | undefined) {
   return content ? bytes(content, JSON_TYPE) : noContent()
 }
 
 /** The log from `offset` to its current end, in pieces; `first` is the first of them. */
 async function* restOfLog(ctx: Ctx, phaseId: string, { offset, first }: { offset: number; first: Buffer }) {
-  let piece = first
-  for (let at = offset; piece.length > 0;) {
-    yield piece
-    at += piece.length
-    piece = (await readLog(ctx, phaseId, { offset: at, limit: MAX_READ_BYTES })).bytes
+  let chunk = first
+  for (let at = offset; chunk.length > 0;) {
+    yield chunk
+    at += chunk.length
+    chunk = (await readLog(ctx, phaseId, { offset: at, limit: MAX_READ_BYTES })).bytes
   }
 }

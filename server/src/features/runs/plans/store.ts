@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
+import { shareAccess } from '../../../auth/access-context.ts'
+import { sharedAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { sharedFactsColumn } from '../../../auth/facts-sql.ts'
-import { shareFacts } from '../../../auth/facts.ts'
 import type { Db } from '../../../db/db.ts'
 
 /** Phases with their run and the last agent that executed them. */
@@ -33,10 +33,10 @@ export async function findPhases(db: Db, actor: Actor, ids: readonly string[]) {
   const rows = await selectPhases(db)
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
     .select('w.organization_id')
-    .select(sharedFactsColumn(actor).as('facts'))
+    .select(sharedAccessColumn(actor).as('access'))
     .where('p.id', '=', sql<string>`any(${ids})`)
     .execute()
-  return shareFacts(rows)
+  return shareAccess(rows)
 }
 
 /** The size of a log, and its bytes from `from` to `to` that are in rows, without gaps. */

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import { NO_FACTS } from '../../../auth/facts.ts'
+import { NO_ACCESS } from '../../../auth/access-context.ts'
 import { organizationAccess } from '../../../auth/grants.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
@@ -29,9 +29,9 @@ export async function listRunDeciders(ctx: Ctx, runId: string) {
 /** What somebody in this team alone may do in the workspace. */
 function permissionsOf({ is_owners: isOwners, access, project, workspace }: store.TeamGrants) {
   return workspacePermissions({
-    ...NO_FACTS,
+    ...NO_ACCESS,
     role: isOwners ? 'owner' : 'member',
-    access: organizationAccess(access),
+    organizationAccess: organizationAccess(access),
     projectGrants: project ? [project] : [],
     workspaceGrants: workspace ? [workspace] : [],
   })

@@ -1,8 +1,8 @@
-import { documentOf } from '@groundstate/contract/answers'
 import { runDecidersIncludes } from '@groundstate/contract/includes'
+import { documentOf } from '@groundstate/contract/responses'
 import { runDecidersSchema } from '@groundstate/contract/run-deciders'
-import { ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { ok } from '../../../http/responses.ts'
 import { listRunDeciders } from './list.ts'
 import { runDecidersResource } from './resource.ts'
 
@@ -13,7 +13,7 @@ export const runDeciderRoutes: Routes = (http) => {
       summary: 'Show which teams can unblock a run',
       access: { workspace: 'runs:read' },
       include: runDecidersIncludes,
-      answers: { 200: documentOf(runDecidersSchema) },
+      responses: { 200: documentOf(runDecidersSchema) },
     },
     async (req) => ok(runDecidersResource(await listRunDeciders(req.ctx, req.params.runId))),
   )

@@ -1,8 +1,8 @@
-import { documentOf, wholeListOf } from '@groundstate/contract/answers'
 import { runEventIncludes } from '@groundstate/contract/includes'
+import { documentOf, wholeListOf } from '@groundstate/contract/responses'
 import { runEventSchema } from '@groundstate/contract/run-events'
-import { listAll, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { listAll, ok } from '../../../http/responses.ts'
 import { requireRunEvent } from './access.ts'
 import { listRunEvents } from './list.ts'
 import { runEventResource } from './resource.ts'
@@ -14,7 +14,7 @@ export const runEventRoutes: Routes = (http) => {
       summary: 'List the events of a run',
       access: { workspace: 'runs:read' },
       include: runEventIncludes,
-      answers: { 200: wholeListOf(runEventSchema) },
+      responses: { 200: wholeListOf(runEventSchema) },
     },
     async (req) => {
       const events = await listRunEvents(req.ctx, req.params.runId)
@@ -27,7 +27,7 @@ export const runEventRoutes: Routes = (http) => {
       summary: 'Show an event of a run',
       access: { workspace: 'runs:read' },
       include: runEventIncludes,
-      answers: { 200: documentOf(runEventSchema) },
+      responses: { 200: documentOf(runEventSchema) },
     },
     async (req) => ok(runEventResource(await requireRunEvent(req.ctx, req.params.runEventId))),
   )

@@ -24,11 +24,11 @@ export async function requireRunTriggerToDelete(ctx: Ctx, id: string): Promise<s
 async function loadTrigger(ctx: Ctx, id: string) {
   const row = await store.findRunTrigger(ctx.db, ctx.actor, id)
   if (!row) throw notFound('run trigger')
-  const { facts, source_facts: sourceFacts, ...trigger } = row
-  const destination = readAccess(ctx.actor, { ...trigger, facts })
-  const source = readAccess(ctx.actor, { ...trigger, workspace_id: trigger.source_id, facts: sourceFacts })
+  const { access, source_facts: sourceAccess, ...trigger } = row
+  const destination = readAccess(ctx.actor, { ...trigger, access })
+  const source = readAccess(ctx.actor, { ...trigger, workspace_id: trigger.source_id, access: sourceAccess })
   const sides = [destination, source]
-  for (const side of sides) if (side.can.size > 0) checkDemands(side.facts)
+  for (const side of sides) if (side.can.size > 0) checkDemands(side.access)
   return { trigger, destination, sides }
 }
 

@@ -125,9 +125,9 @@ test('runs that the caller may not read keep their place in the chain, without a
     workspaces: { [network.workspaceId]: 'read', [web.workspaceId]: 'read' },
   })
 
-  const answer = await app.request({ url: `/api/v2/runs/${root}/trigger-chain`, token: reader.token })
+  const response = await app.request({ url: `/api/v2/runs/${root}/trigger-chain`, token: reader.token })
 
-  const chain = answer.json().data.attributes
+  const chain = response.json().data.attributes
   expect(chain.runs.map((run: any) => run['workspace-name'])).toEqual([
     network.workspaceName,
     null,

@@ -136,10 +136,10 @@ test('of two sources that finish together, the one whose outputs have changed is
 
 /** An archive with this text as its configuration. */
 function archiveOf(text: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'groundstate-triggers-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  writeFileSync(join(folder, 'main.tf'), text)
-  return execFileSync('tar', ['-C', folder, '-cz', '.'])
+  const directory = mkdtempSync(join(tmpdir(), 'groundstate-triggers-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  writeFileSync(join(directory, 'main.tf'), text)
+  return execFileSync('tar', ['-C', directory, '-cz', '.'])
 }
 
 /** Gives the destination a configuration, and a plan of it that reads the state of the source. */

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import { seesEveryWorkspace } from '../../../auth/facts.ts'
+import { seesEveryWorkspace } from '../../../auth/access-context.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { cyclesOf } from './cycles.ts'
 import * as store from './graph-store.ts'
@@ -13,7 +13,7 @@ export async function readDependencyGraph(ctx: Ctx, name: string): Promise<Depen
   const ids = new Set(found.flatMap((trigger) => [trigger.source_id, trigger.workspace_id]))
   const workspaces = await store.listGraphWorkspaces(ctx.db, ctx.actor, {
     ids: [...ids],
-    seesAll: seesEveryWorkspace(organization.facts),
+    seesAll: seesEveryWorkspace(organization.access),
   })
   const shown = new Set(workspaces.map(({ id }) => id))
   const triggers = found

@@ -42,10 +42,10 @@ const OUTBOUND = '?filter[run-trigger][type]=outbound'
 
 describe('a run trigger', () => {
   test('has all its fields when it is created, and when it is shown', async () => {
-    const answer = await postTrigger(app, web, { sourceId: network.workspaceId })
+    const response = await postTrigger(app, web, { sourceId: network.workspaceId })
 
-    expect(answer.status).toBe(201)
-    const { data } = answer.json()
+    expect(response.status).toBe(201)
+    const { data } = response.json()
     expect(data).toEqual({
       id: expect.stringMatching(/^rt-[1-9A-HJ-NP-Za-km-z]{16}$/),
       type: 'run-triggers',
@@ -70,9 +70,9 @@ describe('a run trigger', () => {
     const sourceable = { data: { type: 'workspaces', id: network.workspaceId } }
     const relationships = { sourceable, 'sourceable-choice': { data: null } }
 
-    const answer = await postTrigger(app, web, { body: { data: { ...members, relationships } } })
+    const response = await postTrigger(app, web, { body: { data: { ...members, relationships } } })
 
-    expect(answer.status).toBe(201)
+    expect(response.status).toBe(201)
   })
 
   test('shows the names that its workspaces have now', async () => {
@@ -88,10 +88,10 @@ describe('a run trigger', () => {
   test('goes when it is deleted', async () => {
     const id = await connect(app, network, web)
 
-    const answer = await app.request({ method: 'DELETE', url: `/api/v2/run-triggers/${id}`, token: user.token })
+    const response = await app.request({ method: 'DELETE', url: `/api/v2/run-triggers/${id}`, token: user.token })
 
-    expect(answer.status).toBe(204)
-    expect(answer.text).toBe('')
+    expect(response.status).toBe(204)
+    expect(response.text).toBe('')
     expect((await read(`/run-triggers/${id}`)).status).toBe(404)
     const again = await app.request({ method: 'DELETE', url: `/api/v2/run-triggers/${id}`, token: user.token })
     expect(again.status).toBe(404)
@@ -140,10 +140,10 @@ describe('a list', () => {
   test.each(['', '?filter[run-trigger][type]=', '?filter[run-trigger][type]=both', '?filter[run-trigger]=inbound'])(
     'with the query %j is a bad request that names the parameter',
     async (query) => {
-      const answer = await list(web, query)
+      const response = await list(web, query)
 
-      expect(answer.status).toBe(400)
-      expect(answer.json().errors[0].source).toEqual({ parameter: 'filter[run-trigger][type]' })
+      expect(response.status).toBe(400)
+      expect(response.json().errors[0].source).toEqual({ parameter: 'filter[run-trigger][type]' })
     },
   )
 })
@@ -169,10 +169,10 @@ describe('an include', () => {
     const id = await connect(app, network, web)
     const reader = await personWith({ [web.workspaceId]: 'read' })
 
-    const answer = await read(`/run-triggers/${id}?include=workspace,sourceable`, reader.token)
+    const response = await read(`/run-triggers/${id}?include=workspace,sourceable`, reader.token)
 
-    expect(answer.status).toBe(200)
-    expect(answer.json().included.map((workspace: any) => workspace.id)).toEqual([web.workspaceId])
+    expect(response.status).toBe(200)
+    expect(response.json().included.map((workspace: any) => workspace.id)).toEqual([web.workspaceId])
   })
 
   test('of anything else is a bad request', async () => {
@@ -237,10 +237,10 @@ describe('who may', () => {
 
 describe('a body is refused', () => {
   test('when the source is the workspace itself', async () => {
-    const answer = await postTrigger(app, web, { sourceId: web.workspaceId })
+    const response = await postTrigger(app, web, { sourceId: web.workspaceId })
 
-    expect(answer.status).toBe(422)
-    expect(answer.json().errors[0]).toMatchObject({
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0]).toMatchObject({
       detail: expect.stringContaining(web.name),
       source: { pointer: SOURCE },
     })
@@ -249,10 +249,10 @@ describe('a body is refused', () => {
   test('when the trigger exists', async () => {
     await connect(app, network, web)
 
-    const answer = await postTrigger(app, web, { sourceId: network.workspaceId })
+    const response = await postTrigger(app, web, { sourceId: network.workspaceId })
 
-    expect(answer.status).toBe(422)
-    expect(answer.json().errors[0].detail).toBe(`the workspace ${network.name} triggers ${web.name} already`)
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].detail).toBe(`the workspace ${network.name} triggers ${web.name} already`)
   })
 
   test('when the source belongs to another organization: it is not found, and who may read it is told why', async () => {
@@ -260,13 +260,13 @@ describe('a body is refused', () => {
     const stranger = await createUser(app)
     const hidden = await add(stranger, (await createOrganization(app, stranger)).name)
 
-    const answers = [
+    const responses = [
       await postTrigger(app, web, { sourceId: elsewhere.workspaceId }),
       await postTrigger(app, web, { sourceId: hidden.workspaceId }),
     ]
 
-    expect(answers.map(({ status }) => status)).toEqual([404, 404])
-    expect(answers.map((answer) => answer.json().errors[0].detail)).toEqual([
+    expect(responses.map(({ status }) => status)).toEqual([404, 404])
+    expect(responses.map((response) => response.json().errors[0].detail)).toEqual([
       `the workspace ${elsewhere.name} is in another organization than ${web.name}: a run trigger connects workspaces of one organization`,
       'workspace not found, or you are not authorized to see it',
     ])
@@ -275,22 +275,22 @@ describe('a body is refused', () => {
   test('when it would be the 21st source, also of requests at the same time', async () => {
     const sources = await Promise.all(Array.from({ length: 22 }, async () => add()))
 
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       sources.map(async ({ workspaceId }) => postTrigger(app, web, { sourceId: workspaceId })),
     )
 
-    const refused = answers.filter(({ status }) => status === 422)
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(20)
+    const refused = responses.filter(({ status }) => status === 422)
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(20)
     expect(refused).toHaveLength(2)
     expect(refused[0]?.json().errors[0].detail).toContain('at most 20')
   })
 
   test('when it is one of two equal requests at the same time', async () => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [1, 2, 3].map(async () => postTrigger(app, web, { sourceId: network.workspaceId })),
     )
 
-    expect(answers.map(({ status }) => `${status}`).toSorted()).toEqual(['201', '422', '422'])
+    expect(responses.map(({ status }) => `${status}`).toSorted()).toEqual(['201', '422', '422'])
   })
 
   test.each([
@@ -305,10 +305,10 @@ describe('a body is refused', () => {
     ['a wrong type of the source', source({ type: 'runs', id: 'ws-1' }), '/data/relationships/sourceable/data/type'],
     ['a wrong type', { data: { ...source({ type: 'workspaces', id: 'ws-1' }).data, type: 'runs' } }, '/data/type'],
   ])('when it has %s', async (_, body, pointer) => {
-    const answer = await postTrigger(app, web, { body })
+    const response = await postTrigger(app, web, { body })
 
-    expect(answer.status).toBe(422)
-    expect(answer.json().errors[0].source.pointer).toBe(pointer)
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].source.pointer).toBe(pointer)
   })
 })
 
@@ -317,25 +317,25 @@ function source(data: object) {
 }
 
 test('workspaces may trigger each other', async () => {
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     postTrigger(app, web, { sourceId: network.workspaceId }),
     postTrigger(app, network, { sourceId: web.workspaceId }),
   ])
 
-  expect(answers.map(({ status }) => status)).toEqual([201, 201])
+  expect(responses.map(({ status }) => status)).toEqual([201, 201])
 })
 
 test('a workspace does not wait for outputs unless it is told to', async () => {
   const settings = { 'auto-apply-run-trigger': true, 'trigger-only-on-output-change': true }
   const change = async (attributes: object) => {
     const body = { data: { type: 'workspaces', attributes } }
-    const answer = await app.request({
+    const response = await app.request({
       method: 'PATCH',
       url: `/api/v2/workspaces/${web.workspaceId}`,
       token: user.token,
       body,
     })
-    return answer.json().data.attributes
+    return response.json().data.attributes
   }
 
   const before = (await read(`/workspaces/${web.workspaceId}`)).json().data.attributes

@@ -1,16 +1,16 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { runTriggerIncludes } from '@groundstate/contract/includes'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import {
+  TRIGGER_TYPES,
   createRunTriggerBody,
   dependencyGraphSchema,
   runTriggerSchema,
-  TRIGGER_TYPES,
   triggerChainSchema,
 } from '@groundstate/contract/run-triggers'
 import { z } from 'zod'
-import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { lastText, REFUSAL, REQUIRED } from '../../../http/query.ts'
+import { REFUSAL, REQUIRED, lastText } from '../../../http/query.ts'
+import { created, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireRunTrigger, requireTriggerWorkspace } from './access.ts'
 import { triggerChainResource } from './chain-resource.ts'
 import { createRunTrigger } from './create.ts'
@@ -44,7 +44,7 @@ export const runTriggerRoutes: Routes = (http) => {
       access: { workspace: 'run-triggers:manage' },
       audit: 'run_trigger create',
       body: createRunTriggerBody,
-      answers: { 201: TRIGGER },
+      responses: { 201: TRIGGER },
       authorise: async (ctx, { workspaceId }) => requireTriggerWorkspace(ctx, workspaceId, 'run-triggers:manage'),
     },
     async (req) => {
@@ -60,7 +60,7 @@ export const runTriggerRoutes: Routes = (http) => {
       authorise: async (ctx, { workspaceId }) => requireTriggerWorkspace(ctx, workspaceId, 'runs:read'),
       query: { 'filter[run-trigger][type]': TYPE },
       include: runTriggerIncludes,
-      answers: { 200: pageOf(runTriggerSchema) },
+      responses: { 200: pageOf(runTriggerSchema) },
     },
     async (req) => {
       const page = req.page()
@@ -75,7 +75,7 @@ export const runTriggerRoutes: Routes = (http) => {
       summary: 'Show a run trigger',
       access: { workspace: 'runs:read' },
       include: runTriggerIncludes,
-      answers: { 200: TRIGGER },
+      responses: { 200: TRIGGER },
     },
     async (req) => ok(runTriggerResource(await requireRunTrigger(req.ctx, req.params.triggerId))),
   )
@@ -85,7 +85,7 @@ export const runTriggerRoutes: Routes = (http) => {
       summary: 'Delete a run trigger',
       access: { workspace: 'run-triggers:manage' },
       audit: 'run_trigger destroy',
-      answers: { 204: null },
+      responses: { 204: null },
     },
     async (req) => {
       await deleteRunTrigger(req.ctx, req.params.triggerId)
@@ -99,7 +99,7 @@ export const runTriggerRoutes: Routes = (http) => {
     {
       summary: 'Show the causes and the consequences of a run',
       access: { workspace: 'runs:read' },
-      answers: { 200: documentOf(triggerChainSchema) },
+      responses: { 200: documentOf(triggerChainSchema) },
     },
     async (req) => ok(triggerChainResource(await readTriggerChain(req.ctx, req.params.runId))),
   )
@@ -108,7 +108,7 @@ export const runTriggerRoutes: Routes = (http) => {
     {
       summary: 'Show the run triggers of an organization as a graph',
       access: { organization: 'organization:read' },
-      answers: { 200: documentOf(dependencyGraphSchema) },
+      responses: { 200: documentOf(dependencyGraphSchema) },
     },
     async (req) => ok(dependencyGraphResource(await readDependencyGraph(req.ctx, req.params.organization))),
   )

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { accessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { factsColumn, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 
@@ -18,9 +18,9 @@ export type RunTriggerRow = Awaited<ReturnType<ReturnType<typeof selectRunTrigge
 /** A run trigger, with the facts about both of its workspaces for `actor`. */
 export async function findRunTrigger(db: Db, actor: Actor, id: string) {
   return selectRunTriggers(db)
-    .select(workspaceFactsColumn(actor).as('facts'))
+    .select(workspaceAccessColumn(actor).as('access'))
     .select(
-      factsColumn(actor, {
+      accessColumn(actor, {
         organizationId: sql`s.organization_id`,
         projectId: sql`s.project_id`,
         workspaceId: sql`s.id`,

@@ -1,7 +1,7 @@
 import { runActionBody } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
-import { accepted } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { accepted } from '../../../http/responses.ts'
 import { requireRun, requireRunToEnd, requireRunToForceCancel } from './access.ts'
 import { applyRun } from './apply.ts'
 import { cancelRun, forceCancelRun } from './cancel.ts'
@@ -10,7 +10,7 @@ import { forceExecuteRun } from './force-execute.ts'
 
 type RunParams = { runId: string }
 
-const ACTION = { body: runActionBody, answers: { 202: null } } as const
+const ACTION = { body: runActionBody, responses: { 202: null } } as const
 const BY_APPLIER = {
   ...ACTION,
   access: { workspace: 'runs:apply' },

@@ -18,8 +18,8 @@ test('what has failed since a moment is listed, and what people have to decide',
   const waiting = await createRun(app, other)
   const runs = `/organizations/${setting.organization}/runs`
   const found = async (path: string) => {
-    const answer = await app.request({ url: `/api/v2${path}`, token: setting.user.token })
-    return answer.json().data.map((run: { id: string }) => run.id)
+    const response = await app.request({ url: `/api/v2${path}`, token: setting.user.token })
+    return response.json().data.map((run: { id: string }) => run.id)
   }
 
   app.clock.advance(1000)

@@ -32,9 +32,9 @@ test('one request brings what the page of a run shows', async () => {
   ])
   const url = `/api/v2/runs/${run}?include=${PAGE}`
   const included = await eventually(async () => {
-    const answer = await app.request({ url, token })
-    expect(answer.status).toBe(200)
-    const found: Resource[] = answer.json().included
+    const response = await app.request({ url, token })
+    expect(response.status).toBe(200)
+    const found: Resource[] = response.json().included
     return found.some(({ type }) => type === 'task-deliveries') && found
   })
 

@@ -1,12 +1,12 @@
 import type { Ctx } from '../../../app.ts'
-import { dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../../auth/facts.ts'
+import { dependsOnGrants, listedAccess, seesEveryWorkspace } from '../../../auth/access-context.ts'
 import type { Page } from '../../../db/page.ts'
 import type { Query } from '../../../http/query.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import type { Organization } from '../../organizations/organizations/organization.ts'
-import { groupStatuses, type QUEUE_QUERY } from './filter.ts'
+import { type QUEUE_QUERY, groupStatuses } from './filter.ts'
 import * as store from './queue-store.ts'
-import { runWithFacts } from './run.ts'
+import { runWithAccess } from './run.ts'
 
 /** A page of the unfinished runs of an organization, or of those in some groups of statuses, in the order of their creation. */
 export async function listQueue(
@@ -16,8 +16,8 @@ export async function listQueue(
 ) {
   const list = await store.listQueue(ctx.db, ctx.actor, {
     organizationId: organization.id,
-    seesAll: seesEveryWorkspace(organization.facts),
-    grants: dependsOnGrants(organization.facts),
+    seesAll: seesEveryWorkspace(organization.access),
+    grants: dependsOnGrants(organization.access),
     page,
     statuses: groupStatuses(query['filter[status_group]']),
     now: ctx.now(),
@@ -25,7 +25,7 @@ export async function listQueue(
   return {
     rows: list.rows.map(({ position, grants, ...row }) => ({
       position,
-      run: runWithFacts(row, listedFacts(organization.facts, grants)),
+      run: runWithAccess(row, listedAccess(organization.access, grants)),
     })),
     total: list.total,
   }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { GrantsColumn } from '../../../auth/access-context.ts'
+import { grantsColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { grantsColumn } from '../../../auth/facts-sql.ts'
-import type { GrantsColumn } from '../../../auth/facts.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import { heardSince } from '../../workspaces/workspaces/waiting-store.ts'
@@ -78,7 +78,7 @@ export type OrganizationList = {
   page: Page
   /** The actor sees every workspace of the organization, so that none has to be checked. */
   seesAll: boolean
-  /** Whether the answer depends on what teams grant on each workspace. */
+  /** Whether the response depends on what teams grant on each workspace. */
   grants: boolean
   now: Date
 }

@@ -1,13 +1,13 @@
 import type { Ctx } from '../../../app.ts'
-import { dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../../auth/facts.ts'
+import { dependsOnGrants, listedAccess, seesEveryWorkspace } from '../../../auth/access-context.ts'
 import type { Page } from '../../../db/page.ts'
 import { notFound } from '../../../errors.ts'
 import type { Organization } from '../../organizations/organizations/organization.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
-import { runFilter, type RunQuery } from './filter.ts'
+import { type RunQuery, runFilter } from './filter.ts'
 import * as store from './list-store.ts'
-import { runWithFacts } from './run.ts'
+import { runWithAccess } from './run.ts'
 
 type ListInput = { page: Page; query: RunQuery }
 
@@ -17,7 +17,7 @@ export async function listWorkspaceRuns(ctx: Ctx, workspace: Workspace, { page, 
   const filter = runFilter(query, now)
   const { id: workspaceId, organization_id: organizationId } = workspace
   const list = await store.listWorkspaceRuns(ctx.db, { organizationId, workspaceId, page, filter, now })
-  return { rows: list.rows.map((row) => runWithFacts(row, workspace.facts)), total: list.total }
+  return { rows: list.rows.map((row) => runWithAccess(row, workspace.access)), total: list.total }
 }
 
 /** As `listWorkspaceRuns`, for a workspace whose organization has this name. */
@@ -37,8 +37,8 @@ export async function listOrganizationRuns(ctx: Ctx, organization: Organization,
   const filter = runFilter(query, now)
   const rows = await store.listOrganizationRuns(ctx.db, ctx.actor, {
     organizationId: organization.id,
-    seesAll: seesEveryWorkspace(organization.facts),
-    grants: dependsOnGrants(organization.facts),
+    seesAll: seesEveryWorkspace(organization.access),
+    grants: dependsOnGrants(organization.access),
     page,
     filter,
     now,
@@ -46,7 +46,7 @@ export async function listOrganizationRuns(ctx: Ctx, organization: Organization,
   return {
     rows: rows
       .slice(0, page.size)
-      .map(({ grants, ...row }) => runWithFacts(row, listedFacts(organization.facts, grants))),
+      .map(({ grants, ...row }) => runWithAccess(row, listedAccess(organization.access, grants))),
     isLast: rows.length <= page.size,
   }
 }

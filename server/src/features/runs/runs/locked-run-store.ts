@@ -1,6 +1,6 @@
 import { type InferResult, sql } from 'kysely'
 import type { Tx } from '../../../db/db.ts'
-import { inOneTrip } from '../../../db/later.ts'
+import { pipeline } from '../../../db/later.ts'
 import { isNewerConfiguration } from '../configuration-versions/store.ts'
 import type { LockedWorkspace, LockedPhase, LockedJob, LockedRun } from './locked-run.ts'
 
@@ -17,7 +17,7 @@ export type RunKey = { id: string; workspaceId?: string }
 
 /** Locks the row of the run's workspace, and only then reads the run: changes that the lock waited for are seen. */
 export async function lockRun(tx: Tx, key: RunKey): Promise<LockedRun | undefined> {
-  const [workspaces, runs] = await inOneTrip(tx, runLock(tx, key))
+  const [workspaces, runs] = await pipeline(tx, runLock(tx, key))
   return lockedRunOf(workspaces, runs)
 }
 

@@ -39,7 +39,7 @@ export type LockedRun = {
   apply: LockedPhase
   /** The job that is queued or running. */
   job: LockedJob | undefined
-  /** The agent that made the plan and may still have the folder of the run. */
+  /** The agent that made the plan and may still have the directory of the run. */
   planAgentId: string | null
   /** Whether it is the first in the queue of its workspace. */
   isFirst: boolean

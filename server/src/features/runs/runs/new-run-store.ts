@@ -1,7 +1,7 @@
 import { type Insertable, sql } from 'kysely'
 import { type AuditRow, eventInsert } from '../../../audit/store.ts'
 import type { Tx } from '../../../db/db.ts'
-import { inOneTrip } from '../../../db/later.ts'
+import { pipeline } from '../../../db/later.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { writeTogether } from '../../../db/together.ts'
 import { selectVersionForRun } from '../configuration-versions/store.ts'
@@ -14,7 +14,7 @@ import type { Transition } from './transition.ts'
 
 /** Locks the workspace of a new run, and reads the configuration version for it: the given one, or else the current one. */
 export async function lockForNewRun(tx: Tx, workspaceId: string, versionId: string | undefined) {
-  const [[workspace], [version]] = await inOneTrip(tx, [
+  const [[workspace], [version]] = await pipeline(tx, [
     runWorkspaceLock(tx, workspaceId),
     selectVersionForRun(tx, { id: versionId, workspaceId }),
   ])

@@ -1,15 +1,15 @@
-import { documentOf, pageOf, uncountedPageOf } from '@groundstate/contract/answers'
 import { runIncludes } from '@groundstate/contract/includes'
 import type { Resource } from '@groundstate/contract/json-api'
 import {
   type OrganizationCapacityResource,
   organizationCapacitySchema,
 } from '@groundstate/contract/organization-capacity'
+import { documentOf, pageOf, uncountedPageOf } from '@groundstate/contract/responses'
 import { type QueuedRunResource, queuedRunSchema, runSchema } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
 import type { Page } from '../../../db/page.ts'
-import { type Answer, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { type ApiResponse, listPage, ok } from '../../../http/responses.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { FILTER_QUERY, QUEUE_QUERY } from './filter.ts'
 import { listQueue, readCapacity } from './list-queue.ts'
@@ -30,7 +30,7 @@ export const organizationRunRoutes: Routes = (http) => {
       authorise: requireReadable,
       query: FILTER_QUERY,
       include: runIncludes,
-      answers: { 200: uncountedPageOf(runSchema) },
+      responses: { 200: uncountedPageOf(runSchema) },
     },
     async (req) => {
       const page = req.page()
@@ -49,7 +49,7 @@ export const organizationRunRoutes: Routes = (http) => {
       authorise: requireReadable,
       query: QUEUE_QUERY,
       include: runIncludes,
-      answers: { 200: pageOf(queuedRunSchema) },
+      responses: { 200: pageOf(queuedRunSchema) },
     },
     async (req) => {
       const page = req.page()
@@ -66,7 +66,7 @@ export const organizationRunRoutes: Routes = (http) => {
     {
       summary: 'Count the unfinished runs of an organization',
       access: { organization: 'organization:read' },
-      answers: { 200: documentOf(organizationCapacitySchema) },
+      responses: { 200: documentOf(organizationCapacitySchema) },
     },
     async (req) => {
       const { name, pending, running, limit } = await readCapacity(req.ctx, req.params.organization)
@@ -83,7 +83,7 @@ export const organizationRunRoutes: Routes = (http) => {
 type UncountedList = { url: string; page: Page; isLast: boolean }
 
 /** A list over a whole organization is not counted (public documentation: `pagination-without-totals`). */
-function uncountedPage({ url, page, isLast }: UncountedList, resources: Resource[]): Answer {
+function uncountedPage({ url, page, isLast }: UncountedList, resources: Resource[]): ApiResponse {
   const [path = '', search] = url.split('?', 2)
   const link = (number: number) => {
     const params = new URLSearchParams(search)

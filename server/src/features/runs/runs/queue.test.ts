@@ -296,12 +296,12 @@ describe('at the same time', () => {
     const run = await createRun(app, setting)
     await (await agent.take()).finish()
 
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['apply', 'discard', 'cancel'].map((action) => actOnRun(app, setting, { run, action })),
     )
 
     const status = await runStatus(app, setting, run)
-    expect(answers.map((answer) => answer.status)).toContain(202)
+    expect(responses.map((answer) => answer.status)).toContain(202)
     expect(['apply_queued', 'discarded', 'canceled']).toContain(status)
     if (status === 'apply_queued') await actOnRun(app, setting, { run, action: 'cancel' })
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)

@@ -1,10 +1,10 @@
-import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
 import { runIncludes, shownRunIncludes } from '@groundstate/contract/includes'
 import { policyCheckSchema } from '@groundstate/contract/policy-checks'
+import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { createRunBody, runSchema } from '@groundstate/contract/runs'
-import { created, listAll, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requiredText } from '../../../http/query.ts'
+import { created, listAll, listPage, ok } from '../../../http/responses.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { clientSource } from '../configuration-versions/client-source.ts'
 import { requireRun } from './access.ts'
@@ -30,7 +30,7 @@ export const runRoutes: Routes = (http) => {
       access: { workspace: 'runs:plan' },
       audit: 'run create',
       body: createRunBody,
-      answers: { 201: documentOf(runSchema) },
+      responses: { 201: documentOf(runSchema) },
     },
     async (req) => {
       const { attributes, relationships } = req.body.data
@@ -48,7 +48,7 @@ export const runRoutes: Routes = (http) => {
   )
   http.get(
     '/runs/:runId',
-    { summary: 'Show a run', access: { workspace: 'runs:read' }, include: shownRunIncludes, answers: RUN },
+    { summary: 'Show a run', access: { workspace: 'runs:read' }, include: shownRunIncludes, responses: RUN },
     async (req) => {
       return ok(runResource(req.ctx, await requireRun(req.ctx, req.params.runId, 'runs:read')))
     },
@@ -61,7 +61,7 @@ export const runRoutes: Routes = (http) => {
       access: { workspace: 'runs:read' },
       query: NAMED_QUERY,
       include: runIncludes,
-      answers: PAGE,
+      responses: PAGE,
     },
     async (req) => {
       const page = req.page()
@@ -78,7 +78,7 @@ export const runRoutes: Routes = (http) => {
       authorise: async (ctx, { workspaceId }) => requireWorkspace(ctx, workspaceId, 'runs:read'),
       query: FILTER_QUERY,
       include: runIncludes,
-      answers: PAGE,
+      responses: PAGE,
     },
     async (req) => {
       const page = req.page()
@@ -93,7 +93,7 @@ export const runRoutes: Routes = (http) => {
     {
       summary: 'List the policy checks of a run',
       access: { workspace: 'runs:read' },
-      answers: { 200: wholeListOf(policyCheckSchema) },
+      responses: { 200: wholeListOf(policyCheckSchema) },
     },
     async (req) => {
       await requireRun(req.ctx, req.params.runId, 'runs:read')

@@ -1,12 +1,12 @@
-import type { Facts } from '../../../auth/facts.ts'
+import type { AccessContext } from '../../../auth/access-context.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import type { FoundRun } from './store.ts'
 
 /** A run that the actor may see, with what it may do in its workspace. */
-export type Run = Omit<FoundRun, 'facts'> & { can: ReadonlySet<WorkspacePermission>; facts: Facts }
+export type Run = Omit<FoundRun, 'access'> & { can: ReadonlySet<WorkspacePermission>; access: AccessContext }
 
 /** A run of which the facts about its workspace are known already. */
-export function runWithFacts(run: Omit<FoundRun, 'facts'>, facts: Facts): Run {
-  return { ...run, facts, can: workspacePermissions(facts) }
+export function runWithAccess(run: Omit<FoundRun, 'access'>, access: AccessContext): Run {
+  return { ...run, access, can: workspacePermissions(access) }
 }

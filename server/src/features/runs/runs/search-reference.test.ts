@@ -36,9 +36,9 @@ async function listed(path: string, { query, user, size }: { query: RunQuery; us
   const ids: string[] = []
   for (let number = 1; ; number += 1) {
     const parameters = new URLSearchParams({ ...query, 'page[size]': `${size}`, 'page[number]': `${number}` })
-    const answer = await app.request({ url: `/api/v2/${path}/runs?${parameters.toString()}`, token: user.token })
-    expect(answer.status).toBe(200)
-    const { data, meta } = answer.json()
+    const response = await app.request({ url: `/api/v2/${path}/runs?${parameters.toString()}`, token: user.token })
+    expect(response.status).toBe(200)
+    const { data, meta } = response.json()
     ids.push(...data.map(({ id }: { id: string }) => id))
     if (meta.pagination['next-page'] === null) return { ids, total: meta.pagination['total-count'] }
     expect(data).toHaveLength(size)

@@ -32,8 +32,8 @@ await sql`insert into phases select (jsonb_populate_record(p, jsonb_build_object
   from phases p, generate_series(1, 2100) n where p.run_id = ${common}`.execute(app.db)
 const found = async (query: string, token = setting.user.token) => {
   const url = `/api/v2/organizations/${setting.organization}/runs?${query}`
-  const answer = await app.request({ url, token })
-  return answer.json().data.map((run: { id: string }) => run.id)
+  const response = await app.request({ url, token })
+  return response.json().data.map((run: { id: string }) => run.id)
 }
 
 const foundInWorkspace = async (query: string) => {

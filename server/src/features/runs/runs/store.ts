@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
+import { shareAccess } from '../../../auth/access-context.ts'
+import { type ActorInSql, sharedAccessColumn, userInSql, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { type ActorInSql, sharedFactsColumn, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
-import { shareFacts } from '../../../auth/facts.ts'
 import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import { heardSince, stagesColumn, waitingColumn } from '../../workspaces/workspaces/waiting-store.ts'
@@ -51,7 +51,7 @@ export function selectRuns(db: Db, heard: string | RawBuilder<string>) {
 
 /** As `selectRuns`, with the facts about the workspace of each for `actor`. */
 function selectRunsFor(db: Db, actor: ActorInSql, heard: string | RawBuilder<string>) {
-  return selectRuns(db, heard).select(workspaceFactsColumn(actor).as('facts'))
+  return selectRuns(db, heard).select(workspaceAccessColumn(actor).as('access'))
 }
 
 export async function findRun(db: Db, actor: Actor, { id, now }: { id: string; now: Date }) {
@@ -67,10 +67,10 @@ const findForUser = lookup(['userId', 'heard', 'id'], (db, { userId, heard, id }
 
 export async function findRuns(db: Db, actor: Actor, { ids, now }: { ids: readonly string[]; now: Date }) {
   const rows = await selectRuns(db, heardSince(now))
-    .select(sharedFactsColumn(actor).as('facts'))
+    .select(sharedAccessColumn(actor).as('access'))
     .where(sql<boolean>`r.id = any(${ids})`)
     .execute()
-  return shareFacts(rows)
+  return shareAccess(rows)
 }
 
 export type FoundRun = NonNullable<Awaited<ReturnType<typeof findRun>>>
@@ -85,8 +85,8 @@ export async function findRunsOfConfigurations(
       where last.configuration_version_id = version order by last.seq desc limit 1)
     from unnest(${versionIds}::text[]) version`
   const rows = await selectRuns(db, heardSince(now))
-    .select(sharedFactsColumn(actor).as('facts'))
+    .select(sharedAccessColumn(actor).as('access'))
     .where(sql<boolean>`r.id = any(array(${ids}))`)
     .execute()
-  return shareFacts(rows)
+  return shareAccess(rows)
 }

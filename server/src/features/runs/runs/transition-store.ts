@@ -1,7 +1,7 @@
 import { FAILURE_STATUSES, KPI_STATUSES } from '@groundstate/contract/run-status'
 import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import { writeLater } from '../../../db/later.ts'
+import { deferWrite } from '../../../db/later.ts'
 import { literals } from '../../../db/literals.ts'
 import { writeTogether } from '../../../db/together.ts'
 import type { LockedJob, LockedRun, LockedWorkspace } from './locked-run.ts'
@@ -37,7 +37,7 @@ export async function saveTransition(
   if (start && !replaces) writes.push(start)
   const freed = job && effects.endsJob ? poolsThatMayGoOn(run) : undefined
   const readFreed = await writeTogether(tx, writes, freed)
-  if (start && replaces) await writeLater(tx, start)
+  if (start && replaces) await deferWrite(tx, start)
   return freed && (async () => (await readFreed()).map(({ topic }) => topic))
 }
 

@@ -12,7 +12,7 @@ import type { TaskStage } from './task-stage.ts'
 export async function requireTaskStage(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<TaskStage> {
   const row = await store.findTaskStage(ctx.db, ctx.actor, id)
   if (!row) throw notFound('task stage')
-  const { facts: _, ...stage } = row
+  const { access: _, ...stage } = row
   const access = readAccess(ctx.actor, row)
   checkAccess(access, { noun: 'task stage', permission, workspaceName: row.workspace_name })
   return { ...stage, can: access.can, results: await listResults(ctx.db, [stage.id]) }

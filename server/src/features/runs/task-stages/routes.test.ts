@@ -199,11 +199,11 @@ describe('the stages of a run', () => {
     const run = await createRun(app, setting)
     await setting.receiver.received(8)
 
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       setting.receiver.requests.map(async ({ payload }) => callBack(app, payload, { status: 'passed' })),
     )
 
-    expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 8 }, () => 200))
+    expect(responses.map((answer) => answer.status)).toEqual(Array.from({ length: 8 }, () => 200))
     expect((await readRun(app, setting, run)).attributes.status).toBe('plan_queued')
   })
 })

@@ -1,10 +1,10 @@
-import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
 import { taskStageIncludes } from '@groundstate/contract/includes'
 import { commentBody } from '@groundstate/contract/json-api'
 import { policyEvaluationSchema } from '@groundstate/contract/policy-evaluations'
+import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { taskStageSchema } from '@groundstate/contract/task-stages'
-import { listAll, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { listAll, listPage, ok } from '../../../http/responses.ts'
 import { listRunStages, requireTaskStage } from './access.ts'
 import { overrideTaskStage } from './override.ts'
 import { taskStageResource } from './resource.ts'
@@ -12,25 +12,25 @@ import { taskStageResource } from './resource.ts'
 const list = {
   summary: 'List the task stages of a run',
   access: { workspace: 'runs:read' },
-  answers: { 200: pageOf(taskStageSchema) },
+  responses: { 200: pageOf(taskStageSchema) },
   include: taskStageIncludes,
 } as const
 const show = {
   summary: 'Show a task stage',
   access: { workspace: 'runs:read' },
-  answers: { 200: documentOf(taskStageSchema) },
+  responses: { 200: documentOf(taskStageSchema) },
   include: taskStageIncludes,
 } as const
 const policyEvaluations = {
   summary: 'List the policy evaluations of a task stage',
   access: { workspace: 'runs:read' },
-  answers: { 200: wholeListOf(policyEvaluationSchema) },
+  responses: { 200: wholeListOf(policyEvaluationSchema) },
 } as const
 const override = {
   summary: 'Override a task stage',
   access: { workspace: 'policy-overrides' },
   audit: { none: 'it is always refused, since no verdict waits to be overridden' },
-  answers: { 200: documentOf(taskStageSchema) },
+  responses: { 200: documentOf(taskStageSchema) },
   body: commentBody,
 } as const
 

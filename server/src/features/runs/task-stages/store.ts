@@ -1,32 +1,32 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
+import { shareAccess } from '../../../auth/access-context.ts'
+import { sharedAccessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { sharedFactsColumn, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
-import { shareFacts } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type TaskStageRow = Selectable<Schema['task_stages']>
 
 /** Stages with their workspace, and the facts about it. */
-function selectStages(db: Db, facts: ReturnType<typeof workspaceFactsColumn>) {
+function selectStages(db: Db, access: ReturnType<typeof workspaceAccessColumn>) {
   return db
     .selectFrom('task_stages as s')
     .innerJoin('runs', 'runs.id', 's.run_id')
     .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
     .selectAll('s')
     .select(['w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
-    .select(facts.as('facts'))
+    .select(access.as('access'))
 }
 
 export async function findTaskStage(db: Db, actor: Actor, id: string) {
-  return selectStages(db, workspaceFactsColumn(actor)).where('s.id', '=', id).executeTakeFirst()
+  return selectStages(db, workspaceAccessColumn(actor)).where('s.id', '=', id).executeTakeFirst()
 }
 
 export async function findTaskStages(db: Db, actor: Actor, ids: readonly string[]) {
-  const rows = await selectStages(db, sharedFactsColumn(actor))
+  const rows = await selectStages(db, sharedAccessColumn(actor))
     .where(sql<boolean>`s.id = any(${ids})`)
     .execute()
-  return shareFacts(rows)
+  return shareAccess(rows)
 }
 
 /** The stages of runs, in the order in which a run reaches them. */

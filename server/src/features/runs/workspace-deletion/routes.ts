@@ -1,18 +1,18 @@
-import { noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { noContent } from '../../../http/responses.ts'
 import { deleteWorkspace, safeDeleteWorkspace } from './delete.ts'
 
 const DELETE = {
   summary: 'Delete a workspace with everything in it',
   access: { workspace: 'workspace:delete' },
   audit: 'workspace destroy',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 const SAFE_DELETE = {
   summary: 'Delete a workspace that manages no resources',
   access: { workspace: 'workspace:delete' },
   audit: 'workspace destroy',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 
 export const workspaceDeletionRoutes: Routes = (http) => {

@@ -47,9 +47,9 @@ test('without one in the working directory, that of the root is shown', async ()
   const setting = await createRunSetting(app, { 'working-directory': 'db' })
   await upload(setting, { './README.md': '# root', 'db/main.tf': '' })
 
-  const answer = await readme(setting)
+  const response = await readme(setting)
 
-  expect(answer.json().data.attributes).toMatchObject({ path: 'README.md', 'raw-markdown': '# root' })
+  expect(response.json().data.attributes).toMatchObject({ path: 'README.md', 'raw-markdown': '# root' })
 })
 
 test('a newer configuration has its own README, or none', async () => {
@@ -95,7 +95,7 @@ test('for others there is no README', async () => {
   const setting = await createRunSetting(app)
   await upload(setting, { 'README.md': 'ours' })
 
-  const answer = await readme({ ...setting, user: await createUser(app) })
+  const response = await readme({ ...setting, user: await createUser(app) })
 
-  expect(answer.status).toBe(404)
+  expect(response.status).toBe(404)
 })

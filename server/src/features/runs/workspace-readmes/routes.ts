@@ -1,7 +1,7 @@
-import { documentOf } from '@groundstate/contract/answers'
+import { documentOf } from '@groundstate/contract/responses'
 import { workspaceReadmeSchema } from '@groundstate/contract/workspace-readmes'
-import { noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { noContent, ok } from '../../../http/responses.ts'
 import { readWorkspaceReadme } from './read.ts'
 import { workspaceReadmeResource } from './resource.ts'
 
@@ -11,7 +11,7 @@ export const workspaceReadmeRoutes: Routes = (http) => {
     {
       summary: 'Show the README of the current configuration of a workspace',
       access: { workspace: 'runs:read' },
-      answers: { 200: documentOf(workspaceReadmeSchema), 204: null },
+      responses: { 200: documentOf(workspaceReadmeSchema), 204: null },
     },
     async (req) => {
       const readme = await readWorkspaceReadme(req.ctx, req.params.id)

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import { writeLater } from '../../../db/later.ts'
+import { deferWrite } from '../../../db/later.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type ReadmeRow = Pick<Selectable<Schema['configuration_readmes']>, 'path' | 'markdown' | 'is_cut'>
@@ -19,7 +19,7 @@ export async function findReadme(db: Db, { versionId, workingDirectory }: Key): 
 
 /** Deletes what is known of archives that have just been deleted, with the next statement of the transaction. */
 export async function deleteReadmes(tx: Tx, versionIds: readonly string[]) {
-  await writeLater(
+  await deferWrite(
     tx,
     tx.deleteFrom('configuration_readmes').where(sql<boolean>`configuration_version_id = any(${versionIds})`),
   )

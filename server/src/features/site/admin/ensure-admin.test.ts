@@ -47,7 +47,7 @@ test('the first administrator has the address of the setting, in the account and
   const details = await app.request({ url: '/api/v2/account/details', token })
   const members = await app.request({ url: '/api/v2/organizations/main/organization-memberships', token })
   const organization = await app.request({ url: '/api/v2/organizations/main', token })
-  expect([details, organization].map((answer) => answer.json().data.attributes.email)).toEqual([
+  expect([details, organization].map((response) => response.json().data.attributes.email)).toEqual([
     'ops@example.com',
     'ops@example.com',
   ])

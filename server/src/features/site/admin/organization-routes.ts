@@ -1,9 +1,9 @@
 import { adminOrganizationSchema, featureSetSchema, subscriptionSchema } from '@groundstate/contract/admin'
-import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
+import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { subscribeBody, updateOrganizationPlanBody } from '@groundstate/contract/users'
-import { created, listAll, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { text } from '../../../http/query.ts'
+import { created, listAll, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireSiteOrganization } from './access.ts'
 import { deleteSiteOrganization } from './delete-organization.ts'
 import { listFeatureSets, listSiteOrganizations } from './list.ts'
@@ -17,34 +17,34 @@ const LIST = {
   ...ADMIN,
   summary: 'List all organizations',
   query: { q: text().describe('part of the name or the e-mail address') },
-  answers: { 200: pageOf(adminOrganizationSchema) },
+  responses: { 200: pageOf(adminOrganizationSchema) },
 }
-const SHOW = { ...ADMIN, summary: 'Show an organization as an administrator', answers: ORGANIZATION }
+const SHOW = { ...ADMIN, summary: 'Show an organization as an administrator', responses: ORGANIZATION }
 const UPDATE = {
   ...ADMIN,
   summary: 'Change the plan and the limits of an organization',
   audit: 'organization update',
   body: updateOrganizationPlanBody,
-  answers: ORGANIZATION,
+  responses: ORGANIZATION,
 } as const
 const DELETE = {
   ...ADMIN,
   summary: 'Delete an organization as an administrator',
   audit: 'organization destroy',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 const SUBSCRIBE = {
   ...ADMIN,
   summary: 'Subscribe an organization to a feature set',
   audit: 'organization update',
   body: subscribeBody,
-  answers: { 201: documentOf(subscriptionSchema) },
+  responses: { 201: documentOf(subscriptionSchema) },
 } as const
 const LIST_FEATURE_SETS = {
   ...ADMIN,
   summary: 'List the feature sets',
   query: { q: text().describe('part of the name') },
-  answers: { 200: wholeListOf(featureSetSchema) },
+  responses: { 200: wholeListOf(featureSetSchema) },
 }
 
 export const adminOrganizationRoutes: Routes = (http) => {

@@ -26,11 +26,11 @@ async function newSetting() {
   const { name } = await createOrganization(app, user)
   const setting = await addWorkspace(app, { user, organization: name })
   const onPlan = async (plan: string) => {
-    const answer = await send(admin.token, 'PATCH', `/admin/organizations/${name}`, {
+    const response = await send(admin.token, 'PATCH', `/admin/organizations/${name}`, {
       type: 'organizations',
       attributes: { plan },
     })
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
   }
   const entitlements = async () =>
     (await send(user.token, 'GET', `/organizations/${name}/entitlement-set`)).json().data.attributes
@@ -165,9 +165,9 @@ describe('INTERFACE §6.3 the free plan', () => {
     const pools = [await withPool(setting, 'north'), await withPool(setting, 'south')]
     await setting.onPlan('free')
 
-    const answers = await Promise.allSettled(pools.map(({ start }) => start('agent')))
+    const responses = await Promise.allSettled(pools.map(({ start }) => start('agent')))
 
-    expect(answers.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    expect(responses.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
   })
 
   test('counts an agent that is at work, though it asks for none', async () => {

@@ -11,7 +11,7 @@ import type { AdminUserRow, SiteOrganizationRow } from './store.ts'
 
 /** A user as site administrators see them, with the e-mail address. */
 export function adminUserResource(row: AdminUserRow, baseUrl: string): AdminUserResource {
-  const hasSecondFactor = row.second_factor_at !== null
+  const hasTwoFactor = row.two_factor_at !== null
   return {
     id: row.id,
     type: 'users',
@@ -24,7 +24,7 @@ export function adminUserResource(row: AdminUserRow, baseUrl: string): AdminUser
       'is-admin': row.is_site_admin,
       'is-suspended': row.suspended_at !== null,
       'is-service-account': row.is_service_account,
-      'two-factor': { enabled: hasSecondFactor, verified: hasSecondFactor },
+      'two-factor': { enabled: hasTwoFactor, verified: hasTwoFactor },
       'created-at': row.created_at,
     },
     relationships: {

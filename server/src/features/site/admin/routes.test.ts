@@ -189,7 +189,7 @@ describe('users', () => {
     expect((await act({ id: team.service_user_id }, 'grant_admin')).status).toBe(404)
   })
 
-  test('the second factor of someone who lost it is switched off', async () => {
+  test('two-factor authentication of someone who lost it is switched off', async () => {
     const user = await createUser(app, { password: PASSWORD })
 
     expect((await act(user, 'disable_two_factor')).status).toBe(422)

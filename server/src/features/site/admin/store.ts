@@ -1,6 +1,6 @@
 import { sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import { inOneTrip } from '../../../db/later.ts'
+import { pipeline } from '../../../db/later.ts'
 import { containing } from '../../../db/like.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -41,9 +41,9 @@ export async function listSiteUsers(db: Db, filter: UserFilter, page: Page) {
   const query = selectUsers(db, filter)
   const [rows, count] = await Promise.all([
     query
-      .leftJoin('second_factors as f', 'f.user_id', 'users.id')
+      .leftJoin('two_factor_secrets as f', 'f.user_id', 'users.id')
       .selectAll('users')
-      .select('f.verified_at as second_factor_at')
+      .select('f.verified_at as two_factor_at')
       .orderBy('users.created_at')
       .orderBy('users.id')
       .limit(page.size)
@@ -59,9 +59,9 @@ export type AdminUserRow = Awaited<ReturnType<typeof listSiteUsers>>['rows'][num
 export async function findSiteUser(db: Db, id: string) {
   return db
     .selectFrom('users')
-    .leftJoin('second_factors as f', 'f.user_id', 'users.id')
+    .leftJoin('two_factor_secrets as f', 'f.user_id', 'users.id')
     .selectAll('users')
-    .select('f.verified_at as second_factor_at')
+    .select('f.verified_at as two_factor_at')
     .where('users.id', '=', id)
     .where('is_service_account', '=', false)
     .executeTakeFirst()
@@ -145,7 +145,7 @@ export type Plan = SiteOrganizationRow['plan']
 
 /** The organizations and teams that a user is a member of. */
 export async function listMembershipsOf(tx: Tx, userId: string) {
-  const [memberships, teams] = await inOneTrip(tx, [
+  const [memberships, teams] = await pipeline(tx, [
     tx.selectFrom('organization_memberships').select(['id', 'organization_id']).where('user_id', '=', userId),
     tx
       .selectFrom('team_members as m')

@@ -5,7 +5,7 @@ import { transact } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 import { hashPassword } from '../../../secrets/passwords.ts'
 import { endSessions } from '../../identity/sessions/end.ts'
-import { removeSecondFactor } from '../../identity/sessions/manage-second-factor.ts'
+import { removeTwoFactor } from '../../identity/sessions/manage-two-factor.ts'
 import { userAudit } from '../../identity/users/audit.ts'
 import { updateUser } from '../../identity/users/update.ts'
 import { acceptInvitations } from '../../organizations/organization-memberships/accept-invitations.ts'
@@ -65,8 +65,8 @@ export async function unsuspendUser(ctx: Ctx, id: string) {
 /** For someone who has lost both the authenticator and the recovery codes. */
 export async function disableUserTwoFactor(ctx: Ctx, id: string) {
   const user = await requireSiteUser(ctx, id)
-  if (!user.second_factor_at) throw invalid('the second factor is off already')
-  return changeUser(ctx, userAudit('disable_two_factor', user), async (ctx) => removeSecondFactor(ctx, id))
+  if (!user.two_factor_at) throw invalid('two-factor authentication is off already')
+  return changeUser(ctx, userAudit('disable_two_factor', user), async (ctx) => removeTwoFactor(ctx, id))
 }
 
 /** Makes a change and records its event in one transaction; returns the user as it is afterwards. */

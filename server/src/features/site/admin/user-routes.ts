@@ -1,10 +1,10 @@
 import { adminUserSchema } from '@groundstate/contract/admin'
-import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createUserBody, updateUserBody } from '@groundstate/contract/users'
 import type { Ctx } from '../../../app.ts'
-import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { boolean, text } from '../../../http/query.ts'
+import { created, listPage, noContent, ok } from '../../../http/responses.ts'
 import type { AuditEventName } from '../../../http/route-audit.ts'
 import { requireSiteUser } from './access.ts'
 import { createSiteUser } from './create-user.ts'
@@ -32,24 +32,24 @@ const LIST = {
     'filter[admin]': boolean().describe('only site administrators, or only others'),
     'filter[suspended]': boolean().describe('only suspended users, or only others'),
   },
-  answers: { 200: pageOf(adminUserSchema) },
+  responses: { 200: pageOf(adminUserSchema) },
 }
 const CREATE = {
   ...ADMIN,
   summary: 'Create a user',
   audit: 'user create',
   body: createUserBody,
-  answers: { 201: documentOf(adminUserSchema) },
+  responses: { 201: documentOf(adminUserSchema) },
 } as const
-const SHOW = { ...ADMIN, summary: 'Show a user as an administrator', answers: USER }
+const SHOW = { ...ADMIN, summary: 'Show a user as an administrator', responses: USER }
 const UPDATE = {
   ...ADMIN,
   summary: 'Update a user',
   audit: 'user update',
   body: updateUserBody,
-  answers: USER,
+  responses: USER,
 } as const
-const DELETE = { ...ADMIN, summary: 'Delete a user', audit: 'user destroy', answers: { 204: null } } as const
+const DELETE = { ...ADMIN, summary: 'Delete a user', audit: 'user destroy', responses: { 204: null } } as const
 
 type Action = { summary: string; audit: AuditEventName; act: (ctx: Ctx, id: string) => Promise<AdminUserRow> }
 const ACTIONS: Record<string, Action> = {
@@ -58,7 +58,7 @@ const ACTIONS: Record<string, Action> = {
   grant_admin: { summary: 'Make a user a site administrator', audit: 'user update', act: grantAdmin },
   revoke_admin: { summary: 'Make a site administrator an ordinary user', audit: 'user update', act: revokeAdmin },
   disable_two_factor: {
-    summary: "Switch a user's second factor off",
+    summary: "Switch a user's two-factor authentication off",
     audit: 'user disable_two_factor',
     act: disableUserTwoFactor,
   },
@@ -98,7 +98,7 @@ export const adminUserRoutes: Routes = (http) => {
   })
 
   for (const [name, { act, ...described }] of Object.entries(ACTIONS)) {
-    http.post(`/admin/users/:userId/actions/${name}`, { ...ADMIN, ...described, answers: USER }, async (req) => {
+    http.post(`/admin/users/:userId/actions/${name}`, { ...ADMIN, ...described, responses: USER }, async (req) => {
       const user = await act(req.ctx, req.params.userId)
       return ok(adminUserResource(user, req.ctx.baseUrl))
     })

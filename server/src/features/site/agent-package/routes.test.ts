@@ -6,10 +6,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { openAgentPackage } from './open-agent-package.ts'
 
-async function temporaryFolder() {
-  const folder = await mkdtemp(join(tmpdir(), 'groundstate-package-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  return folder
+async function temporaryDirectory() {
+  const directory = await mkdtemp(join(tmpdir(), 'groundstate-package-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  return directory
 }
 
 test('anybody may have the package, or hears that there is none', async () => {
@@ -22,7 +22,7 @@ test('anybody may have the package, or hears that there is none', async () => {
 })
 
 test('the package is sent as it is, with its size', async () => {
-  const path = join(await temporaryFolder(), 'groundstate-agent.tgz')
+  const path = join(await temporaryDirectory(), 'groundstate-agent.tgz')
   await writeFile(path, 'packed')
 
   const { content, size } = await openAgentPackage(path)
@@ -32,7 +32,7 @@ test('the package is sent as it is, with its size', async () => {
 })
 
 test('a package that was not built is not found', async () => {
-  const path = join(await temporaryFolder(), 'groundstate-agent.tgz')
+  const path = join(await temporaryDirectory(), 'groundstate-agent.tgz')
 
   await expect(openAgentPackage(path)).rejects.toMatchObject({ kind: 'not-found' })
 })

@@ -1,12 +1,12 @@
-import { binary } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { binary } from '../../../http/responses.ts'
 import { openAgentPackage } from './open-agent-package.ts'
 
 const DOWNLOAD = {
   summary: 'Download the package of the agent, for npm',
   access: 'public',
   prefix: '',
-  answers: { 200: binary('application/gzip') },
+  responses: { 200: binary('application/gzip') },
 } as const
 
 export const agentPackageRoutes: Routes = (http) => {

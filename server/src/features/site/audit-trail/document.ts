@@ -1,12 +1,12 @@
-import type { AuditTrailAnswer } from '@groundstate/contract/audit-trail'
+import type { AuditTrailResponse } from '@groundstate/contract/audit-trail'
 import type { Page, Paged } from '../../../db/page.ts'
 import { paginationMeta } from '../../../http/pagination.ts'
 import type { AuditEventRow } from './store.ts'
 
-type AuditEvent = AuditTrailAnswer['data'][number]
+type AuditEvent = AuditTrailResponse['data'][number]
 
 /** A page of the trail. It is plain JSON and no JSON:API (public documentation, "Audit trails"). */
-export function auditTrailDocument({ rows, total }: Paged<AuditEventRow>, page: Page): AuditTrailAnswer {
+export function auditTrailDocument({ rows, total }: Paged<AuditEventRow>, page: Page): AuditTrailResponse {
   const meta = paginationMeta(page, total)
   return {
     data: rows.map(auditEvent),

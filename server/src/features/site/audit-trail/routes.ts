@@ -1,7 +1,7 @@
-import { auditTrailAnswer } from '@groundstate/contract/audit-trail'
-import { json } from '../../../http/answers.ts'
+import { auditTrailResponse } from '@groundstate/contract/audit-trail'
 import type { Routes } from '../../../http/http.ts'
 import { time } from '../../../http/query.ts'
+import { json } from '../../../http/responses.ts'
 import { auditTrailDocument } from './document.ts'
 import { listAuditTrail, listOwnAuditTrail, listSiteAuditTrail } from './list.ts'
 
@@ -9,7 +9,7 @@ const TRAIL = {
   query: { since: time().describe('only what happened after this moment') },
   // Pages are larger than elsewhere, since collectors fetch whole days.
   pageSizes: { preset: 1000, max: 1000 },
-  answers: { 200: auditTrailAnswer },
+  responses: { 200: auditTrailResponse },
 }
 const LIST_OWN = {
   ...TRAIL,

@@ -1,9 +1,9 @@
 import type { Ctx } from '../../../app.ts'
 
-/** What was put later stays in the folders of new blobs: it is read most, and may be deleted soon. */
+/** What was put later stays in the directories of new blobs: it is read most, and may be deleted soon. */
 const SETTLED_AFTER_MS = 5 * 60_000
 
-/** Moves blobs of a disk out of the folders that they are put into, which would grow without end. */
+/** Moves blobs of a disk out of the directories that they are put into, which would grow without end. */
 export async function moveBlobs(ctx: Ctx, signal: AbortSignal) {
   const began = performance.now()
   const moved = await ctx.blobs.settle(new Date(ctx.now().getTime() - SETTLED_AFTER_MS), signal)

@@ -193,7 +193,7 @@ test('the end of a run that only plans is announced of its workspace, whose figu
   expect(signalled.map(({ type, id }) => `${type} ${id}`)).toContain(`workspaces ${setting.workspaceId}`)
 })
 
-test('a request to a receiver is announced before its answer', async () => {
+test('a request to a receiver is announced before its response', async () => {
   const setting = await createTaskSetting(app)
   startDeliveries(app)
   await addTask(app, setting, { stages: ['pre_plan'] })

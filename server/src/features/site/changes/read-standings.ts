@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
+import { readAccessContext } from '../../../auth/access-context.ts'
 import { sessionAge } from '../../../auth/authenticate.ts'
-import { readFacts } from '../../../auth/facts.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { type Standing, standingOf } from './readers.ts'
 import * as store from './store.ts'
@@ -35,10 +35,10 @@ export async function readStandings(ctx: Ctx, streams: readonly ChangeStream[]):
       const row =
         actor?.kind === 'user' ? rowByMember.get(memberKey({ userId: actor.userId, organizationId })) : undefined
       if (!actor) return []
-      const facts = readFacts(actor, { organizationId, facts: row?.facts ?? null })
-      if (facts.demands || !organizationPermissions(facts).has('organization:read')) return []
+      const access = readAccessContext(actor, { organizationId, access: row?.access ?? null })
+      if (access.demands || !organizationPermissions(access).has('organization:read')) return []
       const { teams = [], grants = '' } = row ?? {}
-      return [[stream, standingOf(facts, { teams, grants, column: row?.facts ?? null })] as const]
+      return [[stream, standingOf(access, { teams, grants, column: row?.access ?? null })] as const]
     }),
   )
 }

@@ -1,6 +1,5 @@
 import type { ChangeType } from '@groundstate/contract/changes'
-import type { Facts, FactsColumn, GrantsColumn } from '../../../auth/facts.ts'
-import { listedFacts } from '../../../auth/facts.ts'
+import { type AccessColumn, type AccessContext, type GrantsColumn, listedAccess } from '../../../auth/access-context.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import type { OrganizationPermission, ProjectPermission, WorkspacePermission } from '../../../auth/permissions.ts'
 import { projectPermissions } from '../../../auth/project-permissions.ts'
@@ -41,7 +40,7 @@ const READERS = {
 
 /** What a caller may read in an organization, apart from what teams grant on single workspaces. */
 export type Standing = {
-  facts: Facts
+  access: AccessContext
   /** The ids of the caller's teams. */
   teams: ReadonlySet<string>
   organization: ReadonlySet<OrganizationPermission>
@@ -51,19 +50,19 @@ export type Standing = {
   digest: string
 }
 
-export function standingOf(facts: Facts, { teams, column, grants }: StandingParts): Standing {
-  const anywhere = { ...facts, projectGrants: [], workspaceGrants: [] }
+export function standingOf(access: AccessContext, { teams, column, grants }: StandingParts): Standing {
+  const anywhere = { ...access, projectGrants: [], workspaceGrants: [] }
   return {
-    facts,
+    access,
     teams: new Set(teams),
-    organization: organizationPermissions(facts),
+    organization: organizationPermissions(access),
     anyProject: projectPermissions(anywhere),
     anyWorkspace: workspacePermissions(anywhere),
     digest: JSON.stringify([column?.owner, column?.member, column?.access, teams, grants]),
   }
 }
 
-type StandingParts = { teams: readonly string[]; column: FactsColumn; grants: string }
+type StandingParts = { teams: readonly string[]; column: AccessColumn; grants: string }
 
 /** Whether the caller may read what has changed; `ask` when the grants on its workspace decide. */
 export function mayRead(standing: Standing, change: SignalledChange): boolean | 'ask' {
@@ -87,8 +86,8 @@ export function mayReadIn(permissions: ReadonlySet<WorkspacePermission>, { type 
   return 'workspace' in readers && permissions.has(readers.workspace)
 }
 
-export function permissionsIn({ facts }: Standing, grants: GrantsColumn) {
-  return workspacePermissions(listedFacts(facts, grants))
+export function permissionsIn({ access }: Standing, grants: GrantsColumn) {
+  return workspacePermissions(listedAccess(access, grants))
 }
 
 function isInTeams({ teams }: Standing, named: readonly string[]) {

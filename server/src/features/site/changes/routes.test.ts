@@ -266,9 +266,12 @@ test('strangers find no stream', async () => {
 test('a request that does not ask for events is refused', async () => {
   const { owner, organization } = await setting()
 
-  const answer = await app.request({ url: `/api/v2/organizations/${organization.name}/changes`, token: owner.token })
+  const response = await app.request({ url: `/api/v2/organizations/${organization.name}/changes`, token: owner.token })
 
-  expect([answer.status, answer.json().errors[0].detail]).toEqual([400, expect.stringContaining('text/event-stream')])
+  expect([response.status, response.json().errors[0].detail]).toEqual([
+    400,
+    expect.stringContaining('text/event-stream'),
+  ])
 })
 
 test('a session that ends ends its stream', async () => {

@@ -1,8 +1,8 @@
 import { badRequest } from '../../../errors.ts'
-import { binary } from '../../../http/answers.ts'
 import { closingSignal } from '../../../http/closing.ts'
 import type { Routes } from '../../../http/http.ts'
 import { text } from '../../../http/query.ts'
+import { binary } from '../../../http/responses.ts'
 import { requireWatchedOrganization } from './access.ts'
 import { openChanges } from './open.ts'
 
@@ -17,7 +17,7 @@ export const changeRoutes: Routes = (http) => {
       query: {
         after: text().describe('the id of the last event that was received, unless the header Last-Event-ID names it'),
       },
-      answers: { 200: binary(TYPE) },
+      responses: { 200: binary(TYPE) },
       endless: true,
       authorise: async (ctx, { organization }) => requireWatchedOrganization(ctx, organization),
     },

@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
-import { factsColumn, grantsColumn, userInSql } from '../../../auth/facts-sql.ts'
-import type { FactsColumn, GrantsColumn } from '../../../auth/facts.ts'
+import type { AccessColumn, GrantsColumn } from '../../../auth/access-context.ts'
+import { accessColumn, grantsColumn, userInSql } from '../../../auth/access-sql.ts'
 import type { Db } from '../../../db/db.ts'
 
 export type Member = { userId: string; organizationId: string }
-export type MemberRow = Member & { facts: FactsColumn; teams: string[]; grants: string }
+export type MemberRow = Member & { access: AccessColumn; teams: string[]; grants: string }
 
 const MINE: RawBuilder<unknown> = sql`team_members mine
   join teams my_team on my_team.id = mine.team_id and my_team.organization_id = asked.organization_id
@@ -12,9 +12,9 @@ const MINE: RawBuilder<unknown> = sql`team_members mine
 
 /** What decides about the rights of users in organizations; of organizations that are gone there is no row. */
 export async function listStandings(db: Db, members: readonly Member[]) {
-  const facts = factsColumn(userInSql(sql`asked.user_id`), { organizationId: sql`asked.organization_id` })
+  const access = accessColumn(userInSql(sql`asked.user_id`), { organizationId: sql`asked.organization_id` })
   const { rows } = await sql<MemberRow>`
-    select asked.user_id as "userId", asked.organization_id as "organizationId", ${facts} as facts,
+    select asked.user_id as "userId", asked.organization_id as "organizationId", ${access} as access,
            array(select mine.team_id from ${MINE} order by 1) as teams,
            (select md5(coalesce(string_agg(all_grants.g, ',' order by all_grants.g), '')) from (
               select my_grant::text as g from team_projects my_grant

@@ -4,7 +4,7 @@ import type { CreateVariableSet } from '@groundstate/contract/variable-sets'
 import type { CreateVariable } from '@groundstate/contract/variables'
 import type { CreateWorkspace } from '@groundstate/contract/workspaces'
 
-/** The folders in `configurations/`, one for each workspace of the sample. */
+/** The directories in `configurations/`, one for each workspace of the sample. */
 export const CONFIGURATIONS = ['network', 'app'] as const
 export type Configuration = (typeof CONFIGURATIONS)[number]
 

@@ -109,9 +109,9 @@ describe('the receiver of the sample', () => {
     const owner = await createOwner(app)
     const sample = (await makeSample(owner)).json().data
 
-    const answer = await send(owner, ['POST', `/tasks/${idOf(sample, 'task')}/actions/test`])
+    const response = await send(owner, ['POST', `/tasks/${idOf(sample, 'task')}/actions/test`])
 
-    expect(answer.json().data.attributes).toMatchObject({ passed: true })
+    expect(response.json().data.attributes).toMatchObject({ passed: true })
   })
 
   test('refuses what the task of a sample has not signed', async () => {
@@ -134,10 +134,10 @@ describe('the receiver of the sample', () => {
     const sample = (await makeSample(owner)).json().data
     const body = requestBody(owner, { task_result_callback_url: 'http://169.254.169.254/latest' })
 
-    const answer = await ask(body, signature(body, sample.id))
+    const response = await ask(body, signature(body, sample.id))
 
-    expect(answer.status).toBe(400)
-    expect(answer.json().errors[0].detail).toBe(
+    expect(response.status).toBe(400)
+    expect(response.json().errors[0].detail).toBe(
       `the callback URL is http://169.254.169.254/latest, and must be on ${app.baseUrl}`,
     )
   })

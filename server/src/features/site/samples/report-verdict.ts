@@ -20,33 +20,33 @@ export async function reportSampleVerdict(ctx: Ctx, job: Job, signal: AbortSigna
   async function report({ status, message, outcomes = [] }: Report) {
     const data = outcomes.map((attributes) => ({ type: 'task-result-outcomes', attributes }))
     const attributes = { status, message, url: job.runUrl }
-    const answer = await ctx.ownServer.request({
+    const response = await ctx.ownServer.request({
       method: 'PATCH',
       path: job.callback,
       headers: { authorization, 'content-type': 'application/vnd.api+json' },
       body: JSON.stringify({ data: { type: 'task-results', attributes, relationships: { outcomes: { data } } } }),
       signal,
     })
-    if (answer.status !== 200 && !HAS_ENDED.has(answer.status)) throw refused('callback', answer)
-    return answer.status === 200
+    if (response.status !== 200 && !HAS_ENDED.has(response.status)) throw refused('callback', response)
+    return response.status === 200
   }
 
   async function review(): Promise<Review | undefined> {
     if (job.plan === null) return { message: 'there is no plan at this stage', outcomes: [] }
     const headers = { authorization }
-    const answer = await ctx.ownServer.request({
+    const response = await ctx.ownServer.request({
       method: 'GET',
       path: job.plan,
       headers,
       signal,
       maxBytes: MAX_PLAN_BYTES,
     })
-    if (HAS_ENDED.has(answer.status)) return undefined
-    if (answer.status === 204) return { message: 'the run has no plan in JSON', outcomes: [] }
-    if (answer.status !== 200) throw refused('plan', answer)
-    if (answer.text === undefined)
+    if (HAS_ENDED.has(response.status)) return undefined
+    if (response.status === 204) return { message: 'the run has no plan in JSON', outcomes: [] }
+    if (response.status !== 200) throw refused('plan', response)
+    if (response.text === undefined)
       return { message: `the plan has more than ${MAX_PLAN_BYTES} bytes: it was not read`, outcomes: [] }
-    const plan = planJson.safeParse(parseJson(answer.text))
+    const plan = planJson.safeParse(parseJson(response.text))
     if (!plan.success) return { message: `the plan could not be read: ${plan.error.issues[0]?.message}`, outcomes: [] }
     return reviewOf(plan.data, job.runUrl)
   }

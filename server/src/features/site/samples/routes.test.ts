@@ -21,10 +21,10 @@ describe('a sample', () => {
   test('has two workspaces in a project, with variables, a set, a task and a run trigger', async () => {
     const owner = await createOwner(app)
 
-    const answer = await makeSample(owner)
+    const response = await makeSample(owner)
 
-    expect(answer.status).toBe(201)
-    const sample = answer.json().data
+    expect(response.status).toBe(201)
+    const sample = response.json().data
     expect(sample.attributes).toMatchObject({ 'is-complete': true, keeps: [] })
     expect(await listAll(owner)).toEqual(MADE)
     const network = await read(owner, `/workspaces/${idOf(sample, 'network')}`)
@@ -85,9 +85,9 @@ describe('a sample', () => {
   test('is made once by two requests at a time', async () => {
     const owner = await createOwner(app)
 
-    const answers = await Promise.all([makeSample(owner), makeSample(owner)])
+    const responses = await Promise.all([makeSample(owner), makeSample(owner)])
 
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 201]))
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 201]))
     expect(await listAll(owner)).toEqual(MADE)
   })
 
@@ -137,10 +137,10 @@ describe('a sample', () => {
       })
       .execute()
 
-    const answer = await makeSample(owner)
+    const response = await makeSample(owner)
 
-    expect(answer.status).toBe(422)
-    expect(answer.json().errors[0].detail).toBe('the free plan has 1 run task, and the organization has 1 already')
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].detail).toBe('the free plan has 1 run task, and the organization has 1 already')
     expect(await listAll(owner)).toEqual({ ...BARE, tasks: ['own'] })
   })
 
@@ -149,10 +149,10 @@ describe('a sample', () => {
     const member = await createMember(owner)
     const stranger = await createUser(app)
 
-    const answer = await makeSample({ ...owner, user: member })
+    const response = await makeSample({ ...owner, user: member })
 
-    expect(answer.status).toBe(403)
-    expect(answer.json().errors[0].detail).toBe(
+    expect(response.status).toBe(403)
+    expect(response.json().errors[0].detail).toBe(
       `making and removing a sample needs the permissions projects:create, workspaces:create, variable-sets:manage, run-tasks:manage in the organization ${owner.organization}`,
     )
     expect((await makeSample({ ...owner, user: stranger })).status).toBe(404)

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
-import { documentOf } from '@groundstate/contract/answers'
+import { documentOf } from '@groundstate/contract/responses'
 import { sampleSchema } from '@groundstate/contract/samples'
-import { created, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { created, noContent, ok } from '../../../http/responses.ts'
 import { OWN_RECEIVER_PATH } from '../../../outbound/own-server.ts'
 import { SAMPLE_PERMISSIONS } from './access.ts'
 import { createSample } from './create.ts'
@@ -21,7 +21,7 @@ export const sampleRoutes: Routes = (http) => {
     {
       summary: 'Show the sample of an organization, and what goes when it is removed',
       access: { organization: 'organization:read' },
-      answers: { 200: SAMPLE },
+      responses: { 200: SAMPLE },
     },
     async (req) => ok(sampleResource(await showSample(req.ctx, req.params.organization))),
   )
@@ -42,7 +42,7 @@ export const sampleRoutes: Routes = (http) => {
         'workspace create',
         'workspace_task create',
       ],
-      answers: { 200: SAMPLE, 201: SAMPLE },
+      responses: { 200: SAMPLE, 201: SAMPLE },
     },
     async (req) => {
       const { isNew, sample } = await createSample(req.ctx, req.params.organization)
@@ -55,7 +55,7 @@ export const sampleRoutes: Routes = (http) => {
       summary: 'Remove the sample of an organization',
       access: { organization: SAMPLE_PERMISSIONS },
       audit: ['project destroy', 'sample destroy', 'task destroy', 'variable_set destroy', 'workspace destroy'],
-      answers: { 204: null },
+      responses: { 204: null },
     },
     async (req) => {
       await deleteSample(req.ctx, req.params.organization)
@@ -73,7 +73,7 @@ export const sampleRoutes: Routes = (http) => {
       // A stream: the signature is over the bytes.
       upload: true,
       maxBytes: MAX_REQUEST_BYTES,
-      answers: { 200: null },
+      responses: { 200: null },
     },
     async (req) => {
       const body = await readAll(req.raw.body as Readable)
@@ -84,7 +84,7 @@ export const sampleRoutes: Routes = (http) => {
 }
 
 async function readAll(body: Readable) {
-  const pieces: Buffer[] = []
-  for await (const piece of body as AsyncIterable<Buffer>) pieces.push(piece)
-  return Buffer.concat(pieces)
+  const chunks: Buffer[] = []
+  for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks)
 }

@@ -9,7 +9,7 @@ import { uploadUrl } from '../../runs/configuration-versions/urls.ts'
 import type { Configuration } from './parts.ts'
 import type { uploadJob } from './upload-job.ts'
 
-const FOLDER = join(import.meta.dirname, 'configurations')
+const DIRECTORY = join(import.meta.dirname, 'configurations')
 
 /** Uploads configurations as the creator of their versions, once. A version that is gone or has its archive is left alone. */
 export async function uploadSampleConfigurations(ctx: Ctx, { versions }: z.infer<typeof uploadJob.data>) {
@@ -23,6 +23,6 @@ export async function uploadSampleConfigurations(ctx: Ctx, { versions }: z.infer
 
 /** The same bytes each time: an upload that is sent twice must be recognised. */
 function pack(configuration: Configuration) {
-  const options = { cwd: join(FOLDER, configuration), gzip: true, portable: true, mtime: new Date(0) }
+  const options = { cwd: join(DIRECTORY, configuration), gzip: true, portable: true, mtime: new Date(0) }
   return create(options, ['.'])
 }

@@ -10,6 +10,6 @@ import { isOwner } from '../state-versions/resource.ts'
 export async function requireOwnedStateVersion(ctx: Ctx, id: string) {
   if (ctx.config.edition === 'hosted') throw notFound('state version')
   const found = await requireStateVersion(ctx, id)
-  if (!isOwner(found.facts)) throw notFound('state version')
+  if (!isOwner(found.access)) throw notFound('state version')
   return found
 }

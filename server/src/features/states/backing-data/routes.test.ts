@@ -39,14 +39,14 @@ describe('backing data', () => {
   test('that is soft-deleted is not downloaded any more, while the metadata stay', async () => {
     const url = first.attributes['hosted-state-download-url']
 
-    const answer = await workspace.action(first.id, SOFT)
+    const response = await workspace.action(first.id, SOFT)
 
-    expect(answer.status).toBe(200)
-    expect(answer.json().data.attributes).toMatchObject({
+    expect(response.status).toBe(200)
+    expect(response.json().data.attributes).toMatchObject({
       status: 'backing_data_soft_deleted',
       'hosted-state-download-url': null,
     })
-    expect(answer.json().data.attributes).not.toHaveProperty('delete-older-than-n-days')
+    expect(response.json().data.attributes).not.toHaveProperty('delete-older-than-n-days')
     expect((await download(app, url)).status).toBe(404)
     expect(await statusOf(first.id)).toBe('backing_data_soft_deleted')
   })
@@ -67,15 +67,15 @@ describe('backing data', () => {
 
     expect([list.status, one.status, included.status]).toEqual([404, 404, 200])
     expect(included.json().included).toEqual([])
-    expect(restored.map((answer) => answer.status)).toEqual([200, 200, 200])
+    expect(restored.map((response) => response.status)).toEqual([200, 200, 200])
     expect(restored[2].json().included).toHaveLength(1)
   })
 
   test('that is soft-deleted says until when it can be restored, and only then', async () => {
-    const answer = await workspace.action(first.id, SOFT, { 'delete-older-than-n-days': 2 })
+    const response = await workspace.action(first.id, SOFT, { 'delete-older-than-n-days': 2 })
     const restored = await workspace.action(first.id, RESTORE)
 
-    const until = new Date(answer.json().data.attributes['restorable-until']).getTime()
+    const until = new Date(response.json().data.attributes['restorable-until']).getTime()
     expect((until - app.clock.now().getTime()) / DAY_MS).toBeCloseTo(2)
     expect(restored.json().data.attributes['restorable-until']).toBeNull()
   })
@@ -91,9 +91,9 @@ describe('backing data', () => {
   })
 
   test('echoes delete-older-than-n-days', async () => {
-    const answer = await workspace.action(first.id, SOFT, { 'delete-older-than-n-days': 23 })
+    const response = await workspace.action(first.id, SOFT, { 'delete-older-than-n-days': 23 })
 
-    expect(answer.json().data.attributes['delete-older-than-n-days']).toBe(23)
+    expect(response.json().data.attributes['delete-older-than-n-days']).toBe(23)
   })
 
   test.each([-1, 1.5, 'x'])('refuses %j days', async (days) => {
@@ -104,20 +104,20 @@ describe('backing data', () => {
   test('is restored', async () => {
     await workspace.action(first.id, SOFT)
 
-    const answer = await workspace.action(first.id, RESTORE)
+    const response = await workspace.action(first.id, RESTORE)
 
-    expect(answer.status).toBe(200)
-    expect(answer.json().data.attributes.status).toBe('finalized')
-    expect((await download(app, answer.json().data.attributes['hosted-state-download-url'])).status).toBe(200)
+    expect(response.status).toBe(200)
+    expect(response.json().data.attributes.status).toBe('finalized')
+    expect((await download(app, response.json().data.attributes['hosted-state-download-url'])).status).toBe(200)
   })
 
   test('is deleted for good, and never restored', async () => {
     await workspace.action(first.id, SOFT)
 
-    const answer = await workspace.action(first.id, PERMANENT)
+    const response = await workspace.action(first.id, PERMANENT)
 
-    expect(answer.status).toBe(200)
-    expect(answer.json().data.attributes.status).toBe('backing_data_permanently_deleted')
+    expect(response.status).toBe(200)
+    expect(response.json().data.attributes.status).toBe('backing_data_permanently_deleted')
     const restore = await workspace.action(first.id, RESTORE)
     expect(restore.status).toBe(400)
     expect(restore.json().errors[0].detail).toContain('transition not allowed')
@@ -141,17 +141,17 @@ describe('backing data', () => {
   ])('of %s: %s is refused', async (_, action, prepare) => {
     await prepare()
 
-    const answer = await workspace.action(first.id, action)
+    const response = await workspace.action(first.id, action)
 
-    expect(answer.status).toBe(400)
-    expect(answer.json().errors[0].detail).toContain('transition not allowed')
+    expect(response.status).toBe(400)
+    expect(response.json().errors[0].detail).toContain('transition not allowed')
   })
 
   test('of the current state is never deleted', async () => {
-    const answer = await workspace.action(current.id, SOFT)
+    const response = await workspace.action(current.id, SOFT)
 
-    expect(answer.status).toBe(400)
-    expect(answer.json().errors[0].detail).toContain('transition not allowed')
+    expect(response.status).toBe(400)
+    expect(response.json().errors[0].detail).toContain('transition not allowed')
   })
 
   test('of a pending version is not deleted', async () => {
@@ -196,9 +196,9 @@ describe('a soft deletion with a malformed body', () => {
     const { id } = await workspace.create(rawState({ serial: 1 }))
     const stranger = stateClient(app, workspace, (await createUser(app)).token)
 
-    const answer = await stranger.action(id, SOFT, { 'delete-older-than-n-days': -1 })
+    const response = await stranger.action(id, SOFT, { 'delete-older-than-n-days': -1 })
 
-    expect(answer.status).toBe(404)
+    expect(response.status).toBe(404)
   })
 
   test('is not found in the hosted edition', async () => {
@@ -215,10 +215,10 @@ test('the last snapshot is not deleted, since it will be the current state', asy
   await workspace.create(rawState({ serial: 1 }))
   const { id } = await workspace.create(rawState({ serial: 2 }), { intermediate: true })
 
-  const answer = await workspace.action(id, SOFT)
+  const response = await workspace.action(id, SOFT)
 
-  expect(answer.status).toBe(400)
-  expect(answer.json().errors[0].detail).toContain('it becomes the current state version')
+  expect(response.status).toBe(400)
+  expect(response.json().errors[0].detail).toContain('it becomes the current state version')
 })
 
 describe('days until a deletion', () => {
@@ -233,10 +233,10 @@ describe('days until a deletion', () => {
     const { id } = await workspace.create(rawState({ serial: 1 }))
     await workspace.create(rawState({ serial: 2 }))
 
-    const answer = await workspace.request('POST', `/state-versions/${id}/actions/${SOFT}`, body)
+    const response = await workspace.request('POST', `/state-versions/${id}/actions/${SOFT}`, body)
 
-    expect(answer.status).toBe(422)
-    expect(answer.json().errors).toMatchObject([{ detail, source: { pointer } }])
+    expect(response.status).toBe(422)
+    expect(response.json().errors).toMatchObject([{ detail, source: { pointer } }])
     expect((await workspace.show(id)).attributes.status).toBe('finalized')
   })
 

@@ -1,8 +1,8 @@
-import { documentOf } from '@groundstate/contract/answers'
+import { documentOf } from '@groundstate/contract/responses'
 import { softDeleteBody, stateVersionSchema } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../../app.ts'
-import { ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { ok } from '../../../http/responses.ts'
 import type { StateVersion } from '../state-versions/access.ts'
 import { presentStateVersion } from '../state-versions/includes.ts'
 import { SNAPSHOT_INTERVAL } from '../state-versions/snapshot-interval.ts'
@@ -11,7 +11,7 @@ import { permanentlyDeleteBackingData, restoreBackingData, softDeleteBackingData
 
 const action = {
   access: { organization: 'owner' },
-  answers: { 200: documentOf(stateVersionSchema) },
+  responses: { 200: documentOf(stateVersionSchema) },
   authorise: async (ctx: Ctx, { id }: { id: string }) => requireOwnedStateVersion(ctx, id),
 } as const
 

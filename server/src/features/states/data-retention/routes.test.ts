@@ -28,7 +28,7 @@ async function history(workspace: StateClient, serials: readonly number[]) {
 
 async function statuses(workspace: StateClient, ids: readonly string[]) {
   const all = await Promise.all(ids.map((id) => workspace.request('GET', `/state-versions/${id}`)))
-  return all.map((answer) => (answer.status === 200 ? answer.json().data.attributes.status : answer.status))
+  return all.map((response) => (response.status === 200 ? response.json().data.attributes.status : response.status))
 }
 
 const policy = (type: string, days?: number) => ({

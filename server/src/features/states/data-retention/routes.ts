@@ -1,7 +1,7 @@
-import { documentOf } from '@groundstate/contract/answers'
 import { dataRetentionPolicyBody, dataRetentionPolicySchema } from '@groundstate/contract/data-retention'
-import { created, noContent, ok } from '../../../http/answers.ts'
+import { documentOf } from '@groundstate/contract/responses'
 import type { Http, Routes } from '../../../http/http.ts'
+import { created, noContent, ok } from '../../../http/responses.ts'
 import { dataRetentionPolicyResource } from './resource.ts'
 import { deleteDataRetentionPolicy, setDataRetentionPolicy } from './set.ts'
 import { showDataRetentionPolicy } from './show.ts'
@@ -33,20 +33,20 @@ function policyRoutes(http: Http, { path, noun, read, write, ownerOf }: typeof O
   const show = {
     summary: `Show the data retention policy of ${noun}`,
     access: read,
-    answers: { 200: policyDocument },
+    responses: { 200: policyDocument },
   } as const
   const set = {
     summary: `Set the data retention policy of ${noun}`,
     access: write,
     audit: ['data_retention_policy create', 'data_retention_policy update'],
-    answers: { 200: policyDocument, 201: policyDocument },
+    responses: { 200: policyDocument, 201: policyDocument },
     body: dataRetentionPolicyBody,
   } as const
   const remove = {
     summary: `Delete the data retention policy of ${noun}`,
     access: write,
     audit: 'data_retention_policy destroy',
-    answers: { 204: null },
+    responses: { 204: null },
   } as const
 
   http.get(route, show, async (req) => {

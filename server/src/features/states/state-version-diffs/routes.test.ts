@@ -104,10 +104,10 @@ describe('the diff of two versions', () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { id } = await workspace.create(rawState())
 
-    const answer = await workspace.request('GET', `/state-versions/${id}/diff?to=${id}`)
+    const response = await workspace.request('GET', `/state-versions/${id}/diff?to=${id}`)
 
-    expect(answer.status).toBe(422)
-    expect(answer.json().errors[0]).toMatchObject({ source: { parameter: 'to' } })
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0]).toMatchObject({ source: { parameter: 'to' } })
   })
 
   test('of an encrypted state says that it is encrypted', async () => {
@@ -115,10 +115,10 @@ describe('the diff of two versions', () => {
     const envelope = { serial: 1, lineage: 'l', meta: {}, encrypted_data: 'aGk=', encryption_version: 'v0' }
     const { id } = await workspace.create(Buffer.from(JSON.stringify(envelope)))
 
-    const answer = await workspace.request('GET', `/state-versions/${id}/diff`)
+    const response = await workspace.request('GET', `/state-versions/${id}/diff`)
 
-    expect(answer.status).toBe(422)
-    expect(answer.json().errors[0].detail).toBe(`${id} can't be compared: the state is encrypted`)
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].detail).toBe(`${id} can't be compared: the state is encrypted`)
   })
 })
 
@@ -127,10 +127,10 @@ test('a diff from a version without content is refused with the parameter that n
   const second = await workspace.create(rawState({ serial: 2 }))
   await workspace.action(first.id, SOFT)
 
-  const answer = await workspace.request('GET', `/state-versions/${second.id}/diff?from=${first.id}`)
+  const response = await workspace.request('GET', `/state-versions/${second.id}/diff?from=${first.id}`)
 
-  expect(answer.status).toBe(422)
-  expect(answer.json().errors).toMatchObject([
+  expect(response.status).toBe(422)
+  expect(response.json().errors).toMatchObject([
     { detail: expect.stringContaining(first.id), source: { parameter: 'from' } },
   ])
 })
@@ -142,10 +142,10 @@ test.each([
 ])('a diff from %j is refused with the parameter that named it', async (from, status, detail) => {
   const { id } = await workspace.create(rawState())
 
-  const answer = await workspace.request('GET', `/state-versions/${id}/diff?from=${from}`)
+  const response = await workspace.request('GET', `/state-versions/${id}/diff?from=${from}`)
 
-  expect(answer.status).toBe(status)
-  expect(answer.json().errors).toMatchObject([
+  expect(response.status).toBe(status)
+  expect(response.json().errors).toMatchObject([
     { detail: expect.stringContaining(detail), source: { parameter: 'from' } },
   ])
 })

@@ -1,17 +1,17 @@
-import { documentOf } from '@groundstate/contract/answers'
+import { documentOf } from '@groundstate/contract/responses'
 import { stateVersionDiffSchema } from '@groundstate/contract/state-version-diffs'
 import { z } from 'zod'
 import { invalidParameter } from '../../../errors.ts'
-import { ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { lastText } from '../../../http/query.ts'
+import { ok } from '../../../http/responses.ts'
 import { compareStateVersions } from './compare.ts'
 import { stateDiffResource } from './resource.ts'
 
 const compare = {
   summary: 'Compare two state versions',
   access: { workspace: 'state-versions:read' },
-  answers: { 200: documentOf(stateVersionDiffSchema) },
+  responses: { 200: documentOf(stateVersionDiffSchema) },
   query: {
     from: z
       .preprocess(

@@ -23,9 +23,11 @@ describe('outputs', () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     await workspace.create(rawState({ outputs }))
 
-    const answer = (await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)).json()
+    const response = (
+      await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)
+    ).json()
 
-    expect(answer.data.map((output: any) => output.attributes)).toEqual([
+    expect(response.data.map((output: any) => output.attributes)).toEqual([
       { name: 'password', sensitive: true, type: 'string', 'detailed-type': 'string', value: null },
       { name: 'region', sensitive: false, type: 'string', 'detailed-type': 'string', value: 'eu' },
       { name: 'zones', sensitive: false, type: 'array', 'detailed-type': ['list', 'string'], value: ['a', 'b'] },
@@ -36,9 +38,9 @@ describe('outputs', () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { relationships } = await workspace.create(rawState({ outputs }))
 
-    const answer = await workspace.request('GET', `/state-version-outputs/${relationships.outputs.data[0].id}`)
+    const response = await workspace.request('GET', `/state-version-outputs/${relationships.outputs.data[0].id}`)
 
-    expect(answer.json().data).toMatchObject({
+    expect(response.json().data).toMatchObject({
       type: 'state-version-outputs',
       attributes: { name: 'password', value: 'hunter2', sensitive: true },
     })
@@ -51,7 +53,7 @@ describe('outputs', () => {
     const shown = (await workspace.request('GET', `/state-versions/${id}/outputs`)).json()
     const withheld = (await workspace.request('GET', `/state-versions/${id}/outputs?withhold-sensitive=true`)).json()
 
-    const values = (answer: any) => answer.data.map((output: any) => output.attributes.value)
+    const values = (response: any) => response.data.map((output: any) => output.attributes.value)
     expect(values(shown)).toEqual(['hunter2', 'eu', ['a', 'b']])
     expect(values(withheld)).toEqual([null, 'eu', ['a', 'b']])
   })
@@ -77,20 +79,20 @@ describe('outputs', () => {
   test('are an empty list while there is no state', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
 
-    const answer = await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)
+    const response = await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)
 
-    expect(answer.status).toBe(200)
-    expect(answer.json().data).toEqual([])
+    expect(response.status).toBe(200)
+    expect(response.json().data).toEqual([])
   })
 
   test('of a version come in pages', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { id } = await workspace.create(rawState({ outputs }))
 
-    const answer = (await workspace.request('GET', `/state-versions/${id}/outputs?page%5Bsize%5D=2`)).json()
+    const response = (await workspace.request('GET', `/state-versions/${id}/outputs?page%5Bsize%5D=2`)).json()
 
-    expect(answer.data).toHaveLength(2)
-    expect(answer.meta.pagination['total-count']).toBe(3)
+    expect(response.data).toHaveLength(2)
+    expect(response.meta.pagination['total-count']).toBe(3)
   })
 
   test('are not found by a stranger', async () => {
@@ -115,8 +117,8 @@ describe('outputs', () => {
 
     await upload(app, pending.attributes['hosted-state-upload-url'], raw)
 
-    const answer = (await workspace.request('GET', `/state-versions/${pending.id}/outputs`)).json()
-    expect(answer.data.map((output: any) => [output.attributes.name, output.attributes.value])).toEqual([
+    const response = (await workspace.request('GET', `/state-versions/${pending.id}/outputs`)).json()
+    expect(response.data.map((output: any) => [output.attributes.name, output.attributes.value])).toEqual([
       ['password', 'hunter2'],
       ['region', 'us'],
       ['zones', ['a', 'b']],

@@ -1,8 +1,8 @@
-import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
+import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
-import { listAll, listPage, ok, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { boolean } from '../../../http/query.ts'
+import { listAll, listPage, ok, unstored } from '../../../http/responses.ts'
 import { listCurrentOutputs, listStateVersionOutputs } from './list.ts'
 import { stateVersionOutputResource } from './resource.ts'
 import { showStateVersionOutput } from './show.ts'
@@ -11,12 +11,12 @@ const show = {
   summary: 'Show a state version output',
   access: { workspace: 'state-outputs:read' },
   audit: 'state_version_output read',
-  answers: { 200: documentOf(stateVersionOutputSchema) },
+  responses: { 200: documentOf(stateVersionOutputSchema) },
 } as const
 const list = {
   summary: 'List the outputs of a state version',
   access: { workspace: 'state-outputs:read' },
-  answers: { 200: pageOf(stateVersionOutputSchema) },
+  responses: { 200: pageOf(stateVersionOutputSchema) },
   query: {
     'withhold-sensitive': boolean().describe('our own: whether the values of sensitive outputs are left out'),
   },
@@ -24,7 +24,7 @@ const list = {
 const listCurrent = {
   summary: 'List the outputs of the current state of a workspace',
   access: { workspace: 'state-outputs:read' },
-  answers: { 200: wholeListOf(stateVersionOutputSchema) },
+  responses: { 200: wholeListOf(stateVersionOutputSchema) },
 } as const
 
 export const stateVersionOutputRoutes: Routes = (http) => {
@@ -37,8 +37,8 @@ export const stateVersionOutputRoutes: Routes = (http) => {
     const withheld = req.query['withhold-sensitive'] ?? false
     const { rows, total } = await listStateVersionOutputs(req.ctx, req.params.id, page)
     const resources = rows.map((output) => stateVersionOutputResource(output, { withheld }))
-    const answer = listPage({ url: req.url, page }, { rows: resources, total })
-    return withheld ? answer : unstored(answer)
+    const response = listPage({ url: req.url, page }, { rows: resources, total })
+    return withheld ? response : unstored(response)
   })
 
   http.get('/workspaces/:workspaceId/current-state-version-outputs', listCurrent, async (req) => {

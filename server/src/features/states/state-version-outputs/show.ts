@@ -12,8 +12,8 @@ import { findOutput } from './store.ts'
 export async function showStateVersionOutput(ctx: Ctx, id: string): Promise<Output> {
   const row = await findOutput(ctx.db, ctx.actor, id)
   if (!row || row.status !== 'finalized') throw notFound('state version output')
-  const { facts, can } = readAccess(ctx.actor, row)
-  if (can.size > 0) checkDemands(facts)
+  const { access, can } = readAccess(ctx.actor, row)
+  if (can.size > 0) checkDemands(access)
   if (!can.has('state-outputs:read')) throw notFound('state version output')
   if (row.sensitive) await transact(ctx, async (ctx) => recordAudit(ctx, sensitiveOutputAudit(row)))
   return openOutput(ctx, row)

@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { AccessColumn } from '../../../auth/access-context.ts'
+import { type ActorInSql, userInSql, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
-import type { FactsColumn } from '../../../auth/facts.ts'
 import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
@@ -17,8 +17,8 @@ export async function findOutput(db: Db, actor: Actor, id: string) {
 }
 
 function selectOutput(actor: ActorInSql, id: string | RawBuilder<string>) {
-  return sql<OutputRow & { status: string; workspace_id: string; organization_id: string; facts: FactsColumn }>`
-    select o.*, sv.status, w.id as workspace_id, w.organization_id, ${workspaceFactsColumn(actor)} as facts
+  return sql<OutputRow & { status: string; workspace_id: string; organization_id: string; access: AccessColumn }>`
+    select o.*, sv.status, w.id as workspace_id, w.organization_id, ${workspaceAccessColumn(actor)} as access
       from state_version_outputs o
       join state_versions sv on sv.id = o.state_version_id
       join workspaces w on w.id = sv.workspace_id

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
+import type { AccessContext } from '../../../auth/access-context.ts'
 import { checkDemands } from '../../../auth/demands.ts'
-import type { Facts } from '../../../auth/facts.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { readAccess } from '../../../auth/workspace-access.ts'
 import { notFound } from '../../../errors.ts'
@@ -8,7 +8,7 @@ import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import * as store from './store.ts'
 
 /** A version whose workspace the actor may see. */
-export type StateVersion = Omit<store.FoundStateVersion, 'facts'> & { facts: Facts }
+export type StateVersion = Omit<store.FoundStateVersion, 'access'> & { access: AccessContext }
 
 /** Throws `not-found` alike for a version that does not exist and for one that the actor may not read (INTERFACE §4.5.4). */
 export async function requireStateVersion(
@@ -27,10 +27,10 @@ export async function requireCurrentStateVersion(ctx: Ctx, workspaceId: string):
 
 function authorised(ctx: Ctx, row: store.FoundStateVersion | undefined, permission: WorkspacePermission): StateVersion {
   if (!row) throw notFound('state version')
-  const { facts, can } = readAccess(ctx.actor, row)
-  if (can.size > 0) checkDemands(facts)
+  const { access, can } = readAccess(ctx.actor, row)
+  if (can.size > 0) checkDemands(access)
   if (!can.has(permission)) throw notFound('state version')
-  return { ...row, facts }
+  return { ...row, access }
 }
 
 /** Those of the versions that the actor may read. */
@@ -38,8 +38,8 @@ export async function listReadableStateVersions(ctx: Ctx, ids: readonly string[]
   if (ids.length === 0) return []
   const rows = await store.findStateVersions(ctx.db, ctx.actor, ids)
   return rows.flatMap((row) => {
-    const { facts, can } = readAccess(ctx.actor, row)
-    return !facts.demands && can.has('state-versions:read') ? { ...row, facts } : []
+    const { access, can } = readAccess(ctx.actor, row)
+    return !access.demands && can.has('state-versions:read') ? { ...row, access } : []
   })
 }
 

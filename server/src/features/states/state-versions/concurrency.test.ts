@@ -10,7 +10,7 @@ import {
   type StateClient,
   stateClient,
   upload,
-  uploadInPieces,
+  uploadInChunks,
 } from '../../../testing/state-versions.ts'
 import { extractVersion } from './extract.ts'
 
@@ -47,13 +47,13 @@ describe('sixteen clients at once', () => {
       rawState({ serial: 1, outputs: { index: `${index}` } }),
     )
 
-    const answers = await Promise.all(states.map((raw) => workspace.post(raw)))
+    const responses = await Promise.all(states.map((raw) => workspace.post(raw)))
 
-    expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([
+    expect(responses.map((response) => response.status).toSorted((a, b) => a - b)).toEqual([
       201,
       ...Array(CLIENTS - 1).fill(409),
     ])
-    const winner = answers.findIndex((answer) => answer.status === 201)
+    const winner = responses.findIndex((response) => response.status === 201)
     const current = (await workspace.current()).json().data.attributes['hosted-state-download-url']
     expect((await download(app, current)).bytes.equals(states[winner] ?? Buffer.alloc(0))).toBe(true)
     expect(await listAll(workspace)).toHaveLength(1)
@@ -63,10 +63,10 @@ describe('sixteen clients at once', () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const raw = rawState({ serial: 1 })
 
-    const answers = await Promise.all(Array.from({ length: CLIENTS }, () => workspace.post(raw)))
+    const responses = await Promise.all(Array.from({ length: CLIENTS }, () => workspace.post(raw)))
 
-    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]))
-    expect(new Set(answers.map((answer) => answer.json().data.id)).size).toBe(1)
+    expect(new Set(responses.map((response) => response.status))).toEqual(new Set([201]))
+    expect(new Set(responses.map((response) => response.json().data.id)).size).toBe(1)
   })
 
   test('that upload to the same URL: one finalizes', async () => {
@@ -75,10 +75,10 @@ describe('sixteen clients at once', () => {
     const pending = await workspace.create(raw, { state: undefined })
     const url = pending.attributes['hosted-state-upload-url']
 
-    const answers = await Promise.all(Array.from({ length: CLIENTS }, () => upload(app, url, raw)))
+    const responses = await Promise.all(Array.from({ length: CLIENTS }, () => upload(app, url, raw)))
 
-    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1)
-    expect(answers.filter((answer) => answer.status === 409)).toHaveLength(CLIENTS - 1)
+    expect(responses.filter((response) => response.status === 200)).toHaveLength(1)
+    expect(responses.filter((response) => response.status === 409)).toHaveLength(CLIENTS - 1)
   })
 
   test('that do whatever they like leave one consistent history', async () => {
@@ -98,26 +98,26 @@ describe('sixteen clients at once', () => {
         case 2:
         case 3:
         case 4: {
-          const answer = await client.post(raw)
-          if (answer.status === 201) {
-            acknowledged.set(answer.json().data.id, raw)
-            serial = Math.max(serial, answer.json().data.attributes.serial)
+          const response = await client.post(raw)
+          if (response.status === 201) {
+            acknowledged.set(response.json().data.id, raw)
+            serial = Math.max(serial, response.json().data.attributes.serial)
           }
-          return [answer]
+          return [response]
         }
         case 5: {
-          const answer = await client.post(raw, { state: undefined })
-          if (answer.status !== 201) return [answer]
-          const { id, attributes } = answer.json().data
+          const response = await client.post(raw, { state: undefined })
+          if (response.status !== 201) return [response]
+          const { id, attributes } = response.json().data
           const put = await upload(app, attributes['hosted-state-upload-url'], raw)
           if (put.status === 200) acknowledged.set(id, raw)
-          return [answer, put]
+          return [response, put]
         }
         case 6: {
           const [id = 'sv-nothing'] = [...acknowledged.keys()].slice(random(Math.max(1, acknowledged.size)))
-          const answer = await client.rollBack(id)
-          if (answer.status === 201) {
-            const { data } = answer.json()
+          const response = await client.rollBack(id)
+          if (response.status === 201) {
+            const { data } = response.json()
             serial = Math.max(serial, data.attributes.serial)
             const copied = acknowledged.get(id)?.toString() ?? ''
             acknowledged.set(
@@ -125,7 +125,7 @@ describe('sixteen clients at once', () => {
               Buffer.from(copied.replace(/"serial": \d+,/, `"serial": ${data.attributes.serial},`)),
             )
           }
-          return [answer]
+          return [response]
         }
         default: {
           const [id = 'sv-nothing'] = [...acknowledged.keys()].slice(random(Math.max(1, acknowledged.size)))
@@ -138,7 +138,7 @@ describe('sixteen clients at once', () => {
       Array.from({ length: CLIENTS }, async (_, index) => {
         const random = seeded(index)
         for (let count = 0; count < TURNS; count += 1)
-          for (const answer of await turn(random)) statuses.add(answer.status)
+          for (const response of await turn(random)) statuses.add(response.status)
       }),
     )
 
@@ -166,18 +166,18 @@ test('a snapshot that becomes current while it is extracted brings the count of 
   const workspace = await lockedWorkspace(app, organization, ada)
   const raw = rawState({ resources: ['one', 'two', 'three'], padding: 200_000 })
   const { id, attributes } = await workspace.create(raw, { intermediate: true, state: undefined })
-  await uploadInPieces(app, attributes['hosted-state-upload-url'], raw)
+  await uploadInChunks(app, attributes['hosted-state-upload-url'], raw)
 
   const unlocked = await transact(app.as(), async (ctx) => {
     await extractVersion(ctx, id)
-    const answer = workspace.unlock()
+    const response = workspace.unlock()
     await untilSomethingWaits()
-    return { answer }
+    return { response }
   })
 
-  expect((await unlocked.answer).status).toBe(200)
-  const answer = await workspace.request('GET', `/workspaces/${workspace.id}`)
-  expect(answer.json().data.attributes['resource-count']).toBe(3)
+  expect((await unlocked.response).status).toBe(200)
+  const response = await workspace.request('GET', `/workspaces/${workspace.id}`)
+  expect(response.json().data.attributes['resource-count']).toBe(3)
 })
 
 /** Until a statement in the database waits for another transaction. */

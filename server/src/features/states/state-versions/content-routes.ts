@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
-import { binary, bytes, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { binary, bytes, unstored } from '../../../http/responses.ts'
 import { OBJECT_PATH } from './content-urls.ts'
 import { downloadContent } from './download.ts'
 import { MAX_CONTENT_BYTES, uploadContent } from './upload.ts'
@@ -11,7 +11,7 @@ const upload = {
   summary: 'Upload the content of a state version',
   access: 'signed',
   audit: 'state_version upload',
-  answers: { 200: null },
+  responses: { 200: null },
   prefix: '',
   upload: true,
   maxBytes: MAX_CONTENT_BYTES,
@@ -19,7 +19,7 @@ const upload = {
 
 const download = {
   summary: 'Download the content of a state version',
-  answers: { 200: binary(OCTETS) },
+  responses: { 200: binary(OCTETS) },
   access: 'signed',
   prefix: '',
 } as const

@@ -104,7 +104,7 @@ export async function readContent(
 /** A whole blob of a known size (bytes), without a copy. */
 export async function readBlob(app: App, { location, size }: { location: string; size: number }) {
   const content = new GrowingBuffer(size)
-  for await (const piece of await app.blobs.open(location)) content.add(piece as Buffer)
+  for await (const chunk of await app.blobs.open(location)) content.add(chunk as Buffer)
   return content.whole()
 }
 

@@ -22,9 +22,9 @@ const raw = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['one', 
 
 describe('who may create a version', () => {
   test('a workspace that does not exist is not found', async () => {
-    const answer = await stateClient(app, { id: 'ws-nothing', name: 'x' }, ada.token).post(raw)
+    const response = await stateClient(app, { id: 'ws-nothing', name: 'x' }, ada.token).post(raw)
 
-    expect(answer.status).toBe(404)
+    expect(response.status).toBe(404)
   })
 
   test('a workspace that the caller may not see is not found, whatever the body', async () => {
@@ -46,20 +46,20 @@ describe('who may create a version', () => {
   })
 
   test('no token is 401', async () => {
-    const answer = await app.request({
+    const response = await app.request({
       method: 'POST',
       url: `/api/v2/workspaces/${workspace.id}/state-versions`,
       body: stateVersionBody(raw),
     })
 
-    expect(answer.status).toBe(401)
+    expect(response.status).toBe(401)
   })
 })
 
 describe('a malformed body is 422 with a pointer', () => {
-  const pointerOf = (answer: { status: number; json: () => any }) => {
-    expect(answer.status).toBe(422)
-    return answer.json().errors[0].source.pointer
+  const pointerOf = (response: { status: number; json: () => any }) => {
+    expect(response.status).toBe(422)
+    return response.json().errors[0].source.pointer
   }
 
   test.each([
@@ -86,9 +86,9 @@ describe('a malformed body is 422 with a pointer', () => {
   test('another type', async () => {
     const body = { data: { ...stateVersionBody(raw).data, type: 'runs' } }
 
-    const answer = await workspace.request('POST', `/workspaces/${workspace.id}/state-versions`, body)
+    const response = await workspace.request('POST', `/workspaces/${workspace.id}/state-versions`, body)
 
-    expect(pointerOf(answer)).toBe('/data/type')
+    expect(pointerOf(response)).toBe('/data/type')
   })
 
   test('a serial that is not the one inside the state', async () => {
@@ -100,9 +100,9 @@ describe('a malformed body is 422 with a pointer', () => {
   })
 
   test('a run that does not exist', async () => {
-    const answer = await workspace.post(raw, {}, { run: { data: { type: 'runs', id: 'run-nothing' } } })
+    const response = await workspace.post(raw, {}, { run: { data: { type: 'runs', id: 'run-nothing' } } })
 
-    expect(pointerOf(answer)).toBe('/data/relationships/run')
+    expect(pointerOf(response)).toBe('/data/relationships/run')
   })
 
   test('leaves nothing behind', async () => {
@@ -116,10 +116,10 @@ describe('the lock', () => {
   test('a workspace that is not locked is a conflict', async () => {
     await workspace.unlock()
 
-    const answer = await workspace.post(raw)
+    const response = await workspace.post(raw)
 
-    expect(answer.status).toBe(409)
-    expect(answer.json().errors[0].detail).toContain('is not locked')
+    expect(response.status).toBe(409)
+    expect(response.json().errors[0].detail).toContain('is not locked')
   })
 
   test('a lock of somebody else is a conflict that names them', async () => {
@@ -131,10 +131,10 @@ describe('the lock', () => {
       .where('id', '=', other.id)
       .execute()
 
-    const answer = await stateClient(app, other, ada.token).post(raw)
+    const response = await stateClient(app, other, ada.token).post(raw)
 
-    expect(answer.status).toBe(409)
-    expect(answer.json().errors[0].detail).toMatch(/is locked by User bob-the-locker.*maintenance/)
+    expect(response.status).toBe(409)
+    expect(response.json().errors[0].detail).toMatch(/is locked by User bob-the-locker.*maintenance/)
   })
 
   test('a malformed body is told before a missing lock', async () => {
@@ -150,36 +150,36 @@ describe('serial and lineage', () => {
   })
 
   test('a serial below the current one fails a precondition', async () => {
-    const answer = await workspace.post(rawState({ serial: 2 }))
+    const response = await workspace.post(rawState({ serial: 2 }))
 
-    expect(answer.status).toBe(412)
-    expect(answer.json().errors[0].detail).toMatch(/serial 2 .*current serial 3/)
+    expect(response.status).toBe(412)
+    expect(response.json().errors[0].detail).toMatch(/serial 2 .*current serial 3/)
   })
 
   test('the same serial with other content is a conflict that shows both hashes', async () => {
     const other = rawState({ serial: 3, outputs: { region: 'us' } })
 
-    const answer = await workspace.post(other)
+    const response = await workspace.post(other)
 
-    expect(answer.status).toBe(409)
-    expect(answer.json().errors[0].detail).toContain(md5(raw))
-    expect(answer.json().errors[0].detail).toContain(md5(other))
+    expect(response.status).toBe(409)
+    expect(response.json().errors[0].detail).toContain(md5(raw))
+    expect(response.json().errors[0].detail).toContain(md5(other))
   })
 
   test('another lineage is a conflict that shows both', async () => {
-    const answer = await workspace.post(rawState({ serial: 4, lineage: 'other-lineage' }))
+    const response = await workspace.post(rawState({ serial: 4, lineage: 'other-lineage' }))
 
-    expect(answer.status).toBe(409)
-    expect(answer.json().errors[0].detail).toMatch(/other-lineage.*8c6a3f0e/)
+    expect(response.status).toBe(409)
+    expect(response.json().errors[0].detail).toMatch(/other-lineage.*8c6a3f0e/)
   })
 
   test('an identical repetition is answered with the version that is there', async () => {
     const current = (await workspace.current()).json().data.id
 
-    const answer = await workspace.post(raw)
+    const response = await workspace.post(raw)
 
-    expect(answer.status).toBe(201)
-    expect(answer.json().data.id).toBe(current)
+    expect(response.status).toBe(201)
+    expect(response.json().data.id).toBe(current)
   })
 
   test('a higher serial becomes current', async () => {
@@ -189,9 +189,9 @@ describe('serial and lineage', () => {
   })
 
   test('state push -force replaces the lineage', async () => {
-    const answer = await workspace.post(rawState({ serial: 4, lineage: 'other-lineage' }), { force: true })
+    const response = await workspace.post(rawState({ serial: 4, lineage: 'other-lineage' }), { force: true })
 
-    expect(answer.status).toBe(201)
+    expect(response.status).toBe(201)
   })
 })
 
@@ -200,18 +200,18 @@ test('the content of whoever may not write is not even read', async () => {
   // Read, it would be answered as what is no JSON.
   const body = 'x'.repeat(2_000_000)
 
-  const answers = [stranger, ada].map(async ({ token }) =>
+  const responses = [stranger, ada].map(async ({ token }) =>
     app.request({ method: 'POST', url: `/api/v2/workspaces/${workspace.id}/state-versions`, token, body }),
   )
 
-  expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([404, 422])
+  expect((await Promise.all(responses)).map((response) => response.status)).toEqual([404, 422])
 })
 
 test('inline content that is no state, and a lineage that is another one, are pointed at', async () => {
   const workspace = await lockedWorkspace(app, organization, ada)
   const refusal = async (attributes: object) => {
-    const answer = await workspace.post(rawState(), { ...attributes })
-    return [answer.status, answer.json().errors?.[0]?.detail, answer.json().errors?.[0]?.source?.pointer]
+    const response = await workspace.post(rawState(), { ...attributes })
+    return [response.status, response.json().errors?.[0]?.detail, response.json().errors?.[0]?.source?.pointer]
   }
   const json = Buffer.from('hello').toString('base64')
 
@@ -245,10 +245,10 @@ test.each([
     'json-state-outputs: the output "a" is not an object',
   ],
 ])('%j is refused with a pointer and the reason', async (attributes, name, detail) => {
-  const answer = await workspace.post(rawState(), attributes)
+  const response = await workspace.post(rawState(), attributes)
 
-  expect(answer.status).toBe(422)
-  expect(answer.json().errors).toMatchObject([
+  expect(response.status).toBe(422)
+  expect(response.json().errors).toMatchObject([
     { detail: expect.stringContaining(detail), source: { pointer: `/data/attributes/${name}` } },
   ])
 })
@@ -260,8 +260,8 @@ test.each([
 ])('a %s that does not follow the current state is pointed at', async (name, content, status) => {
   await workspace.create(rawState({ serial: 5 }))
 
-  const answer = await workspace.post(rawState(content))
+  const response = await workspace.post(rawState(content))
 
-  expect(answer.status).toBe(status)
-  expect(answer.json().errors[0].source).toEqual({ pointer: `/data/attributes/${name}` })
+  expect(response.status).toBe(status)
+  expect(response.json().errors[0].source).toEqual({ pointer: `/data/attributes/${name}` })
 })

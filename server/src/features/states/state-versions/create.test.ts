@@ -18,14 +18,14 @@ beforeEach(async () => {
 
 const raw = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['one', 'two'] })
 
-describe('the answer to a version created with its content', () => {
+describe('the response to a version created with its content', () => {
   test('is 201 with the attributes of INTERFACE §4.1', async () => {
-    const answer = await workspace.post(raw)
+    const response = await workspace.post(raw)
 
-    expect(answer.status).toBe(201)
-    expect(answer.headers['content-type']).toContain('application/vnd.api+json')
-    expect(answer.headers['x-terraform-snapshot-interval']).toMatch(/^\d+$/)
-    const { data } = answer.json()
+    expect(response.status).toBe(201)
+    expect(response.headers['content-type']).toContain('application/vnd.api+json')
+    expect(response.headers['x-terraform-snapshot-interval']).toMatch(/^\d+$/)
+    const { data } = response.json()
     expect(data).toMatchObject({ id: expect.stringMatching(/^sv-\w{16}$/), type: 'state-versions' })
     expect(data.attributes).toEqual({
       'created-at': expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
@@ -113,8 +113,8 @@ describe('the answer to a version created with its content', () => {
       'json-state-outputs': Buffer.from(JSON.stringify(outputs)).toString('base64'),
     })
 
-    const answer = (await workspace.request('GET', `/state-versions/${id}/outputs`)).json()
-    expect(answer.data.map((output: any) => output.attributes)).toEqual([
+    const response = (await workspace.request('GET', `/state-versions/${id}/outputs`)).json()
+    expect(response.data.map((output: any) => output.attributes)).toEqual([
       { name: 'region', sensitive: false, type: 'string', 'detailed-type': 'string', value: 'us' },
     ])
   })
@@ -163,8 +163,8 @@ test("OpenTofu's encrypted state is kept as it is, and extracted to nothing", as
 
   expect(attributes).toMatchObject({ 'resources-processed': true, resources: [], 'state-version': null, serial: 5 })
   expect((await download(app, attributes['hosted-state-download-url'])).bytes.equals(encrypted)).toBe(true)
-  const answer = (await workspace.request('GET', `/state-versions/${id}/outputs`)).json()
-  expect(answer.data).toMatchObject([{ attributes: { name: 'region', value: 'eu' } }])
+  const response = (await workspace.request('GET', `/state-versions/${id}/outputs`)).json()
+  expect(response.data).toMatchObject([{ attributes: { name: 'region', value: 'eu' } }])
 })
 
 test('with lenient checks, serial and lineage of the request count', async () => {
@@ -179,8 +179,8 @@ test('with lenient checks, serial and lineage of the request count', async () =>
 })
 
 test('a run that is null is none', async () => {
-  const answer = await workspace.post(rawState(), {}, { run: { data: null } })
+  const response = await workspace.post(rawState(), {}, { run: { data: null } })
 
-  expect(answer.status).toBe(201)
-  expect(answer.json().data.relationships.run).toEqual({ data: null })
+  expect(response.status).toBe(201)
+  expect(response.json().data.relationships.run).toEqual({ data: null })
 })

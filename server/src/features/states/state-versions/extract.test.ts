@@ -82,10 +82,10 @@ test.each([
   ['is nested without end', `{"a":{"value":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`],
   ['has an endless name', JSON.stringify({ ['x'.repeat(3000)]: { value: 1 } })],
 ])('json-state-outputs that %s is refused with a pointer', async (_, json) => {
-  const answer = await workspace.post(stateOf({}, 0), { 'json-state-outputs': Buffer.from(json).toString('base64') })
+  const response = await workspace.post(stateOf({}, 0), { 'json-state-outputs': Buffer.from(json).toString('base64') })
 
-  expect(answer.status).toBe(422)
-  expect(answer.json().errors[0].source).toEqual({ pointer: '/data/attributes/json-state-outputs' })
+  expect(response.status).toBe(422)
+  expect(response.json().errors[0].source).toEqual({ pointer: '/data/attributes/json-state-outputs' })
 })
 
 test.each([
@@ -93,10 +93,10 @@ test.each([
   ['lineage', { lineage: 'a\ud800' }],
   ['version', { version: 3_000_000_000 }],
 ])('a %s that no engine writes is refused with a pointer', async (name, content) => {
-  const answer = await workspace.post(stateOf(content, 0), { lineage: undefined })
+  const response = await workspace.post(stateOf(content, 0), { lineage: undefined })
 
-  expect(answer.status).toBe(422)
-  expect(answer.json().errors[0]).toMatchObject({
+  expect(response.status).toBe(422)
+  expect(response.json().errors[0]).toMatchObject({
     detail: expect.stringContaining(name),
     source: { pointer: '/data/attributes/state' },
   })

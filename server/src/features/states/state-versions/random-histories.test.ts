@@ -102,17 +102,17 @@ const create = fc
       const raw = rawState({ serial, outputs: { content: input.content } })
       const { latest } = model
 
-      const answer = await clientOf(real, input.user).post(raw, {
+      const response = await clientOf(real, input.user).post(raw, {
         intermediate: input.intermediate,
         ...(!input.inline && { state: undefined }),
       })
 
-      if (model.lock !== input.user) return equal(answer.status, 409)
-      if (latest && serial < latest.serial) return equal(answer.status, 412)
+      if (model.lock !== input.user) return equal(response.status, 409)
+      if (latest && serial < latest.serial) return equal(response.status, 412)
       const isSame = latest?.serial === serial
-      if (latest && isSame && !latest.raw.equals(raw)) return equal(answer.status, 409)
-      equal(answer.status, 201)
-      const { id, attributes } = answer.json().data
+      if (latest && isSame && !latest.raw.equals(raw)) return equal(response.status, 409)
+      equal(response.status, 201)
+      const { id, attributes } = response.json().data
       if (latest && isSame && input.inline) return equal(id, latest.id)
       discarded(model)
       const version: Version = {
@@ -136,11 +136,11 @@ const uploadIt = fc.record({ target, right: fc.boolean() }).map((input) =>
     if (!version?.uploadUrl) return
     const content = input.right ? version.raw : Buffer.from('something else')
 
-    const answer = await upload(app, version.uploadUrl, content)
+    const response = await upload(app, version.uploadUrl, content)
 
-    if (version.status !== 'pending') return equal(answer.status, 409)
-    if (!input.right) return equal(answer.status, 422)
-    equal(answer.status, 200)
+    if (version.status !== 'pending') return equal(response.status, 409)
+    if (!input.right) return equal(response.status, 422)
+    equal(response.status, 200)
     delete model.pending
     finalized(model, version)
   }),
@@ -148,29 +148,29 @@ const uploadIt = fc.record({ target, right: fc.boolean() }).map((input) =>
 
 const lock = user.map((index) =>
   command(`lock(${index})`, async (model, real) => {
-    const answer = await clientOf(real, index).lock()
+    const response = await clientOf(real, index).lock()
 
-    equal(answer.status, model.lock === undefined ? 200 : 409)
+    equal(response.status, model.lock === undefined ? 200 : 409)
     if (model.lock === undefined) model.lock = index
   }),
 )
 
 const unlock = user.map((index) =>
   command(`unlock(${index})`, async (model, real) => {
-    const answer = await clientOf(real, index).unlock()
+    const response = await clientOf(real, index).unlock()
 
-    if (model.lock !== index) return equal(answer.status, 409)
-    if (model.pending) return equal(answer.status, 422)
-    equal(answer.status, 200)
+    if (model.lock !== index) return equal(response.status, 409)
+    if (model.pending) return equal(response.status, 422)
+    equal(response.status, 200)
     released(model)
   }),
 )
 
 const forceUnlock = user.map((index) =>
   command(`forceUnlock(${index})`, async (model, real) => {
-    const answer = await clientOf(real, index).forceUnlock()
+    const response = await clientOf(real, index).forceUnlock()
 
-    equal(answer.status, model.lock === undefined ? 409 : 200)
+    equal(response.status, model.lock === undefined ? 409 : 200)
     if (model.lock !== undefined) released(model)
   }),
 )
@@ -179,14 +179,14 @@ const rollBack = fc.record({ user, target }).map((input) =>
   command(`rollBack(${JSON.stringify(input)})`, async (model, real) => {
     const version = pick(model, input.target)
     if (!version) return
-    const answer = await clientOf(real, input.user).rollBack(version.id)
+    const response = await clientOf(real, input.user).rollBack(version.id)
 
-    if (version.status !== 'finalized') return equal(answer.status, 422)
-    if (model.lock !== input.user) return equal(answer.status, 409)
-    equal(answer.status, 201)
+    if (version.status !== 'finalized') return equal(response.status, 422)
+    if (model.lock !== input.user) return equal(response.status, 409)
+    equal(response.status, 201)
     const serial = Math.max(...model.versions.map((one) => one.serial)) + 1
     discarded(model)
-    const { id, attributes } = answer.json().data
+    const { id, attributes } = response.json().data
     equal(attributes.serial, serial)
     const raw = Buffer.from(version.raw.toString().replace(`"serial": ${version.serial},`, `"serial": ${serial},`))
     const copy: Version = {
@@ -216,11 +216,11 @@ const transition = fc
       if (!version) return
       const [from, to] = TRANSITIONS[input.action]
 
-      const answer = await clientOf(real, 0).action(version.id, input.action)
+      const response = await clientOf(real, 0).action(version.id, input.action)
 
       const isNeeded = version === model.current || version === model.latest
-      if (version.status !== from || isNeeded) return equal(answer.status, 400)
-      equal(answer.status, 200)
+      if (version.status !== from || isNeeded) return equal(response.status, 400)
+      equal(response.status, 200)
       version.status = to
     }),
   )

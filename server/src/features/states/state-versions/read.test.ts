@@ -25,9 +25,9 @@ describe('the current state version', () => {
   test('is not found while there is none', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
 
-    const answer = await workspace.current()
+    const response = await workspace.current()
 
-    expect(answer.status).toBe(404)
+    expect(response.status).toBe(404)
   })
 
   test('is not found in a workspace that does not exist or may not be seen', async () => {
@@ -76,10 +76,10 @@ describe('the list of state versions', () => {
   const list = (query = '') => workspace.request('GET', `/state-versions?${filters(workspace.name)}${query}`)
 
   test('has the newest first, twenty to a page, with links and meta', async () => {
-    const answer = (await list()).json()
+    const response = (await list()).json()
 
-    expect(answer.data.map((version: any) => version.id)).toEqual(ids.slice(0, 20))
-    expect(answer.meta.pagination).toEqual({
+    expect(response.data.map((version: any) => version.id)).toEqual(ids.slice(0, 20))
+    expect(response.meta.pagination).toEqual({
       'current-page': 1,
       'page-size': 20,
       'prev-page': null,
@@ -87,22 +87,22 @@ describe('the list of state versions', () => {
       'total-pages': 2,
       'total-count': 25,
     })
-    expect(Object.keys(answer.links)).toEqual(['self', 'first', 'prev', 'next', 'last'])
-    expect((await app.request({ url: answer.links.next, token: ada.token })).json().data).toHaveLength(5)
+    expect(Object.keys(response.links)).toEqual(['self', 'first', 'prev', 'next', 'last'])
+    expect((await app.request({ url: response.links.next, token: ada.token })).json().data).toHaveLength(5)
   })
 
   test('takes a page number and size', async () => {
-    const answer = (await list('&page%5Bnumber%5D=3&page%5Bsize%5D=7')).json()
+    const response = (await list('&page%5Bnumber%5D=3&page%5Bsize%5D=7')).json()
 
-    expect(answer.data.map((version: any) => version.id)).toEqual(ids.slice(14, 21))
+    expect(response.data.map((version: any) => version.id)).toEqual(ids.slice(14, 21))
   })
 
   test('is empty beyond its end, and has the page that was asked for', async () => {
-    const answer = await list('&page%5Bnumber%5D=99')
+    const response = await list('&page%5Bnumber%5D=99')
 
-    expect(answer.status).toBe(200)
-    expect(answer.json().data).toEqual([])
-    expect(answer.json().meta.pagination).toMatchObject({ 'current-page': 99, 'total-count': 25 })
+    expect(response.status).toBe(200)
+    expect(response.json().data).toEqual([])
+    expect(response.json().meta.pagination).toMatchObject({ 'current-page': 99, 'total-count': 25 })
   })
 
   test.each([
@@ -110,46 +110,46 @@ describe('the list of state versions', () => {
     ['finalized', 23],
     ['discarded', 1],
   ])('narrows to %s', async (status, count) => {
-    const answer = (await list(`&filter%5Bstatus%5D=${status}`)).json()
+    const response = (await list(`&filter%5Bstatus%5D=${status}`)).json()
 
-    expect(answer.meta.pagination['total-count']).toBe(count)
-    expect(new Set(answer.data.map((version: any) => version.attributes.status))).toEqual(new Set([status]))
+    expect(response.meta.pagination['total-count']).toBe(count)
+    expect(new Set(response.data.map((version: any) => version.attributes.status))).toEqual(new Set([status]))
   })
 
   test('refuses another status', async () => {
-    const answer = await list('&filter%5Bstatus%5D=gone')
+    const response = await list('&filter%5Bstatus%5D=gone')
 
-    expect(answer.status).toBe(422)
-    expect(answer.json().errors[0].source.parameter).toBe('filter[status]')
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].source.parameter).toBe('filter[status]')
   })
 
   test.each([
     ['filter%5Borganization%5D%5Bname%5D=x', 'filter[workspace][name]'],
     ['filter%5Bworkspace%5D%5Bname%5D=x', 'filter[organization][name]'],
   ])('needs both filters: %s', async (query, missing) => {
-    const answer = await workspace.request('GET', `/state-versions?${query}`)
+    const response = await workspace.request('GET', `/state-versions?${query}`)
 
-    expect(answer.status).toBe(422)
-    expect(answer.json().errors[0].source.parameter).toBe(missing)
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].source.parameter).toBe(missing)
   })
 
   test('of a workspace that does not exist or may not be seen is not found', async () => {
     const stranger = await createUser(app)
 
     expect((await workspace.request('GET', `/state-versions?${filters('nothing')}`)).status).toBe(404)
-    const answer = await app.request({
+    const response = await app.request({
       url: `/api/v2/state-versions?${filters(workspace.name)}`,
       token: stranger.token,
     })
-    expect(answer.status).toBe(404)
+    expect(response.status).toBe(404)
   })
 
   test('does not count versions of other workspaces', async () => {
     const other = await createWorkspace(app, { organization })
 
-    const answer = (await workspace.request('GET', `/state-versions?${filters(other.name)}`)).json()
+    const response = (await workspace.request('GET', `/state-versions?${filters(other.name)}`)).json()
 
-    expect(answer).toMatchObject({ data: [], meta: { pagination: { 'total-count': 0, 'total-pages': 1 } } })
+    expect(response).toMatchObject({ data: [], meta: { pagination: { 'total-count': 0, 'total-pages': 1 } } })
   })
 })
 
@@ -159,8 +159,8 @@ describe('include', () => {
     const { id } = await workspace.create(rawState({ outputs: { region: 'eu' } }))
 
     for (const path of [`/workspaces/${workspace.id}/current-state-version`, `/state-versions/${id}`]) {
-      const answer = (await workspace.request('GET', `${path}?include=created_by,outputs`)).json()
-      expect(answer.included).toMatchObject([
+      const response = (await workspace.request('GET', `${path}?include=created_by,outputs`)).json()
+      expect(response.included).toMatchObject([
         { id: ada.id, type: 'users', attributes: { username: ada.username } },
         { type: 'state-version-outputs', attributes: { name: 'region', value: 'eu' } },
       ])
@@ -171,23 +171,23 @@ describe('include', () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { id } = await workspace.create(rawState())
 
-    const answer = await workspace.request('GET', `/state-versions/${id}?include=secrets`)
+    const response = await workspace.request('GET', `/state-versions/${id}?include=secrets`)
 
-    expect(answer.status).toBe(400)
-    expect(answer.json().errors[0].detail).toContain('Invalid include parameter')
+    expect(response.status).toBe(400)
+    expect(response.json().errors[0].detail).toContain('Invalid include parameter')
   })
 })
 
 test('the list of resources is left out where the caller asks for that, and its count is not', async () => {
   const { id } = await workspace.create(rawState({ serial: 1, resources: ['a', 'b'] }))
   const scope = `filter[organization][name]=${organization}&filter[workspace][name]=${workspace.name}`
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     workspace.request('GET', `/state-versions/${id}?without-resources=true`),
     workspace.request('GET', `/state-versions?${scope}&without-resources=true`),
     workspace.request('GET', `/state-versions/${id}`),
   ])
 
-  const [one, list, whole] = answers.map((answer) => answer.json().data)
+  const [one, list, whole] = responses.map((response) => response.json().data)
   expect([one.attributes.resources, one.attributes['resource-count']]).toEqual([[], 2])
   expect(list[0].attributes.resources).toEqual([])
   expect(whole.attributes.resources).toHaveLength(2)
@@ -223,10 +223,10 @@ test('a member who has to switch two-factor authentication on is told so', async
     `/state-versions/${version.id}/outputs`,
     `/state-version-outputs/${output.id}`,
   ]) {
-    const answer = await client.request('GET', path)
+    const response = await client.request('GET', path)
 
-    expect([path, answer.status]).toEqual([path, 403])
-    expect(answer.json().errors[0].detail).toContain('two-factor')
+    expect([path, response.status]).toEqual([path, 403])
+    expect(response.json().errors[0].detail).toContain('two-factor')
     expect((await stranger.request('GET', path)).status).toBe(404)
   }
 })
@@ -249,10 +249,10 @@ test('a version that comes along with its workspace shows what it shows by itsel
 test('a list takes one workspace', async () => {
   const names = `filter[workspace][name]=${workspace.name}&filter[workspace][name]=other`
 
-  const answer = await workspace.request('GET', `/state-versions?filter[organization][name]=${organization}&${names}`)
+  const response = await workspace.request('GET', `/state-versions?filter[organization][name]=${organization}&${names}`)
 
-  expect(answer.status).toBe(422)
-  expect(answer.json().errors).toMatchObject([
+  expect(response.status).toBe(422)
+  expect(response.json().errors).toMatchObject([
     {
       detail: 'filter[workspace][name] is given 2 times: it must name one',
       source: { parameter: 'filter[workspace][name]' },

@@ -1,6 +1,6 @@
 import type { StateVersionResource } from '@groundstate/contract/state-versions'
 import type { App } from '../../../app.ts'
-import type { Facts } from '../../../auth/facts.ts'
+import type { AccessContext } from '../../../auth/access-context.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { API_PREFIX } from '../../../http/http.ts'
 import { RawJson } from '../../../http/raw-json.ts'
@@ -8,14 +8,14 @@ import { objectUrl } from './content-urls.ts'
 import type { PresentedRow } from './store.ts'
 
 /** The parts of a version's workspace that decide how the version is shown. */
-export type DisplayContext = { plan: string; vcs_repo: unknown; facts: Facts }
+export type DisplayContext = { plan: string; vcs_repo: unknown; access: AccessContext }
 
 export function displayContextOf(workspace: {
   organization_plan: string
   vcs_repo: unknown
-  facts: Facts
+  access: AccessContext
 }): DisplayContext {
-  return { plan: workspace.organization_plan, vcs_repo: workspace.vcs_repo, facts: workspace.facts }
+  return { plan: workspace.organization_plan, vcs_repo: workspace.vcs_repo, access: workspace.access }
 }
 
 /** What a version shows that does not stand in its row. */
@@ -38,23 +38,24 @@ export type DisplayOptions = {
 export function displayOptions(context: DisplayContext): DisplayOptions {
   return {
     seesBilling: seesBilling(context),
-    mayUpload: workspacePermissions(context.facts).has('state-versions:write'),
-    mayDelete: isOwner(context.facts),
+    mayUpload: workspacePermissions(context.access).has('state-versions:write'),
+    mayDelete: isOwner(context.access),
     commit: context.vcs_repo === null ? undefined : { sha: null, url: null },
   }
 }
 
 /** The actions on content are for owners (INTERFACE §4.9.5). */
-export function isOwner({ role }: Facts) {
+export function isOwner({ role }: AccessContext) {
   return role === 'owner' || role === 'system'
 }
 
 /** Usage is metered on the standard plan, and shown to members who see all workspaces of the organization (INTERFACE §4.1.1). */
-function seesBilling({ plan, facts }: DisplayContext) {
+function seesBilling({ plan, access }: DisplayContext) {
   if (plan !== 'standard') return false
   return (
-    facts.role === 'owner' ||
-    (facts.role === 'member' && (facts.access.has('manage_workspaces') || facts.access.has('read_workspaces')))
+    access.role === 'owner' ||
+    (access.role === 'member' &&
+      (access.organizationAccess.has('manage_workspaces') || access.organizationAccess.has('read_workspaces')))
   )
 }
 

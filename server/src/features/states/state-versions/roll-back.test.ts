@@ -31,10 +31,10 @@ describe('roll back', () => {
     const first = await workspace.create(raw)
     await workspace.create(rawState({ serial: 9, outputs: { region: 'us' } }))
 
-    const answer = await workspace.rollBack(first.id)
+    const response = await workspace.rollBack(first.id)
 
-    expect(answer.status).toBe(201)
-    const { data } = answer.json()
+    expect(response.status).toBe(201)
+    const { data } = response.json()
     expect(data.attributes).toMatchObject({ serial: 10, status: 'finalized', 'hosted-state-upload-url': null })
     expect(data.relationships['rollback-state-version'].data).toEqual({ id: first.id, type: 'state-versions' })
     expect((await workspace.current()).json().data.id).toBe(data.id)
@@ -87,9 +87,9 @@ describe('roll back', () => {
       return put.apply(app.blobs, parts)
     }
 
-    const answer = await workspace.rollBack(first.id).finally(() => void (app.blobs.put = put))
+    const response = await workspace.rollBack(first.id).finally(() => void (app.blobs.put = put))
 
-    expect(answer.status).toBe(201)
+    expect(response.status).toBe(201)
     expect(silent).toEqual([0])
   })
 
@@ -147,18 +147,18 @@ test.each([
     state: raw.toString('base64'),
   })
 
-  const answer = await workspace.rollBack(target.id)
+  const response = await workspace.rollBack(target.id)
 
-  expect(answer.status).toBe(201)
-  const content = await download(app, answer.json().data.attributes['hosted-state-download-url'])
+  expect(response.status).toBe(201)
+  const content = await download(app, response.json().data.attributes['hosted-state-download-url'])
   expect(content.json()).toEqual({ serial: serial + 1, version: 4 })
 })
 
 test('a roll back to what is not there names it', async () => {
-  const answer = await workspace.rollBack('sv-nowhere')
+  const response = await workspace.rollBack('sv-nowhere')
 
-  expect(answer.status).toBe(404)
-  expect(answer.json().errors).toMatchObject([
+  expect(response.status).toBe(404)
+  expect(response.json().errors).toMatchObject([
     {
       detail: expect.stringContaining('state version sv-nowhere not found'),
       source: { pointer: '/data/relationships/rollback-state-version' },
@@ -170,8 +170,8 @@ test('a rollback above the highest serial that there is is refused', async () =>
   const raw = stateOf({ serial: Number.MAX_SAFE_INTEGER }, 0)
   const created = await workspace.create(raw)
 
-  const answer = await workspace.rollBack(created.id)
+  const response = await workspace.rollBack(created.id)
 
-  expect(answer.status).toBe(409)
-  expect(answer.json().errors[0].detail).toContain(String(Number.MAX_SAFE_INTEGER))
+  expect(response.status).toBe(409)
+  expect(response.json().errors[0].detail).toContain(String(Number.MAX_SAFE_INTEGER))
 })

@@ -1,5 +1,5 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { stateVersionIncludes } from '@groundstate/contract/includes'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import {
   createStateVersionBody,
   listedStatus,
@@ -8,9 +8,9 @@ import {
 } from '@groundstate/contract/state-versions'
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
-import { created, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { boolean, REQUIRED } from '../../../http/query.ts'
+import { REQUIRED, boolean } from '../../../http/query.ts'
+import { created, listPage, ok } from '../../../http/responses.ts'
 import {
   requireCurrentStateVersion,
   requireRollbackWorkspace,
@@ -32,7 +32,7 @@ const create = {
   summary: 'Create a state version',
   access: { workspace: 'state-versions:write' },
   audit: 'state_version create',
-  answers: { 201: documentOf(stateVersionSchema) },
+  responses: { 201: documentOf(stateVersionSchema) },
   authorise: async (ctx: Ctx, { workspaceId }: { workspaceId: string }) =>
     requireStateWorkspace(ctx, workspaceId, 'state-versions:write'),
   body: createStateVersionBody,
@@ -44,7 +44,7 @@ const rollBack = {
   summary: 'Roll back to an earlier state version',
   access: { workspace: 'state-versions:write' },
   audit: 'state_version rollback',
-  answers: { 201: documentOf(stateVersionSchema) },
+  responses: { 201: documentOf(stateVersionSchema) },
   authorise: async (ctx: Ctx, { workspaceId }: { workspaceId: string }) => requireRollbackWorkspace(ctx, workspaceId),
   body: rollbackStateVersionBody,
 } as const
@@ -74,7 +74,7 @@ const STATUS = z.preprocess(
 const list = {
   summary: 'List the state versions of a workspace',
   access: { workspace: 'state-versions:read' },
-  answers: { 200: pageOf(stateVersionSchema) },
+  responses: { 200: pageOf(stateVersionSchema) },
   include: stateVersionIncludes,
   query: {
     'filter[organization][name]': requiredName,
@@ -87,7 +87,7 @@ const list = {
 const showCurrent = {
   summary: 'Show the current state version of a workspace',
   access: { workspace: 'state-versions:read' },
-  answers: { 200: documentOf(stateVersionSchema) },
+  responses: { 200: documentOf(stateVersionSchema) },
   include: stateVersionIncludes,
 } as const
 

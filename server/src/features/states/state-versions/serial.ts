@@ -18,7 +18,7 @@ export function latestState(workspace: LatestState): StateIdentity | undefined {
 /**
  * Refuses a state that would move a workspace backwards or replace another one.
  *
- * The same serial is accepted again only with the same content, since terraform retries an upload whose answer it never
+ * The same serial is accepted again only with the same content, since terraform retries an upload whose response it never
  * saw. `force` skips all three rules, as `terraform state push -force` does with its own.
  *
  * Throws `precondition-failed` for a serial that is behind, `conflict` for another content or lineage.

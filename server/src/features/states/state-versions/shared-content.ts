@@ -6,7 +6,7 @@ const TOTAL_BYTES = 24 * 1024 * 1024
 /** Larger content (bytes) is a stream always. */
 const LARGEST_BYTES = 16 * 1024 * 1024
 /** A multiple of what a socket takes at a time. */
-const PIECE_BYTES = 512 * 1024
+const CHUNK_BYTES = 512 * 1024
 
 /** Content in memory for as long as somebody is being sent it. */
 type Held = { content: Promise<Buffer>; size: number; readers: number }
@@ -39,9 +39,9 @@ export async function openShared(
   const entry = (waiting.length === 0 || held.has(key) ? enter() : undefined) ?? (await turn(enter))
   if (!entry) return undefined
   try {
-    const stream = Readable.from(slices(await entry.content, PIECE_BYTES), {
+    const stream = Readable.from(slices(await entry.content, CHUNK_BYTES), {
       objectMode: false,
-      highWaterMark: PIECE_BYTES,
+      highWaterMark: CHUNK_BYTES,
     })
     return stream.once('close', () => leave(key, entry))
   } catch (error) {

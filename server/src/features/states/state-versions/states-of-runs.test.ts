@@ -34,9 +34,9 @@ async function applying() {
 
 /** As terraform stores a state: pending, then the upload, tied to the run. */
 async function store(engine: StateClient, raw: Buffer, runId: string) {
-  const answer = await engine.post(raw, { state: undefined }, { run: { data: { type: 'runs', id: runId } } })
-  expect(answer.status).toBe(201)
-  const { id, attributes } = answer.json().data
+  const response = await engine.post(raw, { state: undefined }, { run: { data: { type: 'runs', id: runId } } })
+  expect(response.status).toBe(201)
+  const { id, attributes } = response.json().data
   expect((await upload(app, attributes['hosted-state-upload-url'], raw)).status).toBe(200)
   expect((await engine.request('GET', `/state-versions/${id}`)).status).toBe(200)
   return id as string
@@ -69,12 +69,12 @@ describe('the states that an engine stores while it applies', () => {
     const atOnce = await applying()
     const run = (runId: string) => ({ run: { data: { type: 'runs', id: runId } } })
 
-    const answer = await announced.engine.post(
+    const response = await announced.engine.post(
       raw,
       { state: undefined, force: false, 'json-state-outputs': outputs },
       run(announced.runId),
     )
-    const { attributes: urls } = answer.json().data
+    const { attributes: urls } = response.json().data
     await upload(app, urls['hosted-json-state-upload-url'], json)
     await upload(app, urls['hosted-state-upload-url'], raw)
     const contents = { 'json-state': json.toString('base64'), 'json-state-outputs': outputs, force: false }
@@ -92,7 +92,7 @@ describe('the states that an engine stores while it applies', () => {
         json: await load('hosted-json-state-download-url'),
       }
     }
-    expect(await shown(atOnce, other.json().data.id)).toEqual(await shown(announced, answer.json().data.id))
+    expect(await shown(atOnce, other.json().data.id)).toEqual(await shown(announced, response.json().data.id))
   })
 
   describe('of an engine that was interrupted before it had made anything, which forgets the empty state that it has stored then,', () => {
@@ -134,7 +134,7 @@ describe('the states that an engine stores while it applies', () => {
       const again = await Promise.all([engine.post(empty), engine.post(empty)])
 
       expect(first.status).toBe(201)
-      expect(again.map((answer) => answer.json().data.id)).toEqual([first.json().data.id, first.json().data.id])
+      expect(again.map((response) => response.json().data.id)).toEqual([first.json().data.id, first.json().data.id])
       const filters = `filter[organization][name]=${setting.organization}&filter[workspace][name]=${user.name}`
       expect((await user.request('GET', `/state-versions?${filters}`)).json().data).toHaveLength(1)
     })
@@ -200,9 +200,9 @@ describe('the states that an engine stores while it applies', () => {
     await apply.finish()
 
     const includes = 'created_by,run,run.created_by,run.configuration_version'
-    const answer = (await user.request('GET', `/state-versions/${id}?include=${includes}`)).json()
+    const response = (await user.request('GET', `/state-versions/${id}?include=${includes}`)).json()
 
-    expect(answer.included.map(({ type, id }: any) => `${type}/${id}`).toSorted()).toEqual(
+    expect(response.included.map(({ type, id }: any) => `${type}/${id}`).toSorted()).toEqual(
       [
         `configuration-versions/${setting.configurationVersionId}`,
         `runs/${runId}`,
@@ -210,7 +210,7 @@ describe('the states that an engine stores while it applies', () => {
         'users/user-GroundstateRuns1',
       ].toSorted(),
     )
-    const internal = answer.included.find((one: any) => one.id === 'user-GroundstateRuns1')
+    const internal = response.included.find((one: any) => one.id === 'user-GroundstateRuns1')
     expect(internal.attributes['is-service-account']).toBe(true)
   })
 })
@@ -236,9 +236,9 @@ describe("a run's token", () => {
     const { engine, apply } = await applying()
     const foreign = await applying()
 
-    const answer = await engine.post(rawState(), {}, { run: { data: { type: 'runs', id: foreign.runId } } })
+    const response = await engine.post(rawState(), {}, { run: { data: { type: 'runs', id: foreign.runId } } })
 
-    expect(answer.status).toBe(422)
+    expect(response.status).toBe(422)
     await apply.finish()
     await foreign.apply.finish()
   })
@@ -259,10 +259,10 @@ describe("a run's token", () => {
     const plan = await agent.take()
     const engine = stateClient(app, { id: setting.workspaceId, name: setting.workspaceName }, plan.engineToken)
 
-    const answer = await engine.post(rawState())
+    const response = await engine.post(rawState())
 
-    expect(answer.status).toBe(409)
-    expect(answer.json().errors[0].detail).toBe(`the run ${runId} is planning: a run writes state while it applies`)
+    expect(response.status).toBe(409)
+    expect(response.json().errors[0].detail).toBe(`the run ${runId} is planning: a run writes state while it applies`)
     await plan.finish({ hasChanges: false })
   })
 
@@ -279,9 +279,9 @@ test('a user may name a run of the workspace, and no other', async () => {
   await apply.finish()
   await user.lock()
 
-  const answer = await user.post(rawState({ serial: 1 }), {}, { run: { data: { type: 'runs', id: runId } } })
-  expect(answer.status).toBe(201)
-  expect(answer.json().data.relationships.run.data).toEqual({ id: runId, type: 'runs' })
+  const response = await user.post(rawState({ serial: 1 }), {}, { run: { data: { type: 'runs', id: runId } } })
+  expect(response.status).toBe(201)
+  expect(response.json().data.relationships.run.data).toEqual({ id: runId, type: 'runs' })
 
   const foreign = await applying()
   await foreign.apply.finish()
@@ -293,9 +293,9 @@ test('a user may name a run of the workspace, and no other', async () => {
 test('a user writes no state while a run holds the workspace', async () => {
   const { apply, user, runId } = await applying()
 
-  const answer = await user.post(rawState())
+  const response = await user.post(rawState())
 
-  expect(answer.status).toBe(409)
-  expect(answer.json().errors[0].detail).toContain(`is locked by Run ${runId}`)
+  expect(response.status).toBe(409)
+  expect(response.json().errors[0].detail).toContain(`is locked by Run ${runId}`)
   await apply.finish()
 })

@@ -1,9 +1,9 @@
-import { type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
+import { type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
+import { type AccessColumn, shareAccess } from '../../../auth/access-context.ts'
+import { type ActorInSql, sharedAccessColumn, userInSql, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { type ActorInSql, sharedFactsColumn, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
-import { type FactsColumn, shareFacts } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
-import { writeLater } from '../../../db/later.ts'
+import { deferWrite } from '../../../db/later.ts'
 import { lookup } from '../../../db/lookup.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -44,7 +44,7 @@ export type FoundStateVersion = PresentedRow & {
   vcs_repo: unknown
   current_state_version_id: string | null
   plan: string
-  facts: FactsColumn
+  access: AccessColumn
 }
 
 export async function findStateVersion(db: Db, actor: Actor, key: { id: string } | { currentOf: string }) {
@@ -59,7 +59,7 @@ export async function findStateVersion(db: Db, actor: Actor, key: { id: string }
 /** As `findStateVersion`, for several. */
 export async function findStateVersions(db: Db, actor: Actor, ids: readonly string[]) {
   const { rows } = await selectStateVersion(actor, { ids }).execute(db)
-  return shareFacts(rows)
+  return shareAccess(rows)
 }
 
 type Key = { id: InSql } | { ids: readonly string[] } | { currentOf: InSql }
@@ -72,10 +72,10 @@ function selectStateVersion(actor: ActorInSql, key: Key) {
       : sql`state_versions sv join workspaces w on w.id = sv.workspace_id
             join organizations og on og.id = w.organization_id
             where ${'id' in key ? sql`sv.id = ${key.id}` : sql`sv.id = any(${key.ids})`}`
-  const facts = 'ids' in key ? sharedFactsColumn(actor) : workspaceFactsColumn(actor)
+  const access = 'ids' in key ? sharedAccessColumn(actor) : workspaceAccessColumn(actor)
   return sql<FoundStateVersion>`
     select ${COLUMNS}, ${OUTPUT_IDS} as output_ids, w.organization_id, w.name as workspace_name, w.vcs_repo,
-           w.current_state_version_id, og.plan, ${facts} as facts
+           w.current_state_version_id, og.plan, ${access} as access
       from ${source}`
 }
 
@@ -150,7 +150,7 @@ export async function promoteLatest(tx: Tx, workspaceId: string) {
       returning w.current_state_version_id as id
     )
     update state_versions sv set intermediate = false from w where sv.id = w.id`
-  await writeLater(tx, promotion)
+  await deferWrite(tx, promotion)
 }
 
 /** Discards the version whose content a workspace awaits, unless the holder of its lock created it. */
@@ -165,7 +165,7 @@ export async function discardPendingVersion(tx: Tx, workspaceId: string) {
         from abandoned where w.id = abandoned.workspace_id
     )
     update state_versions sv set status = 'discarded' from abandoned where sv.id = abandoned.id`
-  await writeLater(tx, discarding)
+  await deferWrite(tx, discarding)
 }
 
 /** Takes the row lock of a version's workspace. */

@@ -9,7 +9,7 @@ import {
   rawState,
   type StateClient,
   upload,
-  uploadInPieces,
+  uploadInChunks,
 } from '../../../testing/state-versions.ts'
 
 let app: TestApp
@@ -53,10 +53,10 @@ describe('a version created without its content', () => {
   test('holds an unlock back', async () => {
     await workspace.create(raw, PENDING)
 
-    const answer = await workspace.unlock()
+    const response = await workspace.unlock()
 
-    expect(answer.status).toBe(422)
-    expect(answer.json().errors[0].detail).toContain('latest state version is still pending')
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].detail).toContain('latest state version is still pending')
   })
 
   test('does not hold a forced unlock back', async () => {
@@ -98,9 +98,9 @@ describe('the upload of the raw state', () => {
   test('finalizes the version before it is answered', async () => {
     const pending = await workspace.create(raw, PENDING)
 
-    const answer = await upload(app, pending.attributes['hosted-state-upload-url'], raw)
+    const response = await upload(app, pending.attributes['hosted-state-upload-url'], raw)
 
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
     const { attributes } = await workspace.show(pending.id)
     expect(attributes).toMatchObject({ status: 'finalized', size: raw.length, 'engine-version': '1.11.4' })
     expect((await workspace.current()).json().data.id).toBe(pending.id)
@@ -122,9 +122,9 @@ describe('the upload of the raw state', () => {
     const pending = await workspace.create(raw, PENDING)
     await upload(app, pending.attributes['hosted-state-upload-url'], raw)
 
-    const answer = await upload(app, pending.attributes['hosted-state-upload-url'], raw)
+    const response = await upload(app, pending.attributes['hosted-state-upload-url'], raw)
 
-    expect(answer.status).toBe(409)
+    expect(response.status).toBe(409)
   })
 
   test.each([
@@ -154,9 +154,9 @@ describe('the upload of the raw state', () => {
     const large = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['big'], padding: 6_000_000 })
     const pending = await workspace.create(large, PENDING)
 
-    const answer = await upload(app, pending.attributes['hosted-state-upload-url'], large)
+    const response = await upload(app, pending.attributes['hosted-state-upload-url'], large)
 
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
     expect(await app.runJobs()).toBe(0)
     const { attributes } = await workspace.show(pending.id)
     expect(attributes).toMatchObject({ 'resources-processed': true, resources: [{ name: 'big', count: 1 }] })
@@ -164,15 +164,15 @@ describe('the upload of the raw state', () => {
   })
 
   test.each([
-    ['a megabyte that arrives in pieces', 1_000_000, uploadInPieces],
+    ['a megabyte that arrives in pieces', 1_000_000, uploadInChunks],
     ['many megabytes', 17_000_000, upload],
   ])('of %s goes to a blob and is extracted by a job', async (_, padding, upload) => {
     const large = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['big'], padding })
     const pending = await workspace.create(large, PENDING)
 
-    const answer = await upload(app, pending.attributes['hosted-state-upload-url'], large)
+    const response = await upload(app, pending.attributes['hosted-state-upload-url'], large)
 
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
     const version = await workspace.show(pending.id)
     expect(version.attributes).toMatchObject({
       status: 'finalized',
@@ -193,9 +193,9 @@ describe('the upload of the raw state', () => {
     const pending = await workspace.create(large ?? raw, PENDING)
     const url = pending.attributes['hosted-state-upload-url']
 
-    const answers = await Promise.all([upload(app, url, other ?? raw), upload(app, url, other ?? raw)])
+    const responses = await Promise.all([upload(app, url, other ?? raw), upload(app, url, other ?? raw)])
 
-    expect(answers.map(({ status }) => status)).toEqual([422, 422])
+    expect(responses.map(({ status }) => status)).toEqual([422, 422])
     for await (const { keys } of app.blobs.list(`state-versions/${pending.id}/`)) expect(keys).toEqual([])
     expect((await upload(app, url, large ?? raw)).status).toBe(200)
   })
@@ -237,9 +237,9 @@ describe('the upload of the JSON state', () => {
   test('alone does not finalize the version', async () => {
     const pending = await workspace.create(raw, PENDING)
 
-    const answer = await upload(app, pending.attributes['hosted-json-state-upload-url'], json)
+    const response = await upload(app, pending.attributes['hosted-json-state-upload-url'], json)
 
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
     const { attributes } = await workspace.show(pending.id)
     expect(attributes.status).toBe('pending')
     expect(attributes['hosted-json-state-upload-url']).toBeNull()
@@ -319,7 +319,7 @@ test('the JSON state is kept whole where its size is declared and it comes in pi
   const json = Buffer.from(JSON.stringify({ format_version: '1.0', values: {}, padding: 'a'.repeat(5_000_000) }))
   const size = { 'content-length': String(json.length) }
 
-  const taken = await uploadInPieces(app, attributes['hosted-json-state-upload-url'], json, size)
+  const taken = await uploadInChunks(app, attributes['hosted-json-state-upload-url'], json, size)
   await upload(app, attributes['hosted-state-upload-url'], raw)
 
   expect(taken.status).toBe(200)
@@ -340,7 +340,7 @@ test('an empty lineage is not that of an uploaded state which has one', async ()
 test('a downloaded state is kept by no cache', async () => {
   const { attributes } = await workspace.create(rawState())
 
-  const answer = await download(app, attributes['hosted-state-download-url'])
+  const response = await download(app, attributes['hosted-state-download-url'])
 
-  expect(answer.headers['cache-control']).toBe('no-store')
+  expect(response.headers['cache-control']).toBe('no-store')
 })

@@ -4,7 +4,7 @@ import { announced, auditRow } from '../../../audit/record.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, notFound, tooLarge } from '../../../errors.ts'
-import { freePiece } from '../../../http/free-memory.ts'
+import { freeChunk } from '../../../http/free-memory.ts'
 import { GrowingBuffer } from '../../../http/growing-buffer.ts'
 import { announceVersions } from './announce.ts'
 import { stateVersionAudit } from './audit.ts'
@@ -173,9 +173,9 @@ async function receive<T>(
       return { stored: await storeContent(ctx, target, whole), checked }
     }
     content.add(next.value)
-    freePiece(body, next.value)
+    freeChunk(body, next.value)
   }
-  const free = (piece: Buffer) => freePiece(body, piece)
+  const free = (chunk: Buffer) => freeChunk(body, chunk)
   return await receiveStream(ctx, target, { begun: content, heldBytes, source, free }, check)
 }
 
@@ -184,7 +184,7 @@ type Arriving = {
   begun: GrowingBuffer
   heldBytes: number
   source: AsyncIterable<Buffer>
-  free: (piece: Buffer) => void
+  free: (chunk: Buffer) => void
 }
 
 /** So much of what is held is written at a time, in bytes: each piece costs several turns of the loop. */
@@ -219,17 +219,17 @@ async function receiveStream<T>(
 
   async function* arriving() {
     let passed = 0
-    for await (const piece of source) {
-      if (content && content.size + piece.length > heldBytes) {
+    for await (const chunk of source) {
+      if (content && content.size + chunk.length > heldBytes) {
         yield content.from(passed)
         content = undefined
       }
       if (!content) {
-        yield piece
+        yield chunk
         continue
       }
-      content.add(piece)
-      free(piece)
+      content.add(chunk)
+      free(chunk)
       if (content.size - passed < WRITTEN_AT_ONCE) continue
       yield content.from(passed)
       passed = content.size

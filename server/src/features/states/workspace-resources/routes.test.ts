@@ -8,9 +8,9 @@ describe('the resources of a workspace', () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { id } = await workspace.create(rawState({ resources: ['web', 'db'] }))
 
-    const answer = (await workspace.request('GET', `/workspaces/${workspace.id}/resources`)).json()
+    const response = (await workspace.request('GET', `/workspaces/${workspace.id}/resources`)).json()
 
-    expect(answer.data.map((resource: any) => resource.attributes)).toMatchObject([
+    expect(response.data.map((resource: any) => resource.attributes)).toMatchObject([
       { address: 'terraform_data.db', name: 'db', 'provider-type': 'terraform_data', module: 'root' },
       { address: 'terraform_data.web', 'modified-by-state-version-id': id, 'name-index': null },
     ])
@@ -138,10 +138,10 @@ describe('the resources of a workspace', () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     await workspace.create(rawState({ resources: ['web', 'db'] }))
 
-    const answer = await workspace.request('GET', `/workspaces/${workspace.id}/resources?sort=${sort}`)
+    const response = await workspace.request('GET', `/workspaces/${workspace.id}/resources?sort=${sort}`)
 
-    expect(answer.status).toBe(400)
-    expect(answer.json().errors[0]).toMatchObject({ source: { parameter: 'sort' } })
+    expect(response.status).toBe(400)
+    expect(response.json().errors[0]).toMatchObject({ source: { parameter: 'sort' } })
   })
 
   test('are none without a state', async () => {

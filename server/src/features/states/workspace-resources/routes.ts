@@ -1,11 +1,11 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { resourceCountsSchema, workspaceResourceSchema } from '@groundstate/contract/workspace-resources'
 import { z } from 'zod'
-import { listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { REFUSAL, text } from '../../../http/query.ts'
+import { listPage, ok } from '../../../http/responses.ts'
 import { countWorkspaceResources } from './count.ts'
-import { listWorkspaceResources, RESOURCE_SORTS, type ResourceSort } from './list.ts'
+import { RESOURCE_SORTS, type ResourceSort, listWorkspaceResources } from './list.ts'
 import { resourceCountsResource, workspaceResourceResource } from './resource.ts'
 
 const DIRECTIONS = ['asc', 'desc'] as const
@@ -33,7 +33,7 @@ const SORT = z
 const list = {
   summary: 'List the resources of a workspace',
   access: { workspace: 'state-versions:read' },
-  answers: { 200: pageOf(workspaceResourceSchema) },
+  responses: { 200: pageOf(workspaceResourceSchema) },
   query: {
     q: text().describe('part of the address'),
     'filter[module]': text().describe('our own: a module, as the resources name it'),
@@ -45,7 +45,7 @@ const list = {
 const count = {
   summary: 'Count the resources of a workspace by module and by type',
   access: { workspace: 'state-versions:read' },
-  answers: { 200: documentOf(resourceCountsSchema) },
+  responses: { 200: documentOf(resourceCountsSchema) },
 } as const
 
 export const workspaceResourceRoutes: Routes = (http) => {

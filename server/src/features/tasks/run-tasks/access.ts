@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
+import { readAccessContext } from '../../../auth/access-context.ts'
 import { checkDemands } from '../../../auth/demands.ts'
-import { readFacts } from '../../../auth/facts.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import type { OrganizationPermission } from '../../../auth/permissions.ts'
 import { forbidden, notFound } from '../../../errors.ts'
@@ -12,9 +12,9 @@ export type Task = NonNullable<Awaited<ReturnType<typeof store.findTask>>>
 export async function requireTask(ctx: Ctx, id: string, permission: OrganizationPermission): Promise<Task> {
   const task = await store.findTask(ctx.db, ctx.actor, id)
   if (!task) throw notFound('task')
-  const facts = readFacts(ctx.actor, { organizationId: task.organization_id, facts: task.facts })
-  const can = organizationPermissions(facts)
-  checkDemands(facts)
+  const access = readAccessContext(ctx.actor, { organizationId: task.organization_id, access: task.access })
+  const can = organizationPermissions(access)
+  checkDemands(access)
   if (!can.has('run-tasks:read')) throw notFound('task')
   if (!can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} in the organization ${task.organization_name}`)

@@ -105,25 +105,25 @@ describe('INTERFACE §6.2 the free plan', () => {
       await createWorkspaceByRequest(organization, { name: `w-${index}`, token: user.token })
     }
 
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       patchTask(user, task, { enabled: true }),
       patchTask(user, task, { 'global-configuration': { enabled: true } }),
     ])
 
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 422])
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 422])
   })
 
   test('has a global task in ten workspaces, of eleven that are made at once too', async () => {
     const { organization, user, receiver } = await freeSetting()
     await createTask(app, { organization, user, receiver }, { 'global-configuration': { enabled: true } })
 
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 12 }, async (_, index) =>
         createWorkspaceByRequest(organization, { name: `w-${index}`, token: user.token }),
       ),
     )
 
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(9)
-    expect(answers.filter(({ status }) => status === 422)).toHaveLength(3)
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(9)
+    expect(responses.filter(({ status }) => status === 422)).toHaveLength(3)
   })
 })

@@ -16,7 +16,7 @@ import { refuseTakenTaskName, requireFreeTaskName } from './task-name.ts'
 import { checkReceiver } from './verify.ts'
 
 /**
- * Creates a task after its receiver has answered the verification request with 200; throws `invalid` with the answer
+ * Creates a task after its receiver has answered the verification request with 200; throws `invalid` with the response
  * otherwise. No transaction is open during that request.
  */
 export async function createTask(ctx: Ctx, organizationName: string, { attributes, relationships }: CreateTask) {

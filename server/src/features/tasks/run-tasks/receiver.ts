@@ -41,11 +41,11 @@ function keyContext(taskId: string) {
   return `tasks/${taskId}/hmac-key`
 }
 
-/** What came of a request, in one line; of an answer that is hidden, only its status. */
-export function describeExchange({ answer, error }: Exchange, { isHidden }: { isHidden: boolean }) {
-  if (!answer) return error
-  if (isHidden) return `it was answered with ${answer.status}`
-  const text = answer.body.toString('utf8').replaceAll(/\s+/g, ' ').trim()
+/** What came of a request, in one line; of a response that is hidden, only its status. */
+export function describeExchange({ response, error }: Exchange, { isHidden }: { isHidden: boolean }) {
+  if (!response) return error
+  if (isHidden) return `it was answered with ${response.status}`
+  const text = response.body.toString('utf8').replaceAll(/\s+/g, ' ').trim()
   const start = text.length > 200 ? `${text.slice(0, 200)}…` : text
-  return start === '' ? `it was answered with ${answer.status}` : `it was answered with ${answer.status}: ${start}`
+  return start === '' ? `it was answered with ${response.status}` : `it was answered with ${response.status}: ${start}`
 }

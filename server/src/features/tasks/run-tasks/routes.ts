@@ -1,10 +1,10 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { taskIncludes } from '@groundstate/contract/includes'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createTaskBody, taskSchema, taskTestSchema, updateTaskBody } from '@groundstate/contract/run-tasks'
 import type { Ctx } from '../../../app.ts'
-import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { requireTask, type Task } from './access.ts'
+import { created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { type Task, requireTask } from './access.ts'
 import { createTask } from './create.ts'
 import { deleteTask } from './delete.ts'
 import { listTasks, withAttachments } from './list.ts'
@@ -16,27 +16,27 @@ import { testTask } from './verify.ts'
 const list = {
   summary: 'List run tasks',
   access: { organization: 'run-tasks:read' },
-  answers: { 200: pageOf(taskSchema) },
+  responses: { 200: pageOf(taskSchema) },
   include: taskIncludes,
 } as const
 const create = {
   summary: 'Create a run task',
   access: { organization: 'run-tasks:manage' },
   audit: 'task create',
-  answers: { 201: documentOf(taskSchema) },
+  responses: { 201: documentOf(taskSchema) },
   body: createTaskBody,
 } as const
 const show = {
   summary: 'Show a run task',
   access: { organization: 'run-tasks:read' },
-  answers: { 200: documentOf(taskSchema) },
+  responses: { 200: documentOf(taskSchema) },
   include: taskIncludes,
 } as const
 const update = {
   summary: 'Update a run task',
   access: { organization: 'run-tasks:manage' },
   audit: 'task update',
-  answers: { 200: documentOf(taskSchema) },
+  responses: { 200: documentOf(taskSchema) },
   body: updateTaskBody,
   include: taskIncludes,
 } as const
@@ -44,13 +44,13 @@ const remove = {
   summary: 'Delete a run task',
   access: { organization: 'run-tasks:manage' },
   audit: 'task destroy',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 const test = {
   summary: 'Test the receiver of a run task',
   access: { organization: 'run-tasks:manage' },
   audit: { none: 'it asks a receiver and changes nothing' },
-  answers: { 200: documentOf(taskTestSchema) },
+  responses: { 200: documentOf(taskTestSchema) },
 } as const
 
 export const taskRoutes: Routes = (http) => {

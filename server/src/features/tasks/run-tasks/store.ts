@@ -1,6 +1,6 @@
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
+import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { factsColumn } from '../../../auth/facts-sql.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -20,7 +20,7 @@ function selectTasks(db: Db) {
 /** A task, and the facts about its organization for `actor`. */
 export async function findTask(db: Db, actor: Actor, id: string) {
   return selectTasks(db)
-    .select(factsColumn(actor, { organizationId: sql`task.organization_id` }).as('facts'))
+    .select(accessColumn(actor, { organizationId: sql`task.organization_id` }).as('access'))
     .where('task.id', '=', id)
     .executeTakeFirst()
 }

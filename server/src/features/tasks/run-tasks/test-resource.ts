@@ -1,6 +1,6 @@
 import type { TaskTestResource } from '@groundstate/contract/run-tasks'
 import { describeExchange, type Verification } from './receiver.ts'
-import { shownAnswer } from './withheld.ts'
+import { shownResponse } from './withheld.ts'
 
 /** What a test of a task's receiver has shown: our own resource, for those who build a receiver. */
 export function taskTestResource(
@@ -8,25 +8,25 @@ export function taskTestResource(
   { request, signature, exchange }: Verification,
   isHidden: boolean,
 ): TaskTestResource {
-  const { answer } = exchange
+  const { response } = exchange
   return {
     id: task.id,
     type: 'task-tests',
     attributes: {
-      passed: answer?.status === 200,
+      passed: response?.status === 200,
       summary: describeExchange(exchange, { isHidden }),
       'duration-ms': exchange.durationMs,
       request: { method: 'POST', url: request.url, headers: request.headers, body: request.body },
       'expected-signature': signature,
       response:
-        answer === undefined
+        response === undefined
           ? null
-          : shownAnswer(
+          : shownResponse(
               {
-                status: answer.status,
-                headers: answer.headers,
-                body: answer.body.toString('utf8'),
-                'is-truncated': answer.truncated,
+                status: response.status,
+                headers: response.headers,
+                body: response.body.toString('utf8'),
+                'is-truncated': response.truncated,
               },
               { isHidden },
             ),

@@ -16,17 +16,17 @@ const CLAIM_MS = 5_000
 /** What a refusal is blamed on. */
 export type Suspect = 'url' | 'hmac-key' | 'ca-certificate' | 'agent-pool'
 
-/** What a test of the task has shown; `isHidden` when the actor may not read the answer. */
+/** What a test of the task has shown; `isHidden` when the actor may not read the response. */
 export type TaskTest = { task: Task; verification: Verification; isHidden: boolean }
 
-/** Sends a verification request to the receiver of a task, whatever the answer, and returns the whole exchange. */
+/** Sends a verification request to the receiver of a task, whatever the response, and returns the whole exchange. */
 export async function testTask(ctx: Ctx, id: string): Promise<TaskTest> {
   const task = await requireTask(ctx, id, 'run-tasks:manage')
   const verification = await verifyReceiver(ctx, task.organization_name, taskReceiver(ctx, task))
   return { task, verification, isHidden: isWithheld(ctx, verification.exchange) }
 }
 
-/** Throws `invalid` with the answer, unless the receiver answered 200; `suspect` is the attribute that is new. */
+/** Throws `invalid` with the response, unless the receiver answered 200; `suspect` is the attribute that is new. */
 export async function checkReceiver(
   ctx: Ctx,
   { organizationName, suspect = 'url' }: { organizationName: string; suspect?: Suspect },
@@ -42,7 +42,7 @@ export async function checkReceiver(
     )
   }
   const { exchange } = await verifyReceiver(ctx, organizationName, receiver)
-  if (exchange.answer?.status === 200) return
+  if (exchange.response?.status === 200) return
   const what = describeExchange(exchange, { isHidden: isWithheld(ctx, exchange) })
   throw invalid(
     `the verification request to ${receiver.url} must be answered with 200: ${what}`,

@@ -1,16 +1,16 @@
 import type { Ctx } from '../../../app.ts'
 import { isSiteAdmin } from '../../../auth/actor.ts'
 
-type Answer = {
+type ApiResponse = {
   status: number
   headers: Record<string, string | string[]>
   body: string
   'is-truncated': boolean
 }
 
-/** The answer of a receiver as it is shown; of one that is hidden, only the status. */
-export function shownAnswer(answer: Answer, { isHidden }: { isHidden: boolean }) {
-  const shown = isHidden ? { status: answer.status, headers: {}, body: '', 'is-truncated': false } : answer
+/** The response of a receiver as it is shown; of one that is hidden, only the status. */
+export function shownResponse(response: ApiResponse, { isHidden }: { isHidden: boolean }) {
+  const shown = isHidden ? { status: response.status, headers: {}, body: '', 'is-truncated': false } : response
   return { ...shown, 'is-withheld': isHidden }
 }
 

@@ -7,6 +7,6 @@ import { findTakenRequest } from './store.ts'
 export async function requireTaskRequest(ctx: Ctx, id: string, token: string | undefined) {
   const hash = token === undefined ? undefined : tokenHash(token).toString('hex')
   const request = hash === undefined ? undefined : await findTakenRequest(ctx.db, { id, hash })
-  if (!request) throw unauthorized('the token is not that of this request, or its answer is no longer waited for')
+  if (!request) throw unauthorized('the token is not that of this request, or its response is no longer waited for')
   return request
 }

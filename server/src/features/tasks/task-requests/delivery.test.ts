@@ -27,7 +27,7 @@ test('the agent gets the very request that a receiver verifies, and the verdict 
   const { setting, agent, run, id } = await setUp({ 'hmac-key': 'key' })
 
   const request = await takeTask(agent)
-  await request.answer()
+  await request.response()
   await callBack(app, request.payload, { status: 'passed' })
 
   await runReaches(app, setting, { run, status: 'plan_queued' })
@@ -38,12 +38,12 @@ test('the agent gets the very request that a receiver verifies, and the verdict 
   expect(request.headers['content-type']).toBe('application/json')
 })
 
-test('the delivery log has the answer and the agent, without the token', async () => {
+test('the delivery log has the response and the agent, without the token', async () => {
   const { setting, agent, id } = await setUp()
   const request = await takeTask(agent)
   const echo = Buffer.from(`you sent ${request.payload.access_token}`).toString('base64')
 
-  await request.answer({
+  await request.response({
     durationMs: 12,
     status: 200,
     headers: { server: 'inside', 'set-cookie': ['a=b'] },
@@ -64,7 +64,7 @@ test('the delivery log has the answer and the agent, without the token', async (
 
 test.each([
   [
-    'an answer other than 200',
+    'a response other than 200',
     { durationMs: 1, status: 503, headers: {}, body: '', isTruncated: false },
     'it was answered with 503: only 200 says that the request has arrived',
   ],
@@ -77,9 +77,9 @@ test.each([
   const { setting, agent, id } = await setUp()
   const first = await takeTask(agent)
 
-  await first.answer(answer)
+  await first.response(answer)
   const second = await takeTask(agent)
-  await second.answer()
+  await second.response()
 
   expect(second.body).toBe(first.body)
   expect(second.token).not.toBe(first.token)
@@ -100,7 +100,7 @@ test('a request that no agent takes fails after thirty seconds, says why, and is
   const [row] = await loggedDeliveries(app, setting, { id, count: 1 })
   const other = await createPoolAgent(app, setting, 'spare')
   const request = await takeTask(other)
-  await request.answer()
+  await request.response()
 
   expect(row.attributes.error).toBe(
     'no agent of the pool cellar took the request within 30 s: none that takes run tasks is online',
@@ -124,7 +124,7 @@ test('a request is not called waiting for busy agents when they take run tasks n
 
   app.clock.advance(31_000)
   const [row] = await loggedDeliveries(app, setting, { id, count: 1 })
-  await (await takeTask(await createPoolAgent(app, setting, 'spare'))).answer()
+  await (await takeTask(await createPoolAgent(app, setting, 'spare'))).response()
 
   expect(row.attributes.error).toContain('none that takes run tasks is online')
 })
@@ -145,7 +145,7 @@ test('without an agent the result ends at its deadline, and says why', async () 
   })
 })
 
-test('the request of an agent that died goes to another, and the late answer counts no more', async () => {
+test('the request of an agent that died goes to another, and the late response counts no more', async () => {
   const { setting, agent, id } = await setUp()
   const lost = await takeTask(agent)
 
@@ -156,8 +156,8 @@ test('the request of an agent that died goes to another, and the late answer cou
 
   expect(row.attributes.error).toContain('the agent rack of the pool cellar took the request, and has not reported')
   expect(again.payload.task_result_id).toBe(id)
-  expect((await lost.answer()).status).toBe(401)
-  expect((await again.answer()).status).toBe(204)
+  expect((await lost.response()).status).toBe(401)
+  expect((await again.response()).status).toBe(204)
 })
 
 test('a claim whose connection has gone takes no request', async () => {
@@ -228,24 +228,24 @@ test('an organization is deleted with its pool, its task and the request that wa
   expect(await open(id)).toBe(0)
 })
 
-test('an answer may be reported twice, and the first one counts', async () => {
+test('a response may be reported twice, and the first one counts', async () => {
   const { setting, agent, id } = await setUp()
   const request = await takeTask(agent)
 
-  const [one, two] = await Promise.all([request.answer(), request.answer()])
+  const [one, two] = await Promise.all([request.response(), request.response()])
 
   expect([204, 401]).toContain(two.status)
   expect(one.status).toBe(204)
   expect(await loggedDeliveries(app, setting, { id, count: 1 })).toHaveLength(1)
 })
 
-test('a callback may come before the answer', async () => {
+test('a callback may come before the response', async () => {
   const { setting, agent, run, id } = await setUp()
   const request = await takeTask(agent)
 
   expect((await callBack(app, request.payload, { status: 'passed' })).status).toBe(200)
   await runReaches(app, setting, { run, status: 'plan_queued' })
-  expect((await request.answer()).status).toBe(204)
+  expect((await request.response()).status).toBe(204)
 
   const [row] = await loggedDeliveries(app, setting, { id, count: 1 })
   expect(row.attributes).toMatchObject({ error: null, 'next-attempt-at': null })
@@ -264,12 +264,12 @@ test('the request of a canceled run is given to no agent', async () => {
 
 test('a delivered request is redelivered through the pool', async () => {
   const { setting, agent, id } = await setUp()
-  await (await takeTask(agent)).answer()
+  await (await takeTask(agent)).response()
   await loggedDeliveries(app, setting, { id, count: 1 })
 
   expect((await redeliver(app, setting, id)).status).toBe(200)
   const again = await takeTask(agent)
-  await again.answer()
+  await again.response()
 
   expect(again.payload.task_result_id).toBe(id)
   expect(await loggedDeliveries(app, setting, { id, count: 2 })).toHaveLength(2)
@@ -281,7 +281,7 @@ test('the database holds neither the token nor the address in the clear, and not
   const { rows } = await sql<{ row: string }>`select q::text as row, encode(request, 'escape') as sent
     from task_requests q where task_result_id = ${id}`.execute(app.db)
 
-  await request.answer()
+  await request.response()
   await loggedDeliveries(app, setting, { id, count: 1 })
 
   expect(rows).toHaveLength(1)

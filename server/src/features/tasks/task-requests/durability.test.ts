@@ -26,7 +26,7 @@ test('what an agent reports to a process that has stopped is recorded by another
   const request = await takeTask(agent)
 
   await replica[Symbol.asyncDispose]()
-  await request.answer()
+  await request.response()
   await using _ = await startReplica(app, url)
 
   const deliveries = await loggedDeliveries(app, setting, { id, count: 1 })
@@ -49,14 +49,14 @@ test('a request that waits for an agent still does after a restart', async () =>
   expect(request.payload.task_result_id).toBe(id)
 })
 
-test('a process that is killed loses neither the request that an agent has nor its answer', async () => {
+test('a process that is killed loses neither the request that an agent has nor its response', async () => {
   const { setting, agent, run, id } = await setUp()
   const first = await startReplicaProcess(app, url, SETTINGS)
   const request = await takeTask(agent)
   const deadline = (await readResult(app, setting, id)).attributes['deadline-at']
 
   await first.kill()
-  expect((await request.answer()).status).toBe(204)
+  expect((await request.response()).status).toBe(204)
   // As long as a lease lasts goes by.
   await sql`update task_results set lease_expires_at = lease_expires_at - interval '10 s'
      where lease_expires_at is not null`.execute(app.db)
@@ -80,7 +80,7 @@ test('two processes give a request to one of two agents', async () => {
 
   const taken = await Promise.all(agents.map(async (agent) => agent.claimTask({ waitMs: 3_000 })))
   const requests = taken.filter((request) => request?.payload.task_result_id === id)
-  await requests[0]?.answer()
+  await requests[0]?.response()
 
   expect(requests).toHaveLength(1)
   expect(await loggedDeliveries(app, setting, { id, count: 1 })).toHaveLength(1)

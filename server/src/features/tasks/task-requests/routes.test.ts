@@ -63,7 +63,7 @@ describe('a task with an agent pool', () => {
     const posted = postTask(app, setting, { url: INSIDE }, poolRelation(setting.poolId))
     const request = await takeTask(agent)
     const body = Buffer.from('out of order').toString('base64')
-    await request.answer({ durationMs: 1, status: 500, headers: {}, body, isTruncated: false })
+    await request.response({ durationMs: 1, status: 500, headers: {}, body, isTruncated: false })
     const response = await posted
 
     expect(response.status).toBe(422)
@@ -204,7 +204,7 @@ describe('a task with an agent pool', () => {
 
     const tested = app.request({ method: 'POST', url: `/api/v2/tasks/${id}/actions/test`, token: setting.user.token })
     const request = await takeTask(agent)
-    await request.answer({ durationMs: 4, status: 404, headers: { 'x-by': 'inside' }, body: '', isTruncated: false })
+    await request.response({ durationMs: 4, status: 404, headers: { 'x-by': 'inside' }, body: '', isTruncated: false })
 
     expect((await tested).json().data.attributes).toMatchObject({
       passed: false,
@@ -287,11 +287,11 @@ describe('a change of the pool', () => {
     await answerVerification(newcomer)
     expect((await changed).status).toBe(200)
 
-    await first.answer({ durationMs: 1, error: 'the receiver has moved' })
+    await first.response({ durationMs: 1, error: 'the receiver has moved' })
     const second = await takeTask(newcomer)
 
     expect(second.payload.task_result_id).toBe(id)
-    expect((await second.answer()).status).toBe(204)
+    expect((await second.response()).status).toBe(204)
   })
 })
 
@@ -376,7 +376,7 @@ describe('the protocol', () => {
     expect((await post(path, request.token, answer)).status).toBe(204)
   })
 
-  test('refuses an answer with any token but that of the request', async () => {
+  test('refuses a response with any token but that of the request', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     await createPoolRun(app, setting, { agent })

@@ -1,12 +1,12 @@
 import { AGENT_API, answerTaskRequestBody, claimTaskBody, taskRequest } from '@groundstate/contract/agent'
 import { bearerToken } from '../../../auth/authenticate.ts'
-import { json, noContent, unstored } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
+import { json, noContent, unstored } from '../../../http/responses.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
 import { waitUnlessRevoked } from '../../agents/agents/wait-for-revocation.ts'
 import { noteTaskClaim } from './note-claim.ts'
-import { recordAnswer } from './record-answer.ts'
+import { recordResponse } from './record-answer.ts'
 import { waitForTaskRequest } from './wait-for-request.ts'
 
 const REPORTED = { none: 'what agents report is in the deliveries of the task result' }
@@ -21,7 +21,7 @@ export const taskRequestRoutes: Routes = (http) => {
       access: 'agent',
       audit: REPORTED,
       polled: true,
-      answers: { 200: taskRequest, 204: null },
+      responses: { 200: taskRequest, 204: null },
       body: claimTaskBody,
       authorise: async (ctx, { agentId }) => requireClaimingAgent(ctx, agentId),
     },
@@ -40,14 +40,14 @@ export const taskRequestRoutes: Routes = (http) => {
     '/task-requests/:requestId/answer',
     {
       prefix: AGENT_API,
-      summary: 'Report the answer to a request of a run task',
+      summary: 'Report the response to a request of a run task',
       access: 'task-request',
       audit: REPORTED,
-      answers: { 204: null },
+      responses: { 204: null },
       body: answerTaskRequestBody,
     },
     async (req) => {
-      await recordAnswer(req.ctx, req.params.requestId, { token: bearerToken(req.raw), answer: req.body })
+      await recordResponse(req.ctx, req.params.requestId, { token: bearerToken(req.raw), response: req.body })
       return noContent()
     },
   )

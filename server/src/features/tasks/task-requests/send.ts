@@ -4,10 +4,10 @@ import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
 import { onlineSince } from '../../agents/agents/status.ts'
 import { claimedSince } from './online.ts'
 import * as store from './store.ts'
-import { openAnswer, sealRequest, SLACK_MS, type TaskPool } from './task-request.ts'
-import { answerTopic, queueTopic } from './topics.ts'
+import { openResponse, sealRequest, SLACK_MS, type TaskPool } from './task-request.ts'
+import { responseTopic, queueTopic } from './topics.ts'
 
-/** A lost signal delays an answer by at most this time, in ms. */
+/** A lost signal delays a response by at most this time, in ms. */
 const POLL_MS = 2000
 /** Requests of processes that died are kept this long, in ms: far longer than any of them lives. */
 const FORGOTTEN_MS = 24 * 3_600_000
@@ -17,7 +17,7 @@ export type Sent = Exchange & { agentName?: string | undefined; fate: 'taken' | 
 
 type Way = {
   pool: TaskPool
-  /** The result that the request belongs to. It has one request at a time, whichever process waits for its answer. */
+  /** The result that the request belongs to. It has one request at a time, whichever process waits for its response. */
   resultId: string | null
   /** How long the request waits for an agent, in ms. */
   claimMs: number
@@ -31,12 +31,12 @@ export async function hasTaskAgent(ctx: Ctx, pool: TaskPool) {
 
 /**
  * Lets an agent of the pool send the request, and waits for what comes back. No connection of the database is held
- * meanwhile. When the process dies, the next attempt finds the request where it is, with its answer if there is one.
+ * meanwhile. When the process dies, the next attempt finds the request where it is, with its response if there is one.
  */
 export async function sendThroughPool(ctx: Ctx, way: Way, request: OutboundRequest): Promise<Sent> {
   const since = { at: Date.now(), started: performance.now() }
   const id = await openRequest(ctx, way, request)
-  using topic = ctx.signals.subscribe(answerTopic(id))
+  using topic = ctx.signals.subscribe(responseTopic(id))
   for (;;) {
     const progress = await store.findProgress(ctx.db, { id })
     const sent = await outcome(ctx, { id, way, progress, since, timeoutMs: request.timeoutMs })
@@ -46,7 +46,7 @@ export async function sendThroughPool(ctx: Ctx, way: Way, request: OutboundReque
       return sent
     }
     if (request.signal?.aborted)
-      return { ...failure(since, 'the server was stopped before an answer came'), fate: 'left' }
+      return { ...failure(since, 'the server was stopped before a response came'), fate: 'left' }
     const end = progress?.lease_expires_at ?? progress?.claim_until ?? ctx.now()
     const left = end.getTime() - ctx.now().getTime()
     await topic.next({ timeoutMs: Math.max(1, Math.min(POLL_MS, left)), signal: request.signal })
@@ -104,12 +104,12 @@ async function outcome(ctx: Ctx, { id, way, progress, since, timeoutMs }: Look):
   if (!progress)
     return { ...failure(since, `the request to an agent of ${pool} was taken over or withdrawn`), fate: 'left' }
   const now = ctx.now()
-  const { status, answer, agent_name: agentName, leased_at: leasedAt } = progress
-  if (status === 'answered' && answer) {
+  const { status, response, agent_name: agentName, leased_at: leasedAt } = progress
+  if (status === 'answered' && response) {
     const startedAt = Date.now() - (now.getTime() - (leasedAt ?? now).getTime())
-    const exchange = openAnswer(ctx, { id, answer }, startedAt)
+    const exchange = openResponse(ctx, { id, response }, startedAt)
     // What fails in the network of the agent may well work in that of the server.
-    const seen = exchange.answer
+    const seen = exchange.response
       ? exchange
       : { ...exchange, error: `the agent ${agentName} of ${pool}: ${exchange.error}` }
     return { ...seen, fate: 'taken', agentName: agentName ?? undefined }
@@ -117,7 +117,7 @@ async function outcome(ctx: Ctx, { id, way, progress, since, timeoutMs }: Look):
   const isOver = !isAlive(progress, now) || (status === 'queued' && !progress.is_wanted)
   if (!isOver || !(await store.withdrawTaskRequest(ctx.db, id, progress))) return undefined
   if (status === 'leased') {
-    const error = `the agent ${agentName} of ${pool} took the request, and has not reported an answer within ${seconds(timeoutMs + SLACK_MS)}`
+    const error = `the agent ${agentName} of ${pool} took the request, and has not reported a response within ${seconds(timeoutMs + SLACK_MS)}`
     return { ...failure(since, error), fate: 'taken', agentName: agentName ?? undefined }
   }
   if (!progress.is_wanted) {

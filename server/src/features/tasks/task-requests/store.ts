@@ -44,7 +44,7 @@ export const findProgress = lookup(['id'], (db, { id }) =>
   db
     .selectFrom('task_requests as q')
     .leftJoin('task_results as r', 'r.id', 'q.task_result_id')
-    .select(['q.status', 'q.claim_until', 'q.lease_expires_at', 'q.leased_at', 'q.agent_name', 'q.answer'])
+    .select(['q.status', 'q.claim_until', 'q.lease_expires_at', 'q.leased_at', 'q.agent_name', 'q.response'])
     .select(sql<boolean>`coalesce(r.status = 'running', true)`.as('is_wanted'))
     .where('q.id', '=', id),
 )
@@ -114,9 +114,9 @@ export const findTakenRequest = lookup(['id', 'hash'], (db, { id, hash }) =>
     .where('token_hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
 )
 
-/** Keeps the first answer to a request. */
-export async function recordAnswer(db: Db, id: string, answer: Buffer) {
-  await sql`update task_requests set status = 'answered', answer = ${answer}
+/** Keeps the first response to a request. */
+export async function recordResponse(db: Db, id: string, response: Buffer) {
+  await sql`update task_requests set status = 'answered', response = ${response}
     where id = ${id} and status = 'leased'`.execute(db)
 }
 

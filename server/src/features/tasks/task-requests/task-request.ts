@@ -3,7 +3,7 @@ import type { App } from '../../../app.ts'
 import { failureWords } from '../../../outbound/failure.ts'
 import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
 
-/** An answer may be reported this long after the limit for the receiver: its body is read, and the agent connects, in ms. */
+/** A response may be reported this long after the limit for the receiver: its body is read, and the agent connects, in ms. */
 export const SLACK_MS = 15_000
 
 /** The pool whose agents send a task's requests. */
@@ -32,20 +32,20 @@ export function taskRequestDocument(
 }
 
 /** The column for what came back: a receiver may repeat what it was sent. */
-export function sealAnswer({ secrets }: Pick<App, 'secrets'>, id: string, answer: AnswerTaskRequest) {
-  return secrets.seal(JSON.stringify(answer), `${id}/answer`)
+export function sealResponse({ secrets }: Pick<App, 'secrets'>, id: string, response: AnswerTaskRequest) {
+  return secrets.seal(JSON.stringify(response), `${id}/answer`)
 }
 
 /**
  * What came back, as if the server had sent the request itself. The addresses of the agent's network are not this
  * server's. `startedAt` is in ms since the epoch.
  */
-export function openAnswer(
+export function openResponse(
   { secrets }: Pick<App, 'secrets'>,
-  { id, answer }: { id: string; answer: Buffer },
+  { id, response }: { id: string; response: Buffer },
   startedAt: number,
 ): Exchange {
-  const given = JSON.parse(secrets.openText(answer, `${id}/answer`)) as AnswerTaskRequest
+  const given = JSON.parse(secrets.openText(response, `${id}/answer`)) as AnswerTaskRequest
   const { durationMs } = given
   if ('error' in given) {
     const { error, code } = given
@@ -61,6 +61,6 @@ export function openAnswer(
     startedAt,
     durationMs,
     isPrivate: false,
-    answer: { status, headers, body: Buffer.from(body, 'base64'), truncated: isTruncated },
+    response: { status, headers, body: Buffer.from(body, 'base64'), truncated: isTruncated },
   }
 }

@@ -3,7 +3,7 @@ export function queueTopic(poolId: string) {
   return `pool-tasks:${poolId}`
 }
 
-/** Wakes the process that waits for the answer to a request. */
-export function answerTopic(requestId: string) {
+/** Wakes the process that waits for the response to a request. */
+export function responseTopic(requestId: string) {
   return `task-request:${requestId}`
 }

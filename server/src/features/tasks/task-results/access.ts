@@ -6,13 +6,13 @@ import { notFound, unauthorized } from '../../../errors.ts'
 import * as outcomesStore from './outcomes-store.ts'
 import * as store from './store.ts'
 
-export type TaskResult = Omit<NonNullable<Awaited<ReturnType<typeof store.findTaskResult>>>, 'facts'>
+export type TaskResult = Omit<NonNullable<Awaited<ReturnType<typeof store.findTaskResult>>>, 'access'>
 
 /** Throws `not-found` for a result whose run the actor may not read, `forbidden` when it lacks the permission. */
 export async function requireTaskResult(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<TaskResult> {
   const row = await store.findTaskResult(ctx.db, ctx.actor, id)
   if (!row) throw notFound('task result')
-  const { facts: _, ...result } = row
+  const { access: _, ...result } = row
   checkAccess(readAccess(ctx.actor, row), { noun: 'task result', permission, workspaceName: row.workspace_name })
   return result
 }
@@ -28,7 +28,7 @@ export async function listReadableTaskResults(ctx: Ctx, ids: readonly string[]):
 export async function requireOutcome(ctx: Ctx, id: string): Promise<outcomesStore.TaskOutcomeRow> {
   const row = await outcomesStore.findOutcome(ctx.db, ctx.actor, id)
   if (!row) throw notFound('task result outcome')
-  const { facts: _, ...outcome } = row
+  const { access: _, ...outcome } = row
   checkAccess(readAccess(ctx.actor, row), {
     noun: 'task result outcome',
     permission: 'runs:read',

@@ -34,7 +34,7 @@ type Payload = Received['payload']
  */
 async function send(
   { task_result_callback_url: url, access_token: token }: Payload,
-  pieces: readonly (string | Buffer)[],
+  chunks: readonly (string | Buffer)[],
   { agent, authorization = `Bearer ${token}` }: { agent?: Agent; authorization?: string } = {},
 ) {
   return new Promise<{ status: number | undefined; body: string; port: number | undefined }>((resolve, reject) => {
@@ -42,13 +42,13 @@ async function send(
     const outgoing = request(url, { method: 'PATCH', headers, agent: agent ?? false }, (response) => {
       const port = response.socket.localPort
       let body = ''
-      response.on('data', (piece: Buffer) => (body += piece.toString()))
+      response.on('data', (chunk: Buffer) => (body += chunk.toString()))
       response.on('end', () => resolve({ status: response.statusCode, body, port }))
     })
     outgoing.once('error', reject)
-    const [first = '', ...rest] = pieces
+    const [first = '', ...rest] = chunks
     outgoing.write(first, () => {
-      for (const piece of rest) outgoing.write(piece)
+      for (const chunk of rest) outgoing.write(chunk)
       outgoing.end()
     })
   })
@@ -80,12 +80,12 @@ describe('a callback', () => {
       [Symbol.dispose]: () => agent.destroy(),
     })
 
-    const answers = []
+    const responses = []
     for (const status of ['running', 'running', 'passed'])
-      answers.push(await send(payload, [body({ status })], { agent }))
+      responses.push(await send(payload, [body({ status })], { agent }))
 
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
-    expect(new Set(answers.map(({ port }) => port)).size).toBe(1)
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(new Set(responses.map(({ port }) => port)).size).toBe(1)
     await runReaches(app, setting, { run, status: 'plan_queued' })
   })
 
@@ -176,11 +176,11 @@ describe('a callback', () => {
   test('that comes twice at once is taken once', async () => {
     const { setting, run, payload } = await createWaitingRun()
 
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 4 }, async () => send(payload, [body({ status: 'passed' })])),
     )
 
-    const statuses = answers.map(({ status }) => status)
+    const statuses = responses.map(({ status }) => status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
     expect(statuses.filter((status) => status !== 200 && status !== 401 && status !== 409)).toEqual([])
     await runReaches(app, setting, { run, status: 'plan_queued' })

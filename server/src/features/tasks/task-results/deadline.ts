@@ -19,7 +19,9 @@ export function overdueMessage(
   const waited = duration(until(result.called_back_at ?? result.started_at))
   if (result.called_back_at) return `no further callback came within ${waited} after the last one`
   if (result.delivered_at) return `no callback came within ${waited}`
-  const why = last?.response_status ? `it was answered with ${last.response_status}` : (last?.error ?? 'no answer came')
+  const why = last?.response_status
+    ? `it was answered with ${last.response_status}`
+    : (last?.error ?? 'no response came')
   const times = result.attempts === 1 ? '1 attempt' : `${result.attempts} attempts`
   return `no callback came within ${waited}, and the request was not delivered in ${times}: ${why}`
 }

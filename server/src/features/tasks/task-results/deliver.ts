@@ -13,8 +13,8 @@ import { endResults } from './end.ts'
 import { redactBytes, redactHeaders, redactText } from './redact.ts'
 import { lockWorkspaceOfRun } from './store.ts'
 
-/** Receivers may do their work before they answer. After this time without an answer an attempt has failed, in ms. */
-const ANSWER_TIMEOUT_MS = 60_000
+/** Receivers may do their work before they answer. After this time without a response an attempt has failed, in ms. */
+const RESPONSE_TIMEOUT_MS = 60_000
 /** An attempt has failed that no agent of the task's pool takes for this long, in ms. */
 const CLAIM_MS = 30_000
 
@@ -35,7 +35,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
   const body = Buffer.from(JSON.stringify(taskPayload(ctx.baseUrl, subject(claim, token))))
   const headers = taskHeaders(ctx.baseUrl, taskSignature(body, hmacKey))
   const left = claim.deadline_at.getTime() - ctx.now().getTime()
-  const timeoutMs = Math.max(1, Math.min(ANSWER_TIMEOUT_MS, left))
+  const timeoutMs = Math.max(1, Math.min(RESPONSE_TIMEOUT_MS, left))
   const request = { url, headers, body, timeoutMs, ca, signal }
   const way = pool && { pool, resultId: claim.id, claimMs: Math.max(1, Math.min(CLAIM_MS, left)) }
   const exchange: Sent = way
@@ -50,7 +50,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
 
   const next = nextAttempt(ctx, claim, { exchange, deadline: claim.deadline_at, stopped: signal.aborted })
   const recorded = store.recordDelivery(ctx.db, claim, {
-    deliveredAt: exchange.answer?.status === 200 ? ctx.now() : null,
+    deliveredAt: exchange.response?.status === 200 ? ctx.now() : null,
     row: {
       id: ctx.newId('taskdel'),
       sent_at: new Date(ctx.now().getTime() - (Date.now() - exchange.startedAt)),
@@ -58,10 +58,10 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
       url,
       request_headers: headers,
       request_body: redactText(body.toString(), token),
-      response_status: exchange.answer?.status ?? null,
-      response_headers: exchange.answer ? redactHeaders(exchange.answer.headers, token) : null,
-      response_body: exchange.answer ? redactBytes(exchange.answer.body, token) : null,
-      response_truncated: exchange.answer?.truncated ?? false,
+      response_status: exchange.response?.status ?? null,
+      response_headers: exchange.response ? redactHeaders(exchange.response.headers, token) : null,
+      response_body: exchange.response ? redactBytes(exchange.response.body, token) : null,
+      response_truncated: exchange.response?.truncated ?? false,
       error: deliveryError(exchange),
       agent_name: exchange.agentName ?? null,
       is_private: exchange.isPrivate,
@@ -110,11 +110,11 @@ function subject(claim: store.ClaimedRequest, accessToken: string) {
 }
 
 /** Why a request was not delivered; null when it was. */
-function deliveryError({ answer, error }: Exchange) {
-  if (!answer) return error
-  if (answer.status === 200) return null
-  const redirect = answer.status >= 300 && answer.status < 400 ? ', and redirects are not followed' : ''
-  return `it was answered with ${answer.status}: only 200 says that the request has arrived${redirect}`
+function deliveryError({ response, error }: Exchange) {
+  if (!response) return error
+  if (response.status === 200) return null
+  const redirect = response.status >= 300 && response.status < 400 ? ', and redirects are not followed' : ''
+  return `it was answered with ${response.status}: only 200 says that the request has arrived${redirect}`
 }
 
 /** When the request is sent again; null when it was delivered, or when the deadline comes first. */
@@ -123,9 +123,9 @@ function nextAttempt(
   { attempt }: store.Claim,
   { exchange, deadline, stopped }: { exchange: Sent; deadline: Date; stopped: boolean },
 ) {
-  if (exchange.answer?.status === 200) return null
+  if (exchange.response?.status === 200) return null
   // Another process takes over from one that was stopped, and sends at once. A request that no agent took has waited already.
-  const isAtOnce = (stopped && !exchange.answer) || exchange.fate === 'untaken'
+  const isAtOnce = (stopped && !exchange.response) || exchange.fate === 'untaken'
   const pause = isAtOnce ? 0 : backoff(attempt, Math.random())
   const next = new Date(ctx.now().getTime() + pause)
   return next < deadline ? next : null

@@ -63,11 +63,11 @@ describe('INTERFACE §2.5 the delivery of a request', () => {
 
     const rows = await loggedDeliveries(app, setting, { id, count: 2 })
     expect(rows[1].attributes.response).toBeNull()
-    expect(rows[1].attributes.error).toContain('the connection was closed before an answer came')
+    expect(rows[1].attributes.error).toContain('the connection was closed before a response came')
     expect(rows[1].attributes['next-attempt-at']).not.toBeNull()
   })
 
-  test('a request is not sent again once a callback has come, whatever its answer was', async () => {
+  test('a request is not sent again once a callback has come, whatever its response was', async () => {
     const { setting, id } = await requestedRun(app, {}, ({ receiver }) => {
       receiver.onRequest = async ({ payload }, response) => {
         await callBack(app, payload, { status: 'running' })
@@ -106,7 +106,7 @@ describe('pauses', () => {
 })
 
 describe('the delivery log', () => {
-  test('shows the request and its answer, without the secrets', async () => {
+  test('shows the request and its response, without the secrets', async () => {
     const { setting, id, payload } = await requestedRun(app, { 'hmac-key': 'top-secret' }, ({ receiver }) => {
       receiver.onRequest = ({ payload }, response) =>
         response.writeHead(200, { 'set-cookie': 'session=1', 'x-echo': payload.access_token }).end(payload.access_token)
@@ -158,7 +158,7 @@ describe('the delivery log', () => {
     })
   })
 
-  test('keeps 64 KB of an answer', async () => {
+  test('keeps 64 KB of a response', async () => {
     const { setting, id } = await requestedRun(app, {}, ({ receiver }) => {
       receiver.onRequest = (_, response) => response.end('x'.repeat(200_000))
     })

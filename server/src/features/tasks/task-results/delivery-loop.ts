@@ -156,7 +156,7 @@ async function endDue(ctx: Ctx) {
 function wakeWhenDue(ctx: Ctx, first: RawBuilder<Date | null>, wake: () => void) {
   return ctx.polls.add({
     ask: () => first,
-    answer: (due) => {
+    response: (due) => {
       if (due && due.getTime() < ctx.now().getTime() + POLL_MS) wake()
     },
   })

@@ -77,7 +77,7 @@ test('a process that is stopped hands the request over that it waits for', async
     await setting.receiver.received(1)
   }
   const [stopped] = await attemptsOf(setting, id)
-  expect(stopped.attributes.error).toBe('the server was stopped before an answer came')
+  expect(stopped.attributes.error).toBe('the server was stopped before a response came')
   setting.receiver.onRequest = undefined
 
   await using _ = await startReplica(app, url)
@@ -146,7 +146,7 @@ test('two processes send every request once, and none is late at the deadline', 
   expect(performance.now() - since).toBeLessThan(2000)
 })
 
-test('an answer to a request whose workspace is gone is no error', async () => {
+test('a response to a request whose workspace is gone is no error', async () => {
   const lines: string[] = []
   const { setting } = await waitingRun()
   const deleted: number[] = []

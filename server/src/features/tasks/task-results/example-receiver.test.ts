@@ -50,7 +50,7 @@ describe('the receiver in examples/', () => {
     const created = await postTask(app, setting, { url: receiver.url, 'hmac-key': 'key' })
 
     expect(created.status).toBe(201)
-    // What a program prints comes by another way than its answer, and may be later.
+    // What a program prints comes by another way than its response, and may be later.
     await expect.poll(() => receiver.output()).toContain('verified')
   })
 

@@ -53,7 +53,7 @@ test('a replica that is killed loses no request, repeats none that was answered,
   const run = await createRun(app, setting)
   await setting.receiver.received(4)
   const ids = await resultIds(setting, run)
-  const answered = await eventually(async () => {
+  const responded = await eventually(async () => {
     const results = await Promise.all(ids.map(async (id) => readResult(app, setting, id)))
     const found = results.filter(({ attributes }) => attributes['delivered-at'] !== null).map(({ id }) => id as string)
     return found.length === 2 && found
@@ -73,9 +73,9 @@ test('a replica that is killed loses no request, repeats none that was answered,
 
   expect(await Promise.all(ids.map(async (id) => deadlineOf(setting, id)))).toEqual(deadlines)
   const { requests } = setting.receiver
-  expect(ids.map((id) => countOf(requests, id))).toEqual(ids.map((id) => (answered.includes(id) ? 1 : 2)))
+  expect(ids.map((id) => countOf(requests, id))).toEqual(ids.map((id) => (responded.includes(id) ? 1 : 2)))
   // What is sent again is the same, so that a receiver knows it.
-  const repeated = ids.find((id) => !answered.includes(id))
+  const repeated = ids.find((id) => !responded.includes(id))
   const bodies = requests.filter(({ payload }) => payload.task_result_id === repeated).map(({ body }) => body)
   expect(bodies[1]).toBe(bodies[0])
 

@@ -56,11 +56,11 @@ describe('INTERFACE §2.8 the status of a result', () => {
   test('is decided by the first of two final callbacks at once, the other one is 401 or 409', async () => {
     const { payload } = await createWaitingRun(app)
 
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['passed', 'failed', 'passed', 'failed'].map((status) => callBack(app, payload, { status })),
     )
 
-    const statuses = answers.map((answer) => answer.status)
+    const statuses = responses.map((response) => response.status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
     expect(statuses.every((status) => [200, 401, 409].includes(status))).toBe(true)
   })

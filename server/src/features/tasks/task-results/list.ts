@@ -5,7 +5,7 @@ import { requireTaskResult } from './access.ts'
 import * as deliveriesStore from './deliveries-store.ts'
 import * as outcomesStore from './outcomes-store.ts'
 
-/** The attempts to deliver a result's request, the last one first; `isHidden` when the actor may not read the answers. */
+/** The attempts to deliver a result's request, the last one first; `isHidden` when the actor may not read the responses. */
 export async function listDeliveries(ctx: Ctx, resultId: string, page: Page) {
   const result = await requireTaskResult(ctx, resultId, 'runs:read')
   const { rows, total } = await deliveriesStore.listDeliveries(ctx.db, result.id, {

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -77,7 +77,7 @@ export async function findOutcome(db: Db, actor: Actor, id: string) {
     .selectAll('o')
     .select(hasBody.as('has_body'))
     .select(['w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
-    .select(workspaceFactsColumn(actor).as('facts'))
+    .select(workspaceAccessColumn(actor).as('access'))
     .where('o.id', '=', id)
     .executeTakeFirst()
 }

@@ -146,18 +146,18 @@ describe('a receiver', () => {
     { 'content-type': 'application/json' },
     { 'content-type': 'text/plain' },
   ])('calls back with the headers %o', async (headers) => {
-    const answers: number[] = []
+    const responses: number[] = []
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'] })
     setting.receiver.onRequest = async (received, response) => {
       response.end()
-      answers.push((await patch(received, { status: 'passed' }, headers)).status)
+      responses.push((await patch(received, { status: 'passed' }, headers)).status)
     }
 
     await passes(setting)
 
-    await eventually(async () => answers.length === 1)
-    expect(answers).toEqual([200])
+    await eventually(async () => responses.length === 1)
+    expect(responses).toEqual([200])
   })
 
   test('reads the run with a trailing slash and its own token', async () => {

@@ -33,5 +33,5 @@ async function refusal(db: Db, { id, task_name }: { id: string; task_name: strin
     return `the task result is ${row?.status ?? 'gone'}: only one that is running can be delivered again`
   if (!row.has_task)
     return `the task ${task_name} was deleted: its request can not be sent again, but its callback still counts`
-  return 'the request is on its way: wait for its answer'
+  return 'the request is on its way: wait for its response'
 }

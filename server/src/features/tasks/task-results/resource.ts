@@ -4,7 +4,7 @@ import type {
   TaskResultOutcomeResource,
   TaskResultResource,
 } from '@groundstate/contract/task-results'
-import { shownAnswer } from '../run-tasks/withheld.ts'
+import { shownResponse } from '../run-tasks/withheld.ts'
 import type { TaskDeliveryRow } from './deliveries-store.ts'
 import type { TaskOutcomeRow } from './outcomes-store.ts'
 import type { TaskResultRow } from './store.ts'
@@ -87,7 +87,7 @@ export function taskDeliveryResource(row: TaskDeliveryRow & { isHidden: boolean 
       response:
         row.response_status === null
           ? null
-          : shownAnswer(
+          : shownResponse(
               {
                 status: row.response_status,
                 headers: row.response_headers as Record<string, string | string[]>,

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
-import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { OUTCOME_BODY_BYTES, taskCallbackBody } from '@groundstate/contract/run-tasks'
 import { taskDeliverySchema, taskResultOutcomeSchema, taskResultSchema } from '@groundstate/contract/task-results'
 import type { Ctx } from '../../../app.ts'
 import { invalid, tooLarge } from '../../../errors.ts'
-import { binary, bytes, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { binary, bytes, listPage, ok } from '../../../http/responses.ts'
 import { parseBody } from '../../../http/validation.ts'
 import { requireOutcome, requireReceiver, requireTaskResult } from './access.ts'
 import { listDeliveries, listOutcomes } from './list.ts'
@@ -21,13 +21,13 @@ const MARKDOWN = 'text/markdown; charset=utf-8'
 const showResult = {
   summary: 'Show a task result',
   access: { workspace: 'runs:read' },
-  answers: { 200: documentOf(taskResultSchema) },
+  responses: { 200: documentOf(taskResultSchema) },
 } as const
 const callback = {
   summary: 'Report the verdict on a task result',
   access: 'task',
   audit: 'task_result callback',
-  answers: { 200: null },
+  responses: { 200: null },
   // A stream, since only the handler knows which errors of the body are invalid payloads.
   upload: true,
   maxBytes: MAX_CALLBACK_BYTES,
@@ -36,33 +36,33 @@ const callback = {
 const outcomes = {
   summary: 'List the outcomes of a task result',
   access: { workspace: 'runs:read' },
-  answers: { 200: pageOf(taskResultOutcomeSchema) },
+  responses: { 200: pageOf(taskResultOutcomeSchema) },
 } as const
 const showOutcome = {
   summary: 'Show an outcome',
   access: { workspace: 'runs:read' },
-  answers: { 200: documentOf(taskResultOutcomeSchema) },
+  responses: { 200: documentOf(taskResultOutcomeSchema) },
 } as const
 const outcomeBody = {
   summary: 'Show the body of an outcome',
   access: { workspace: 'runs:read' },
-  answers: { 200: binary(MARKDOWN) },
+  responses: { 200: binary(MARKDOWN) },
 } as const
 const resultBody = {
   summary: 'Show the bodies of all outcomes of a task result',
   access: { workspace: 'runs:read' },
-  answers: { 200: binary(MARKDOWN) },
+  responses: { 200: binary(MARKDOWN) },
 } as const
 const deliveries = {
   summary: 'List the deliveries of a task result',
   access: { workspace: 'runs:read' },
-  answers: { 200: pageOf(taskDeliverySchema) },
+  responses: { 200: pageOf(taskDeliverySchema) },
 } as const
 const redelivery = {
   summary: 'Redeliver the request of a task result',
   access: { workspace: 'runs:apply' },
   audit: 'task_result redeliver',
-  answers: { 200: documentOf(taskResultSchema) },
+  responses: { 200: documentOf(taskResultSchema) },
 } as const
 
 export const taskResultRoutes: Routes = (http) => {
@@ -102,15 +102,15 @@ export const taskResultRoutes: Routes = (http) => {
 }
 
 async function readAll(stream: unknown) {
-  const pieces: Buffer[] = []
+  const chunks: Buffer[] = []
   let size = 0
   if (!(stream instanceof Readable)) return Buffer.alloc(0)
-  for await (const piece of stream as AsyncIterable<Buffer>) {
-    size += piece.length
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    size += chunk.length
     if (size > MAX_CALLBACK_BYTES) throw tooLarge(`the callback has more than ${MAX_CALLBACK_BYTES} bytes`)
-    pieces.push(piece)
+    chunks.push(chunk)
   }
-  return Buffer.concat(pieces)
+  return Buffer.concat(chunks)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { shareAccess } from '../../../auth/access-context.ts'
+import { sharedAccessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { sharedFactsColumn, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
-import { shareFacts } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -37,25 +37,25 @@ const COLUMNS = [
 ] as const
 
 /** Results with their run's workspace, and the facts about it. */
-function selectResults(db: Db, facts: ReturnType<typeof workspaceFactsColumn>) {
+function selectResults(db: Db, access: ReturnType<typeof workspaceAccessColumn>) {
   return db
     .selectFrom('task_results as r')
     .innerJoin('runs', 'runs.id', 'r.run_id')
     .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
     .select(COLUMNS)
     .select(['runs.plan_only', 'w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
-    .select(facts.as('facts'))
+    .select(access.as('access'))
 }
 
 export async function findTaskResult(db: Db, actor: Actor, id: string) {
-  return selectResults(db, workspaceFactsColumn(actor)).where('r.id', '=', id).executeTakeFirst()
+  return selectResults(db, workspaceAccessColumn(actor)).where('r.id', '=', id).executeTakeFirst()
 }
 
 export async function findTaskResults(db: Db, actor: Actor, ids: readonly string[]) {
-  const rows = await selectResults(db, sharedFactsColumn(actor))
+  const rows = await selectResults(db, sharedAccessColumn(actor))
     .where(sql<boolean>`r.id = any(${ids})`)
     .execute()
-  return shareFacts(rows)
+  return shareAccess(rows)
 }
 
 /** The results of stages, in the order of the tasks' names. The caller has authorised the runs. */

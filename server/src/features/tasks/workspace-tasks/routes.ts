@@ -1,7 +1,7 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createWorkspaceTaskBody, updateWorkspaceTaskBody, workspaceTaskSchema } from '@groundstate/contract/run-tasks'
-import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { created, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireWorkspaceTask } from './access.ts'
 import { createWorkspaceTask } from './create.ts'
 import { deleteWorkspaceTask } from './delete.ts'
@@ -15,37 +15,37 @@ const ONE = '/workspaces/:workspaceId/tasks/:id'
 const listOfTask = {
   summary: 'List the workspaces of a run task',
   access: { organization: 'run-tasks:read' },
-  answers: { 200: pageOf(workspaceTaskSchema) },
+  responses: { 200: pageOf(workspaceTaskSchema) },
 } as const
 const list = {
   summary: 'List the run tasks of a workspace',
   access: { workspace: 'workspace:read' },
-  answers: { 200: pageOf(workspaceTaskSchema) },
+  responses: { 200: pageOf(workspaceTaskSchema) },
 } as const
 const create = {
   summary: 'Attach a run task to a workspace',
   access: { workspace: 'run-tasks:manage' },
   audit: 'workspace_task create',
-  answers: { 201: documentOf(workspaceTaskSchema) },
+  responses: { 201: documentOf(workspaceTaskSchema) },
   body: createWorkspaceTaskBody,
 } as const
 const show = {
   summary: 'Show a run task of a workspace',
   access: { workspace: 'workspace:read' },
-  answers: { 200: documentOf(workspaceTaskSchema) },
+  responses: { 200: documentOf(workspaceTaskSchema) },
 } as const
 const update = {
   summary: 'Update a run task of a workspace',
   access: { workspace: 'run-tasks:manage' },
   audit: 'workspace_task update',
-  answers: { 200: documentOf(workspaceTaskSchema) },
+  responses: { 200: documentOf(workspaceTaskSchema) },
   body: updateWorkspaceTaskBody,
 } as const
 const remove = {
   summary: 'Detach a run task from a workspace',
   access: { workspace: 'run-tasks:manage' },
   audit: 'workspace_task destroy',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 
 export const workspaceTaskRoutes: Routes = (http) => {

@@ -2,7 +2,7 @@ import { grantAttributes } from './grant-columns.ts'
 import type { GrantKind } from './grant-kind.ts'
 import type { Grant } from './grant.ts'
 
-/** The attributes are derived from the parts of the kind; tests compare each answer with its schema. */
+/** The attributes are derived from the parts of the kind; tests compare each response with its schema. */
 export function grantResource(kind: GrantKind, grant: Grant) {
   const { id, team_id: teamId, subject } = grant
   const { type } = kind.schemas

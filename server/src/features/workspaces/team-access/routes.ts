@@ -1,8 +1,8 @@
-import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
+import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { z } from 'zod'
-import { created, listAll, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Http, Routes } from '../../../http/http.ts'
 import { requiredText, text } from '../../../http/query.ts'
+import { created, listAll, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireGrant } from './access.ts'
 import { createGrant } from './create.ts'
 import { deleteGrant } from './delete.ts'
@@ -41,7 +41,7 @@ function registerGrants(http: Http, kind: GrantKind) {
     {
       summary: `List what teams may do to a ${noun}`,
       access: access.list,
-      answers: { 200: z.union([pageOf(schemas.resource), wholeListOf(schemas.resource)]) },
+      responses: { 200: z.union([pageOf(schemas.resource), wholeListOf(schemas.resource)]) },
       query: {
         [filter]: requiredText(`is missing: the id of a ${noun}`).describe(`required: the id of a ${noun}`),
         'filter[team][id]': text().describe('the id of a team'),
@@ -62,22 +62,26 @@ function registerGrants(http: Http, kind: GrantKind) {
       summary: `Give a team access to a ${noun}`,
       access: access.manage,
       audit: `${noun} add_team`,
-      answers: { 201: documentOf(schemas.resource) },
+      responses: { 201: documentOf(schemas.resource) },
       body: schemas.createBody,
     },
     async (req) => created(grantResource(kind, await createGrant(req.ctx, kind, req.body.data))),
   )
-  http.get(one, { summary: `Show what a team may do to a ${noun}`, access: access.read, answers: ONE }, async (req) => {
-    const id = idOf(req.params)
-    return ok(grantResource(kind, await requireGrant(req.ctx, kind, { id, permission: 'team-access:read' })))
-  })
+  http.get(
+    one,
+    { summary: `Show what a team may do to a ${noun}`, access: access.read, responses: ONE },
+    async (req) => {
+      const id = idOf(req.params)
+      return ok(grantResource(kind, await requireGrant(req.ctx, kind, { id, permission: 'team-access:read' })))
+    },
+  )
   http.patch(
     one,
     {
       summary: `Change what a team may do to a ${noun}`,
       access: access.manage,
       audit: `${noun} update_team_permissions`,
-      answers: ONE,
+      responses: ONE,
       body: schemas.updateBody,
     },
     async (req) => {
@@ -93,7 +97,7 @@ function registerGrants(http: Http, kind: GrantKind) {
       summary: `Remove a team's access to a ${noun}`,
       access: access.manage,
       audit: `${noun} remove_team`,
-      answers: { 204: null },
+      responses: { 204: null },
     },
     async (req) => {
       const id = idOf(req.params)

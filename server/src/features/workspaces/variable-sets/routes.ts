@@ -1,9 +1,9 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { variableSetIncludes } from '@groundstate/contract/includes'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createVariableSetBody, updateVariableSetBody, variableSetSchema } from '@groundstate/contract/variable-sets'
-import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { boolean, text } from '../../../http/query.ts'
+import { created, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireVariableSet } from './access.ts'
 import { createVariableSet } from './create.ts'
 import { deleteVariableSet } from './delete.ts'
@@ -16,8 +16,8 @@ const READ = [{ organization: 'variable-sets:read' }, { project: 'variable-sets:
 const MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
 
 const q = text().describe('part of the name')
-const LIST = { answers: { 200: pageOf(variableSetSchema) }, include: variableSetIncludes }
-const ONE = { answers: { 200: documentOf(variableSetSchema) }, include: variableSetIncludes }
+const LIST = { responses: { 200: pageOf(variableSetSchema) }, include: variableSetIncludes }
+const ONE = { responses: { 200: documentOf(variableSetSchema) }, include: variableSetIncludes }
 
 const LIST_OF_ORGANIZATION = {
   ...LIST,
@@ -41,7 +41,7 @@ const CREATE = {
   summary: 'Create a variable set',
   access: MANAGE,
   audit: ['variable create', 'variable_set create'],
-  answers: { 201: documentOf(variableSetSchema) },
+  responses: { 201: documentOf(variableSetSchema) },
   body: createVariableSetBody,
   include: variableSetIncludes,
 } as const
@@ -110,7 +110,7 @@ export const variableSetRoutes: Routes = (http) => {
   }
   http.delete(
     '/varsets/:id',
-    { summary: 'Delete a variable set', access: MANAGE, audit: 'variable_set destroy', answers: { 204: null } },
+    { summary: 'Delete a variable set', access: MANAGE, audit: 'variable_set destroy', responses: { 204: null } },
     async (req) => {
       await deleteVariableSet(req.ctx, req.params.id)
       return noContent()

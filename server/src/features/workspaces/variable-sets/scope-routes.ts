@@ -1,13 +1,13 @@
 import { identifiersBody } from '@groundstate/contract/json-api'
-import { noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { noContent } from '../../../http/responses.ts'
 import { addSetProjects, addSetWorkspaces, removeSetProjects, removeSetWorkspaces } from './change-scope.ts'
 
 // A set belongs to an organization or to a project.
 const MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
 
-const WORKSPACES = { access: MANAGE, body: identifiersBody('workspaces'), answers: { 204: null } }
-const PROJECTS = { access: MANAGE, body: identifiersBody('projects'), answers: { 204: null } }
+const WORKSPACES = { access: MANAGE, body: identifiersBody('workspaces'), responses: { 204: null } }
+const PROJECTS = { access: MANAGE, body: identifiersBody('projects'), responses: { 204: null } }
 
 /** Where sets apply. */
 export const variableSetScopeRoutes: Routes = (http) => {

@@ -1,7 +1,7 @@
-import { documentOf, wholeListOf } from '@groundstate/contract/answers'
+import { documentOf, wholeListOf } from '@groundstate/contract/responses'
 import { createVariableBody, updateVariableBody, variableSchema } from '@groundstate/contract/variables'
-import { created, listAll, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { created, listAll, noContent, ok } from '../../../http/responses.ts'
 import { variableResource } from '../variables/resource.ts'
 import { createSetVariable, deleteSetVariable, updateSetVariable } from './change-variables.ts'
 import { listSetVariables, listSetVariablesIn, showSetVariable, showSetVariableIn } from './list-variables.ts'
@@ -10,13 +10,13 @@ import { listSetVariables, listSetVariablesIn, showSetVariable, showSetVariableI
 const READ = [{ organization: 'variable-sets:read' }, { project: 'variable-sets:read' }] as const
 const MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
 
-const LIST = { answers: { 200: wholeListOf(variableSchema) } }
-const ONE = { answers: { 200: documentOf(variableSchema) } }
+const LIST = { responses: { 200: wholeListOf(variableSchema) } }
+const ONE = { responses: { 200: documentOf(variableSchema) } }
 const CREATE = {
   summary: 'Create a variable in a variable set',
   access: MANAGE,
   audit: 'variable create',
-  answers: { 201: documentOf(variableSchema) },
+  responses: { 201: documentOf(variableSchema) },
   body: createVariableBody,
 } as const
 const UPDATE = {
@@ -30,7 +30,7 @@ const DELETE = {
   summary: 'Delete a variable of a variable set',
   access: MANAGE,
   audit: 'variable destroy',
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 
 /** The variables of sets. */

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import { inOneTrip, readWithNext } from '../../../db/later.ts'
+import { pipeline, readWithNext } from '../../../db/later.ts'
 import { projectOf, selectSetsInForce, type SetInForce } from '../variable-sets/store.ts'
 import { requireWorkspace } from '../workspaces/access.ts'
 import { byPrecedence, inForce, type Overwrites, type VariableSource } from './precedence.ts'
@@ -103,7 +103,7 @@ async function listWithSources(
   ctx: Ctx,
   scope: { workspaceId: string; projectId: string; organizationId: string },
 ): Promise<SourcedRow[]> {
-  return withSources(ctx, await inOneTrip(ctx.db, sourceQueries(ctx, scope)))
+  return withSources(ctx, await pipeline(ctx.db, sourceQueries(ctx, scope)))
 }
 
 /** The queries of the workspace's variables, and of the sets that are in force there. */

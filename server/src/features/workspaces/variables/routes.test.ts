@@ -55,7 +55,7 @@ test('a sensitive value is never told again, nor does it lie in the database', a
   const created = await create(workspace.id, { key: 'secret', value: 'hunter2', category: 'env', sensitive: true })
   const url = `workspaces/${workspace.id}/vars/${created.json().data.id}`
 
-  const answers = [
+  const responses = [
     created,
     await patch(url, { description: 'new' }),
     await patch(url, { sensitive: false }),
@@ -64,8 +64,8 @@ test('a sensitive value is never told again, nor does it lie in the database', a
     await app.request({ url: `/api/v2/workspaces/${workspace.id}?include=vars`, token: owner.token }),
   ]
 
-  expect(answers.map((answer) => answer.status)).toEqual([201, 200, 422, 200, 200, 200])
-  expect(answers.map((answer) => answer.text).join()).not.toContain('hunter2')
+  expect(responses.map((response) => response.status)).toEqual([201, 200, 422, 200, 200, 200])
+  expect(responses.map((response) => response.text).join()).not.toContain('hunter2')
   expect(created.json().data.attributes).toMatchObject({ value: null, sensitive: true })
   const row = await app.db
     .selectFrom('variables')

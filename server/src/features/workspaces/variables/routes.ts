@@ -1,4 +1,4 @@
-import { documentOf, wholeListOf } from '@groundstate/contract/answers'
+import { documentOf, wholeListOf } from '@groundstate/contract/responses'
 import {
   createLegacyVariableBody,
   createVariableBody,
@@ -6,9 +6,9 @@ import {
   updateVariablesBody,
   variableSchema,
 } from '@groundstate/contract/variables'
-import { created, listAll, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { boolean, requiredText } from '../../../http/query.ts'
+import { created, listAll, noContent, ok } from '../../../http/responses.ts'
 import { createWorkspaceVariable } from './create.ts'
 import { deleteWorkspaceVariable } from './delete.ts'
 import { listVariablesByNames, listWorkspaceVariables, showWorkspaceVariable } from './list.ts'
@@ -20,15 +20,15 @@ const COLLECTION = '/workspaces/:workspaceId/vars'
 /** The second path is the older interface, which knows a variable by its id alone. */
 const MEMBERS = ['/workspaces/:workspaceId/vars/:id', '/vars/:id'] as const
 
-const LIST = { answers: { 200: wholeListOf(variableSchema) } }
-const ONE = { answers: { 200: documentOf(variableSchema) } }
+const LIST = { responses: { 200: wholeListOf(variableSchema) } }
+const ONE = { responses: { 200: documentOf(variableSchema) } }
 const CREATE = {
   summary: 'Create a variable of a workspace',
   access: { workspace: 'variables:write' },
   audit: 'variable create',
-  answers: { 201: documentOf(variableSchema) },
+  responses: { 201: documentOf(variableSchema) },
 } as const
-const NO_CONTENT = { answers: { 204: null } }
+const NO_CONTENT = { responses: { 204: null } }
 
 /** Lists are whole: the command lines read the first page only. */
 export const variableRoutes: Routes = (http) => {

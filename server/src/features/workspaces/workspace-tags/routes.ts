@@ -1,18 +1,18 @@
-import { pageOf, wholeListOf } from '@groundstate/contract/answers'
 import { identifiersBody } from '@groundstate/contract/json-api'
+import { pageOf, wholeListOf } from '@groundstate/contract/responses'
 import {
   effectiveTagBindingSchema,
-  tagBindingsBody,
   tagBindingSchema,
-  tagsBody,
+  tagBindingsBody,
   tagSchema,
+  tagsBody,
 } from '@groundstate/contract/tags'
-import { listAll, listPage, noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { text } from '../../../http/query.ts'
+import { listAll, listPage, noContent } from '../../../http/responses.ts'
 import { effectiveTagBindingResource, tagBindingResource } from '../../organizations/tags/resource.ts'
 import { changeWorkspaceTagBindings } from './change-bindings.ts'
-import { addWorkspacesToTag, addWorkspaceTags, deleteTags, removeWorkspaceTags } from './change-flat-tags.ts'
+import { addWorkspaceTags, addWorkspacesToTag, deleteTags, removeWorkspaceTags } from './change-flat-tags.ts'
 import { listWorkspaceEffectiveTagBindings, listWorkspaceTagBindings } from './list-bindings.ts'
 import { listTags, listWorkspaceTags } from './list-flat-tags.ts'
 import { tagResource } from './resource.ts'
@@ -20,13 +20,13 @@ import { tagResource } from './resource.ts'
 const LIST = {
   summary: 'List the tag bindings of a workspace',
   access: { workspace: 'workspace:read' },
-  answers: { 200: wholeListOf(tagBindingSchema) },
+  responses: { 200: wholeListOf(tagBindingSchema) },
 } as const
 const ADD = {
   summary: 'Add tag bindings to a workspace',
   access: { workspace: 'tags:manage' },
   audit: 'workspace add_tags',
-  answers: { 204: null },
+  responses: { 204: null },
   body: tagBindingsBody,
 } as const
 
@@ -49,7 +49,7 @@ export const workspaceTagBindingRoutes: Routes = (http) => {
       summary: 'Add or change tag bindings of a workspace',
       access: { workspace: 'tags:manage' },
       audit: 'workspace add_tags',
-      answers: { 200: wholeListOf(tagBindingSchema) },
+      responses: { 200: wholeListOf(tagBindingSchema) },
       body: tagBindingsBody,
     },
     async (req) => {
@@ -64,7 +64,7 @@ export const workspaceTagBindingRoutes: Routes = (http) => {
       summary: 'Replace the tag bindings of a workspace',
       access: { workspace: 'tags:manage' },
       audit: 'workspace replace_tags',
-      answers: { 204: null },
+      responses: { 204: null },
       body: tagBindingsBody,
     },
     async (req) => {
@@ -78,7 +78,7 @@ export const workspaceTagBindingRoutes: Routes = (http) => {
     {
       summary: 'List the tag bindings of a workspace and its project',
       access: { workspace: 'workspace:read' },
-      answers: { 200: wholeListOf(effectiveTagBindingSchema) },
+      responses: { 200: wholeListOf(effectiveTagBindingSchema) },
     },
     async (req) => {
       return listAll((await listWorkspaceEffectiveTagBindings(req.ctx, req.params.id)).map(effectiveTagBindingResource))
@@ -93,7 +93,7 @@ export const workspaceTagRoutes: Routes = (http) => {
     {
       summary: 'List the tags of a workspace',
       access: { workspace: 'workspace:read' },
-      answers: { 200: pageOf(tagSchema) },
+      responses: { 200: pageOf(tagSchema) },
       query: { name: text().describe('part of the name') },
     },
     async (req) => {
@@ -111,7 +111,7 @@ export const workspaceTagRoutes: Routes = (http) => {
       summary: 'Add tags to a workspace',
       access: { workspace: 'tags:manage' },
       audit: 'workspace add_tags',
-      answers: { 204: null },
+      responses: { 204: null },
       body: tagsBody,
     },
     async (req) => {
@@ -125,7 +125,7 @@ export const workspaceTagRoutes: Routes = (http) => {
       summary: 'Remove tags from a workspace',
       access: { workspace: 'tags:manage' },
       audit: 'workspace remove_tags',
-      answers: { 204: null },
+      responses: { 204: null },
       body: tagsBody,
     },
     async (req) => {
@@ -142,7 +142,7 @@ export const tagRoutes: Routes = (http) => {
     {
       summary: 'List the tags of an organization',
       access: { organization: 'organization:read' },
-      answers: { 200: pageOf(tagSchema) },
+      responses: { 200: pageOf(tagSchema) },
       query: {
         q: text().describe('part of the name'),
         'filter[exclude][taggable][id]': text().describe('the id of a workspace: leaves out the tags it has'),
@@ -161,7 +161,7 @@ export const tagRoutes: Routes = (http) => {
       summary: 'Delete tags from every workspace of an organization',
       access: { organization: 'tags:manage' },
       audit: 'organization remove_tags',
-      answers: { 204: null },
+      responses: { 204: null },
       body: identifiersBody('tags'),
     },
     async (req) => {
@@ -175,7 +175,7 @@ export const tagRoutes: Routes = (http) => {
       summary: 'Add a tag to workspaces',
       access: { workspace: 'tags:manage' },
       audit: 'workspace add_tags',
-      answers: { 204: null },
+      responses: { 204: null },
       body: identifiersBody('workspaces'),
     },
     async (req) => {

@@ -1,10 +1,10 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
+import { readAccessContext } from '../../../auth/access-context.ts'
 import { checkDemands } from '../../../auth/demands.ts'
-import { readFacts } from '../../../auth/facts.ts'
 import { type WorkspacePermission, refusal } from '../../../auth/permissions.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
-import { notFound, invalid } from '../../../errors.ts'
+import { invalid, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 import type { FoundWorkspace, Workspace } from './workspace.ts'
 
@@ -33,7 +33,7 @@ export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, perm
 function authorised(ctx: Ctx, row: FoundWorkspace | undefined, permission: WorkspacePermission): Workspace {
   const workspace = row && readableWorkspace(ctx, row)
   if (!workspace) throw notFound('workspace')
-  checkDemands(workspace.facts)
+  checkDemands(workspace.access)
   if (!workspace.can.has(permission)) {
     throw refusal(permission, `on the workspace ${workspace.name}`)
   }
@@ -42,10 +42,14 @@ function authorised(ctx: Ctx, row: FoundWorkspace | undefined, permission: Works
 
 /** The workspace with what the actor may do there; undefined when it may not see it. */
 export function readableWorkspace(ctx: Ctx, row: FoundWorkspace): Workspace | undefined {
-  const { facts: column, ...workspace } = row
-  const facts = readFacts(ctx.actor, { organizationId: row.organization_id, workspaceId: row.id, facts: column })
-  const can = workspacePermissions(facts)
-  return can.has('workspace:read') ? { ...workspace, can, facts } : undefined
+  const { access: column, ...workspace } = row
+  const access = readAccessContext(ctx.actor, {
+    organizationId: row.organization_id,
+    workspaceId: row.id,
+    access: column,
+  })
+  const can = workspacePermissions(access)
+  return can.has('workspace:read') ? { ...workspace, can, access } : undefined
 }
 
 /** The workspaces among `ids` that the actor may see, in the order of their names, for includes and relations. */
@@ -54,7 +58,7 @@ export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): 
   const rows = await store.findWorkspaces(ctx.db, ctx.actor, ids)
   return rows.flatMap((row) => {
     const workspace = readableWorkspace(ctx, row)
-    return workspace && !workspace.facts.demands ? workspace : []
+    return workspace && !workspace.access.demands ? workspace : []
   })
 }
 

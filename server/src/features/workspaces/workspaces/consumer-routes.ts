@@ -1,8 +1,8 @@
-import { pageOf } from '@groundstate/contract/answers'
 import { identifiersBody } from '@groundstate/contract/json-api'
+import { pageOf } from '@groundstate/contract/responses'
 import { workspaceSchema } from '@groundstate/contract/workspaces'
-import { listPage, noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { listPage, noContent } from '../../../http/responses.ts'
 import { addRemoteStateConsumers, removeRemoteStateConsumers, replaceRemoteStateConsumers } from './change-consumers.ts'
 import { listRemoteStateConsumers } from './list-consumers.ts'
 import { workspaceResource } from './resource.ts'
@@ -11,12 +11,12 @@ const PATH = '/workspaces/:id/relationships/remote-state-consumers'
 const LIST = {
   summary: 'List the remote state consumers of a workspace',
   access: { workspace: 'workspace:read' },
-  answers: { 200: pageOf(workspaceSchema) },
+  responses: { 200: pageOf(workspaceSchema) },
 } as const
 const CHANGE = {
   access: { workspace: 'workspace:update' },
   body: identifiersBody('workspaces'),
-  answers: { 204: null },
+  responses: { 204: null },
 } as const
 
 export const consumerRoutes: Routes = (http) => {

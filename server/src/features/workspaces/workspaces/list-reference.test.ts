@@ -124,10 +124,10 @@ test('a workspace is found by what it has become', async () => {
   const relationships = { project: { data: { type: 'projects', id: project } } }
   const body = { data: { type: 'workspaces', attributes, relationships } }
 
-  const answer = await app.request({ method: 'PATCH', url, token: owner.token, body })
+  const response = await app.request({ method: 'PATCH', url, token: owner.token, body })
   await app.request({ method: 'POST', url: `${url}/actions/lock`, token: owner.token })
 
-  expect(answer.status).toBe(200)
+  expect(response.status).toBe(200)
   const query = {
     'filter[locked]': 'true',
     'search[name]': 'renam',

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { GrantsColumn } from '../../../auth/access-context.ts'
+import { grantsColumn } from '../../../auth/access-sql.ts'
 import type { Actor, UserActor } from '../../../auth/actor.ts'
-import { grantsColumn } from '../../../auth/facts-sql.ts'
-import type { GrantsColumn } from '../../../auth/facts.ts'
 import type { Db } from '../../../db/db.ts'
-import { filterConditions, type WorkspaceFilter } from './filter-store.ts'
+import { type WorkspaceFilter, filterConditions } from './filter-store.ts'
 import { selectWorkspaces } from './store.ts'
 
 export const SORTS = ['name', 'latest-change-at', 'current-run.created-at'] as const

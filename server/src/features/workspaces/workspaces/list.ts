@@ -1,6 +1,12 @@
 import type { Ctx } from '../../../app.ts'
+import {
+  type AccessContext,
+  type GrantsColumn,
+  dependsOnGrants,
+  listedAccess,
+  seesEveryWorkspace,
+} from '../../../auth/access-context.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { type Facts, type GrantsColumn, dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../../auth/facts.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
@@ -23,20 +29,20 @@ export async function listWorkspaces(
   const { actor } = ctx
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const window = { sort, limit: page.size, offset: pageOffset(page) }
-  const query = { organizationId: organization.id, filter, facts: organization.facts }
+  const query = { organizationId: organization.id, filter, access: organization.access }
   const { rows, total } =
-    actor.kind === 'user' && !seesEveryWorkspace(organization.facts)
+    actor.kind === 'user' && !seesEveryWorkspace(organization.access)
       ? await listGranted(ctx, { ...query, grants: await readGrants(ctx, actor, organization) }, window)
       : await listEvery(ctx, query, window)
-  return { rows: rows.map(({ grants, ...row }) => present(row, organization.facts, grants)), total }
+  return { rows: rows.map(({ grants, ...row }) => present(row, organization.access, grants)), total }
 }
 
-type Query = { organizationId: string; filter: WorkspaceFilter; facts: Facts }
+type Query = { organizationId: string; filter: WorkspaceFilter; access: AccessContext }
 type Window = { sort: store.Sort; limit: number; offset: number }
 
-async function listEvery({ db, actor }: Ctx, { facts, ...rest }: Query, window: Window) {
+async function listEvery({ db, actor }: Ctx, { access, ...rest }: Query, window: Window) {
   const query = { ...rest, reach: undefined }
-  const grants = dependsOnGrants(facts)
+  const grants = dependsOnGrants(access)
   const counts = isFiltered(query.filter) || actor.kind === 'run'
   const [rows, count] = await Promise.all([
     store.listWorkspaceRows(db, actor, query, { ...window, counts, grants }),
@@ -84,7 +90,7 @@ function isFiltered(filter: WorkspaceFilter) {
   return Object.values(filter).some((value) => value !== undefined)
 }
 
-function present(row: Omit<Workspace, 'can' | 'facts'>, organization: Facts, grants: GrantsColumn): Workspace {
-  const facts = listedFacts(organization, grants)
-  return { ...row, facts, can: workspacePermissions(facts) }
+function present(row: Omit<Workspace, 'can' | 'access'>, organization: AccessContext, grants: GrantsColumn): Workspace {
+  const access = listedAccess(organization, grants)
+  return { ...row, access, can: workspacePermissions(access) }
 }

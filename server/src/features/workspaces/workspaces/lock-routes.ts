@@ -1,12 +1,12 @@
-import { documentOf } from '@groundstate/contract/answers'
 import { workspaceIncludes } from '@groundstate/contract/includes'
+import { documentOf } from '@groundstate/contract/responses'
 import { lockBody, workspaceSchema } from '@groundstate/contract/workspaces'
-import { ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { ok } from '../../../http/responses.ts'
 import { forceUnlockWorkspace, lockWorkspace, unlockWorkspace } from './lock.ts'
 import { showWorkspace } from './show.ts'
 
-const ACTION = { answers: { 200: documentOf(workspaceSchema) }, include: workspaceIncludes }
+const ACTION = { responses: { 200: documentOf(workspaceSchema) }, include: workspaceIncludes }
 
 export const workspaceLockRoutes: Routes = (http) => {
   const lock = {

@@ -59,9 +59,9 @@ test('two locks at once: one of them holds', async () => {
   const workspace = await newWorkspace()
   const writer = await member('write', workspace.id)
 
-  const answers = await Promise.all([act(workspace.id, 'lock', owner), act(workspace.id, 'lock', writer)])
+  const responses = await Promise.all([act(workspace.id, 'lock', owner), act(workspace.id, 'lock', writer)])
 
-  expect(answers.map((answer) => answer.status)).toEqual(expect.arrayContaining([200, 409]))
+  expect(responses.map((response) => response.status)).toEqual(expect.arrayContaining([200, 409]))
 })
 
 test('only the holder unlocks, and only once', async () => {

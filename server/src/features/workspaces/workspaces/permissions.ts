@@ -34,7 +34,7 @@ export function permissionsBlock(workspace: Workspace) {
  * the organization allows that (public documentation: organizations, `allow-force-delete-workspaces`).
  */
 export function mayForceDelete(workspace: Workspace) {
-  const { role } = workspace.facts
+  const { role } = workspace.access
   if (role === 'owner' || role === 'organization-token' || role === 'system') return true
   return workspace.allow_force_delete_workspaces && workspace.can.has('workspace:delete')
 }

@@ -89,7 +89,7 @@ test('a workspace is read by its id and by its names, whatever their case', asyn
 test('what a stranger asks for does not exist', async () => {
   const workspace = await newWorkspace()
 
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     app.request({ url: `/api/v2/workspaces/${workspace.id}`, token: stranger.token }),
     app.request({ url: `${url}/${workspace.name}`, token: stranger.token }),
     app.request({ url: '/api/v2/workspaces/ws-nonsense', token: owner.token }),
@@ -100,10 +100,10 @@ test('what a stranger asks for does not exist', async () => {
     create({ name: 'intruder' }, {}, stranger.token),
   ])
 
-  expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 404))
+  expect(responses.map((response) => response.status)).toEqual(responses.map(() => 404))
 })
 
-test('without a token there is no answer', async () => {
+test('without a token there is no response', async () => {
   expect((await app.request({ url })).status).toBe(401)
   expect((await app.request({ url, token: 'garbage' })).status).toBe(401)
 })
@@ -129,7 +129,7 @@ test.each([
   [
     { name: 'x', 'working-directory': '../../etc' },
     '/data/attributes/working-directory',
-    'working-directory is "../../etc", it must be a folder inside the configuration: it has a path with ..',
+    'working-directory is "../../etc", it must be a directory inside the configuration: it has a path with ..',
   ],
   [{ name: 'x', 'working-directory': '/a/../../b' }, '/data/attributes/working-directory', 'it has a path with ..'],
   [{ name: 'x', 'working-directory': 'C:/db' }, '/data/attributes/working-directory', 'it has an absolute path'],

@@ -1,10 +1,10 @@
-import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { workspaceIncludes } from '@groundstate/contract/includes'
 import { identifiersBody } from '@groundstate/contract/json-api'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createWorkspaceBody, updateWorkspaceBody, workspaceSchema } from '@groundstate/contract/workspaces'
-import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { sortBy } from '../../../http/query.ts'
+import { created, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireWorkspaceBy } from './access.ts'
 import { createWorkspace } from './create.ts'
 import { WORKSPACE_FILTER_QUERY, workspaceFilter } from './filter-query.ts'
@@ -21,7 +21,7 @@ const CREATE = {
   summary: 'Create a workspace',
   access: { project: 'workspaces:create' },
   audit: 'workspace create',
-  answers: { 201: documentOf(workspaceSchema) },
+  responses: { 201: documentOf(workspaceSchema) },
   body: createWorkspaceBody,
   include: workspaceIncludes,
 } as const
@@ -29,7 +29,7 @@ const CREATE = {
 const LIST = {
   summary: 'List the workspaces of an organization',
   access: { organization: 'organization:read' },
-  answers: { 200: pageOf(workspaceSchema) },
+  responses: { 200: pageOf(workspaceSchema) },
   include: workspaceIncludes,
   query: {
     ...WORKSPACE_FILTER_QUERY,
@@ -40,7 +40,7 @@ const LIST = {
 const SHOW = {
   summary: 'Show a workspace',
   access: { workspace: 'workspace:read' },
-  answers: { 200: documentOf(workspaceSchema) },
+  responses: { 200: documentOf(workspaceSchema) },
   include: workspaceIncludes,
 } as const
 
@@ -48,7 +48,7 @@ const UPDATE = {
   summary: 'Update a workspace',
   access: { workspace: 'workspace:update' },
   audit: 'workspace update',
-  answers: { 200: documentOf(workspaceSchema) },
+  responses: { 200: documentOf(workspaceSchema) },
   body: updateWorkspaceBody,
   include: workspaceIncludes,
 } as const
@@ -57,7 +57,7 @@ const MOVE = {
   summary: 'Move workspaces to a project',
   access: { project: 'workspaces:create', workspace: 'workspace:move' },
   audit: 'workspace update',
-  answers: { 204: null },
+  responses: { 204: null },
   body: identifiersBody('workspaces'),
 } as const
 

@@ -1,7 +1,7 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import { changeWithEvent } from '../../../audit/store.ts'
+import { type ActorInSql, runInSql, userInSql, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import { type Actor, isOwnOrganizationName } from '../../../auth/actor.ts'
-import { type ActorInSql, runInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
@@ -51,8 +51,8 @@ export function selectWorkspaces(db: Db) {
 
 /** As `selectWorkspaces`, with the facts about each for `actor`. */
 export function selectWorkspacesFor(db: Db, actor: ActorInSql) {
-  const facts = workspaceFactsColumn(actor)
-  return selectWorkspaces(db).select(facts.as('facts'))
+  const access = workspaceAccessColumn(actor)
+  return selectWorkspaces(db).select(access.as('access'))
 }
 
 /**

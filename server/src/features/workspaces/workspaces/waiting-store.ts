@@ -2,7 +2,7 @@ import { EXECUTING_STATUSES, QUEUED_STATUSES, statusesWhere } from '@groundstate
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
 import { literals } from '../../../db/literals.ts'
-import { MOST_JOBS_COUNTED, type OpenTask, type WaitingCause } from './waiting.ts'
+import { MAX_JOBS_COUNTED, type OpenTask, type WaitingCause } from './waiting.ts'
 
 /** An agent that has not asked for work for this long counts as offline, in seconds. */
 const AGENT_SILENCE_SECONDS = 60
@@ -41,7 +41,7 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
         'activeRunId', w.active_run_id,
         'queuePosition', (select count(*) from (select from runs q
                    where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order
-                   limit ${sql.lit(MOST_JOBS_COUNTED + 1)}) before_it),
+                   limit ${sql.lit(MAX_JOBS_COUNTED + 1)}) before_it),
         'previousRunId', (select q.id from runs q
                    where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order
                    order by q.queue_order desc limit 1)))
@@ -65,7 +65,7 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
         'jobsBefore', (select count(*) from (select from agent_jobs j
                        where j.status = 'queued' and j.agent_pool_id = p.id
                          and (j.class, j.tag, j.seq) < (mine.class, mine.tag, mine.seq)
-                       limit ${sql.lit(MOST_JOBS_COUNTED + 1)}) before_it))
+                       limit ${sql.lit(MAX_JOBS_COUNTED + 1)}) before_it))
       from agent_pools p join organizations o on o.id = r.organization_id
       left join agent_jobs mine on mine.run_id = r.id and mine.status = 'queued'
       where p.id = r.agent_pool_id)

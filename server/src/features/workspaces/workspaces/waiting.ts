@@ -24,7 +24,7 @@ export type WaitingCause = Partial<{
   leaseMs: number
 }>
 
-export const MOST_JOBS_COUNTED = 1000
+export const MAX_JOBS_COUNTED = 1000
 
 /** After so long without a heartbeat, in ms, an agent has missed one. */
 const SILENCE_MS = 15_000
@@ -61,7 +61,7 @@ function agentReason(cause: WaitingCause) {
   if (!agentsAccept) return `no agent of ${poolName} that is online takes ${kind === 'plan' ? 'plans' : 'applies'}`
   if (organizationLimit) return `the organization is at its limit of ${count(organizationLimit, 'run')} at once`
   if (poolLimit) return `${poolName} is at its limit of ${count(poolLimit, 'job')} at once`
-  if (jobsBefore > MOST_JOBS_COUNTED) return `more than ${MOST_JOBS_COUNTED} jobs before it in ${poolName}`
+  if (jobsBefore > MAX_JOBS_COUNTED) return `more than ${MAX_JOBS_COUNTED} jobs before it in ${poolName}`
   return jobsBefore > 0 ? `${count(jobsBefore, 'job')} before it in ${poolName}` : `starts next in ${poolName}`
 }
 
@@ -102,7 +102,7 @@ function queueReason(cause: WaitingCause, position: number) {
   }
   const before = position > 0 ? cause.previousRunId : cause.activeRunId
   if (!before) return null
-  const place = position > MOST_JOBS_COUNTED ? `after more than ${MOST_JOBS_COUNTED} others` : ordinal(position + 1)
+  const place = position > MAX_JOBS_COUNTED ? `after more than ${MAX_JOBS_COUNTED} others` : ordinal(position + 1)
   return `${place} in line behind ${before}`
 }
 

@@ -1,4 +1,4 @@
-import type { PageOnWire } from '@groundstate/contract/answers'
+import type { PageOnWire } from '@groundstate/contract/responses'
 import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
 import type { AttributeChange } from '../../../components/attribute-diff.tsx'
 import type { OutputChange } from './plan-model.ts'

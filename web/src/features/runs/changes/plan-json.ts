@@ -1,10 +1,10 @@
-import type { Wire } from '@groundstate/contract/answers'
+import type { Wire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { ApiError, get } from '../../../api/client.ts'
 import { isPassing } from '../../../api/queries.ts'
-import { destroyedAddresses, type PlanJson, planModel } from './plan-model.ts'
+import { type PlanJson, destroyedAddresses, planModel } from './plan-model.ts'
 
 /** The plan in the engine's JSON without sensitive values; null when there is none. It never changes once it is there. */
 export function usePlanModel(planId: string | undefined, isOver: boolean) {

@@ -1,11 +1,11 @@
-import type { Wire } from '@groundstate/contract/answers'
 import type { applySchema } from '@groundstate/contract/applies'
 import { isPhaseOver } from '@groundstate/contract/phase-status'
 import type { planSchema } from '@groundstate/contract/plans'
+import type { Wire } from '@groundstate/contract/responses'
 import { useEffect, useSyncExternalStore } from 'react'
 import { ownPath } from '../../../api/client.ts'
 import { onChange, useConnection } from '../../../api/live.ts'
-import { createLogText, type LogText } from './log-text.ts'
+import { type LogText, createLogText } from './log-text.ts'
 
 export type Phase = Wire<typeof planSchema> | Wire<typeof applySchema>
 
@@ -54,7 +54,7 @@ export function useLog(phase: Phase | undefined): LogView | undefined {
   const connection = useConnection()
   const view = useSyncExternalStore(log?.subscribe ?? noSubscription, log?.view ?? noView)
   useEffect(() => {
-    // Each answer about the phase is a reason to look: a change that was not told may have come before it.
+    // Each response about the phase is a reason to look: a change that was not told may have come before it.
     if (log && begun) log.look(begun)
     // oxlint-disable-next-line react/exhaustive-effect-dependencies -- what was not told while the connection was lost is read when it is back
   }, [log, begun, connection])

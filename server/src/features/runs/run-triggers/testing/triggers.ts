@@ -26,9 +26,9 @@ export async function connect(
   source: Pick<Workspace, 'workspaceId'>,
   destination: Workspace,
 ): Promise<string> {
-  const answer = await postTrigger(app, destination, { sourceId: source.workspaceId })
-  if (answer.status !== 201) throw new Error(`the trigger was refused: ${answer.text}`)
-  return answer.json().data.id
+  const response = await postTrigger(app, destination, { sourceId: source.workspaceId })
+  if (response.status !== 201) throw new Error(`the trigger was refused: ${response.text}`)
+  return response.json().data.id
 }
 
 /** Finishes the plan and the apply of the run that is next in the queue of the agents. */
@@ -66,8 +66,8 @@ export async function listSkips(app: TestApp, source: Pick<Workspace, 'user'>, r
 
 /** Attributes of the chain of a run. */
 export async function readChain(app: TestApp, token: string, run: string) {
-  const answer = await app.request({ url: `/api/v2/runs/${run}/trigger-chain`, token })
-  return answer.json().data.attributes
+  const response = await app.request({ url: `/api/v2/runs/${run}/trigger-chain`, token })
+  return response.json().data.attributes
 }
 
 /** Lets a run that waits for a person be applied. */

@@ -118,8 +118,8 @@ async function createPools(app: TestApp, settings: readonly RunSetting[]): Promi
     for (const name of POOLS) {
       const url = `/api/v2/organizations/${organization}/agent-pools`
       const body = { data: { type: 'agent-pools', attributes: { name } } }
-      const answer = await app.request({ method: 'POST', url, token: user.token, body })
-      ids[name] = answer.json().data.id
+      const response = await app.request({ method: 'POST', url, token: user.token, body })
+      ids[name] = response.json().data.id
     }
     const url = `/api/v2/organizations/${organization}`
     const found = await app.db.selectFrom('organizations').select('id').where('name', '=', organization).execute()

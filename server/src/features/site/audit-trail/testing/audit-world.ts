@@ -26,7 +26,7 @@ export type ChangeRequest = Pick<TestRequest, 'body' | 'headers'> & {
   url?: string
   token?: string | undefined
   by?: Author
-  /** A failure uses up what is in it, such as a code of a second factor. */
+  /** A failure uses up what is in it, such as a code of two-factor authentication. */
   usesUp?: boolean
 }
 
@@ -170,8 +170,8 @@ export class World {
     return { workspace, ids: ids as [string, ...string[]] }
   }
 
-  /** A person with a second factor, and its next code. */
-  async withSecondFactor() {
+  /** A person with two-factor authentication, and its next code. */
+  async withTwoFactor() {
     const person = await this.person()
     const { secret } = (
       await this.send('POST', '/account/two-factor/actions/enroll', data('users', { password: SECRET }), person.token)

@@ -25,9 +25,9 @@ async function browserOf(w: World) {
   return { person, cookie, as: { token: undefined, headers, by: { id: person.id, tokenId: null } } }
 }
 
-/** With a second factor that is on, and a code that has not been used. */
+/** With two-factor authentication that is on, and a code that has not been used. */
 async function withCode(w: World) {
-  const { person, secret } = await w.withSecondFactor()
+  const { person, secret } = await w.withTwoFactor()
   await w.send(
     'POST',
     '/account/two-factor/actions/verify',
@@ -180,7 +180,7 @@ export const ACCOUNTS: Record<string, MakeChange> = {
     body: data('users', { password: SECRET }),
   }),
   'POST /account/two-factor/actions/verify': async (w) => {
-    const { person, secret } = await w.withSecondFactor()
+    const { person, secret } = await w.withTwoFactor()
     return { ...w.by(person), body: data('users', { otp: totpCode(secret, w.app.now()) }) }
   },
   'POST /account/two-factor/actions/renew-recovery-codes': withCode,
@@ -229,7 +229,7 @@ export const ACCOUNTS: Record<string, MakeChange> = {
   'POST /admin/users/:userId/actions/grant_admin': onPerson,
   'POST /admin/users/:userId/actions/revoke_admin': onPerson,
   'POST /admin/users/:userId/actions/disable_two_factor': async (w) => {
-    const { person, secret } = await w.withSecondFactor()
+    const { person, secret } = await w.withTwoFactor()
     const body = data('users', { otp: totpCode(secret, w.app.now()) })
     await w.send('POST', '/account/two-factor/actions/verify', body, person.token)
     return { ids: [person.id] }

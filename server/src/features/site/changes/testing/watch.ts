@@ -24,7 +24,7 @@ type Credentials = { token?: string; headers?: Record<string, string>; after?: s
 export async function watch(url: string, organization: string, { token, headers, after }: Credentials): Promise<Watch> {
   const controller = new AbortController()
   const query = after === undefined ? '' : `?after=${encodeURIComponent(after)}`
-  const answer = await request(`${url}/api/v2/organizations/${organization}/changes${query}`, {
+  const response = await request(`${url}/api/v2/organizations/${organization}/changes${query}`, {
     headers: {
       accept: 'text/event-stream',
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
@@ -35,8 +35,8 @@ export async function watch(url: string, organization: string, { token, headers,
     bodyTimeout: 0,
   })
   const watched: Watch = {
-    status: answer.statusCode,
-    headers: answer.headers,
+    status: response.statusCode,
+    headers: response.headers,
     events: [],
     changes: [],
     cursor: after,
@@ -47,7 +47,7 @@ export async function watch(url: string, organization: string, { token, headers,
       await reading
     },
   }
-  const reading = read(watched, answer.body)
+  const reading = read(watched, response.body)
     .catch(() => {})
     .finally(() => {
       watched.isOver = true

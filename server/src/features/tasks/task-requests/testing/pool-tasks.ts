@@ -29,7 +29,7 @@ export async function createPoolAgent(app: TestApp, { poolToken }: PoolSetting, 
 export async function answerVerification(agent: FakeAgent) {
   const request = await agent.claimTask({ waitMs: 5_000 })
   if (request?.payload.access_token !== 'test-token') throw new Error('no verification came')
-  await request.answer()
+  await request.response()
   return request
 }
 

@@ -14,7 +14,7 @@ const PROGRAM = join(import.meta.dirname, '../../../../../bin/groundstate.mjs')
 export type Replica = { url: string; kill: () => Promise<void> }
 
 /**
- * Starts a server on the database and the data folder of the app, with the secret of the tests and without an agent; ended
+ * Starts a server on the database and the data directory of the app, with the secret of the tests and without an agent; ended
  * when the file ends. `kill` ends it as a loss of power would.
  */
 export async function startReplicaProcess(

@@ -130,8 +130,8 @@ async function giveRun(
 async function bind(app: TestApp, { token }: TestUser, { path, tags }: { path: string; tags: Tags }) {
   const data = Object.entries(tags).map(([key, value]) => ({ type: 'tag-bindings', attributes: { key, value } }))
   const url = `/api/v2/${path}/tag-bindings`
-  const answer = await app.request({ method: 'PATCH', url, token, body: { data } })
-  if (answer.status !== 200) throw new Error(answer.text)
+  const response = await app.request({ method: 'PATCH', url, token, body: { data } })
+  if (response.status !== 200) throw new Error(response.text)
 }
 
 /** Members who see few workspaces, many, those of a project, and none. */

@@ -1,14 +1,14 @@
-import { AGENT_API, type EngineAnswersHeader } from '@groundstate/contract/agent'
-import { packParcel } from '@groundstate/contract/parcel'
+import { AGENT_API, type EngineResponsesHeader } from '@groundstate/contract/agent'
+import { packEnvelope } from '@groundstate/contract/envelope'
 import type { Ctx } from '../../../app.ts'
-import { engineNames, type RunActor } from '../../../auth/actor.ts'
+import { type RunActor, engineNames } from '../../../auth/actor.ts'
 import { bearerToken } from '../../../auth/authenticate.ts'
 import { AppError } from '../../../errors.ts'
-import { type Answer, binary, bytes, noContent, ok, unstored } from '../../../http/answers.ts'
 import { errorDocument, errorStatus } from '../../../http/errors.ts'
 import { BASE_HEADERS, JSON_API_TYPE } from '../../../http/headers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { serialise } from '../../../http/raw-json.ts'
+import { type ApiResponse, binary, bytes, noContent, ok, unstored } from '../../../http/responses.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { entitlementSetResource } from '../../organizations/organizations/resource.ts'
 import { requireCurrentStateVersion } from '../../states/state-versions/access.ts'
@@ -20,24 +20,24 @@ import { showWorkspace } from '../../workspaces/workspaces/show.ts'
 import { requireJob } from './access.ts'
 import type { Job } from './store.ts'
 
-/** Up to this size (bytes) a state is sent with the answers; of a larger one the engine fetches the content itself. */
+/** Up to this size (bytes) a state is sent with the responses; of a larger one the engine fetches the content itself. */
 const MAX_STATE_BYTES = 1024 * 1024
 
-const PARCEL = 'application/octet-stream'
+const ENVELOPE = 'application/octet-stream'
 
-export const engineAnswersRoutes: Routes = (http) => {
+export const engineResponsesRoutes: Routes = (http) => {
   http.get(
     '/jobs/:jobId/engine-answers',
     {
       access: 'job',
       prefix: AGENT_API,
       summary: 'Show what the engine of a job will ask for',
-      answers: { 200: binary(PARCEL) },
+      responses: { 200: binary(ENVELOPE) },
     },
     async (req) => {
       const job = await requireJob(req.ctx, req.params.jobId, bearerToken(req.raw))
-      const { header, bodies } = await engineAnswers({ ...req.ctx, actor: engineOf(job) }, job)
-      return unstored(bytes(Buffer.from(packParcel(header, bodies)), PARCEL))
+      const { header, bodies } = await engineResponses({ ...req.ctx, actor: engineOf(job) }, job)
+      return unstored(bytes(Buffer.from(packEnvelope(header, bodies)), ENVELOPE))
     },
   )
 }
@@ -54,52 +54,54 @@ function engineOf(job: Job): RunActor {
   }
 }
 
-type Found = { path: string; answer: Answer }
+type Found = { path: string; response: ApiResponse }
 
 /** What the routes of the public API answer that the engine asks in every run; what they refuse is left for them to refuse. */
-async function engineAnswers(ctx: Ctx & { actor: RunActor }, job: Job) {
+async function engineResponses(ctx: Ctx & { actor: RunActor }, job: Job) {
   const { workspaceId, names } = ctx.actor
   const [workspace, entitlements, state] = await Promise.all([
     unlessRefused(async () => requireWorkspace(ctx, workspaceId, 'workspace:read')),
     unlessRefused(async () => (names ? requireOrganization(ctx, names.organization, 'organization:read') : undefined)),
     currentState(ctx),
   ])
-  const found: Found[] = [{ path: 'ping', answer: noContent() }]
+  const found: Found[] = [{ path: 'ping', response: noContent() }]
   if (names !== undefined && entitlements !== undefined) {
     const path = `organizations/${names.organization}`
-    found.push({ path: `${path}/entitlement-set`, answer: ok(entitlementSetResource(entitlements)) })
+    found.push({ path: `${path}/entitlement-set`, response: ok(entitlementSetResource(entitlements)) })
     if (workspace !== undefined)
       found.push({
         path: `${path}/workspaces/${names.workspace}`,
-        answer: ok(await showWorkspace(ctx, workspace)),
+        response: ok(await showWorkspace(ctx, workspace)),
       })
   }
   // Without the lock of the run others may store a state at any time.
   const isHeld = workspace?.locked_by_type === 'run' && workspace.locked_by_id === job.run_id
-  if (isHeld) found.push({ path: `workspaces/${workspaceId}/current-state-version`, answer: state.answer })
+  if (isHeld) found.push({ path: `workspaces/${workspaceId}/current-state-version`, response: state.response })
 
-  const bodies = found.map(({ answer }) => (answer.document === undefined ? EMPTY : serialise(answer.document).content))
-  const answers = found.map(({ path, answer }, index) => ({
+  const bodies = found.map(({ response }) =>
+    response.document === undefined ? EMPTY : serialise(response.document).content,
+  )
+  const responses = found.map(({ path, response }, index) => ({
     path,
-    status: answer.status,
+    status: response.status,
     headers: {
       ...BASE_HEADERS,
-      ...(answer.document !== undefined && { 'content-type': JSON_API_TYPE }),
-      ...answer.headers,
+      ...(response.document !== undefined && { 'content-type': JSON_API_TYPE }),
+      ...response.headers,
     },
     size: bodies[index]?.length ?? 0,
   }))
   const content = isHeld ? state.content : undefined
   const header = {
-    answers,
+    responses,
     ...(content !== undefined && { state: { url: content.url, size: content.raw.length } }),
-  } satisfies EngineAnswersHeader
+  } satisfies EngineResponsesHeader
   return { header, bodies: content === undefined ? bodies : [...bodies, content.raw] }
 }
 
 const EMPTY = Buffer.alloc(0)
 
-/** The answer about the current state, be it that there is none, and the content of a state that is not large. */
+/** The response about the current state, be it that there is none, and the content of a state that is not large. */
 async function currentState(ctx: Ctx & { actor: RunActor }) {
   try {
     const version = await requireCurrentStateVersion(ctx, ctx.actor.workspaceId)
@@ -110,12 +112,12 @@ async function currentState(ctx: Ctx & { actor: RunActor }) {
     ])
     const url = resource.attributes['hosted-state-download-url']
     return {
-      answer: { ...ok(resource), headers: SNAPSHOT_INTERVAL },
+      response: { ...ok(resource), headers: SNAPSHOT_INTERVAL },
       content: raw === undefined || url === null ? undefined : { url, raw },
     }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return { answer: { status: errorStatus(error), document: errorDocument(error) }, content: undefined }
+    return { response: { status: errorStatus(error), document: errorDocument(error) }, content: undefined }
   }
 }
 

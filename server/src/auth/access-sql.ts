@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { AccessColumn, GrantsColumn } from './access-context.ts'
 import type { Actor, UserActor } from './actor.ts'
-import type { FactsColumn, GrantsColumn } from './facts.ts'
 
 /** A user whose id is an expression of the statement. */
 type UserInSql = { kind: 'user'; userId: RawBuilder<string> }
@@ -32,9 +32,9 @@ type Subject = {
  * authorises. `null` for actors whose facts need no query. Nearly every request executes it, and PostgreSQL sets up each of its
  * expressions for each execution: few large values cost less than many small ones.
  */
-export function factsColumn(actor: ActorInSql, subject: Subject): RawBuilder<FactsColumn> {
+export function accessColumn(actor: ActorInSql, subject: Subject): RawBuilder<AccessColumn> {
   if (actor.kind === 'run' && subject.workspaceId) {
-    return sql<FactsColumn>`(select jsonb_build_object('consumer',
+    return sql<AccessColumn>`(select jsonb_build_object('consumer',
         source.global_remote_state
         or (source.project_remote_state and exists (
              select from workspaces me where me.id = ${actor.workspaceId} and me.project_id = source.project_id))
@@ -42,13 +42,13 @@ export function factsColumn(actor: ActorInSql, subject: Subject): RawBuilder<Fac
       from workspaces source where source.id = ${subject.workspaceId})`
   }
   if (actor.kind === 'run' && subject.projectId) {
-    return sql<FactsColumn>`(select jsonb_build_object('own_project', me.project_id = ${subject.projectId})
+    return sql<AccessColumn>`(select jsonb_build_object('own_project', me.project_id = ${subject.projectId})
       from workspaces me where me.id = ${actor.workspaceId})`
   }
-  if (actor.kind !== 'user') return sql<FactsColumn>`null::jsonb`
+  if (actor.kind !== 'user') return sql<AccessColumn>`null::jsonb`
   const projects = subject.projectId ? projectGrants(actor, subject.projectId) : sql`null`
   const workspaces = subject.workspaceId ? workspaceGrants(actor, subject.workspaceId) : sql`null`
-  return sql<FactsColumn>`(select jsonb_build_object(
+  return sql<AccessColumn>`(select jsonb_build_object(
       'owner', bool_or(my_team.is_owners),
       'member', count(my_team.id) > 0 or exists (
         select from organization_memberships my_membership
@@ -62,9 +62,9 @@ export function factsColumn(actor: ActorInSql, subject: Subject): RawBuilder<Fac
             'refuses_user_tokens', not my_organization.user_tokens_enabled,
             'idle_minutes', my_organization.session_timeout,
             'minutes', my_organization.session_remember,
-            'lacks_second_factor', my_organization.collaborator_auth_policy = 'two_factor_mandatory' and exists (
+            'lacks_two_factor', my_organization.collaborator_auth_policy = 'two_factor_mandatory' and exists (
               select from users me where me.id = ${actor.userId} and me.auth_method = 'password' and not exists (
-                select from second_factors my_factor where my_factor.user_id = me.id and my_factor.verified_at is not null)))
+                select from two_factor_secrets my_factor where my_factor.user_id = me.id and my_factor.verified_at is not null)))
           from organizations my_organization where my_organization.id = ${subject.organizationId}))
     from team_members mine
     join teams my_team on my_team.id = mine.team_id and my_team.organization_id = ${subject.organizationId}
@@ -72,8 +72,8 @@ export function factsColumn(actor: ActorInSql, subject: Subject): RawBuilder<Fac
 }
 
 /** The facts about the workspace that a query has joined as `w`. */
-export function workspaceFactsColumn(actor: ActorInSql) {
-  return factsColumn(actor, {
+export function workspaceAccessColumn(actor: ActorInSql) {
+  return accessColumn(actor, {
     organizationId: sql`w.organization_id`,
     projectId: sql`w.project_id`,
     workspaceId: sql`w.id`,
@@ -84,8 +84,8 @@ export function workspaceFactsColumn(actor: ActorInSql) {
  * As `workspaceFactsColumn`, but only in one row of each workspace: the rows of a list are often about few workspaces, and
  * the facts of somebody in many teams take time. `shareFacts` gives them to the other rows.
  */
-export function sharedFactsColumn(actor: ActorInSql) {
-  return sql<FactsColumn>`case when row_number() over (partition by w.id) = 1 then ${workspaceFactsColumn(actor)} end`
+export function sharedAccessColumn(actor: ActorInSql) {
+  return sql<AccessColumn>`case when row_number() over (partition by w.id) = 1 then ${workspaceAccessColumn(actor)} end`
 }
 
 /**

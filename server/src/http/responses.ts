@@ -5,7 +5,7 @@ import type { Page, Paged } from '../db/page.ts'
 import { pageLinks, paginationMeta } from './pagination.ts'
 
 /** What a handler returns; `http/http.ts` writes it. */
-export type Answer = {
+export type ApiResponse = {
   status: number
   headers?: Record<string, string>
   /** A JSON:API document, serialised when it is written. */
@@ -15,7 +15,7 @@ export type Answer = {
 }
 
 /** The body that a route sends with a status: JSON of a schema, content of another type, or none (null). */
-export type AnswerSchema = z.ZodType | Binary | null
+export type ResponseSchema = z.ZodType | Binary | null
 /** Content other than JSON. */
 export type Binary = { contentType: string }
 
@@ -24,15 +24,15 @@ export function binary(contentType: string): Binary {
   return { contentType }
 }
 
-export function ok(resource: Resource, included?: readonly Resource[]): Answer {
+export function ok(resource: Resource, included?: readonly Resource[]): ApiResponse {
   return { status: 200, document: document(resource, included) }
 }
 
-export function created(resource: Resource, included?: readonly Resource[]): Answer {
+export function created(resource: Resource, included?: readonly Resource[]): ApiResponse {
   return { status: 201, document: document(resource, included) }
 }
 
-export function document(resource: Resource, included?: readonly Resource[]) {
+function document(resource: Resource, included?: readonly Resource[]) {
   return included ? { data: resource, included } : { data: resource }
 }
 
@@ -41,7 +41,7 @@ export function listPage(
   list: { url: string; page: Page },
   paged: Paged<Resource>,
   included?: readonly Resource[],
-): Answer {
+): ApiResponse {
   return {
     status: 200,
     document: {
@@ -54,7 +54,7 @@ export function listPage(
 }
 
 /** A list that is never split. Clients that read `meta.pagination` see a single page. */
-export function listAll(resources: readonly Resource[], included?: readonly Resource[]): Answer {
+export function listAll(resources: readonly Resource[], included?: readonly Resource[]): ApiResponse {
   const page = { number: 1, size: Math.max(1, resources.length) }
   return {
     status: 200,
@@ -66,28 +66,28 @@ export function listAll(resources: readonly Resource[], included?: readonly Reso
   }
 }
 
-/** An answer with a secret in it: nobody may keep a copy, and it is not compressed, since its size would tell what is in it. */
-export function unstored(answer: Answer): Answer {
-  return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } }
+/** A response with a secret in it: nobody may keep a copy, and it is not compressed, since its size would tell what is in it. */
+export function unstored(response: ApiResponse): ApiResponse {
+  return { ...response, headers: { ...response.headers, 'cache-control': 'no-store' } }
 }
 
-export function noContent(): Answer {
+export function noContent(): ApiResponse {
   return { status: 204 }
 }
 
 /** The action was accepted; its effects follow later. */
-export function accepted(): Answer {
+export function accepted(): ApiResponse {
   return { status: 202 }
 }
 
-export function redirect(url: string, status: 302 | 303 | 307 = 302): Answer {
+export function redirect(url: string, status: 302 | 303 | 307 = 302): ApiResponse {
   return { status, headers: { location: url } }
 }
 
-export function json(value: unknown, status = 200): Answer {
+export function json(value: unknown, status = 200): ApiResponse {
   return { status, content: { type: 'application/json; charset=utf-8', data: JSON.stringify(value) } }
 }
 
-export function bytes(data: Buffer | Readable, type = 'application/octet-stream', size?: number): Answer {
+export function bytes(data: Buffer | Readable, type = 'application/octet-stream', size?: number): ApiResponse {
   return { status: 200, content: size === undefined ? { type, data } : { type, data, size } }
 }

@@ -1,11 +1,11 @@
-import { documentOf, hasOne, pageOf, resource, timestamp, wholeListOf } from '@groundstate/contract/answers'
 import { requestBody } from '@groundstate/contract/json-api'
+import { documentOf, hasOne, pageOf, resource, timestamp, wholeListOf } from '@groundstate/contract/responses'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { binary } from './answers.ts'
 import type { Route } from './http.ts'
-import { openApi, type ApiOperation } from './openapi.ts'
+import { type ApiOperation, openApi } from './openapi.ts'
+import { binary } from './responses.ts'
 
 const shelf = resource('shelves', { attributes: { name: z.string().describe('what stands on its label') } }, 'Shelf')
 const book = resource(
@@ -26,7 +26,7 @@ const ROUTES: Route[] = [
     options: {
       summary: 'List the books of a shelf',
       access: 'signed-in',
-      answers: { 200: pageOf(book) },
+      responses: { 200: pageOf(book) },
       include,
       query,
     },
@@ -37,7 +37,7 @@ const ROUTES: Route[] = [
       summary: 'Add a book',
       access: { workspace: ['runs:apply', 'force-unlock'], organization: 'tags:manage' },
       audit: ['book create', 'shelf update'],
-      answers: { 201: documentOf(book) },
+      responses: { 201: documentOf(book) },
       body: createBook,
     },
   },
@@ -47,7 +47,7 @@ const ROUTES: Route[] = [
       summary: 'Remove a book',
       access: [{ organization: 'variable-sets:manage' }, 'site-admin'],
       audit: 'book destroy',
-      answers: { 204: null },
+      responses: { 204: null },
     },
   },
   {
@@ -56,23 +56,23 @@ const ROUTES: Route[] = [
       summary: 'Weigh a book',
       access: { workspace: 'lock' },
       audit: { none: 'its weight is not kept' },
-      answers: { 204: null },
+      responses: { 204: null },
     },
   },
   {
     ...at('GET', '/books/:id/text'),
-    options: { summary: 'Read a book', answers: { 200: binary('text/plain'), 304: null }, access: 'public' },
+    options: { summary: 'Read a book', responses: { 200: binary('text/plain'), 304: null }, access: 'public' },
   },
   {
     ...at('GET', '/shelves'),
-    options: { summary: 'List all shelves', answers: { 200: wholeListOf(shelf) }, access: 'site-admin' },
+    options: { summary: 'List all shelves', responses: { 200: wholeListOf(shelf) }, access: 'site-admin' },
   },
   {
     ...at('GET', '/opening-hours'),
     options: {
       summary: 'Show the opening hours',
       access: 'person',
-      answers: { 200: z.strictObject({ opens: timestamp }) },
+      responses: { 200: z.strictObject({ opens: timestamp }) },
     },
   },
 ]
@@ -88,7 +88,7 @@ function operation(method: string, path: string): ApiOperation {
   return found
 }
 
-function answerSchema(method: string, path: string, status: string) {
+function responseSchema(method: string, path: string, status: string) {
   return operation(method, path).responses[status]?.content?.['application/vnd.api+json']?.schema
 }
 
@@ -99,7 +99,7 @@ test('routes with all that can be described make a valid document', async () => 
 test('a resource is described once, as it is on the wire', () => {
   const attributes = api.components.schemas['Book']?.properties?.['attributes']
 
-  expect(answerSchema('post', '/books', '201')).toEqual({
+  expect(responseSchema('post', '/books', '201')).toEqual({
     type: 'object',
     properties: { data: { $ref: '#/components/schemas/Book' } },
     required: ['data'],
@@ -120,11 +120,11 @@ test('a resource is described once, as it is on the wire', () => {
 })
 
 test('what may be included is one of what the paths bring', () => {
-  expect(answerSchema('get', '/shelves/{shelf}/books', '200')?.properties?.['included']).toEqual({
+  expect(responseSchema('get', '/shelves/{shelf}/books', '200')?.properties?.['included']).toEqual({
     type: 'array',
     items: { anyOf: [{ $ref: '#/components/schemas/Shelf' }, { $ref: '#/components/schemas/Book' }] },
   })
-  expect(answerSchema('post', '/books', '201')?.properties).not.toHaveProperty('included')
+  expect(responseSchema('post', '/books', '201')?.properties).not.toHaveProperty('included')
 })
 
 test('a list takes a page, what it includes, and its own parameters', () => {
@@ -145,7 +145,7 @@ test('a list that is always whole takes no page', () => {
   expect(operation('get', '/shelves').parameters).toEqual([])
 })
 
-test('an answer without a body has no content', () => {
+test('a response without a body has no content', () => {
   expect(operation('delete', '/books/{id}').responses['204']).toEqual({ description: 'No Content' })
 })
 

@@ -1,27 +1,27 @@
-import { AGENT_API, engineAnswersHeader } from '@groundstate/contract/agent'
-import { openParcel } from '@groundstate/contract/parcel'
+import { AGENT_API, engineResponsesHeader } from '@groundstate/contract/agent'
+import { openEnvelope } from '@groundstate/contract/envelope'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { createFakeAgent, type FakeJob } from '../../../testing/fake-agent.ts'
+import { type FakeJob, createFakeAgent } from '../../../testing/fake-agent.ts'
 import { createRun, createRunSetting } from '../../../testing/runs.ts'
 import { download, rawState, stateClient } from '../../../testing/state-versions.ts'
 
 const app = await createTestApp()
 const agent = await createFakeAgent(app)
 
-async function answersOf(job: FakeJob) {
+async function responsesOf(job: FakeJob) {
   const response = await app.request({ url: `${AGENT_API}/jobs/${job.id}/engine-answers`, token: job.token })
   expect(response.status).toBe(200)
-  const parcel = openParcel(response.bytes)
-  const header = engineAnswersHeader.parse(parcel?.header)
-  let rest = Buffer.from(parcel?.content ?? [])
+  const envelope = openEnvelope(response.bytes)
+  const header = engineResponsesHeader.parse(envelope?.header)
+  let rest = Buffer.from(envelope?.content ?? [])
   const take = (size: number) => {
-    const piece = rest.subarray(0, size)
+    const chunk = rest.subarray(0, size)
     rest = rest.subarray(size)
-    return piece
+    return chunk
   }
-  const answers = header.answers.map((answer) => ({ ...answer, body: take(answer.size).toString() }))
-  return { answers, state: header.state && { url: header.state.url, content: take(header.state.size) } }
+  const responses = header.responses.map((answer) => ({ ...answer, body: take(answer.size).toString() }))
+  return { responses, state: header.state && { url: header.state.url, content: take(header.state.size) } }
 }
 
 /** A body without the ends of its signed URLs, which tell the second in which it was made. */
@@ -56,10 +56,10 @@ describe('what the engine of a job will ask for', () => {
   ])('is what the public API answers it, in a workspace %s', async (_, state) => {
     const { job } = await startJob(state === undefined ? {} : { state })
 
-    const { answers } = await answersOf(job)
+    const { responses } = await responsesOf(job)
 
-    expect(answers.map(({ path }) => path)).toEqual(PATHS(job))
-    for (const { path, status, body, headers } of answers) {
+    expect(responses.map(({ path }) => path)).toEqual(PATHS(job))
+    for (const { path, status, body, headers } of responses) {
       const shown = await app.request({ url: `/api/v2/${path}`, token: job.engineToken })
       expect({ path, status, body: unsigned(body) }).toEqual({
         path,
@@ -74,7 +74,7 @@ describe('what the engine of a job will ask for', () => {
     const raw = rawState({ serial: 3, resources: ['a'] })
     const { job } = await startJob({ state: raw })
 
-    const { state } = await answersOf(job)
+    const { state } = await responsesOf(job)
 
     expect(state?.content).toEqual(raw)
     expect((await download(app, state?.url ?? '')).bytes).toEqual(raw)
@@ -83,18 +83,18 @@ describe('what the engine of a job will ask for', () => {
   test('comes without the content of a large state', async () => {
     const { job } = await startJob({ state: rawState({ serial: 3, outputs: { x: 'y'.repeat(1024 * 1024) } }) })
 
-    const { answers, state } = await answersOf(job)
+    const { responses, state } = await responsesOf(job)
 
-    expect(answers.map(({ path }) => path)).toEqual(PATHS(job))
+    expect(responses.map(({ path }) => path)).toEqual(PATHS(job))
     expect(state).toBeUndefined()
   })
 
   test('has no state where the run does not hold the workspace, since that may change at any time', async () => {
     const { job } = await startJob({ state: rawState({ serial: 3 }) }, { 'plan-only': true })
 
-    const { answers, state } = await answersOf(job)
+    const { responses, state } = await responsesOf(job)
 
-    expect(answers.map(({ path }) => path)).toEqual(PATHS(job).slice(0, 3))
+    expect(responses.map(({ path }) => path)).toEqual(PATHS(job).slice(0, 3))
     expect(state).toBeUndefined()
   })
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
-import { request as send, type Dispatcher } from 'undici'
+import { type Dispatcher, request as send } from 'undici'
 
 /** What belongs to one connection and not to the request. */
 const OF_CONNECTION = new Set([
@@ -23,7 +23,7 @@ export function endToEnd<Value>(headers: Record<string, Value>): Record<string, 
 }
 
 /**
- * Sends a request on to `url` and its answer back, both as they come; `body` is that of the request where it was read already. It is sent once: the engine tries again by itself, and knows
+ * Sends a request on to `url` and its response back, both as they come; `body` is that of the request where it was read already. It is sent once: the engine tries again by itself, and knows
  * which requests it may repeat. A server that can't be reached is answered as 502.
  */
 export async function passOn(

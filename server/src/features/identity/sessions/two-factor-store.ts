@@ -2,42 +2,39 @@ import type { Updateable } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
-export async function findSecondFactor(db: Db, userId: string) {
-  return db.selectFrom('second_factors').selectAll().where('user_id', '=', userId).executeTakeFirst()
+async function findTwoFactor(db: Db, userId: string) {
+  return db.selectFrom('two_factor_secrets').selectAll().where('user_id', '=', userId).executeTakeFirst()
 }
 
 /** Whether signing in takes a code. A factor that was never verified does not count. */
-export async function hasSecondFactor(db: Db, userId: string) {
-  return Boolean((await findSecondFactor(db, userId))?.verified_at)
+export async function hasTwoFactor(db: Db, userId: string) {
+  return Boolean((await findTwoFactor(db, userId))?.verified_at)
 }
 
-export async function lockSecondFactor(tx: Tx, userId: string) {
-  return tx.selectFrom('second_factors').selectAll().where('user_id', '=', userId).forUpdate().executeTakeFirst()
+export async function lockTwoFactor(tx: Tx, userId: string) {
+  return tx.selectFrom('two_factor_secrets').selectAll().where('user_id', '=', userId).forUpdate().executeTakeFirst()
 }
 
 /** Starts an enrollment over. It does not change a verified factor, which must be switched off first. */
-export async function upsertSecondFactor(
-  db: Db,
-  { userId, secret, now }: { userId: string; secret: Buffer; now: Date },
-) {
+export async function upsertTwoFactor(db: Db, { userId, secret, now }: { userId: string; secret: Buffer; now: Date }) {
   await db
-    .insertInto('second_factors')
+    .insertInto('two_factor_secrets')
     .values({ user_id: userId, secret, created_at: now })
     .onConflict((conflict) =>
       conflict
         .column('user_id')
         .doUpdateSet({ secret, created_at: now, last_step: 0 })
-        .where('second_factors.verified_at', 'is', null),
+        .where('two_factor_secrets.verified_at', 'is', null),
     )
     .execute()
 }
 
-export async function updateSecondFactor(db: Db, userId: string, changes: Updateable<Schema['second_factors']>) {
-  await db.updateTable('second_factors').set(changes).where('user_id', '=', userId).execute()
+export async function updateTwoFactor(db: Db, userId: string, changes: Updateable<Schema['two_factor_secrets']>) {
+  await db.updateTable('two_factor_secrets').set(changes).where('user_id', '=', userId).execute()
 }
 
-export async function deleteSecondFactor(db: Db, userId: string) {
-  await db.deleteFrom('second_factors').where('user_id', '=', userId).execute()
+export async function deleteTwoFactor(db: Db, userId: string) {
+  await db.deleteFrom('two_factor_secrets').where('user_id', '=', userId).execute()
 }
 
 export async function replaceRecoveryCodes(db: Db, userId: string, hashes: readonly Buffer[]) {

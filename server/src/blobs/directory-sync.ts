@@ -1,10 +1,10 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
 /**
- * Makes new names in a folder durable: a name survives a power cut only after an fsync of its folder. Callers that
+ * Makes new names in a directory durable: a name survives a power cut only after an fsync of its directory. Callers that
  * arrive during a sync share the next one, so many puts cost one fsync.
  */
-export class FolderSync {
+export class DirectorySync {
   #handle: FileHandle
   #running: Promise<void> | undefined
   #next: Promise<void> | undefined
@@ -14,10 +14,10 @@ export class FolderSync {
   }
 
   static async open(path: string) {
-    return new FolderSync(await open(path, 'r'))
+    return new DirectorySync(await open(path, 'r'))
   }
 
-  /** Resolves when all names that were in the folder at the call are on the disk. */
+  /** Resolves when all names that were in the directory at the call are on the disk. */
   sync(): Promise<void> {
     this.#next ??= this.#afterRunning()
     return this.#next
@@ -38,8 +38,8 @@ export class FolderSync {
   }
 }
 
-/** Resolves once the names in a folder are on the disk; for folders in which names are seldom made. */
-export async function syncFolder(path: string) {
+/** Resolves once the names in a directory are on the disk; for directories in which names are seldom made. */
+export async function syncDirectory(path: string) {
   await using handle = await open(path, 'r')
   await handle.sync()
 }

@@ -1,5 +1,5 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdir, readFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
@@ -26,7 +26,7 @@ const keptFacts = z.object({
  * Where one run works: all of it below `root`. With a user of its own the run may write `configuration`, `home`, `tmp` and
  * `output` only. What the agent writes lies beside them, where no link of the run can stand in the way of it.
  */
-export type RunFolder = {
+export type RunDirectory = {
   root: string
   user: RunUser | undefined
   cache: PluginCache
@@ -42,54 +42,58 @@ export type RunFolder = {
   planFile: string
   planJson: string
   cliConfig: string
-  /** Resolves once the documents of a plan need the folder no more, of one that was told before them. */
+  /** Resolves once the documents of a plan need the directory no more, of one that was told before them. */
   documents?: Promise<void>
 }
 
-/** Where a program of a run starts: a run may work in a folder of its configuration. */
-export type Workplace = { folder: RunFolder; workingFolder: string }
+/** Where a program of a run starts: a run may work in a directory of its configuration. */
+export type Workplace = { directory: RunDirectory; workingDirectory: string }
 
 type Kept = {
-  folder: RunFolder
+  directory: RunDirectory
   jobId: string
   engineVersion: string
   keptAt: number
-  /** While the folder is shut: resolves when it is. */
+  /** While the directory is shut: resolves when it is. */
   shut?: Promise<void>
 }
 
-export type FolderLimits = {
-  /** How long a folder waits for its apply, in ms. */
+type DirectoryLimits = {
+  /** How long a directory waits for its apply, in ms. */
   keepMs: number
   /** How many wait; the oldest goes first. */
   keepCount: number
 }
 
-/** Who may work in the folders; without `users` it is the agent's own user. */
-export type FolderOwners = {
+/** Who may work in the directories; without `users` it is the agent's own user. */
+export type DirectoryOwners = {
   caches: PluginCaches
   users: (ReturnType<typeof createIdPool> & { clear: (uid: number) => Promise<void> }) | undefined
-  /** Roots of folders in which an engine may still work that an earlier agent has started. */
+  /** Roots of directories in which an engine may still work that an earlier agent has started. */
   inUse?: ReadonlySet<string>
 }
 
 /**
- * The working folders of an agent. The folder of a plan is kept for its apply, which then needs no download and no init; it
+ * The working directories of an agent. The directory of a plan is kept for its apply, which then needs no download and no init; it
  * goes after the apply, or when it has waited too long. Kept ones survive a restart of the agent, all others are removed by it.
  */
-export type RunFolders = Awaited<ReturnType<typeof openRunFolders>>
+export type RunDirectories = Awaited<ReturnType<typeof openRunDirectories>>
 
-export async function openRunFolders(workDir: string, { keepMs, keepCount }: FolderLimits, owners: FolderOwners) {
+export async function openRunDirectories(
+  workDir: string,
+  { keepMs, keepCount }: DirectoryLimits,
+  owners: DirectoryOwners,
+) {
   const { caches, users } = owners
   const parent = join(workDir, 'runs')
   await mkdir(parent, { recursive: true, mode: 0o700 })
   await chmod(parent, users === undefined ? 0o700 : 0o711)
   const kept = await readKept(parent, owners)
 
-  async function remove(folder: RunFolder) {
-    const { user, root, tmp, cache } = folder
-    await folder.documents
-    // A process that has left its group would go on in a folder, and under an id, that others get next.
+  async function remove(directory: RunDirectory) {
+    const { user, root, tmp, cache } = directory
+    await directory.documents
+    // A process that has left its group would go on in a directory, and under an id, that others get next.
     if (user !== undefined) await users?.clear(user.uid)
     await rm(root, { recursive: true, force: true })
     if (!tmp.startsWith(root)) await rm(tmp, { recursive: true, force: true })
@@ -97,23 +101,23 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
     caches.leave(cache.organizationId)
   }
 
-  async function clear({ user }: RunFolder) {
+  async function clear({ user }: RunDirectory) {
     if (user !== undefined) await users?.clear(user.uid)
   }
 
-  /** Takes a folder from its run, and what only a phase needs out of it. */
-  async function shut(folder: RunFolder) {
-    await clear(folder)
+  /** Takes a directory from its run, and what only a phase needs out of it. */
+  async function shut(directory: RunDirectory) {
+    await clear(directory)
     // Whoever gets a user id later must not get in here with it.
-    chmodSync(folder.root, 0o700)
-    rmSync(folder.variables, { recursive: true, force: true })
-    rmSync(folder.cliConfig, { force: true })
+    chmodSync(directory.root, 0o700)
+    rmSync(directory.variables, { recursive: true, force: true })
+    rmSync(directory.cliConfig, { force: true })
   }
 
-  /** As a rule the apply has begun by then, and has taken the folder. */
+  /** As a rule the apply has begun by then, and has taken the directory. */
   async function shutAfterDocuments(runId: string, entry: Kept) {
-    await entry.folder.documents
-    if (kept.get(runId) === entry) entry.shut = shut(entry.folder).catch(() => {})
+    await entry.directory.documents
+    if (kept.get(runId) === entry) entry.shut = shut(entry.directory).catch(() => {})
   }
 
   async function sweep() {
@@ -121,10 +125,10 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
     const surplus = oldest.length - keepCount
     const due = oldest.filter(([, { keptAt }], index) => index < surplus || Date.now() - keptAt > keepMs)
     for (const [runId] of due) kept.delete(runId)
-    await Promise.all(due.map(([, { folder }]) => remove(folder)))
+    await Promise.all(due.map(([, { directory }]) => remove(directory)))
   }
 
-  /** Removes a folder that was in use when the agent started. */
+  /** Removes a directory that was in use when the agent started. */
   async function removeLeft({ root, tmp, uid }: { root: string; tmp: string; uid?: number | undefined }) {
     if (uid !== undefined) await users?.clear(uid)
     for (const path of [root, tmp]) await rm(path, { recursive: true, force: true })
@@ -139,23 +143,23 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
     sweep,
     warmRunIds: () => [...kept.keys()].slice(-100),
 
-    async create(job: AgentJob): Promise<RunFolder> {
+    async create(job: AgentJob): Promise<RunDirectory> {
       const cache = await caches.enter(job.organizationId)
       const user = users && { uid: users.take(), gid: cache.gid ?? 0 }
       const root = mkdtempSync(join(parent, `${job.runId}-`))
       const short = Buffer.byteLength(join(root, 'tmp')) <= LONGEST_TMP
       const tmp = short ? join(root, 'tmp') : mkdtempSync(join(tmpdir(), 'groundstate-'))
-      const folder = folderAt(root, { tmp, user, cache })
-      for (const path of [folder.configuration, folder.home, folder.output, tmp]) {
+      const directory = directoryAt(root, { tmp, user, cache })
+      for (const path of [directory.configuration, directory.home, directory.output, tmp]) {
         mkdirSync(path, { recursive: true, mode: 0o700 })
-        handOver(path, folder)
+        handOver(path, directory)
       }
-      open(folder)
-      return folder
+      open(directory)
+      return directory
     },
 
     /**
-     * The folder that the plan of this very job has left with this engine, which is the caller's from now on. That of another
+     * The directory that the plan of this very job has left with this engine, which is the caller's from now on. That of another
      * attempt is removed: the server has never heard of its plan, or not accepted it.
      */
     async take(runId: string, plan: { jobId: string | undefined; engineVersion: string }) {
@@ -163,48 +167,48 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
       if (found === undefined) return undefined
       kept.delete(runId)
       await found.shut
-      // Without its mark the folder goes when the agent starts again: it may be half way through an apply.
-      rmSync(join(found.folder.root, KEPT), { force: true })
+      // Without its mark the directory goes when the agent starts again: it may be half way through an apply.
+      rmSync(join(found.directory.root, KEPT), { force: true })
       if (found.jobId === plan.jobId && found.engineVersion === plan.engineVersion) {
-        open(found.folder)
-        return found.folder
+        open(found.directory)
+        return found.directory
       }
-      await remove(found.folder)
+      await remove(found.directory)
       return undefined
     },
 
     /**
-     * Has the documents of a plan made in the folder that it has left, which goes to the apply meanwhile or afterwards. Undefined where
-     * the folder is not there: the apply has taken it. Nothing awaits before the folder is held.
+     * Has the documents of a plan made in the directory that it has left, which goes to the apply meanwhile or afterwards. Undefined where
+     * the directory is not there: the apply has taken it. Nothing awaits before the directory is held.
      */
-    makeDocuments(job: Pick<AgentJob, 'id' | 'runId'>, make: (folder: RunFolder) => Promise<void>) {
+    makeDocuments(job: Pick<AgentJob, 'id' | 'runId'>, make: (directory: RunDirectory) => Promise<void>) {
       const entry = kept.get(job.runId)
       if (entry?.jobId !== job.id) return undefined
-      const made = make(entry.folder)
-      entry.folder.documents = made.catch(() => {})
+      const made = make(entry.directory)
+      entry.directory.documents = made.catch(() => {})
       void shutAfterDocuments(job.runId, entry)
       return made
     },
 
-    async keep(folder: RunFolder, job: Pick<AgentJob, 'id' | 'runId'>, engineVersion: string) {
+    async keep(directory: RunDirectory, job: Pick<AgentJob, 'id' | 'runId'>, engineVersion: string) {
       const { id: jobId, runId } = job
-      const { organizationId } = folder.cache
-      const uid = folder.user?.uid
-      if (folder.documents === undefined) await shut(folder)
-      const facts = { runId, jobId, engineVersion, keptAt: Date.now(), tmp: folder.tmp, organizationId, uid }
-      writeFileSync(join(folder.root, KEPT), JSON.stringify(facts))
+      const { organizationId } = directory.cache
+      const uid = directory.user?.uid
+      if (directory.documents === undefined) await shut(directory)
+      const facts = { runId, jobId, engineVersion, keptAt: Date.now(), tmp: directory.tmp, organizationId, uid }
+      writeFileSync(join(directory.root, KEPT), JSON.stringify(facts))
       const earlier = kept.get(runId)
-      const entry: Kept = { folder, jobId, engineVersion, keptAt: facts.keptAt }
+      const entry: Kept = { directory, jobId, engineVersion, keptAt: facts.keptAt }
       kept.set(runId, entry)
-      if (folder.documents !== undefined) void shutAfterDocuments(runId, entry)
-      if (earlier) await remove(earlier.folder)
+      if (directory.documents !== undefined) void shutAfterDocuments(runId, entry)
+      if (earlier) await remove(earlier.directory)
       await sweep()
     },
   }
 }
 
-/** Lets the user of a run, and of what is its own, into the folder. */
-function open({ root, variables, user }: RunFolder) {
+/** Lets the user of a run, and of what is its own, into the directory. */
+function open({ root, variables, user }: RunDirectory) {
   mkdirSync(variables, { recursive: true, mode: 0o700 })
   if (user === undefined) return
   chmodSync(variables, 0o711)
@@ -212,11 +216,11 @@ function open({ root, variables, user }: RunFolder) {
 }
 
 /** Gives a file that the agent has written for a run to the run's user. */
-export function handOver(path: string, { user }: Pick<RunFolder, 'user'>) {
+export function handOver(path: string, { user }: Pick<RunDirectory, 'user'>) {
   if (user !== undefined) chownSync(path, user.uid, user.gid)
 }
 
-async function readKept(parent: string, { caches, users, inUse }: FolderOwners): Promise<Map<string, Kept>> {
+async function readKept(parent: string, { caches, users, inUse }: DirectoryOwners): Promise<Map<string, Kept>> {
   const kept = new Map<string, Kept>()
   for (const name of await readdir(parent)) {
     const root = join(parent, name)
@@ -224,7 +228,7 @@ async function readKept(parent: string, { caches, users, inUse }: FolderOwners):
     const text = await readFile(join(root, KEPT), 'utf8').catch(() => '{}')
     const facts = keptFacts.safeParse(parseJson(text))
     const { uid } = facts.data ?? {}
-    // The folder refers to its providers in the cache, and may rest on one that is not there any more.
+    // The directory refers to its providers in the cache, and may rest on one that is not there any more.
     const hasProviders = facts.success && caches.has(facts.data.organizationId)
     // The files of a run belong to its user: no other one, and the agent's own, can go on with them.
     const usable = hasProviders && (users === undefined ? uid === undefined : uid !== undefined && users.reserve(uid))
@@ -232,13 +236,13 @@ async function readKept(parent: string, { caches, users, inUse }: FolderOwners):
       const { runId, tmp, organizationId, jobId, engineVersion, keptAt } = facts.data
       const cache = await caches.enter(organizationId)
       const user = uid === undefined ? undefined : { uid, gid: cache.gid ?? 0 }
-      kept.set(runId, { folder: folderAt(root, { tmp, user, cache }), jobId, engineVersion, keptAt })
+      kept.set(runId, { directory: directoryAt(root, { tmp, user, cache }), jobId, engineVersion, keptAt })
     } else await rm(root, { recursive: true, force: true })
   }
   return kept
 }
 
-function folderAt(root: string, { tmp, user, cache }: Pick<RunFolder, 'tmp' | 'user' | 'cache'>): RunFolder {
+function directoryAt(root: string, { tmp, user, cache }: Pick<RunDirectory, 'tmp' | 'user' | 'cache'>): RunDirectory {
   const output = join(root, 'output')
   return {
     root,

@@ -1,7 +1,7 @@
-import { parseXml, XmlElement } from '@rgrove/parse-xml'
+import { XmlElement, parseXml } from '@rgrove/parse-xml'
 
-/** The root element of the store's answer; undefined when it is not XML, such as an empty answer or a proxy's page. */
-export function parseAnswer(text: string): XmlElement | undefined {
+/** The root element of the store's response; undefined when it is not XML, such as an empty answer or a proxy's page. */
+export function parseResponse(text: string): XmlElement | undefined {
   try {
     // S3 sends spaces to keep the connection open while it completes an upload.
     return parseXml(text.trimStart()).root ?? undefined

@@ -1,14 +1,14 @@
-import { type Actor, hasOwnToken, type UserActor } from './actor.ts'
+import { type Actor, type UserActor, hasOwnToken } from './actor.ts'
 import type { Demand } from './demands.ts'
-import { type OrganizationAccess, organizationAccess, type ProjectGrant, type WorkspaceGrant } from './grants.ts'
+import { type OrganizationAccess, type ProjectGrant, type WorkspaceGrant, organizationAccess } from './grants.ts'
 
 /**
  * What decides about permissions: the actor's role in one organization, and its grants on one project or workspace
  * there.
  */
-export type Facts = {
+export type AccessContext = {
   role: Role
-  access: ReadonlySet<OrganizationAccess>
+  organizationAccess: ReadonlySet<OrganizationAccess>
   projectGrants: readonly ProjectGrant[]
   workspaceGrants: readonly WorkspaceGrant[]
   /** What the organization demands of how its members sign in, and the actor does not fulfil; see `checkDemands`. */
@@ -29,10 +29,15 @@ export type Role =
   | 'foreign-run'
   | 'stranger'
 
-export const NO_FACTS: Facts = { role: 'stranger', access: new Set(), projectGrants: [], workspaceGrants: [] }
+export const NO_ACCESS: AccessContext = {
+  role: 'stranger',
+  organizationAccess: new Set(),
+  projectGrants: [],
+  workspaceGrants: [],
+}
 
 /** Facts as a query returns them, in one JSON column of the row that they are about; see `facts-sql.ts`. */
-export type FactsColumn = {
+export type AccessColumn = {
   owner?: boolean | null
   member?: boolean | null
   /** What the actor's teams may do in the organization, as `teams.organization_access` has it. */
@@ -49,63 +54,63 @@ export type FactsColumn = {
     /** The organization's limits for sessions, in minutes: without use, and in total. */
     idle_minutes: number | null
     minutes: number | null
-    /** A second factor is mandatory, and the actor is a person with a password and without a second factor. */
-    lacks_second_factor: boolean
+    /** two-factor authentication is mandatory, and the actor is a person with a password and without two-factor authentication. */
+    lacks_two_factor: boolean
   } | null
 } | null
 
 /** Rows that were selected with `sharedFactsColumn`, each with the facts about its workspace. */
-export function shareFacts<Row extends { workspace_id: string; facts: FactsColumn }>(rows: readonly Row[]): Row[] {
-  const known = new Map(rows.flatMap(({ workspace_id: id, facts }) => (facts ? [[id, facts] as const] : [])))
-  return rows.map((row) => ({ ...row, facts: known.get(row.workspace_id) ?? null }))
+export function shareAccess<Row extends { workspace_id: string; access: AccessColumn }>(rows: readonly Row[]): Row[] {
+  const known = new Map(rows.flatMap(({ workspace_id: id, access }) => (access ? [[id, access] as const] : [])))
+  return rows.map((row) => ({ ...row, access: known.get(row.workspace_id) ?? null }))
 }
 
 /** The grants of a listed row; the other facts are those of its organization. */
 export type GrantsColumn = { projects: ProjectGrant[] | null; workspaces: WorkspaceGrant[] | null } | null
 
 /** The facts about one row, from its `facts` column and the actor. */
-export function readFacts(
+export function readAccessContext(
   actor: Actor,
-  row: { organizationId: string; workspaceId?: string; facts: FactsColumn },
-): Facts {
+  row: { organizationId: string; workspaceId?: string; access: AccessColumn },
+): AccessContext {
   switch (actor.kind) {
     case 'system':
-      return { ...NO_FACTS, role: 'system' }
+      return { ...NO_ACCESS, role: 'system' }
     case 'organization':
-      return { ...NO_FACTS, role: actor.organizationId === row.organizationId ? 'organization-token' : 'stranger' }
+      return { ...NO_ACCESS, role: actor.organizationId === row.organizationId ? 'organization-token' : 'stranger' }
     case 'run': {
-      if (actor.organizationId !== row.organizationId) return NO_FACTS
-      if (actor.workspaceId === row.workspaceId || row.facts?.own_project) return { ...NO_FACTS, role: 'own-run' }
-      return { ...NO_FACTS, role: row.facts?.consumer ? 'consumer-run' : 'foreign-run' }
+      if (actor.organizationId !== row.organizationId) return NO_ACCESS
+      if (actor.workspaceId === row.workspaceId || row.access?.own_project) return { ...NO_ACCESS, role: 'own-run' }
+      return { ...NO_ACCESS, role: row.access?.consumer ? 'consumer-run' : 'foreign-run' }
     }
     case 'user':
       // A stranger must not learn what the organization demands of its members.
-      if ((!row.facts?.owner && !row.facts?.member) || isTokenRefused(actor, row.facts)) return NO_FACTS
+      if ((!row.access?.owner && !row.access?.member) || isTokenRefused(actor, row.access)) return NO_ACCESS
       return {
-        role: row.facts.owner ? 'owner' : 'member',
-        access: organizationAccess(row.facts.access ?? 0),
-        projectGrants: row.facts?.projects ?? [],
-        workspaceGrants: row.facts?.workspaces ?? [],
-        demands: demandsOf(actor, row.facts),
+        role: row.access.owner ? 'owner' : 'member',
+        organizationAccess: organizationAccess(row.access.access ?? 0),
+        projectGrants: row.access?.projects ?? [],
+        workspaceGrants: row.access?.workspaces ?? [],
+        demands: demandsOf(actor, row.access),
       }
     case 'agent':
     case 'audit-trails':
     case 'task':
     case 'anonymous':
-      return NO_FACTS
+      return NO_ACCESS
   }
 }
 
 /** Whether the actor is a member of the organization, with a token of their own, which the organization does not take. */
-export function isTokenRefused(actor: Actor, facts: FactsColumn) {
-  return Boolean((facts?.owner || facts?.member) && facts.sign_in?.refuses_user_tokens) && hasOwnToken(actor)
+export function isTokenRefused(actor: Actor, access: AccessColumn) {
+  return Boolean((access?.owner || access?.member) && access.sign_in?.refuses_user_tokens) && hasOwnToken(actor)
 }
 
-function demandsOf(actor: UserActor, facts: NonNullable<FactsColumn>): Demand | undefined {
-  if (facts.sign_in?.lacks_second_factor) return 'second-factor'
+function demandsOf(actor: UserActor, access: NonNullable<AccessColumn>): Demand | undefined {
+  if (access.sign_in?.lacks_two_factor) return 'two-factor'
   const age = actor.sessionAge
-  if (!age || !facts.sign_in) return undefined
-  const { idle_minutes: idle, minutes } = facts.sign_in
+  if (!age || !access.sign_in) return undefined
+  const { idle_minutes: idle, minutes } = access.sign_in
   const isOver = age.idleMinutes >= (idle ?? Infinity) || age.minutes >= (minutes ?? Infinity)
   return isOver ? 'new-session' : undefined
 }
@@ -114,7 +119,7 @@ function demandsOf(actor: UserActor, facts: NonNullable<FactsColumn>): Demand | 
  * The facts about a workspace in a list within one organization: those of the organization, with the grants on the
  * workspace. Only for rows that the actor may see.
  */
-export function listedFacts(organization: Facts, grants: GrantsColumn): Facts {
+export function listedAccess(organization: AccessContext, grants: GrantsColumn): AccessContext {
   return {
     ...organization,
     // A run lists no workspace but its own.
@@ -128,12 +133,12 @@ export function listedFacts(organization: Facts, grants: GrantsColumn): Facts {
  * Whether grants decide what the actor may do in a workspace that it lists. They don't for those who manage all
  * workspaces.
  */
-export function dependsOnGrants({ role, access }: Facts) {
-  return role === 'member' && !access.has('manage_workspaces')
+export function dependsOnGrants({ role, organizationAccess }: AccessContext) {
+  return role === 'member' && !organizationAccess.has('manage_workspaces')
 }
 
 /** Whether the actor sees every workspace of the organization, whatever teams grant on single ones. */
-export function seesEveryWorkspace({ role, access }: Facts) {
-  if (role === 'member') return access.has('manage_workspaces') || access.has('read_workspaces')
+export function seesEveryWorkspace({ role, organizationAccess }: AccessContext) {
+  if (role === 'member') return organizationAccess.has('manage_workspaces') || organizationAccess.has('read_workspaces')
   return role === 'system' || role === 'owner' || role === 'organization-token'
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { canEnter, findSystemAccount } from './account.ts'
-import { openFolders } from './folders.ts'
+import { openDirectories } from './directories.ts'
 
 const isRoot = process.geteuid?.() === 0
 let top: string
@@ -11,28 +11,28 @@ let messages: string[]
 const log = { info: (message: string) => void messages.push(message), warn: () => undefined }
 
 beforeEach(async () => {
-  top = await mkdtemp(join(tmpdir(), 'groundstate-folders-'))
+  top = await mkdtemp(join(tmpdir(), 'groundstate-directories-'))
   await chmod(top, 0o755)
   messages = []
 })
 afterEach(() => rm(top, { recursive: true, force: true }))
 
-test('the socket is behind a folder that only its user can enter', async () => {
+test('the socket is behind a directory that only its user can enter', async () => {
   const account = await findSystemAccount()
 
-  const folders = await openFolders(join(top, 'data'), account, log)
+  const directories = await openDirectories(join(top, 'data'), account, log)
 
-  const { mode, uid } = await stat(folders.home)
+  const { mode, uid } = await stat(directories.home)
   expect({ mode: mode & 0o777, uid }).toEqual({ mode: 0o700, uid: account.uid })
-  expect(await canEnter(account, folders.home)).toBe(true)
+  expect(await canEnter(account, directories.home)).toBe(true)
   expect(await canEnter({ ...account, uid: 54_321, gid: 54_321 }, join(top, 'data'))).toBe(false)
 })
 
-test.runIf(isRoot)('a data folder below a closed one has its database elsewhere, and says so once', async () => {
+test.runIf(isRoot)('a data directory below a closed one has its database elsewhere, and says so once', async () => {
   const closed = join(top, 'closed')
   await mkdir(closed, { mode: 0o700 })
   const account = await findSystemAccount()
-  const open = () => openFolders(join(closed, 'data'), account, log, join(top, 'system'))
+  const open = () => openDirectories(join(closed, 'data'), account, log, join(top, 'system'))
 
   const first = await open()
   const second = await open()
@@ -47,9 +47,9 @@ test.runIf(isRoot)('a data folder below a closed one has its database elsewhere,
 test.runIf(isRoot)('a database of another user is refused, with what to do', async () => {
   const dataDir = join(top, 'data')
   const owner = { name: 'owner', uid: 54_321, gid: 54_321, switch: true }
-  await openFolders(dataDir, owner, log)
+  await openDirectories(dataDir, owner, log)
 
-  await expect(openFolders(dataDir, { ...owner, name: 'other', uid: 54_322 }, log)).rejects.toThrow(
+  await expect(openDirectories(dataDir, { ...owner, name: 'other', uid: 54_322 }, log)).rejects.toThrow(
     /belongs to the user id 54321, but PostgreSQL would run as other; .*chown -R other/,
   )
 })

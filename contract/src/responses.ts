@@ -1,13 +1,13 @@
 import { z } from 'zod'
 
 /*
- * Builders for the schemas of answers. A schema's input is the JSON on the wire (`Wire<typeof x>`), for clients and tests.
+ * Builders for the schemas of responses. A schema's input is the JSON on the wire (`Wire<typeof x>`), for clients and tests.
  * Its output is what the server serialises (`Written<typeof x>`), where a time may be a Date.
  */
 
-/** An answer of this schema as clients read it. */
+/** A response of this schema as clients read it. */
 export type Wire<Schema extends z.ZodType> = z.input<Schema>
-/** An answer of this schema as the server passes it on to be serialised. */
+/** A response of this schema as the server passes it on to be serialised. */
 export type Written<Schema extends z.ZodType> = z.output<Schema>
 
 /** A point in time; ISO 8601 on the wire. */
@@ -22,7 +22,7 @@ export const statusTimestamps = z.record(z.string(), timestamp)
 const relationLinks = z.record(z.string(), z.string()).optional()
 
 /** The type and id of a resource of one of `types`. */
-export function identifier<const Type extends string>(...types: readonly [Type, ...Type[]]) {
+function identifier<const Type extends string>(...types: readonly [Type, ...Type[]]) {
   return z.strictObject({ id: z.string(), type: z.literal([...types]) })
 }
 
@@ -53,7 +53,7 @@ type ResourceShape<Type extends string, M extends Members> = {
 } & { [Name in keyof M]: M[Name] extends z.ZodRawShape ? z.ZodObject<M[Name], z.core.$strict> : never }
 
 /**
- * The schema of a resource in answers; unknown members are errors. `name` is its name in the OpenAPI document, by
+ * The schema of a resource in responses; unknown members are errors. `name` is its name in the OpenAPI document, by
  * default derived from the type (`state-versions` → `StateVersions`).
  */
 export function resource<const Type extends string, const M extends Members>(type: Type, members: M, name?: string) {

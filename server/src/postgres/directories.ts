@@ -1,7 +1,7 @@
 import { access, chmod, chown, mkdir, mkdtemp, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { makeFolder } from '../folder.ts'
+import { makeDirectory } from '../directory.ts'
 import { type SystemAccount, canEnter } from './account.ts'
 import type { PostgresLog } from './options.ts'
 import { PostgresUnavailable } from './unavailable.ts'
@@ -13,24 +13,24 @@ export const SYSTEM_DIR = '/var/lib/groundstate'
 const MAX_SOCKET_PATH = 107
 const SOCKET_NAME = '.s.PGSQL.5432'
 
-/** A file in the data folder that holds the path of the database's folder, when that is elsewhere. */
+/** A file in the data directory that holds the path of the database's directory, when that is elsewhere. */
 const POINTER = 'postgres.location'
 
 /**
- * The folders of an embedded PostgreSQL. `home` belongs to the account, has mode 0700, and contains the socket and
- * `cluster`, PostgreSQL's own data folder. The log is outside of it: this process may be root, and must not follow
+ * The directories of an embedded PostgreSQL. `home` belongs to the account, has mode 0700, and contains the socket and
+ * `cluster`, PostgreSQL's own data directory. The log is outside of it: this process may be root, and must not follow
  * links that the account could create.
  */
-export type Folders = { home: string; cluster: string; log: string }
+export type Directories = { home: string; cluster: string; log: string }
 
-/** Finds or creates the folders, below `dataDir` unless the account can't enter it. */
-export async function openFolders(
+/** Finds or creates the directories, below `dataDir` unless the account can't enter it. */
+export async function openDirectories(
   dataDir: string,
   account: SystemAccount,
   log: PostgresLog,
   systemDir = SYSTEM_DIR,
-): Promise<Folders> {
-  await makeFolder(dataDir, 0o700)
+): Promise<Directories> {
+  await makeDirectory(dataDir, 0o700)
   const real = await realpath(dataDir)
   const place = await findHome(real, account, log, systemDir)
   await mkdir(place, { recursive: true, mode: 0o700 })
@@ -39,7 +39,7 @@ export async function openFolders(
   return { home, cluster: join(home, 'cluster'), log: join(real, 'postgres.log') }
 }
 
-/** Whether a data folder has an embedded PostgreSQL; creates nothing. */
+/** Whether a data directory has an embedded PostgreSQL; creates nothing. */
 export async function hasDatabase(dataDir: string) {
   const home = (await readPointer(dataDir)) ?? join(dataDir, 'postgres')
   return access(join(home, 'cluster/PG_VERSION')).then(
@@ -48,20 +48,20 @@ export async function hasDatabase(dataDir: string) {
   )
 }
 
-/** The path of the database when it is outside the data folder. */
+/** The path of the database when it is outside the data directory. */
 export async function readPointer(dataDir: string) {
   const text = await readFile(join(dataDir, POINTER), 'utf8').catch(() => undefined)
   return text?.trim()
 }
 
-/** Lets the account, and nobody else, enter a folder of ours, by its group. */
-export async function openFolder(folder: string, account: SystemAccount) {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  if (!account.switch || (await canEnter(account, folder))) return
-  const { mode, uid } = await stat(folder)
+/** Lets the account, and nobody else, enter a directory of ours, by its group. */
+export async function openDirectory(directory: string, account: SystemAccount) {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  if (!account.switch || (await canEnter(account, directory))) return
+  const { mode, uid } = await stat(directory)
   if (uid !== 0) return
-  await chown(folder, uid, account.gid)
-  await chmod(folder, (mode & 0o7777) | 0o010)
+  await chown(directory, uid, account.gid)
+  await chmod(directory, (mode & 0o7777) | 0o010)
 }
 
 async function findHome(dataDir: string, account: SystemAccount, log: PostgresLog, systemDir: string) {
@@ -71,11 +71,11 @@ async function findHome(dataDir: string, account: SystemAccount, log: PostgresLo
   const moved = await readPointer(dataDir)
   if (moved !== undefined) return moved
 
-  await openFolder(dataDir, account)
+  await openDirectory(dataDir, account)
   if (await canEnter(account, dataDir)) return join(dataDir, 'postgres')
 
-  // A folder above, such as root's home, is closed to the account. Its permissions are not ours to change.
-  await openFolder(systemDir, account)
+  // A directory above, such as root's home, is closed to the account. Its permissions are not ours to change.
+  await openDirectory(systemDir, account)
   if (!(await canEnter(account, systemDir))) {
     throw new PostgresUnavailable(`the user ${account.name} can enter neither ${dataDir} nor ${systemDir}`)
   }
@@ -89,33 +89,33 @@ async function findHome(dataDir: string, account: SystemAccount, log: PostgresLo
   return home
 }
 
-async function takeOwnership(folder: string, account: SystemAccount) {
-  const { uid } = await stat(folder)
-  if (uid === account.uid) return chmod(folder, 0o700)
+async function takeOwnership(directory: string, account: SystemAccount) {
+  const { uid } = await stat(directory)
+  if (uid === account.uid) return chmod(directory, 0o700)
   if (account.switch && uid === 0) {
-    await chmod(folder, 0o700)
-    return chown(folder, account.uid, account.gid)
+    await chmod(directory, 0o700)
+    return chown(directory, account.uid, account.gid)
   }
   throw new PostgresUnavailable(
-    `${folder} belongs to the user id ${uid}, but PostgreSQL would run as ${account.name}`,
+    `${directory} belongs to the user id ${uid}, but PostgreSQL would run as ${account.name}`,
     {
-      remedy: `start as the user that owns it, or give it away with chown -R ${account.name} ${folder}`,
+      remedy: `start as the user that owns it, or give it away with chown -R ${account.name} ${directory}`,
     },
   )
 }
 
 /**
- * The folder for PostgreSQL's socket: `home`, or a short private one when the path would be too long for a unix socket.
+ * The directory for PostgreSQL's socket: `home`, or a short private one when the path would be too long for a unix socket.
  * PostgreSQL records it in postmaster.pid, where later processes find it.
  */
-export async function openSocketFolder(home: string, account: SystemAccount) {
+export async function openSocketDirectory(home: string, account: SystemAccount) {
   if (fitsSocket(home)) return home
   const base = fitsSocket(join(tmpdir(), 'groundstate-XXXXXX')) ? tmpdir() : '/tmp'
-  const folder = await mkdtemp(join(await realpath(base), 'groundstate-'))
-  if (account.switch) await chown(folder, account.uid, account.gid)
-  return folder
+  const directory = await mkdtemp(join(await realpath(base), 'groundstate-'))
+  if (account.switch) await chown(directory, account.uid, account.gid)
+  return directory
 }
 
-function fitsSocket(folder: string) {
-  return Buffer.byteLength(join(folder, SOCKET_NAME)) <= MAX_SOCKET_PATH
+function fitsSocket(directory: string) {
+  return Buffer.byteLength(join(directory, SOCKET_NAME)) <= MAX_SOCKET_PATH
 }

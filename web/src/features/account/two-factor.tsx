@@ -4,7 +4,7 @@ import { Card } from '../../components/card.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { AttributesForm } from '../../components/form.tsx'
 import { Badge } from '../../components/status.tsx'
-import { useSecondFactor } from './account.ts'
+import { useTwoFactor } from './account.ts'
 
 const PASSWORD = {
   label: 'Password',
@@ -22,12 +22,12 @@ const CODE = {
 } as const
 const ANY_CODE = { ...CODE, label: 'Code of your authenticator, or a recovery code' }
 
-export function SecondFactor({ enabled }: { enabled: boolean }) {
-  const { enroll, verify, renew, disable } = useSecondFactor()
+export function TwoFactor({ enabled }: { enabled: boolean }) {
+  const { enroll, verify, renew, disable } = useTwoFactor()
   const codes = (renew.data ?? verify.data)?.['recovery-codes']
   return (
     <Card
-      title="Second factor"
+      title="two-factor authentication"
       about="With it, signing in with your password asks for a code of an authenticator app too."
       actions={enabled ? <Badge tone="good">on</Badge> : <Badge tone="quiet">off</Badge>}
     >
@@ -36,7 +36,7 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
         {!enabled && !enroll.data && (
           <AttributesForm
             fields={[PASSWORD]}
-            action="Set up a second factor"
+            action="Set up two-factor authentication"
             error={enroll.error}
             isPending={enroll.isPending}
             onSubmit={(values) => enroll.mutate(values)}
@@ -69,7 +69,7 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
             <Fold title="Switch off">
               <AttributesForm
                 fields={[PASSWORD, ANY_CODE]}
-                action="Switch off the second factor"
+                action="Switch off two-factor authentication"
                 kind="danger"
                 error={disable.error}
                 isPending={disable.isPending}

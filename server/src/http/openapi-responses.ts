@@ -1,11 +1,11 @@
 import { STATUS_CODES } from 'node:http'
-import { errorsDocument } from '@groundstate/contract/answers'
+import { errorsDocument } from '@groundstate/contract/responses'
 import { z } from 'zod'
 import type { ZodOpenApiResponsesObject } from 'zod-openapi'
 import type { ComponentRegistry } from 'zod-openapi/api'
-import type { AnswerSchema } from './answers.ts'
 import { JSON_API_TYPE } from './headers.ts'
 import type { Route, RouteOptions } from './http.ts'
+import type { ResponseSchema } from './responses.ts'
 import { isForSiteAdmins, takesNoToken } from './route-access.ts'
 
 /**
@@ -18,7 +18,7 @@ const ref = (name: string) => ({ $ref: `#/components/responses/${name}` })
 
 /** All answers of a route by status: its own and the error answers that routes share. */
 export function responses({ url, options }: Route, describe: Describe): ZodOpenApiResponsesObject {
-  const own = Object.entries(options.answers).map(([status, answer]) => [
+  const own = Object.entries(options.responses).map(([status, answer]) => [
     status,
     response(status, answer, options.include, describe),
   ])
@@ -32,7 +32,7 @@ export function responses({ url, options }: Route, describe: Describe): ZodOpenA
   }
 }
 
-function response(status: string, answer: AnswerSchema, include: RouteOptions['include'], describe: Describe) {
+function response(status: string, answer: ResponseSchema, include: RouteOptions['include'], describe: Describe) {
   const description = STATUS_CODES[status] ?? 'Success'
   if (answer === null) return { description }
   if (!(answer instanceof z.ZodType)) return { description, content: { [answer.contentType]: { schema: {} } } }
@@ -53,8 +53,8 @@ export function refusals(describe: Describe) {
   }
 }
 
-/** Whether one of the answers is a page with links to other pages. */
-export function isPaged(answers: RouteOptions['answers']) {
+/** Whether one of the responses is a page with links to other pages. */
+export function isPaged(answers: RouteOptions['responses']) {
   return Object.values(answers)
     .flatMap((answer): unknown[] => (answer instanceof z.ZodUnion ? [...answer.options] : [answer]))
     .some((answer) => answer instanceof z.ZodObject && 'links' in answer.shape && 'meta' in answer.shape)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { childrenOf, parseAnswer, textOf } from './s3-answers.ts'
+import { childrenOf, parseResponse, textOf } from './s3-responses.ts'
 
 const LISTING = `<?xml version="1.0" encoding="UTF-8"?>
 <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">
@@ -14,7 +14,7 @@ const LISTING = `<?xml version="1.0" encoding="UTF-8"?>
 </ListBucketResult>`
 
 test('a listing has its objects and the token of the next page', () => {
-  const page = parseAnswer(LISTING)
+  const page = parseResponse(LISTING)
 
   expect(childrenOf(page, 'Contents').map((object) => [textOf(object, 'Key'), textOf(object, 'Size')])).toEqual([
     ['ground state/a&bü', '12'],
@@ -23,19 +23,19 @@ test('a listing has its objects and the token of the next page', () => {
   expect(textOf(page, 'NextContinuationToken')).toBe('1/a>==')
 })
 
-test('an answer that began with spaces, to keep the connection open, is read', () => {
-  const answer = parseAnswer('  \n <?xml version="1.0"?>\n<Error><Code>InternalError</Code></Error>')
+test('a response that began with spaces, to keep the connection open, is read', () => {
+  const response = parseResponse('  \n <?xml version="1.0"?>\n<Error><Code>InternalError</Code></Error>')
 
-  expect(answer?.name).toBe('Error')
-  expect(textOf(answer, 'Code')).toBe('InternalError')
+  expect(response?.name).toBe('Error')
+  expect(textOf(response, 'Code')).toBe('InternalError')
 })
 
 test.each(['', 'upstream timed out', '<html><body><br>Bad gateway</body></html>', '<Error><Code>Slow'])(
-  'what is no answer of a store has no elements: %s',
+  'what is no response of a store has no elements: %s',
   (text) => {
-    const answer = parseAnswer(text)
+    const response = parseResponse(text)
 
-    expect(answer).toBeUndefined()
-    expect(textOf(answer, 'Code')).toBeUndefined()
+    expect(response).toBeUndefined()
+    expect(textOf(response, 'Code')).toBeUndefined()
   },
 )

@@ -1,38 +1,40 @@
-import { errorsDocument } from '@groundstate/contract/answers'
+import { errorsDocument } from '@groundstate/contract/responses'
 import { z } from 'zod'
 import { AppError } from '../errors.ts'
-import type { Binary } from '../http/answers.ts'
 import type { RouteOptions } from '../http/http.ts'
-import type { SentAnswer } from '../http/server.ts'
+import type { Binary } from '../http/responses.ts'
+import type { SentResponse } from '../http/server.ts'
 import { parseBody } from '../http/validation.ts'
 
 /**
- * The differences between an answer and the description of its route, one a line; undefined when there are none. Errors
+ * The differences between a response and the description of its route, one a line; undefined when there are none. Errors
  * that a route does not describe must have the schema that all routes share.
  */
-export function answerMismatch(answer: SentAnswer): string | undefined {
-  const lines = found(answer)
+export function responseMismatch(response: SentResponse): string | undefined {
+  const lines = found(response)
   if (lines.length === 0) return undefined
-  return [`${answer.method} ${answer.url} answers ${answer.status} otherwise than described:`, ...lines].join('\n  ')
+  return [`${response.method} ${response.url} answers ${response.status} otherwise than described:`, ...lines].join(
+    '\n  ',
+  )
 }
 
-function found(answer: SentAnswer) {
+function found(response: SentResponse) {
   try {
-    return mismatches(answer)
+    return mismatches(response)
   } catch (error) {
-    // Reported as a mismatch, since an error thrown while an answer is sent would be lost.
+    // Reported as a mismatch, since an error thrown while a response is sent would be lost.
     return [String(error)]
   }
 }
 
-function mismatches({ route, status, type = 'none', content }: SentAnswer): string[] {
-  const { answers, include } = route?.options ?? {}
+function mismatches({ route, status, type = 'none', content }: SentResponse): string[] {
+  const { responses, include } = route?.options ?? {}
   // Every route may answer 304.
   if (status === 304) return []
-  const schema = answers?.[status] ?? (status >= 400 && isJson(type) ? errorsDocument : undefined)
-  if (answers?.[status] === null) return isEmpty(content) ? [] : ['it has a body, none is described']
+  const schema = responses?.[status] ?? (status >= 400 && isJson(type) ? errorsDocument : undefined)
+  if (responses?.[status] === null) return isEmpty(content) ? [] : ['it has a body, none is described']
   if (schema === undefined) {
-    return answers && status < 400 ? [`the status is none of ${Object.keys(answers).join(', ')}`] : []
+    return responses && status < 400 ? [`the status is none of ${Object.keys(responses).join(', ')}`] : []
   }
   // A request can be refused before the handler that answers errors of another type.
   if (isBinary(schema) && status >= 400 && isJson(type)) return contentMismatches(errorsDocument, content, undefined)

@@ -1,9 +1,9 @@
-import { documentOf, hasOne, pageOf, resource, timestamp } from '@groundstate/contract/answers'
+import { documentOf, hasOne, pageOf, resource, timestamp } from '@groundstate/contract/responses'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { binary } from '../http/answers.ts'
 import type { RouteOptions } from '../http/http.ts'
-import { answerMismatch } from './answer-mismatch.ts'
+import { binary } from '../http/responses.ts'
+import { responseMismatch } from './response-mismatch.ts'
 
 const JSON_API = 'application/vnd.api+json'
 const boat = resource('boats', {
@@ -15,7 +15,7 @@ const passenger = resource('people', { attributes: { berth: z.int() } }, 'Passen
 const options: RouteOptions = {
   summary: 'Show a boat',
   access: 'public',
-  answers: { 200: documentOf(boat), 204: null, 206: binary('text/plain'), 409: documentOf(captain) },
+  responses: { 200: documentOf(boat), 204: null, 206: binary('text/plain'), 409: documentOf(captain) },
   include: { captain: [captain, passenger], sails: null },
 }
 const argo = {
@@ -36,10 +36,10 @@ function mismatch(
 ) {
   const text = typeof content === 'object' ? JSON.stringify(content) : content
   const route = { method: 'GET', url: '/boats/:id', options: given, feature: 'boats' } as const
-  return answerMismatch({ route, method: 'GET', url: '/boats/argo', status, type, content: text })
+  return responseMismatch({ route, method: 'GET', url: '/boats/argo', status, type, content: text })
 }
 
-test('an answer of its schema is as described', () => {
+test('a response of its schema is as described', () => {
   expect(mismatch({ data: argo })).toBeUndefined()
   expect(mismatch({ data: argo, included: [] })).toBeUndefined()
 })
@@ -58,7 +58,9 @@ test('in lists the row is named', () => {
   const page = pageOf(boat)
   const data = [argo, { ...argo, id: undefined }]
 
-  expect(mismatch({ data }, { options: { ...options, answers: { 200: page } } })).toContain('/data/1/id: id is missing')
+  expect(mismatch({ data }, { options: { ...options, responses: { 200: page } } })).toContain(
+    '/data/1/id: id is missing',
+  )
 })
 
 describe('an included resource', () => {
@@ -80,7 +82,7 @@ describe('an included resource', () => {
     const withoutInclude: RouteOptions = {
       summary: 'Show a boat',
       access: 'public',
-      answers: { 200: documentOf(boat) },
+      responses: { 200: documentOf(boat) },
     }
 
     expect(mismatch({ data: argo, included: [] }, { options: withoutInclude })).toContain(
@@ -118,7 +120,7 @@ describe('content that is no JSON', () => {
 
 describe('an error', () => {
   test('is a document of errors, on routes that describe none too', () => {
-    for (const given of [options, { ...options, answers: {} }]) {
+    for (const given of [options, { ...options, responses: {} }]) {
       expect(mismatch(refusal, { status: 404, options: given })).toBeUndefined()
       expect(mismatch({ errors: [] }, { status: 404, options: given })).toContain(
         '/errors: errors is [], it must not be empty',
@@ -127,7 +129,7 @@ describe('an error', () => {
   })
 
   test('may be a document of errors, where the route describes a page', () => {
-    const page = { ...options, answers: { 404: binary('text/html') } }
+    const page = { ...options, responses: { 404: binary('text/html') } }
 
     expect(mismatch(refusal, { status: 404, options: page })).toBeUndefined()
     expect(mismatch({ errors: [] }, { status: 404, options: page })).toContain('it must not be empty')
@@ -140,7 +142,7 @@ describe('an error', () => {
 })
 
 test('without a route, any answer is fine', () => {
-  const answer = { method: 'GET', url: '/elsewhere', status: 200, type: JSON_API, content: '{"anything":1}' }
+  const response = { method: 'GET', url: '/elsewhere', status: 200, type: JSON_API, content: '{"anything":1}' }
 
-  expect(answerMismatch({ route: undefined, ...answer })).toBeUndefined()
+  expect(responseMismatch({ route: undefined, ...response })).toBeUndefined()
 })

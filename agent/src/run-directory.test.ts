@@ -10,7 +10,7 @@ import {
   startServer,
 } from './testing/agent-fixture.ts'
 
-describeWithTerraform('the folder of a plan', () => {
+describeWithTerraform('the directory of a plan', () => {
   const dropped = (logged: Logged[]) =>
     expect.poll(() => logged.some(({ message }) => message.includes('dropped')), { timeout: 10_000 }).toBe(true)
   const planned = (greeting: string) => configuration(ONE_RESOURCE.replace('hello', greeting))
@@ -49,7 +49,7 @@ describeWithTerraform('the folder of a plan', () => {
 })
 
 describeWithTerraform('an agent', () => {
-  test('leaves no folder, and no secret on disk, when a run has ended', async () => {
+  test('leaves no directory, and no secret on disk, when a run has ended', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)
     const archive = configuration(`${ONE_RESOURCE}\nvariable "v" { sensitive = true }`)
@@ -73,7 +73,7 @@ describeWithTerraform('an agent', () => {
   })
 })
 
-async function filesBelow(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+async function filesBelow(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
 }

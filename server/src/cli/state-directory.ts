@@ -1,46 +1,46 @@
-import { appendFile, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, readdir, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { makeDirectory } from '../directory.ts'
 import { codeOf } from '../error-code.ts'
-import { makeFolder } from '../folder.ts'
-import { appendToJournal, repairJournal, readJournal } from './journal.ts'
+import { appendToJournal, readJournal, repairJournal } from './journal.ts'
 import { messageOf } from './state-api.ts'
 import { md5Of } from './state-missing-versions.ts'
 import {
   type StateSource,
   type StateTarget,
   type TransferredVersion,
-  transferredVersion,
   type VersionContent,
+  transferredVersion,
 } from './state-source-and-target.ts'
 
 const HISTORY = 'history.jsonl'
-/** Records the origin of the states in a folder, so that states of two servers are not mixed. */
+/** Records the origin of the states in a directory, so that states of two servers are not mixed. */
 const ORIGIN = 'origin.json'
 const exportOrigin = z.object({ url: z.string(), organization: z.string() })
-export type ExportOrigin = z.infer<typeof exportOrigin>
+type ExportOrigin = z.infer<typeof exportOrigin>
 
 /**
- * States in a folder, with a subfolder for each workspace. It contains the raw states (and JSON states) as files, and
+ * States in a directory, with a subdirectory for each workspace. It contains the raw states (and JSON states) as files, and
  * `history.jsonl` with one line for each version in the order of creation. A line is written after its files, so an
- * interrupted export can continue. `origin` is set when the folder is written to.
+ * interrupted export can continue. `origin` is set when the directory is written to.
  */
-export function stateFolder(path: string, origin?: ExportOrigin): StateSource & StateTarget {
-  const folderOf = (workspace: string) => {
+export function stateDirectory(path: string, origin?: ExportOrigin): StateSource & StateTarget {
+  const directoryOf = (workspace: string) => {
     if (!/^[A-Za-z0-9_-]+$/.test(workspace))
       throw new Error(`${JSON.stringify(workspace)} is not a valid name of a workspace`)
     return join(path, workspace)
   }
 
   async function history(workspace: string): Promise<TransferredVersion[]> {
-    const lines = await readJournal(join(folderOf(workspace), HISTORY))
+    const lines = await readJournal(join(directoryOf(workspace), HISTORY))
     return lines.flatMap((line, at) => {
       if (line === '') return []
       try {
         return transferredVersion.parse(JSON.parse(line))
       } catch (error) {
         const reason = error instanceof z.ZodError ? fieldsOf(error) : messageOf(error)
-        throw new Error(`${join(folderOf(workspace), HISTORY)}, line ${at + 1}: ${reason}`, { cause: error })
+        throw new Error(`${join(directoryOf(workspace), HISTORY)}, line ${at + 1}: ${reason}`, { cause: error })
       }
     })
   }
@@ -50,18 +50,18 @@ export function stateFolder(path: string, origin?: ExportOrigin): StateSource & 
       const found = await stat(path).catch((error: unknown) => {
         if (isMissing(error)) return undefined
         if (codeOf(error) === 'ENOTDIR')
-          throw new Error(`${path} is no folder, nor can it be one: a part of the path is a file`, { cause: error })
+          throw new Error(`${path} is no directory, nor can it be one: a part of the path is a file`, { cause: error })
         throw error
       })
-      if (found && !found.isDirectory()) throw new Error(`${path} is no folder`)
+      if (found && !found.isDirectory()) throw new Error(`${path} is no directory`)
       if (origin) {
-        await makeFolder(path, 0o700)
+        await makeDirectory(path, 0o700)
         await checkOrigin(path, origin)
         return
       }
-      if (!found) throw new Error(`there is no folder ${path}`)
+      if (!found) throw new Error(`there is no directory ${path}`)
       if ((await listHistories(path)).length === 0 && !(await isFile(join(path, ORIGIN))))
-        throw new Error(`${path} holds no exported states: no folder in it has a ${HISTORY}`)
+        throw new Error(`${path} holds no exported states: no directory in it has a ${HISTORY}`)
     },
 
     listWorkspaces: () => listHistories(path),
@@ -69,14 +69,14 @@ export function stateFolder(path: string, origin?: ExportOrigin): StateSource & 
     listVersions: history,
 
     async readContent(workspace, version) {
-      const folder = folderOf(workspace)
+      const directory = directoryOf(workspace)
       const readWhole = async (extension: string) => {
-        const file = join(folder, fileName(version, extension))
+        const file = join(directory, fileName(version, extension))
         return readFile(file).catch((error: unknown) => {
           if (!isMissing(error)) throw error
           throw new Error(
             `${file} is missing, though ${HISTORY} lists it: it holds ${version.id}, serial ${version.serial} of the ` +
-              `workspace ${workspace}. Put the file back, or export once more into another folder`,
+              `workspace ${workspace}. Put the file back, or export once more into another directory`,
             { cause: error },
           )
         })
@@ -84,36 +84,36 @@ export function stateFolder(path: string, origin?: ExportOrigin): StateSource & 
       const raw = await readWhole('tfstate')
       const md5 = md5Of(raw)
       if (md5 !== version.md5)
-        throw new Error(`${join(folder, fileName(version, 'tfstate'))} was changed: its md5 is ${md5}`)
+        throw new Error(`${join(directory, fileName(version, 'tfstate'))} was changed: its md5 is ${md5}`)
       return { raw, json: version.hasJson ? await readWhole('json') : undefined }
     },
 
     async prepare(workspace) {
-      const folder = folderOf(workspace)
-      await makeFolder(folder, 0o700)
-      await repairJournal(join(folder, HISTORY))
-      // A workspace without states has an empty history, which marks its folder as an export.
-      await appendFile(join(folder, HISTORY), '', { mode: 0o600 })
+      const directory = directoryOf(workspace)
+      await makeDirectory(directory, 0o700)
+      await repairJournal(join(directory, HISTORY))
+      // A workspace without states has an empty history, which marks its directory as an export.
+      await appendFile(join(directory, HISTORY), '', { mode: 0o600 })
       return {
         arrived: new Map((await history(workspace)).map((version) => [version.id, version.id])),
         release: async () => {},
         async write(version, content) {
-          await writeWhole(join(folder, fileName(version, 'tfstate')), content.raw)
-          if (content.json) await writeWhole(join(folder, fileName(version, 'json')), content.json)
+          await writeWhole(join(directory, fileName(version, 'tfstate')), content.raw)
+          if (content.json) await writeWhole(join(directory, fileName(version, 'json')), content.json)
           const line = JSON.stringify({ ...version, hasJson: content.json !== undefined })
-          await appendToJournal(join(folder, HISTORY), line)
+          await appendToJournal(join(directory, HISTORY), line)
         },
       }
     },
   }
 }
 
-/** The subfolders that an export has written; other files in the folder are ignored. */
+/** The subdirectories that an export has written; other files in the directory are ignored. */
 async function listHistories(path: string) {
   const entries = await readdir(path, { withFileTypes: true })
-  const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
-  const exported = await Promise.all(folders.map(async (name) => isFile(join(path, name, HISTORY))))
-  return folders.filter((_, at) => exported[at]).toSorted()
+  const directories = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+  const exported = await Promise.all(directories.map(async (name) => isFile(join(path, name, HISTORY))))
+  return directories.filter((_, at) => exported[at]).toSorted()
 }
 
 async function isFile(path: string) {
@@ -124,7 +124,7 @@ async function isFile(path: string) {
   return found?.isFile() ?? false
 }
 
-/** Throws when the folder holds states of another server or organization. */
+/** Throws when the directory holds states of another server or organization. */
 async function checkOrigin(path: string, { url, organization }: ExportOrigin) {
   const file = join(path, ORIGIN)
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
@@ -137,7 +137,7 @@ async function checkOrigin(path: string, { url, organization }: ExportOrigin) {
   if (known.url === own.url && known.organization === own.organization) return
   throw new Error(
     `${path} holds the states of ${known.organization} on ${known.url}, not those of ${organization} on ${own.url}: ` +
-      'choose another folder',
+      'choose another directory',
   )
 }
 
@@ -145,7 +145,7 @@ function readOrigin(file: string, text: string) {
   try {
     return exportOrigin.parse(JSON.parse(text))
   } catch (error) {
-    throw new Error(`${file} does not say where the states of this folder come from`, { cause: error })
+    throw new Error(`${file} does not say where the states of this directory come from`, { cause: error })
   }
 }
 

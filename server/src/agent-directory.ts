@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto'
+import { access, chmod, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isClaimed } from '@groundstate/agent/work-dir'
+import type { Config } from './config.ts'
+import { makeDirectory } from './directory.ts'
+
+/** Beside root's data directory, which no user of a run may enter. */
+const SYSTEM_AGENTS = '/var/lib/groundstate-agents'
+
+/** A file in such a directory that holds the path of the data directory it belongs to. */
+const OWNER = 'data-directory'
+
+/** The working directory of the built-in agent; creates nothing. */
+export async function agentDirectory(config: Pick<Config, 'dataDir' | 'isolation'>, systemAgents = SYSTEM_AGENTS) {
+  if (process.geteuid?.() !== 0 || config.isolation === 'off') return join(config.dataDir, 'agent')
+  const dataDir = await realpath(config.dataDir).catch(() => config.dataDir)
+  // Short: the sockets of plugins lie below, and their paths are limited.
+  return join(systemAgents, createHash('sha256').update(dataDir).digest('hex').slice(0, 10))
+}
+
+/**
+ * Makes the working directory of the built-in agent. As root it is outside of the data directory, which stays closed to the users of
+ * runs. The directories of servers whose data directory is gone are removed.
+ */
+export async function openAgentDirectory(config: Pick<Config, 'dataDir' | 'isolation'>, systemAgents = SYSTEM_AGENTS) {
+  const directory = await agentDirectory(config, systemAgents)
+  await makeDirectory(directory, 0o700)
+  if (!directory.startsWith(systemAgents)) return directory
+  await chmod(systemAgents, 0o711)
+  await writeFile(join(directory, OWNER), `${await realpath(config.dataDir)}\n`)
+  await removeAbandoned(systemAgents)
+  return directory
+}
+
+async function removeAbandoned(systemAgents: string) {
+  for (const name of await readdir(systemAgents)) {
+    const directory = join(systemAgents, name)
+    const dataDir = (await readFile(join(directory, OWNER), 'utf8').catch(() => '')).trim()
+    if (dataDir === '' || (await exists(dataDir)) || (await exists(join(directory, 'errored-states')))) continue
+    if (!(await isClaimed(directory))) await rm(directory, { recursive: true, force: true })
+  }
+}
+
+async function exists(path: string) {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

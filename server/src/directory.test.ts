@@ -1,0 +1,42 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { makeDirectory } from './directory.ts'
+
+async function newDirectory() {
+  const directory = await mkdtemp(join(tmpdir(), 'groundstate-directory-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  return directory
+}
+
+test('a directory is made with those above it, and one that is there stays, also when several make it at once', async () => {
+  const path = join(await newDirectory(), 'a/b/c')
+
+  await Promise.all([makeDirectory(path, 0o700), makeDirectory(path, 0o700), makeDirectory(path, 0o700)])
+  await makeDirectory(path)
+
+  expect((await stat(path)).mode & 0o777).toBe(0o700)
+})
+
+test('the directories above it are as open as any, so that the user of the database gets through them', async () => {
+  const parent = join(await newDirectory(), 'a')
+
+  await makeDirectory(join(parent, 'b'), 0o700)
+
+  expect((await stat(parent)).mode & 0o777).toBe(0o777 & ~process.umask())
+})
+
+test('a place where the system makes no directories is refused', async () => {
+  await expect(makeDirectory('/proc/groundstate/data')).rejects.toThrow(
+    /^can't make the directory \/proc\/groundstate\/data: the system takes no new directory there; choose another directory/,
+  )
+})
+
+test('a file is no directory, neither at the path nor above it', async () => {
+  const file = join(await newDirectory(), 'file')
+  await writeFile(file, '')
+
+  await expect(makeDirectory(file)).rejects.toThrow(`${file} is a file, no directory`)
+  await expect(makeDirectory(join(file, 'data'))).rejects.toThrow('something above it is a file')
+})
