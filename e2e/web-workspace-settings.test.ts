@@ -48,7 +48,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     await page.reload()
 
     expect(idle).toBe('nothing has been changed')
-    expect(told).toContain('"newest" is no version')
+    expect(told).toContain('"newest" is not a version')
     expect(described).toBe('true')
     expect(await execution.getByLabel('Engine version').inputValue()).toBe('~> 1.11')
     expect(await execution.getByLabel('Apply without approval').isChecked()).toBe(true)

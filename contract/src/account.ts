@@ -5,14 +5,16 @@ import { userAttributes, userPermissions, userTokensRelation } from './users.ts'
 /** Whether an account has two-factor authentication. */
 export const twoFactorState = z.strictObject({
   enabled: z.boolean(),
-  verified: z.boolean().describe('the same as enabled: two-factor authentication is enabled once a code was verified'),
+  verified: z
+    .boolean()
+    .describe('the same as enabled: two-factor authentication is enabled once a code has been verified'),
 })
 
 /** An e-mail address that is not confirmed yet. */
 export const unconfirmedEmail = z
   .string()
   .nullable()
-  .describe('an address that the user gave; it takes effect once a site administrator sets it')
+  .describe('the address that the user entered; takes effect once a site administrator sets it')
 
 export const accountSchema = resource(
   'users',
@@ -46,8 +48,8 @@ export const twoFactorEnrollmentSchema = resource(
   'two-factor',
   {
     attributes: {
-      secret: z.string().describe('our own: the secret of the authenticator, in base32, shown only this time'),
-      uri: z.string().describe('our own: the secret as an otpauth: address, to show as a QR code'),
+      secret: z.string().describe('our own: the authenticator secret in base32; shown only once'),
+      uri: z.string().describe('our own: the secret as an otpauth: URI, for a QR code'),
     },
   },
   'TwoFactorEnrollment',
@@ -60,7 +62,7 @@ export const recoveryCodesSchema = resource(
     attributes: {
       'recovery-codes': z
         .array(z.string())
-        .describe('our own: each replaces a code of the authenticator once; shown only this time'),
+        .describe('our own: each can be used once in place of a code from the authenticator; shown only once'),
     },
   },
   'RecoveryCodes',

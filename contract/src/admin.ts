@@ -37,9 +37,9 @@ export const adminOrganizationSchema = resource(
       'run-concurrency': z
         .int()
         .nullable()
-        .describe('our own: how many jobs of the organization agents work on at once; null for no limit'),
+        .describe("our own: maximum number of the organization's jobs that run concurrently; null for no limit"),
       'is-disabled': z.boolean().describe('always false'),
-      'sso-enabled': z.boolean().describe('always false: sign-on is set up for the whole server'),
+      'sso-enabled': z.boolean().describe('always false: single sign-on is configured for the whole server'),
       'created-at': timestamp,
     },
     links: { self: z.string() },
@@ -55,10 +55,13 @@ export const featureSetSchema = resource(
       name: z.string(),
       identifier: organizationPlan.describe('the plan that an organization has once it subscribes'),
       'is-free-tier': z.boolean(),
-      'is-current': z.boolean().describe('always true: each can be subscribed to'),
-      'run-task-limit': z.int().nullable().describe('run tasks of an organization; null is no limit'),
-      'run-task-workspace-limit': z.int().nullable().describe('workspaces with run tasks; null is no limit'),
-      'agents-ceiling': z.int().nullable().describe('self-hosted agents online at once; null is no limit'),
+      'is-current': z.boolean().describe('always true: every one of them can be subscribed to'),
+      'run-task-limit': z.int().nullable().describe('maximum number of run tasks; null for no limit'),
+      'run-task-workspace-limit': z
+        .int()
+        .nullable()
+        .describe('maximum number of workspaces with run tasks; null for no limit'),
+      'agents-ceiling': z.int().nullable().describe('maximum number of self-hosted agents online; null for no limit'),
     },
   },
   'FeatureSet',

@@ -12,7 +12,7 @@ const attributes = z.object({
     .min(1)
     .max(100_000)
     .nullish()
-    .describe('our own: how many jobs the agents of the pool work on at once; null for no limit'),
+    .describe("our own: maximum number of jobs that the pool's agents run concurrently; null for no limit"),
 })
 const relationships = z.object({
   'allowed-workspaces': toMany('workspaces').optional(),
@@ -50,7 +50,7 @@ export const agentPoolSchema = resource(
       'max-concurrent-jobs': z
         .int()
         .nullable()
-        .describe('our own: how many jobs the agents of the pool work on at once; null for no limit'),
+        .describe("our own: maximum number of jobs that the pool's agents run concurrently; null for no limit"),
     },
     relationships: {
       organization: hasOne('organizations'),

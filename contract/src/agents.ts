@@ -13,7 +13,7 @@ export const agentSchema = resource(
       status: z
         .enum(AGENT_STATUSES)
         .describe(
-          '`busy` as long as it holds the lease of a job, also while it drains, `unknown` after a minute without a sign of life, `errored` after two hours, `exited` when it has said goodbye',
+          '`busy` while it holds the lease of a job, also while it drains; `unknown` after a minute without a heartbeat, `errored` after two hours; `exited` once it has deregistered',
         ),
       'ip-address': z.string().nullable(),
       'last-ping-at': timestamp,
@@ -23,18 +23,18 @@ export const agentSchema = resource(
       arch: z.string(),
       engines: z
         .array(z.object({ product: z.string(), version: z.string() }))
-        .describe('the engines that it has; it may be able to download others'),
-      accepts: z.array(z.enum(WORK_KINDS)).describe('what it takes: plans, applies, requests of run tasks'),
-      concurrency: z.int().describe('how many jobs it runs side by side'),
+        .describe('the installed engines; it may be able to download others'),
+      accepts: z.array(z.enum(WORK_KINDS)).describe('the kinds of work it accepts: plans, applies, run task requests'),
+      concurrency: z.int().describe('how many jobs it runs concurrently'),
       'current-jobs': z
         .array(
           z.object({
             kind: z.enum(WORK_KINDS),
-            'run-id': z.string().nullable().describe('null for somebody who may not read the run'),
+            'run-id': z.string().nullable().describe('null for callers who may not read the run'),
             'started-at': timestamp,
           }),
         )
-        .describe('what it works on'),
+        .describe('the jobs it is running'),
     },
     relationships: { 'agent-pool': hasOne('agent-pools') },
     links: { self: z.string() },

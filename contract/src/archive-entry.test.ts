@@ -42,7 +42,7 @@ describe('refused', () => {
     ['a null character', 'has a null character in its path', [file('a\0b')]],
     ['an endless path', 'has a path of more than 1024 characters', [file('a'.repeat(1025))]],
     ['a deep path', 'lies more than 100 directories deep', [file('a/'.repeat(100) + 'b')]],
-    ['a file in place of the root', 'is the root of the archive, but no directory', [file('./.')]],
+    ['a file in place of the root', 'is the root of the archive, but not a directory', [file('./.')]],
     ['a device', 'has the type CharacterDevice, only', [{ path: 'a', type: 'CharacterDevice' }]],
     ['a FIFO', 'has the type FIFO, only', [{ path: 'a', type: 'FIFO' }]],
     ['an absolute link', 'links to the absolute path /etc', [symlink('a', '/etc')]],
@@ -50,7 +50,7 @@ describe('refused', () => {
     ['a link out from a directory', 'links out of the archive to ../../../x', [symlink('a/b/c', '../../../x')]],
     ['a link out, written with backslashes', 'links out of the archive to ..\\x', [symlink('a', '..\\x')]],
     ['a link out by way of a directory', 'links out of the archive to b/../..', [symlink('a', 'b/../..')]],
-    ['an empty link', 'links to no valid path', [symlink('a', '')]],
+    ['an empty link', 'has an invalid link target', [symlink('a', '')]],
     [
       'a link out through an earlier link',
       'links out of the archive to d/../..',

@@ -1,11 +1,11 @@
 /**
- * The fields of a tar entry that matter here; `type` is the name in the `tar` package (`File`, `Directory`,
+ * The relevant fields of a tar entry; `type` is the name in the `tar` package (`File`, `Directory`,
  * `SymbolicLink` …).
  */
 export type ArchiveEntry = { path: string; type: string; linkpath?: string | undefined }
 
 /**
- * What is known from earlier entries. `links` are the symlinks by folded path. `pinned` are the folded paths, with
+ * State collected from earlier entries. `links` are the symlinks by folded path. `pinned` are the folded paths, with
  * their parents, that a link's target leaves by `..`; they must not become links themselves. `directories` are the folded
  * paths that contain entries.
  */
@@ -53,7 +53,7 @@ export function entryProblem(entry: ArchiveEntry, seen: SeenEntries): string | u
 
 function typeProblem(entry: ArchiveEntry, names: string[], seen: SeenEntries): string | undefined {
   if (entry.type === 'Directory') return undefined
-  if (names.length === 0) return 'is the root of the archive, but no directory'
+  if (names.length === 0) return 'is the root of the archive, but not a directory'
   if (FILE_TYPES.has(entry.type)) return undefined
   if (entry.type === 'SymbolicLink') return symlinkProblem(names, entry.linkpath ?? '', seen)
   if (entry.type === 'Link') return hardLinkProblem(entry.linkpath ?? '', seen)
@@ -106,7 +106,7 @@ function addWithParents(paths: Set<string>, path: string) {
 }
 
 function symlinkProblem(names: string[], target: string, seen: SeenEntries): string | undefined {
-  if (target === '' || target.length > MAX_PATH || target.includes('\0')) return 'links to no valid path'
+  if (target === '' || target.length > MAX_PATH || target.includes('\0')) return 'has an invalid link target'
   if (target.split('/').length > MAX_DEPTH) return `links more than ${MAX_DEPTH} directories far`
   if (seen.links.size >= MAX_LINKS) return `is one link too many, ${MAX_LINKS} are allowed`
   const path = folded(names.join('/'))
@@ -151,7 +151,7 @@ function targetProblem(
         place = child
         continue
       }
-      // File systems differ in which of the two a name refers to, so neither answer would be safe.
+      // File systems differ in which of the two a name refers to, so neither interpretation is safe.
       if (link.path !== child) return `links to ${target} past ${link.path}, a link of another spelling`
       if (++chain > MAX_CHAIN) return `links to ${target} through more than ${MAX_CHAIN} links`
       const rest = names.slice(n + 1).join('/')
@@ -168,7 +168,7 @@ function targetProblem(
  * another directory.
  */
 function hardLinkProblem(target: string, seen: SeenEntries): string | undefined {
-  if (target === '') return 'links to no valid path'
+  if (target === '') return 'has an invalid link target'
   const problem = pathProblem(target)
   if (problem !== undefined) return `links to ${target}, which ${problem}`
   if (linkOnTheWay(folded(namesOf(target).join('/')), seen) !== undefined)

@@ -1,24 +1,24 @@
 import { z } from 'zod'
 
-/** The types of resources whose changes the stream of an organization tells. A type is that of the resource in the API. */
+/** Resource types whose changes are announced in an organization's event stream, named as in the API. */
 export const CHANGE_TYPES = [
-  /** Its settings, lock, tags, current run and state; that it came or went. */
+  /** Settings, lock, tags, current run and state; creation and deletion. */
   'workspaces',
-  /** Its status, plan and apply, stages of tasks, events, comments, and what its apply has started elsewhere. */
+  /** Status, plan and apply, task stages, events, comments, and the runs that its apply triggered. */
   'runs',
-  /** Its verdict, message, outcomes and deliveries. */
+  /** Result, message, outcomes and deliveries. */
   'task-results',
-  /** There is more of a log. The id is that of the plan or apply. */
+  /** A log has grown. The id is that of the plan or apply. */
   'logs',
   'state-versions',
   /** A variable of a workspace. */
   'vars',
-  /** A variable set, its variables, and what it applies to. */
+  /** A variable set, its variables and its scope. */
   'varsets',
   'run-triggers',
   'workspace-tasks',
   'tasks',
-  /** That it came, left or is busy. One that falls silent says nothing. */
+  /** Registration, exit and load. An agent that stops responding is not announced. */
   'agents',
   'agent-pools',
   'projects',
@@ -28,7 +28,7 @@ export const CHANGE_TYPES = [
 ] as const
 export type ChangeType = (typeof CHANGE_TYPES)[number]
 
-/** Data of the event `change`: something about this resource changed, and whoever shows it asks for it anew. */
+/** Data of the `change` event: this resource changed, so clients that show it should refetch it. */
 export const changeSchema = z.strictObject({
   type: z.enum(CHANGE_TYPES),
   id: z.string(),
@@ -38,10 +38,10 @@ export const changeSchema = z.strictObject({
 })
 export type Change = z.infer<typeof changeSchema>
 
-/** Data of the event `end`, the last one of a stream. */
+/** Data of the `end` event, the last one of a stream. */
 export const endSchema = z.strictObject({
   reason: z
     .enum(['signed-out'])
-    .describe('the session or token has ended, or access to the organization was taken away'),
+    .describe('the session or token has expired, or access to the organization was revoked'),
 })
 export type End = z.infer<typeof endSchema>

@@ -3,7 +3,7 @@ import { requestBody } from './json-api.ts'
 import { type Written, hasOne, resource, statusTimestamps, timestamp } from './responses.ts'
 
 const attributes = z.object({
-  /** Whether a run starts once the archive is uploaded; true by default. */
+  /** Whether a run starts once the archive is uploaded. Defaults to true. */
   'auto-queue-runs': z.boolean().nullish(),
   /** Its runs are plan-only. */
   speculative: z.boolean().nullish(),
@@ -12,11 +12,11 @@ const attributes = z.object({
 })
 export type CreateConfigurationVersion = z.infer<typeof attributes>
 
-const NOTHING_SAID = { data: { type: 'configuration-versions', attributes: {} } } as const
+const EMPTY_BODY = { data: { type: 'configuration-versions', attributes: {} } } as const
 
 /** Clients that want the defaults send no body. */
 export const createConfigurationVersionBody = z.preprocess(
-  (body) => body ?? NOTHING_SAID,
+  (body) => body ?? EMPTY_BODY,
   requestBody('configuration-versions', attributes),
 )
 
@@ -45,18 +45,18 @@ export const configurationVersionSchema = resource(
       status: z.enum(CONFIGURATION_VERSION_STATUS),
       'status-timestamps': statusTimestamps,
       'created-at': timestamp.describe('our own'),
-      'changed-files': z.array(z.string()).describe('always empty: there is no version control'),
+      'changed-files': z.array(z.string()).describe('always empty: version control is not supported'),
       size: z.int().nullable().describe('our own: size of the archive, in bytes; null before it is uploaded'),
       'upload-url': z
         .string()
         .nullable()
         .describe(
-          'where to put the archive, a tar.gz; it takes no token. Only in the response to the creation, null elsewhere',
+          'upload URL for the archive, a tar.gz; needs no token. Present only in the response to the creation, otherwise null',
         ),
     },
     relationships: {
       workspace: hasOne('workspaces'),
-      'ingress-attributes': hasOne('ingress-attributes').describe('always none: there is no version control'),
+      'ingress-attributes': hasOne('ingress-attributes').describe('always none: version control is not supported'),
       run: hasOne('runs').optional().describe('the last run of this version, when it is included'),
     },
     links: { self: z.string(), download: z.string() },

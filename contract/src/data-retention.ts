@@ -10,7 +10,7 @@ const deleteOlder = z
   })
   .transform((attributes) => attributes['delete-older-than-n-days'] ?? attributes.deleteOlderThanNDays ?? null)
 
-/** How long content is kept: the days until it is deleted, or null for ever. The first type is that of old clients. */
+/** Days after which content is deleted, or null to keep it forever. The first type is sent by older clients. */
 export const dataRetentionPolicyBody = z
   .object({
     data: z.discriminatedUnion('type', [
@@ -40,7 +40,7 @@ const dontDeletePolicySchema = resource(
   'DontDeletePolicy',
 )
 
-/** The type says what the policy does. */
+/** The type determines what the policy does. */
 export const dataRetentionPolicySchema = z
   .discriminatedUnion('type', [deleteOlderPolicySchema, dontDeletePolicySchema])
   .meta({ id: 'DataRetentionPolicy' })

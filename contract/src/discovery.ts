@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Written } from './responses.ts'
 
-/** The service discovery document of the command lines. */
+/** The service discovery document that terraform and tofu read. */
 export const servicesResponse = z.strictObject({
   'tfe.v2': z.string(),
   'tfe.v2.1': z.string(),
@@ -15,7 +15,7 @@ export const servicesResponse = z.strictObject({
     ports: z
       .tuple([z.int(), z.int()])
       .readonly()
-      .describe('the first and the last port on which a command line may wait for its code'),
+      .describe('the first and the last port on which a CLI may listen for its authorization code'),
   }),
 })
 export type ServicesResponse = Written<typeof servicesResponse>
@@ -24,3 +24,22 @@ const ranges = z.array(z.string()).describe('always empty: a self-hosted server 
 
 export const ipRangesResponse = z.strictObject({ api: ranges, notifications: ranges, sentinel: ranges, vcs: ranges })
 export type IpRangesResponse = Written<typeof ipRangesResponse>
+
+/** Response to a valid authorization code (RFC 6749 §5.1). */
+export const accessTokenResponse = z.strictObject({ access_token: z.string(), token_type: z.literal('bearer') })
+export type AccessTokenResponse = Written<typeof accessTokenResponse>
+
+/** Response, with status 400, to an invalid authorization code (RFC 6749 §5.2). */
+export const oauthErrorResponse = z.strictObject({
+  error: z.enum(['invalid_request', 'invalid_client', 'invalid_grant', 'unsupported_grant_type']),
+  error_description: z.string(),
+})
+export type OAuthErrorResponse = Written<typeof oauthErrorResponse>
+
+/** The process runs. */
+export const livenessResponse = z.strictObject({ status: z.literal('ok') })
+export type LivenessResponse = Written<typeof livenessResponse>
+
+/** The process runs and its database responds. */
+export const readinessResponse = z.strictObject({ status: z.literal('ready') })
+export type ReadinessResponse = Written<typeof readinessResponse>

@@ -1,23 +1,23 @@
 /*
- * JSON as the engine writes it. Its numbers have up to 512 bits, and a double holds 53 of them: an account number of twenty
- * digits would be another one after `JSON.parse`. Node 20 and older browsers neither tell how a number was written nor write
- * one in another way, so while it is parsed or printed a wide number is a text with a mark.
+ * JSON with the engine's number precision. The engine's numbers have up to 512 bits and a double holds 53, so `JSON.parse` would change a
+ * twenty-digit account number. Node 20 and older browsers expose neither the source text of a number nor raw JSON output, so wide numbers
+ * become marked strings while a document is parsed or printed.
  */
 
-/** As `JSON.parse`, but a number becomes a `WideNumber` that a double does not hold, or would write with an exponent. */
+/** As `JSON.parse`, but a number that a double cannot hold, or would print with an exponent, becomes a `WideNumber`. */
 export function parseExact(text: string): unknown {
   const marked = withMarks(text)
   if (marked === undefined) return JSON.parse(text)
   try {
     return withWideNumbers(JSON.parse(marked))
   } catch (error) {
-    // The error has to name the place in the text as it was given.
+    // Parse the original text, so that the error reports the right position.
     if (error instanceof SyntaxError) JSON.parse(text)
     throw error
   }
 }
 
-/** As `JSON.stringify`, which keeps the digits of wide numbers in recent versions of JavaScript only. */
+/** As `JSON.stringify`, keeping all digits of wide numbers. */
 export function printExact(value: unknown, indent?: number): string {
   if (rawJSON !== undefined) return JSON.stringify(value, undefined, indent)
   isPrinting = true
@@ -32,21 +32,21 @@ export function isWideNumber(value: unknown): value is WideNumber {
   return value instanceof WideNumber
 }
 
-/** Whether two numbers are the same, however they are written: `1.50` and `15e-1` are. */
+/** Whether two numbers are equal, however they are written: `1.50` equals `15e-1`. */
 export function isSameNumber(one: number | WideNumber, other: number | WideNumber) {
   if (typeof one === 'number' && typeof other === 'number') return one === other
   return normalForm(digitsOf(one)) === normalForm(digitsOf(other))
 }
 
-/** A member of JSON that recent versions of JavaScript have, and the library of TypeScript has not yet. */
+/** Available in recent JavaScript engines, missing from TypeScript's library. */
 const { rawJSON } = JSON as { rawJSON?: (text: string) => object }
 
-/** The mark is random, so no text of a user begins with it. */
+/** Random, so that no user's string can begin with it. */
 const MARK = `wide-${Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-')}:`
 const MARKED = new RegExp(`"${MARK}([^"]+)"`, 'g')
 let isPrinting = false
 
-/** A number as it was written. An instance of a class is copied by nobody who copies plain objects: it would be one afterwards. */
+/** A number as it was written. A class, so that code which copies plain objects leaves it alone. */
 class WideNumber {
   readonly digits: string
 
@@ -63,17 +63,17 @@ class WideNumber {
 export type { WideNumber }
 
 /**
- * What may be a wide number, without its sign: it has sixteen digits, six zeros behind its point, or an exponent of three
- * digits, and stands where a value may.
+ * Matches possible wide numbers without their sign: sixteen digits, six zeros after the decimal point, or a three-digit exponent, at the
+ * position of a value.
  */
 const CANDIDATE = /\d(?<=(?:^|[[:,\s])-?\d)(?:[\d.]{15}|\.0{6}|[\d.]*[eE][+-]?\d{3})[\d.eE+-]*(?=\s*(?:[,\]}]|$))/g
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** The text with a marked string in the place of each wide number; undefined when it has none. */
+/** Replaces each wide number with a marked string; undefined when there is none. */
 function withMarks(text: string) {
   const chunks: string[] = []
   let copied = 0
-  // What is in a string is no number. Each string is passed once: there may be millions of both.
+  // Digits inside strings do not count. Each string is skipped once, as there may be millions of strings and numbers.
   let nextString = indexOrEnd(text, 0)
   let endOfFormer = 0
   for (const { 0: unsigned, index } of text.matchAll(CANDIDATE)) {
@@ -108,7 +108,7 @@ function isEscaped(text: string, index: number) {
   return (index - first) % 2 === 1
 }
 
-/** Puts wide numbers in the place of marked strings, at any depth. */
+/** Replaces marked strings with wide numbers, at any depth. */
 function withWideNumbers(document: unknown): unknown {
   const root = [document]
   const open: Record<string | number, unknown>[] = [root as never]
@@ -123,7 +123,7 @@ function withWideNumbers(document: unknown): unknown {
   return root[0]
 }
 
-/** Any number of so many decimal digits survives a double, if it is neither too large nor too small for one. */
+/** Decimal digits that a double preserves, within its range. */
 const SAFE_DIGITS = 15
 const SMALLEST = 1e-290
 
@@ -134,7 +134,7 @@ function isWide(source: string) {
   const digits = significantDigits(source)
   if (digits === '') return false
   const isInRange = Number.isFinite(value) && Math.abs(value) >= SMALLEST
-  // The engine writes no exponents: a page would show the same number in another way.
+  // The engine prints no exponents, so the number would look different.
   return !isInRange || digits.length > SAFE_DIGITS || (printed.includes('e') && !/e/i.test(source))
 }
 
@@ -144,7 +144,7 @@ function significantDigits(source: string) {
       .replace(/[eE].*$/, '')
       .replaceAll(/[-.]/g, '')
       .replace(/^0+/, '')
-      // Without the first condition, zeros in the middle would be tried from each of them.
+      // The look-behind avoids quadratic matching of zeros in the middle.
       .replace(/(?<!0)0+$/, '')
   )
 }
@@ -153,17 +153,44 @@ function digitsOf(number: number | WideNumber) {
   return typeof number === 'number' ? String(number) : number.digits
 }
 
-/** Nobody means a number with a longer exponent, and reading it would take long. */
-const LONGEST_EXPONENT = 20
+/** Numbers with a longer exponent are compared as text, since expanding them would take too long. */
+const MAX_EXPONENT_LENGTH = 20
 
-/** The sign, the significant digits, and the power of ten of the first of them. */
+/** Sign, significant digits, and the power of ten of the first digit. */
 function normalForm(source: string) {
   const digits = significantDigits(source)
   if (digits === '') return '0'
   const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e')
-  if (exponent.length > LONGEST_EXPONENT) return source
+  if (exponent.length > MAX_EXPONENT_LENGTH) return source
   const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.')
   const leading = whole.replace(/^0+/, '')
   const power = leading === '' ? -(/^0*/.exec(fraction)?.[0].length ?? 0) : leading.length
   return `${source.startsWith('-') ? '-' : ''}${digits}e${BigInt(exponent) + BigInt(power)}`
+}
+
+/** Whether two parsed JSON values are equal. Member order is ignored; null differs from a missing member. */
+export function isSameJson(one: unknown, other: unknown): boolean {
+  if (isNumber(one) && isNumber(other)) return isSameNumber(one, other)
+  if (Array.isArray(one) || Array.isArray(other)) {
+    return (
+      Array.isArray(one) &&
+      Array.isArray(other) &&
+      one.length === other.length &&
+      one.every((item, index) => isSameJson(item, other[index]))
+    )
+  }
+  if (!isObject(one) || !isObject(other)) return one === other
+  const keys = Object.keys(one)
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isSameJson(one[key], other[key]))
+  )
+}
+
+function isNumber(value: unknown) {
+  return typeof value === 'number' || isWideNumber(value)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !isWideNumber(value)
 }

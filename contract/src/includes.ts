@@ -1,17 +1,15 @@
 import type { z } from 'zod'
 import { agentPoolSchema } from './agent-pools.ts'
-import { applySchema } from './applies.ts'
-import { commentSchema } from './comments.ts'
 import { configurationVersionSchema } from './configuration-versions.ts'
 import { entitlementSetSchema } from './entitlement-sets.ts'
 import { membershipSchema } from './memberships.ts'
 import { organizationSchema } from './organizations.ts'
-import { planSchema } from './plans.ts'
+import { applySchema, planSchema } from './plans.ts'
 import { projectSchema } from './projects.ts'
-import { runEventSchema } from './run-events.ts'
+import { commentSchema, runEventSchema } from './run-events.ts'
 import { workspaceTaskSchema } from './run-tasks.ts'
 import { runSchema } from './runs.ts'
-import { stateVersionOutputSchema } from './state-version-outputs.ts'
+import { stateVersionOutputSchema, workspaceOutputSchema } from './state-version-outputs.ts'
 import { stateVersionSchema } from './state-versions.ts'
 import { effectiveTagBindingSchema } from './tags.ts'
 import { taskDeliverySchema, taskResultOutcomeSchema, taskResultSchema } from './task-results.ts'
@@ -19,16 +17,15 @@ import { taskStageSchema } from './task-stages.ts'
 import { teamSchema } from './teams.ts'
 import { invitedUserSchema, userSchema } from './users.ts'
 import { variableSchema } from './variables.ts'
-import { workspaceOutputSchema } from './workspace-outputs.ts'
 import { workspaceSchema } from './workspaces.ts'
 
 /**
- * The paths that `include` accepts, with the resources that each adds: null for a path that clients request and that
- * adds nothing here. Resources along a path are added too: `current_run.plan` adds the run and its plan.
+ * Paths that `include` accepts, with the resources that each adds; null for a path that clients request but that adds nothing
+ * here. Resources along a path are added too: `current_run.plan` adds the run and its plan.
  */
 export type IncludeTable = Record<string, z.ZodType | readonly z.ZodType[] | null>
 
-/** Configurations do not come from version control, so there are no ingress attributes. */
+/** Version control is not supported, so there are no ingress attributes. */
 const INGRESS_ATTRIBUTES = null
 
 export const runIncludes = {
@@ -45,7 +42,7 @@ export const runIncludes = {
   tf_policy_evaluations: null,
 } as const satisfies IncludeTable
 
-/** What the page of one run asks for at once; our own beside those of every list. */
+/** Includes of a single run, in addition to those of lists; our own. */
 export const shownRunIncludes = {
   ...runIncludes,
   'task_stages.task_results': taskResultSchema,

@@ -1,14 +1,13 @@
 import { z } from 'zod'
 
 /**
- * A related resource in a body: `{"data": {"type": "…", "id": "…"}}`. Newer clients leave the type out where there is
- * only one.
+ * A related resource in a body: `{"data": {"type": "…", "id": "…"}}`. Newer clients omit the type where only one is possible.
  */
 export function toOne(type: string) {
   return related(z.literal(type).default(type), type)
 }
 
-/** As `toOne`, where the type must be said. */
+/** As `toOne`, with a required type. */
 export function toTyped(...types: [string, ...string[]]) {
   return related(z.literal(types), types[0])
 }
@@ -21,12 +20,12 @@ function related<T extends z.ZodType<string>>(type: T, example: string) {
   )
 }
 
-/** A name that is refused where it would be dropped as unknown: people who send it believe that it does something. */
+/** Rejects a name that would otherwise be dropped as unknown, since callers who send it expect an effect. */
 export function misplaced(detail: string) {
   return z.never(detail).optional().describe(`refused: ${detail}`)
 }
 
-/** As `toOne`, for a relationship that `{"data": null}` takes away. */
+/** As `toOne`, for a relationship that `{"data": null}` removes. */
 export function toOneOrNone(type: string) {
   return z.object({ data: toOne(type).shape.data.nullable() })
 }
@@ -38,7 +37,7 @@ export function toMany(type: string) {
 
 /**
  * The body of a request in JSON:API. Unknown attributes are dropped, since existing clients send some. A body without
- * `attributes` counts as one with none, and newer clients leave the type out.
+ * `attributes` counts as one with none, and newer clients omit the type.
  */
 export function requestBody<A extends z.ZodType, R extends z.ZodObject = typeof NO_RELATIONSHIPS>(
   type: string,
@@ -48,7 +47,7 @@ export function requestBody<A extends z.ZodType, R extends z.ZodObject = typeof 
   return bodyOf(z.literal(type).default(type), attributes, relationships)
 }
 
-/** As `requestBody`, where the type must be said. `types` are the accepted ones, ours first. */
+/** As `requestBody`, with a required type. `types` are the accepted ones, ours first. */
 export function typedBody<A extends z.ZodType, R extends z.ZodObject = typeof NO_RELATIONSHIPS>(
   types: readonly [string, ...string[]],
   attributes: A,
@@ -75,8 +74,8 @@ function bodyOf<T extends z.ZodType<string>, A extends z.ZodType, R extends z.Zo
 const NO_RELATIONSHIPS = z.object({})
 
 /**
- * The relationships of a body. One whose data is null counts as absent, since clients send every relationship that they
- * know of. Where null takes something away, the schema accepts it.
+ * The relationships of a body. A relationship whose data is null counts as absent, since clients send every relationship
+ * they know, unless its schema accepts null as a removal.
  */
 export function relationshipsOf<R extends z.ZodObject>(relationships: R) {
   const removable = new Set(
@@ -96,7 +95,7 @@ export function relationshipsOf<R extends z.ZodObject>(relationships: R) {
 
 const NONE = { data: null }
 
-/** As `requestBody`, for endpoints that people call by hand: the body may also be the attributes alone. */
+/** As `requestBody`, for endpoints that are called by hand: the body may also be the attributes alone. */
 export function plainBody<A extends z.ZodType>(type: string, attributes: A) {
   return z.preprocess(
     (body) => {

@@ -11,7 +11,7 @@ export const resourceName = (noun: string, max = 90) =>
     .string()
     .min(1, `${noun} can't be blank`)
     .max(max, { error: `${noun} is too long (maximum is ${max} characters)`, abort: true })
-    // A refinement, since its message is sent as it is: clients match on it.
+    // A refinement, since its message is sent unchanged and clients match on it.
     .refine((text) => /^[A-Za-z0-9_-]*$/.test(text), {
       error: ({ input }) =>
         `${noun} may only contain letters, numbers, underscores and hyphens: it is ${JSON.stringify(input)}`,
@@ -54,7 +54,7 @@ export const createOrganizationBody = requestBody(
   attributes,
   z.object({
     'default-agent-pool': misplaced(
-      'default-agent-pool can not be set when an organization is created: it has no agent pool yet',
+      'default-agent-pool cannot be set when an organization is created: it has no agent pool yet',
     ),
   }),
 )
@@ -63,7 +63,7 @@ export type CreateOrganization = z.infer<typeof attributes>
 export const updateOrganizationBody = requestBody('organizations', attributes.partial(), relationships)
 export type UpdateOrganization = z.infer<typeof updateOrganizationBody>['data']
 
-const stored = z.boolean().describe('stored for clients, without effect on this server')
+const stored = z.boolean().describe('stored, without effect on this server')
 const unsupported = z.boolean().describe('always false: not supported by this server')
 
 const permissions = z.strictObject({
@@ -113,11 +113,11 @@ export const organizationSchema = resource(
   {
     attributes: {
       name: z.string(),
-      'external-id': z.string().describe('an id that stays when the name changes'),
+      'external-id': z.string().describe('an id that does not change with the name'),
       email: z.string().nullable().describe('null when the caller may not see the members'),
       'created-at': timestamp,
-      'session-timeout': z.int().nullable().describe('minutes without use after which members must sign in again'),
-      'session-remember': z.int().nullable().describe('minutes after which members must sign in again in any case'),
+      'session-timeout': z.int().nullable().describe('minutes of inactivity after which members must sign in again'),
+      'session-remember': z.int().nullable().describe('minutes after which members must sign in again'),
       'collaborator-auth-policy': z.enum(AUTH_POLICIES),
       'two-factor-conformant': z
         .boolean()
@@ -134,17 +134,17 @@ export const organizationSchema = resource(
       'aggregated-commit-status-enabled': stored,
       'speculative-plan-management-enabled': stored,
       'fair-run-queuing-enabled': z.boolean().describe('always true'),
-      'saml-enabled': z.boolean().describe('always false: sign-on is set up for the whole server'),
+      'saml-enabled': z.boolean().describe('always false: single sign-on is configured for the whole server'),
       'owners-team-saml-role-id': z.string().nullable(),
       'default-execution-mode': executionMode,
       'is-unified': unsupported,
       'is-in-degraded-mode': z.boolean().describe('always false'),
       'remaining-testable-count': z
         .int()
-        .describe('always 5, the limit of the public API: this server has no registry, whose modules would use it up'),
+        .describe('always 5, the limit of the public API: this server has no module registry'),
       'user-tokens-enabled': z
         .boolean()
-        .describe('whether the API tokens of members open the organization; those of teams and its own do in any case'),
+        .describe("whether members' API tokens are accepted; team and organization tokens always are"),
       'max-ttl-enabled': unsupported,
       'enforce-hyok': unsupported,
       'stacks-enabled': unsupported,

@@ -1,6 +1,6 @@
 /**
- * The parts of `terraform show -json <plan file>` that are read here. All are optional in every version of the format,
- * so an incomplete plan of an unknown engine is still counted.
+ * The parts of `terraform show -json <plan file>` that are read here. All are optional, so an incomplete plan of an unknown
+ * engine is still counted.
  */
 type PlanJson = {
   applyable?: unknown
@@ -15,7 +15,7 @@ export type PlanCounts = { additions: number; changes: number; destructions: num
 type ResourceChange = { address?: unknown; previous_address?: unknown; mode?: unknown; change?: unknown }
 
 /**
- * Counts as the engine's own summary does. A replacement is an addition and a destruction. A deposed object that is
+ * Counts changes as the engine's own summary does. A replacement is an addition and a destruction. A deposed object that is
  * destroyed is a destruction. Data reads and forgotten objects are not counted, and an import counts in addition to its
  * action.
  */
@@ -45,7 +45,7 @@ export function planHasChanges(planJson: unknown): boolean {
   const changes = resourceChanges(plan)
   if (changes.some(isChange)) return true
   if (Object.values(record(plan.output_changes)).some((output) => isAction(actionsOf(record(output))))) return true
-  // A refresh-only plan has no changes of resources; it would record the drift.
+  // Applying a refresh-only plan records the drift.
   return changes.length === 0 && Array.isArray(plan.resource_drift) && plan.resource_drift.length > 0
 }
 

@@ -1,15 +1,15 @@
 import { z } from 'zod'
-import { PHASE_STATUS } from './phase-status.ts'
 import { type Written, hasMany, resource, statusTimestamps, timestamp } from './responses.ts'
+import { PHASE_STATUS } from './run-status.ts'
 
 const count = z.int().nullable()
 
 /** The attributes that plans and applies share. Counts are null until the agent has reported them. */
-export const phaseAttributes = {
+const phaseAttributes = {
   status: z.enum(PHASE_STATUS).describe('`unreachable` when the run ended before it'),
   'status-timestamps': statusTimestamps,
-  'log-read-url': z.string().describe('where the log can be read without a token, for about a day'),
-  'log-deleted-at': timestamp.nullable().describe('our own: since when the log is no longer kept'),
+  'log-read-url': z.string().describe('URL of the log; needs no token and is valid for about a day'),
+  'log-deleted-at': timestamp.nullable().describe('our own: when the log was deleted'),
   'resource-additions': count,
   'resource-changes': count,
   'resource-destructions': count,
@@ -23,7 +23,7 @@ export const phaseAttributes = {
       'agent-pool-name': z.string().nullable(),
     })
     .nullable()
-    .describe('the agent that worked on it last; null before one has begun'),
+    .describe('the agent that ran it last; null before it started'),
 }
 
 export const planSchema = resource(
@@ -32,8 +32,8 @@ export const planSchema = resource(
     attributes: {
       ...phaseAttributes,
       'has-changes': z.boolean(),
-      'json-deleted-at': timestamp.nullable().describe('our own: since when the plan is no longer kept as JSON'),
-      'generated-configuration': z.boolean().describe('whether the plan has written configuration'),
+      'json-deleted-at': timestamp.nullable().describe('our own: when the JSON plan was deleted'),
+      'generated-configuration': z.boolean().describe('whether the plan generated configuration'),
       'structured-run-output-enabled': z.boolean().describe("whether the log is the engine's JSON lines"),
       actions: z.strictObject({ 'is-exportable': z.literal(false) }),
       permissions: z.strictObject({ 'can-export': z.literal(false) }),
@@ -53,3 +53,23 @@ export const planJsonResponse = z.record(z.string(), z.json()).meta({ id: 'PlanJ
 
 /** The plan without sensitive values, with the provider schemas needed to render it: see `redacted-plan.ts`. */
 export const redactedPlanJsonResponse = z.record(z.string(), z.json()).meta({ id: 'RedactedPlanJson' })
+
+export const applySchema = resource(
+  'applies',
+  {
+    attributes: {
+      ...phaseAttributes,
+      'action-invocations': z.null(),
+      'action-failures': z.null(),
+    },
+    relationships: {
+      'state-versions': hasMany('state-versions').describe('the state versions that the apply created'),
+    },
+    links: { self: z.string() },
+  },
+  'Apply',
+)
+export type ApplyResource = Written<typeof applySchema>
+
+/** The state that the engine could not store at the end of an apply, in raw format. */
+export const erroredStateResponse = z.record(z.string(), z.json()).meta({ id: 'ErroredState' })

@@ -4,7 +4,7 @@ import { executionMode } from './organizations.ts'
 import { type Written, hasOne, linksToMany, resource, timestamp } from './responses.ts'
 import { tagBindingsRelation } from './tags.ts'
 
-/** A duration such as `14d` or `36h`; null turns the feature off. */
+/** A duration such as `14d` or `36h`; null disables the feature. */
 export const activityDuration = z
   .string()
   .refine((text) => /^\d{1,4}[dh]$/.test(text), {
@@ -55,11 +55,11 @@ export const projectSchema = resource(
       'auto-destroy-activity-duration': z
         .string()
         .nullable()
-        .describe('such as `14d` or `36h`; stored for clients, without effect on this server'),
-      'default-execution-mode': executionMode.describe('that of the organization where the project sets none'),
+        .describe('such as `14d` or `36h`; stored, without effect on this server'),
+      'default-execution-mode': executionMode.describe("the organization's if the project sets none"),
       'setting-overwrites': z
         .strictObject({ 'default-execution-mode': z.boolean(), 'default-agent-pool': z.boolean() })
-        .describe('which settings the project sets itself, rather than taking those of the organization'),
+        .describe('which settings the project overrides'),
       'workspace-count': z.int(),
       'team-count': z.int().nullable().describe('null when the caller may not see the teams of the project'),
       'is-unified': unsupported,

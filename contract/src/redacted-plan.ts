@@ -1,15 +1,13 @@
-import { isWideNumber } from './exact-json.ts'
-import { isSameJson } from './same-json.ts'
+import { isSameJson, isWideNumber } from './exact-json.ts'
 
 type Fields = Record<string, unknown>
 type Secrets = ReadonlySet<string>
 
 /**
- * Replaces a sensitive value of any type, as the command line expects. A null would be rendered as an attribute that is
- * not set, and so left out.
+ * Replaces a sensitive value of any type, as the CLI expects: it would render null as an unset attribute and omit it.
  */
 const REDACTED = '(sensitive value)'
-/** Replaces the value after a change, so that the two sides differ and the command line renders a change. */
+/** Replaces the value after a change, so that the two sides differ and the CLI renders a change. */
 const REDACTED_CHANGED = '(changed sensitive value)'
 
 /** Shorter texts, such as `true` or `admin`, may be sensitive in one place and ordinary in another. */
@@ -19,13 +17,13 @@ const SECRET_LENGTH = 8
 const SCHEMAS_OF_MODE: Record<string, string> = { managed: 'resource_schemas', data: 'data_source_schemas' }
 
 /**
- * The response of `GET /plans/:id/json-output-redacted`, from which the command line renders a remote plan: the output of
+ * The response of `GET /plans/:id/json-output-redacted`, from which the CLI renders a remote plan: the output of
  * `terraform show -json <plan file>` and of `terraform providers schema -json`, without sensitive values and with only
  * the schemas that the plan uses.
  *
  * A value is sensitive when either side of the change marks it; a null stays, since it shows that nothing is set. Texts
  * and wide numbers that equal a sensitive one are hidden too, since providers copy values to attributes that they do not
- * mark. The command line crashes on a resource without a schema. So if the provider has none, one is derived from the
+ * mark. The CLI crashes on a resource without a schema. So if the provider has none, one is derived from the
  * values. Documents come from `parseExact` and the response goes to `printExact`, so that numbers keep their digits.
  */
 export function redactedPlan(planJson: unknown, providerSchemas: unknown): Fields {
@@ -102,7 +100,7 @@ function* markedTexts(value: unknown, mark: unknown): Generator<string> {
   }
 }
 
-/** What may be recognised elsewhere: a text, and a wide number as the text into which the engine would convert it. */
+/** The text by which a value is recognised elsewhere; a wide number as the string that the engine would convert it to. */
 function distinctText(value: unknown) {
   if (typeof value === 'string') return value
   return isWideNumber(value) ? value.digits : undefined
@@ -113,7 +111,7 @@ function copiesHidden(value: unknown, secrets: Secrets): unknown {
   const distinct = distinctText(value)
   if (distinct !== undefined) {
     if (!secrets.has(distinct)) return value
-    // The command line crashes on a text in the place of a number that is not marked.
+    // The CLI crashes on a string in place of an unmarked number.
     return typeof value === 'string' ? REDACTED : null
   }
   if (Array.isArray(value)) return value.map((item) => copiesHidden(item, secrets))
@@ -121,7 +119,7 @@ function copiesHidden(value: unknown, secrets: Secrets): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copiesHidden(item, secrets)]))
 }
 
-/** `value` with its sensitive parts replaced, by `changed` where the other side has another value. */
+/** `value` with its sensitive parts replaced, by `changed` where the other side differs. */
 function masked(value: unknown, opposite: unknown, one: unknown, other: unknown, changed: string): unknown {
   if (value === null || value === undefined) return value
   if (one === true || other === true) {
@@ -149,13 +147,13 @@ function usedSchemas(resources: Fields[], actions: Fields[], schemas: Fields): F
     const type = text(resource.type)
     const known = field(field(field(schemas, provider), kind), type)
     const before = field(field(used.get(provider)?.get(kind), type), 'block')
-    add(provider, kind, type, isBlock(known) ? known : madeUpSchema(record(resource.change), record(before)))
+    add(provider, kind, type, isBlock(known) ? known : derivedSchema(record(resource.change), record(before)))
   }
   for (const action of actions) {
     const provider = text(action.provider_name)
     const type = text(action.type)
     const known = field(field(field(schemas, provider), 'action_schemas'), type)
-    add(provider, 'action_schemas', type, isBlock(known) ? known : madeUpSchema({ after: action.config_values }, {}))
+    add(provider, 'action_schemas', type, isBlock(known) ? known : derivedSchema({ after: action.config_values }, {}))
   }
   return Object.fromEntries(
     [...used].map(([provider, kinds]) => [
@@ -169,8 +167,8 @@ function isBlock(schema: unknown) {
   return isObject(field(schema, 'block'))
 }
 
-/** Derives a schema from the values, which lets the command line render them. Resources of one type share it. */
-function madeUpSchema(change: Fields, block: Fields) {
+/** Derives a schema from the values, which lets the CLI render them. Resources of one type share it. */
+function derivedSchema(change: Fields, block: Fields) {
   const names = Object.keys({
     ...record(block.attributes),
     ...record(change.before),

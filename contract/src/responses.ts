@@ -7,7 +7,7 @@ import { z } from 'zod'
 
 /** A response of this schema as clients read it. */
 export type Wire<Schema extends z.ZodType> = z.input<Schema>
-/** A response of this schema as the server passes it on to be serialised. */
+/** A response of this schema as the server serialises it. */
 export type Written<Schema extends z.ZodType> = z.output<Schema>
 
 /** A point in time; ISO 8601 on the wire. */
@@ -36,7 +36,7 @@ export function hasMany<const Type extends string>(...types: readonly [Type, ...
   return z.strictObject({ data: z.array(identifier(...types)), links: relationLinks })
 }
 
-/** A relation that is shown as a link; its `data` appear when it is included. */
+/** A relation shown as a link; its `data` appear when it is included. */
 export function linksToMany<const Type extends string>(...types: readonly [Type, ...Type[]]) {
   return hasMany(...types).partial()
 }
@@ -110,12 +110,12 @@ export function uncountedPageOf<Data extends z.ZodType>(data: Data) {
   })
 }
 
-/** One error. `status` is a string: clients in Go can't decode a number there. */
+/** One error. `status` is a string: Go clients cannot decode a number there. */
 export const errorObject = z
   .strictObject({
     status: z.string().regex(/^[1-5]\d\d$/),
     title: z.string().describe('the same for all errors of this status'),
-    detail: z.string().describe('what is wrong and what would be right; names the value'),
+    detail: z.string().describe('what is wrong and what is expected; names the value'),
     source: z
       .strictObject({
         pointer: z.string().optional().describe('JSON pointer into the body'),
@@ -125,11 +125,11 @@ export const errorObject = z
   })
   .meta({ id: 'Error' })
 
-/** The body of every error answer. */
+/** The body of every error response. */
 export const errorsDocument = z.strictObject({ errors: z.array(errorObject).min(1) }).meta({ id: 'Errors' })
 export type ErrorsDocument = Written<typeof errorsDocument>
 
-/** The members that a route's include table adds to a document. */
+/** Members that a route's include table adds to a document. */
 type WithIncluded<Included extends z.ZodType> = { included?: Wire<Included>[] }
 
 /** A document with one resource and its included resources, as clients read it. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { requestBody } from './json-api.ts'
 import { type Written, hasOne, resource, timestamp } from './responses.ts'
 
 export const runEventSchema = resource(
@@ -19,3 +20,16 @@ export const runEventSchema = resource(
   'RunEvent',
 )
 export type RunEventResource = Written<typeof runEventSchema>
+
+export const createCommentBody = requestBody('comments', z.object({ body: z.string().min(1).max(10_000) }))
+
+export const commentSchema = resource(
+  'comments',
+  {
+    attributes: { body: z.string(), 'created-at': timestamp.describe('our own') },
+    relationships: { 'run-event': hasOne('run-events'), 'created-by': hasOne('users') },
+    links: { self: z.string() },
+  },
+  'Comment',
+)
+export type CommentResource = Written<typeof commentSchema>

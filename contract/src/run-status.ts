@@ -1,15 +1,15 @@
 import type { Stage } from './run-tasks.ts'
 
 /**
- * Groups of run statuses, the most urgent first. `needs_approval` waits for a person, `waiting` for its turn or for an agent;
- * `finished` leaves nothing to do. A saved plan is finished: no other run waits for it.
+ * Groups of run statuses, the most urgent first. `needs_approval` waits for a user, `waiting` for the queue or an agent;
+ * `finished` needs no action. A saved plan is finished: it blocks no other run.
  */
 export const RUN_GROUP_NAMES = ['needs_approval', 'errored', 'running', 'waiting', 'finished', 'stopped'] as const
 export type RunGroup = (typeof RUN_GROUP_NAMES)[number]
 
 type Row<Status extends string> = {
   group: RunGroup
-  /** Text in lists; the group has the icon. */
+  /** Text in lists; the icon comes from the group. */
   label: string
   /** Possible successors. A status without any ends the run. */
   next: readonly Status[]
@@ -17,11 +17,11 @@ type Row<Status extends string> = {
   phase?: 'plan' | 'apply'
   /** Task stage that runs in this status. */
   stage?: Stage
-  /** The free workspace, an agent for the phase, the agent's result, or a person's decision. */
-  awaits?: 'turn' | 'agent' | 'result' | 'decision'
+  /** What the run waits for: its place in the workspace queue, an agent, the agent's result, or a user's decision. */
+  awaits?: 'queue' | 'agent' | 'result' | 'decision'
   /** Sentence about a run that has ended. */
   summary?: string
-  /** Completes "the run was …" for a run that a person stopped. */
+  /** Completes "the run was …" for a run that a user stopped. */
   stopped?: string
   /** How the KPIs of the workspace count a run that has ended. */
   kpi?: 'success' | 'failure'
@@ -32,7 +32,7 @@ function declareStatuses<Status extends string>(rows: Readonly<Record<Status, Ro
 }
 
 /**
- * The statuses of a run, in the order of its life. Types, groups, the API's documentation, labels, and in SQL the conditions,
+ * The statuses of a run, in lifecycle order. Types, groups, the API's documentation, labels, and in SQL the conditions,
  * constraints and partial indexes are derived from this table. What a status does is in the server's `features/runs/runs/machine.ts`.
  */
 export const RUN_STATUS_TABLE = declareStatuses({
@@ -40,7 +40,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
     group: 'waiting',
     label: 'waiting',
     phase: 'plan',
-    awaits: 'turn',
+    awaits: 'queue',
     next: ['fetching', 'discarded', 'canceled'],
   },
   fetching: { group: 'running', label: 'preparing', phase: 'plan', next: ['fetching_completed'] },
@@ -114,7 +114,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
     group: 'running',
     label: 'approved',
     phase: 'apply',
-    awaits: 'turn',
+    awaits: 'queue',
     // Errored when the state has changed since the plan.
     next: ['pre_apply_running', 'queuing_apply', 'canceled', 'errored'],
   },
@@ -149,7 +149,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
     next: ['post_apply_completed'],
   },
   post_apply_completed: { group: 'running', label: 'post-apply tasks done', next: ['applied'] },
-  applied: { group: 'finished', label: 'applied', summary: 'The changes are made.', kpi: 'success', next: [] },
+  applied: { group: 'finished', label: 'applied', summary: 'The changes were applied.', kpi: 'success', next: [] },
   discarded: {
     group: 'stopped',
     label: 'discarded',
@@ -161,32 +161,32 @@ export const RUN_STATUS_TABLE = declareStatuses({
     group: 'stopped',
     label: 'canceled',
     stopped: 'canceled',
-    summary: 'The run was canceled before it was done.',
+    summary: 'The run was canceled before it finished.',
     next: [],
   },
   force_canceled: {
     group: 'stopped',
     label: 'force-canceled',
-    stopped: 'canceled by force',
-    summary: 'The run was ended by force: what it was doing may not be in the state.',
+    stopped: 'force-canceled',
+    summary: 'The run was force-canceled: its last changes may be missing from the state.',
     next: [],
   },
   errored: {
     group: 'errored',
     label: 'errored',
-    summary: 'The run has failed. What the engine said is in the log.',
+    summary: 'The run failed. See the log for the engine output.',
     kpi: 'failure',
     next: [],
   },
 })
 
 export type RunStatus = keyof typeof RUN_STATUS_TABLE
-export type RunStatusFacts = Row<RunStatus>
+type RunStatusRow = Row<RunStatus>
 
 export const RUN_STATUS = Object.keys(RUN_STATUS_TABLE) as RunStatus[]
 
 /** The statuses that a condition on their rows selects. */
-export function statusesWhere(matches: (row: RunStatusFacts) => boolean): readonly RunStatus[] {
+export function statusesWhere(matches: (row: RunStatusRow) => boolean): readonly RunStatus[] {
   return RUN_STATUS.filter((status) => matches(RUN_STATUS_TABLE[status]))
 }
 
@@ -224,3 +224,14 @@ export const FAILURE_STATUSES = statusesWhere(({ kpi }) => kpi === 'failure')
 /** The statuses in which a job waits for an agent, and those in which an agent executes it. */
 export const QUEUED_STATUSES = statusesWhere(({ awaits }) => awaits === 'agent')
 export const EXECUTING_STATUSES = statusesWhere(({ awaits }) => awaits === 'result')
+
+/** Statuses of a phase of a run: its plan or its apply. A phase is `unreachable` when the run ended before it. */
+export const PHASE_STATUS = ['pending', 'queued', 'running', 'finished', 'errored', 'canceled', 'unreachable'] as const
+export type PhaseStatus = (typeof PHASE_STATUS)[number]
+
+const OPEN: ReadonlySet<PhaseStatus> = new Set(['pending', 'queued', 'running'])
+
+/** Whether a phase has ended; clients wait for these statuses. */
+export function hasPhaseEnded(status: PhaseStatus) {
+  return !OPEN.has(status)
+}

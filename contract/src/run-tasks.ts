@@ -9,7 +9,7 @@ export type Stage = z.infer<typeof stage>
 
 export const enforcementLevel = z.enum(['advisory', 'mandatory'])
 
-/** In the order in which they were given, since clients compare it; without duplicates. */
+/** Keeps the given order, since clients compare it; drops duplicates. */
 const stages = z
   .array(stage)
   .min(1, 'at least one stage is needed')
@@ -23,7 +23,7 @@ const taskAttributes = z.object({
   url,
   description: z.string().max(300, 'description is too long (maximum is 300 characters)').nullish(),
   category: z.literal('task').default('task'),
-  /** The key that signs every request; null or empty removes it. It is never shown. */
+  /** Key that signs every request; null or empty removes it. Never shown. */
   'hmac-key': z.string().max(1000).nullish(),
   enabled: z.boolean().optional(),
   'global-configuration': z
@@ -43,9 +43,7 @@ const taskAttributes = z.object({
     .regex(/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/, 'it must be one or more certificates in PEM')
     .or(z.literal(''))
     .nullish(),
-  'agent-pool-id': misplaced(
-    'agent-pool-id is no attribute of a run task: name the pool as the relationship agent-pool',
-  ),
+  'agent-pool-id': misplaced('agent-pool-id is not an attribute of a run task: use the relationship agent-pool'),
 })
 const taskRelationships = z.object({
   'agent-pool': toOneOrNone('agent-pools').optional(),
@@ -77,22 +75,22 @@ export const updateWorkspaceTaskBody = requestBody('workspace-tasks', workspaceT
 export type UpdateWorkspaceTask = z.infer<typeof updateWorkspaceTaskBody>['data']['attributes']
 
 /**
- * The database can't store null characters and lone surrogates. They are replaced by the replacement character, so that
- * a receiver's verdict does not fail because of them.
+ * The database cannot store null characters and lone surrogates. The replacement character is stored instead, so that a
+ * receiver's result is not rejected because of them.
  */
 const text = z.string().transform((value) => value.toWellFormed().replaceAll('\0', '\u{FFFD}'))
 
-/** Shown wherever the run is shown; longer texts belong into the bodies of outcomes. */
+/** Shown with the run; longer texts belong in outcome bodies. */
 const MAX_LINE = 65_536
 const line = (name: string) =>
   text.refine((value) => value.length <= MAX_LINE, `${name} is too long (maximum is ${MAX_LINE} characters)`)
 
-/** A link for people; receivers without one send an empty string. */
+/** A link for users; receivers without one send an empty string. */
 const link = line('url').refine((value) => value === '' || isWebUrl(value), {
   error: ({ input }) => `url is ${JSON.stringify(String(input).slice(0, 100))}, it must be an http or https URL`,
 })
 
-/** Parsed as a browser would, so that control characters can't hide another scheme. */
+/** Parsed as a browser would, so that control characters cannot hide another scheme. */
 function isWebUrl(value: string) {
   return ['http:', 'https:'].includes(URL.parse(value)?.protocol ?? '')
 }
@@ -156,18 +154,18 @@ export const taskSchema = resource(
       enabled: z.boolean(),
       'global-configuration': z
         .strictObject({ enabled: z.boolean(), stages: z.array(stage), 'enforcement-level': enforcementLevel })
-        .describe('how the task is used in every workspace of the organization'),
+        .describe('settings that apply the task to every workspace of the organization'),
       'ca-certificate': z
         .string()
         .nullable()
-        .describe("our own: PEM of the authorities that vouch for the receiver's certificate"),
+        .describe("our own: PEM certificates of the authorities that signed the receiver's certificate"),
       'created-at': timestamp,
       'updated-at': timestamp,
     },
     relationships: {
       organization: hasOne('organizations'),
       'workspace-tasks': hasMany('workspace-tasks').describe('of the workspaces that the caller may see'),
-      'agent-pool': hasOne('agent-pools').describe('its agents send the requests; the server does without one'),
+      'agent-pool': hasOne('agent-pools').describe('its agents send the requests; without a pool the server does'),
     },
     links: { self: z.string() },
   },
@@ -200,7 +198,7 @@ export const sentRequest = z.strictObject({
   body: z.string(),
 })
 
-/** The response of a receiver; null when none came. */
+/** The response of a receiver; null for none. */
 export const receivedResponse = z
   .strictObject({
     status: z.int(),
@@ -210,7 +208,7 @@ export const receivedResponse = z
     'is-withheld': z
       .boolean()
       .describe(
-        'whether headers and body are left out: they come from a private address, and are for site administrators',
+        'whether headers and body are withheld: they come from a private address, so only site administrators see them',
       ),
   })
   .nullable()
@@ -226,7 +224,7 @@ export const taskTestSchema = resource(
       request: sentRequest,
       'expected-signature': z.string().describe("hex HMAC-SHA512 of the request's body; empty without a key"),
       response: receivedResponse,
-      error: z.string().nullable().describe('why no response came'),
+      error: z.string().nullable().describe('why there is no response'),
     },
     relationships: { task: hasOne('tasks') },
   },

@@ -3,7 +3,7 @@ import { relationshipsOf, toTyped } from './json-api.ts'
 import { type Written, hasOne, resource, timestamp } from './responses.ts'
 import { RUN_STATUS } from './run-status.ts'
 
-/** Clients send the type, the public documentation's own example leaves it out. */
+/** The type is optional: the example in the public documentation omits it. */
 export const createRunTriggerBody = z.object({
   data: z.object({
     type: z.literal('run-triggers').optional(),
@@ -15,8 +15,8 @@ export const runTriggerSchema = resource(
   'run-triggers',
   {
     attributes: {
-      'workspace-name': z.string().describe('name of the workspace whose runs are started'),
-      'sourceable-name': z.string().describe('name of the workspace whose applies start them'),
+      'workspace-name': z.string().describe('name of the destination workspace'),
+      'sourceable-name': z.string().describe('name of the source workspace'),
       'created-at': timestamp,
     },
     relationships: { workspace: hasOne('workspaces'), sourceable: hasOne('workspaces') },
@@ -29,12 +29,14 @@ export type RunTriggerResource = Written<typeof runTriggerSchema>
 export const TRIGGER_TYPES = ['inbound', 'outbound'] as const
 export const FIRING_STATUS = ['waiting', 'fired', 'skipped'] as const
 
-const UNREADABLE = 'null for a run that you may not read'
+const UNREADABLE = 'null for a run that the caller may not read'
 
 const chainRun = z.strictObject({
   id: z.string(),
-  depth: z.int().describe('how many links lead to the run from the one that began the chain'),
-  'is-readable': z.boolean().describe('false for a run that you may not read: only its place in the chain is shown'),
+  depth: z.int().describe('number of links from the first run of the chain'),
+  'is-readable': z
+    .boolean()
+    .describe('false for a run that the caller may not read: only its position in the chain is shown'),
   'workspace-id': z.string().nullable().describe(UNREADABLE),
   'workspace-name': z.string().nullable().describe(UNREADABLE),
   status: z.enum(RUN_STATUS).nullable().describe(UNREADABLE),
@@ -45,30 +47,24 @@ const chainRun = z.strictObject({
 
 const firing = z.strictObject({
   'source-run-id': z.string(),
-  'run-id': z
-    .string()
-    .nullable()
-    .describe('the run that it has started; null unless it has, and once that run is gone'),
-  'workspace-id': z
-    .string()
-    .nullable()
-    .describe('where the run is started; null for a workspace that you may not read'),
-  'workspace-name': z.string().nullable().describe('also null for a workspace that was deleted'),
+  'run-id': z.string().nullable().describe('the triggered run; null before it starts and after it is deleted'),
+  'workspace-id': z.string().nullable().describe('the destination workspace; null for callers who may not read it'),
+  'workspace-name': z.string().nullable().describe('also null for a deleted workspace'),
   status: z.enum(FIRING_STATUS),
-  reason: z.string().nullable().describe('why it was skipped; also null for a workspace that you may not read'),
-  'created-at': timestamp.describe('when the source was applied'),
-  'fires-at': timestamp.describe('when the run is started: what is applied until then is joined'),
-  'decided-at': timestamp.nullable().describe('when the run was started, or the firing skipped'),
+  reason: z.string().nullable().describe('why it was skipped; also null for callers who may not read the workspace'),
+  'created-at': timestamp.describe('when the source run was applied'),
+  'fires-at': timestamp.describe('when the run starts; applies until then are combined'),
+  'decided-at': timestamp.nullable().describe('when the run started or the firing was skipped'),
 })
 
-/** The causes and consequences of one run. Not part of the public API. */
+/** The runs that led to a run, and the runs that followed from it. Not part of the public API. */
 export const triggerChainSchema = resource(
   'trigger-chains',
   {
     attributes: {
-      runs: z.array(chainRun).describe('the run itself, all its causes and all its consequences, the oldest first'),
-      firings: z.array(firing).describe('the links between these runs, and those that wait or were skipped'),
-      truncated: z.boolean().describe('whether the chain is larger than what is shown'),
+      runs: z.array(chainRun).describe('the run, all its ancestors and all its descendants, oldest first'),
+      firings: z.array(firing).describe('the links between these runs, including waiting and skipped ones'),
+      truncated: z.boolean().describe('whether runs were left out because the chain is too large'),
     },
     relationships: { run: hasOne('runs') },
     links: { self: z.string() },
@@ -85,14 +81,14 @@ const graphWorkspace = z.strictObject({
   locked: z.boolean(),
   'latest-change-at': timestamp,
   'current-run': z.strictObject({ id: z.string(), status: z.enum(RUN_STATUS) }).nullable(),
-  cycle: z.int().nullable().describe('number of the cycle that it is in; null for none'),
+  cycle: z.int().nullable().describe('number of the cycle that it belongs to; null for none'),
 })
 
 const graphTrigger = z.strictObject({
   id: z.string(),
   'workspace-id': z.string(),
   'sourceable-id': z.string(),
-  cycle: z.int().nullable().describe('number of the cycle that it is in; null for none'),
+  cycle: z.int().nullable().describe('number of the cycle that it belongs to; null for none'),
 })
 
 /** The run triggers of an organization as one graph. Not part of the public API. */
@@ -100,9 +96,9 @@ export const dependencyGraphSchema = resource(
   'dependency-graphs',
   {
     attributes: {
-      workspaces: z.array(graphWorkspace).describe('those of the workspaces with run triggers that you may read'),
+      workspaces: z.array(graphWorkspace).describe('workspaces with run triggers that the caller may read'),
       triggers: z.array(graphTrigger).describe('the run triggers between these workspaces'),
-      truncated: z.boolean().describe('whether there are more run triggers than are shown'),
+      truncated: z.boolean().describe('whether run triggers were left out because there are too many'),
     },
     relationships: { organization: hasOne('organizations') },
     links: { self: z.string() },

@@ -19,8 +19,8 @@ const attributes = z.object({
   'debugging-mode': z.boolean().nullish(),
   'target-addrs': addresses,
   'replace-addrs': addresses,
-  /** Refused rather than ignored, since the run would then include everything. */
-  'invoke-action-addrs': z.array(address).max(0, 'actions can not be invoked by themselves here').nullish(),
+  /** Refused rather than ignored, since ignoring it would run everything. */
+  'invoke-action-addrs': z.array(address).max(0, 'invoking actions is not supported by this server').nullish(),
   /** Each value is an HCL expression, `"\"text\""` for a string. */
   variables: z
     .array(z.object({ key: z.string().min(1).max(255), value: z.string() }))
@@ -60,41 +60,41 @@ const runPermissions = z.strictObject({
 })
 
 const runAttributes = {
-  actions: runActions.describe('what the status of the run permits now'),
-  'allow-config-generation': z.boolean().describe('whether the plan may write configuration for imported resources'),
+  actions: runActions.describe('actions that the current status permits'),
+  'allow-config-generation': z.boolean().describe('whether the plan may generate configuration for imported resources'),
   'allow-empty-apply': z.boolean().describe('whether a plan without changes can be applied'),
   'auto-apply': z.boolean(),
   'canceled-at': timestamp.nullable(),
   'created-at': timestamp,
   'debugging-mode': z.boolean().describe('whether the engine logs in full detail'),
-  'error-message': z.string().nullable().describe('why the run has failed, where the log does not say it'),
+  'error-message': z.string().nullable().describe('why the run failed, where the log does not show it'),
   'force-cancel-available-at': timestamp.nullable(),
   'has-changes': z.boolean(),
   'is-destroy': z.boolean(),
   message: z.string(),
-  permissions: runPermissions.describe('what the caller may do with the run'),
+  permissions: runPermissions.describe("the caller's permissions on the run"),
   'plan-only': z.boolean(),
   'policy-paths': z.array(z.string()).describe('always empty: policies are not evaluated'),
-  'invoke-action-addrs': z.array(z.string()).describe('always empty: actions are not invoked by themselves'),
-  refresh: z.boolean().describe('whether the plan first reads the real state of all resources'),
+  'invoke-action-addrs': z.array(z.string()).describe('always empty: invoking actions is not supported'),
+  refresh: z.boolean().describe('whether the state is refreshed before planning'),
   'refresh-only': z.boolean(),
   'replace-addrs': z.array(z.string()),
-  'save-plan': z.boolean().describe('whether the plan is kept for later and holds up no other run'),
+  'save-plan': z.boolean().describe('whether the plan is saved for later; it blocks no other run'),
   source: z
     .enum(['tfe-api', 'tfe-ui', 'tfe-configuration-version', 'tfe-run-trigger', 'terraform', 'terraform+cloud'])
-    .describe('what created the run, in the words of the public API: `terraform+cloud` is a `cloud` block'),
+    .describe('what created the run, as in the public API: `terraform+cloud` is a `cloud` block'),
   status: z.enum(RUN_STATUS),
   'status-timestamps': statusTimestamps,
   'target-addrs': z.array(z.string()),
-  'trigger-reason': z.string().describe('`manual`, or `run_trigger` for a run that other runs have started'),
+  'trigger-reason': z.string().describe('`manual`, or `run_trigger` for a triggered run'),
   'triggering-source-name': z.string().nullable().describe('name of the workspace in `triggering-source`'),
   'terraform-version': z.string().describe('the same as `engine-version`'),
-  'engine-version': z.string().describe('version of the engine that works on the run'),
+  'engine-version': z.string().describe('engine version of the run'),
   'updated-at': timestamp,
   variables: z
     .array(z.strictObject({ key: z.string(), value: z.string().describe('an HCL expression') }))
-    .describe('variables of this run alone; empty for a caller who may not read variables'),
-  'waiting-reason': z.string().nullable().describe('our own: what the run waits for, as text for people'),
+    .describe('variables set on this run; empty for callers who may not read variables'),
+  'waiting-reason': z.string().nullable().describe('our own: why the run is waiting, as text for users'),
 }
 
 const runMembers = {
@@ -107,15 +107,15 @@ const runMembers = {
     'created-by': hasOne('users'),
     'confirmed-by': hasOne('users'),
     'canceled-by': hasOne('users'),
-    'triggering-run': hasOne('runs').describe('the first of the runs that started this one'),
-    'triggering-source': hasOne('workspaces').describe('the workspace of the first run that started this one'),
-    'triggering-runs': hasMany('runs').describe('our own: all runs that started this one'),
+    'triggering-run': hasOne('runs').describe('the first run that triggered this one'),
+    'triggering-source': hasOne('workspaces').describe('the workspace of `triggering-run`'),
+    'triggering-runs': hasMany('runs').describe('our own: all runs that triggered this one'),
     'cost-estimate': hasOne('cost-estimates').describe('always none: costs are not estimated'),
     'tf-policy-evaluations': hasMany('tf-policy-evaluations').describe('always empty: policies are not evaluated'),
     'policy-checks': hasMany('policy-checks').describe('always empty: policies are not evaluated'),
     'task-stages': hasMany('task-stages'),
     'run-events': linksToMany('run-events'),
-    comments: hasMany('comments').describe('the last 100, in their order'),
+    comments: hasMany('comments').describe('the last 100, oldest first'),
   },
   links: { self: z.string() },
 }
@@ -133,10 +133,24 @@ export const queuedRunSchema = resource(
       'position-in-queue': z
         .int()
         .describe(
-          'place in the queue of the organization, counted from 1 behind the runs that agents work on; 0 for a run that does not wait',
+          "position in the organization's queue, from 1, behind the running ones; 0 for a run that is not waiting",
         ),
     },
   },
   'QueuedRun',
 )
 export type QueuedRunResource = Written<typeof queuedRunSchema>
+
+/** The teams visible to the caller whose members can unblock a run. The id is that of the run. */
+export const runDecidersSchema = resource(
+  'run-deciders',
+  {
+    relationships: {
+      'may-apply': hasMany('teams').describe('whose members may confirm or discard the run'),
+      'may-override': hasMany('teams').describe('whose members may override a failed mandatory task'),
+      'may-force-unlock': hasMany('teams').describe('whose members may force-unlock the workspace'),
+    },
+  },
+  'RunDeciders',
+)
+export type RunDecidersResource = Written<typeof runDecidersSchema>

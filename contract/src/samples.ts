@@ -13,30 +13,28 @@ export const sampleSchema = resource(
   {
     attributes: {
       'created-at': timestamp,
-      'is-complete': z.boolean().describe('false when a part was deleted: making the sample again brings it back'),
+      'is-complete': z.boolean().describe('false when a part was deleted: creating the sample again restores it'),
       removes: z
         .array(
           z.strictObject({
             ...part,
-            detail: z.string().nullable().describe('what is lost with it; null when there is nothing to say'),
+            detail: z.string().nullable().describe('what is lost with it; null for nothing of note'),
           }),
         )
-        .describe('what goes when the sample is removed, of what you may see'),
+        .describe('parts that are deleted with the sample, limited to what the caller may see'),
       keeps: z
         .array(z.strictObject({ ...part, reason: z.string() }))
-        .describe('parts that stay when the sample is removed, and why'),
+        .describe('parts that are kept when the sample is removed, and why'),
     },
     relationships: {
       organization: hasOne('organizations'),
       'created-by': hasOne('users'),
       project: hasOne('projects'),
-      network: hasOne('workspaces').describe('the workspace whose applies start runs in the other one'),
+      network: hasOne('workspaces').describe('the workspace whose applies trigger runs in `app`'),
       app: hasOne('workspaces'),
       'variable-set': hasOne('varsets'),
       task: hasOne('tasks'),
-      run: hasOne('runs').describe(
-        'the latest run of `network`; none until its configuration has arrived, in a moment',
-      ),
+      run: hasOne('runs').describe('the latest run of `network`; none until its configuration is uploaded'),
     },
     links: { self: z.string() },
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { plainBody } from './json-api.ts'
 import { type Written, hasOne, resource, timestamp } from './responses.ts'
-import { givenPassword } from './users.ts'
+import { enteredPassword } from './users.ts'
 
 /** `username` may be the e-mail address; `otp` is a code of the authenticator, or a recovery code. */
 export const createSessionBody = plainBody(
@@ -10,12 +10,12 @@ export const createSessionBody = plainBody(
     .object({
       username: z.string().max(254).optional(),
       email: z.string().max(254).optional(),
-      password: givenPassword,
+      password: enteredPassword,
       otp: z.string().max(100).optional(),
     })
     .refine((body) => (body.username ?? body.email ?? '') !== '', {
       path: ['username'],
-      error: 'username is missing: the name or the e-mail address of an account',
+      error: 'username is missing: the name or e-mail address of an account',
     }),
 )
 export type CreateSession = z.infer<typeof createSessionBody>['data']['attributes']
@@ -27,10 +27,10 @@ export const sessionSchema = resource(
     attributes: {
       'created-at': timestamp,
       'last-used-at': timestamp,
-      'expires-at': timestamp.describe('our own: when it ends unless it is used before'),
+      'expires-at': timestamp.describe('our own: when it expires unless it is used before'),
       address: z.string().nullable().describe('our own: the IP address from which it was opened'),
       'user-agent': z.string().nullable().describe('our own: the User-Agent header of the browser that opened it'),
-      'is-current': z.boolean().describe('our own: whether it is the session that the request came with'),
+      'is-current': z.boolean().describe('our own: whether it is the session of this request'),
     },
     relationships: { user: hasOne('users') },
   },
@@ -45,8 +45,8 @@ export const signInMethodsSchema = resource(
       password: z.boolean(),
       sso: z
         .strictObject({
-          name: z.string().describe('our own: the name of the service, for people'),
-          url: z.string().describe('our own: the path of this server to open in the browser'),
+          name: z.string().describe('our own: the display name of the provider'),
+          url: z.string().describe('our own: the path on this server to open in the browser'),
         })
         .nullable(),
     },

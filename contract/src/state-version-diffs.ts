@@ -14,7 +14,7 @@ const changes = z.array(
   z.strictObject({
     path: z.string().describe('such as `ebs[0].size`; empty for the whole value'),
     action,
-    sensitive: z.boolean().describe('when true, neither value is shown'),
+    sensitive: z.boolean().describe('when true, both values are hidden'),
     before: z.unknown().optional().describe('any JSON; absent when it was added'),
     after: z.unknown().optional().describe('any JSON; absent when it was removed'),
   }),
@@ -29,11 +29,11 @@ const changedResource = z.strictObject({
   provider: z
     .strictObject({ before: z.string(), after: z.string() })
     .optional()
-    .describe('present when another provider manages the object now'),
+    .describe('present when the provider changed'),
   tainted: z
     .strictObject({ before: z.boolean(), after: z.boolean() })
     .optional()
-    .describe('present when the object became tainted, or no longer is'),
+    .describe('present when the tainted flag changed'),
   attributes: changes,
 })
 
@@ -44,7 +44,7 @@ export const stateVersionDiffSchema = resource(
   'state-version-diffs',
   {
     attributes: {
-      from: summary.nullable().describe('null when there was no version before'),
+      from: summary.nullable().describe('null when there is no earlier version'),
       to: summary,
       counts: z
         .strictObject({ resources: counts, outputs: counts })

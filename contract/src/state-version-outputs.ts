@@ -18,3 +18,20 @@ export const stateVersionOutputSchema = resource(
   'StateVersionOutput',
 )
 export type StateVersionOutputResource = Written<typeof stateVersionOutputSchema>
+
+/** An output of a workspace's current state, as included with workspaces. */
+export const workspaceOutputSchema = resource(
+  'workspace-outputs',
+  {
+    attributes: {
+      name: z.string(),
+      sensitive: z.boolean(),
+      'output-type': z
+        .string()
+        .describe('as a JSON type: `string`, `number`, `boolean`, `array`, `object`, or `dynamic` for a null'),
+      value: z.unknown().describe('any JSON; null when `sensitive`'),
+    },
+  },
+  'WorkspaceOutput',
+)
+export type WorkspaceOutputResource = Written<typeof workspaceOutputSchema>

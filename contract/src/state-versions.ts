@@ -21,8 +21,8 @@ const attributes = z.object({
     .transform((text) => text.toLowerCase()),
   lineage: z.string().max(1000).nullish(),
   /**
-   * The raw state in base64; absent when it will be uploaded. It may have megabytes, so its alphabet is checked when it
-   * is decoded.
+   * The raw state in base64; absent when it will be uploaded. It may be megabytes long, so its alphabet is
+   * checked when it is decoded.
    */
   state: z.string().nullish(),
   /** The output of `terraform show -json` for the state, in base64. */
@@ -67,12 +67,12 @@ export const softDeleteBody = z
       .nullish(),
   })
   .superRefine((body, context) => {
-    const place = `${DAYS} stands in data.attributes`
+    const expected = `${DAYS} belongs in data.attributes`
     const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message })
-    if (DAYS in (body.data ?? {})) refuse(['data', DAYS], place)
-    else if (body.data && DAYS in body) refuse([DAYS], place)
+    if (DAYS in (body.data ?? {})) refuse(['data', DAYS], expected)
+    else if (body.data && DAYS in body) refuse([DAYS], expected)
     else if (!body.data && Object.keys(body).some((name) => name !== 'data'))
-      refuse(['data'], `data is missing: ${place}`)
+      refuse(['data'], `data is missing: ${expected}`)
   })
   .nullish()
   .transform((body) => body?.data?.attributes[DAYS] ?? undefined)
@@ -80,11 +80,11 @@ export const softDeleteBody = z
 /** The statuses by which a list can be filtered. */
 export const listedStatus = z.enum(['pending', 'finalized', 'discarded'])
 
-/** A part that the server stores as JSON and copies into the response unchanged. */
-function heldAsJson<Value extends z.ZodType>(value: Value) {
+/** A value that the server stores as JSON and copies into the response unchanged. */
+function storedJson<Value extends z.ZodType>(value: Value) {
   return z.codec(value, z.custom<z.output<Value> | { toJSON: () => unknown }>(), {
     decode: (parsed) => parsed,
-    encode: (held) => JSON.parse(JSON.stringify(held)) as z.output<Value>,
+    encode: (stored) => JSON.parse(JSON.stringify(stored)) as z.output<Value>,
   })
 }
 
@@ -101,7 +101,7 @@ export const stateVersionSchema = resource(
       'billable-rum-count': z
         .int()
         .optional()
-        .describe('managed resources that count as usage; for those who see the usage of a standard plan'),
+        .describe('billable managed resources; present for members who may see the usage of a standard plan'),
       'hosted-state-download-url': z.string().nullable().describe(`the raw state; ${URL_FOR_A_DAY}`),
       'hosted-json-state-download-url': z
         .string()
@@ -110,20 +110,20 @@ export const stateVersionSchema = resource(
       'hosted-state-upload-url': z
         .string()
         .nullable()
-        .describe(`null unless the raw state is awaited and you may write it; ${URL_FOR_A_DAY}`),
+        .describe(`null unless the raw state is still to be uploaded and the caller may write it; ${URL_FOR_A_DAY}`),
       'hosted-json-state-upload-url': z
         .string()
         .nullable()
-        .describe(`null unless the JSON state is awaited and you may write it; ${URL_FOR_A_DAY}`),
-      modules: heldAsJson(z.record(z.string(), typeCounts)).describe('counts of instances by module and type'),
-      providers: heldAsJson(z.record(z.string(), typeCounts)).describe('counts of instances by provider and type'),
-      resources: heldAsJson(
+        .describe(`null unless the JSON state is still to be uploaded and the caller may write it; ${URL_FOR_A_DAY}`),
+      modules: storedJson(z.record(z.string(), typeCounts)).describe('counts of instances by module and type'),
+      providers: storedJson(z.record(z.string(), typeCounts)).describe('counts of instances by provider and type'),
+      resources: storedJson(
         z.array(
           z.strictObject({
             name: z.string(),
             type: z.string(),
-            count: z.int().describe('its instances'),
-            tainted: z.int().optional().describe('our own: its tainted instances; absent when none is known'),
+            count: z.int().describe('number of instances'),
+            tainted: z.int().optional().describe('our own: number of tainted instances; absent for none'),
             module: z.string().describe('`root`, or the address of the module'),
             provider: z.string(),
           }),
@@ -131,15 +131,15 @@ export const stateVersionSchema = resource(
       ),
       'resources-processed': z
         .boolean()
-        .describe('whether outputs, modules, providers and resources have been read from the state'),
+        .describe('whether outputs, modules, providers and resources have been extracted from the state'),
       'resource-count': z.int().describe('our own: instances of managed resources; 0 until `resources-processed`'),
-      intermediate: z.boolean().describe('whether it is a snapshot that the engine stored while it applied'),
+      intermediate: z.boolean().describe('whether it is a snapshot stored during an apply'),
       serial: z.int(),
       lineage: z.string().nullable().describe('our own: of the raw state'),
       md5: z.string().nullable().describe('our own: of the raw state, in hexadecimal'),
       'restorable-until': timestamp
         .nullable()
-        .describe('our own: when soft-deleted content is deleted for good; null in every other status'),
+        .describe('our own: when soft-deleted data is deleted permanently; null in every other status'),
       'state-version': z
         .int()
         .nullable()
@@ -149,23 +149,23 @@ export const stateVersionSchema = resource(
       'terraform-version': z
         .string()
         .nullable()
-        .describe('the same as `engine-version`, under the name that clients know'),
+        .describe('the same as `engine-version`, under the name that clients read'),
       'vcs-commit-sha': z.string().nullable().optional(),
       'vcs-commit-url': z.string().nullable().optional(),
       'delete-older-than-n-days': z
         .int()
         .optional()
-        .describe('only in the response to a soft delete: the days that the request named'),
+        .describe('only in the response to a soft delete: the requested number of days'),
       permissions: z
         .strictObject({ 'can-delete-backing-data': z.boolean() })
-        .describe('our own: whether you may delete the content of states and restore it'),
+        .describe('our own: whether the caller may delete and restore state data'),
     },
     relationships: {
       run: hasOne('runs'),
       'created-by': hasOne('users'),
       workspace: hasOne('workspaces'),
       outputs: hasMany('state-version-outputs'),
-      'rollback-state-version': hasOne('state-versions').optional().describe('the version that this one restores'),
+      'rollback-state-version': hasOne('state-versions').optional().describe('the version that this one is a copy of'),
     },
     links: { self: z.string() },
   },

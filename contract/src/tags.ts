@@ -39,7 +39,7 @@ export const tagsRelation = z.object({ data: z.array(tagLinkage) }).optional()
 export const tagBindingsBody = z.object({ data: z.array(tagBindingLinkage) })
 export const tagsBody = z.object({ data: z.array(tagLinkage) })
 
-/** Refinements, since their messages are sent as they are: clients look for the words. */
+/** Refinements, since their messages are sent unchanged and clients match on them. */
 const reservedKey = z.preprocess(
   (value) => value ?? '',
   z
@@ -57,7 +57,7 @@ export type UpdateReservedTagKey = Partial<CreateReservedTagKey>
 
 const bindingAttributes = {
   key: z.string(),
-  value: z.string().describe('empty for a tag that is a name only'),
+  value: z.string().describe('empty for a tag without a value'),
   'created-at': timestamp,
 }
 
@@ -94,7 +94,7 @@ export const reservedTagKeySchema = resource(
   {
     attributes: {
       key: z.string(),
-      'disable-overrides': z.boolean().describe('whether workspaces must take the value that their project has'),
+      'disable-overrides': z.boolean().describe('whether workspaces must use the value of their project'),
       'created-at': timestamp,
       'updated-at': timestamp,
       created_at: timestamp.describe('created-at, for clients that read it in snake case'),

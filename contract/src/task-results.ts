@@ -17,10 +17,10 @@ export const taskResultSchema = resource(
   'task-results',
   {
     attributes: {
-      status: z.enum(TASK_RESULT_STATUS).describe('`errored` when the receiver did not answer in time'),
+      status: z.enum(TASK_RESULT_STATUS).describe('`errored` when the receiver did not respond in time'),
       message: z.string().describe("the receiver's summary"),
       'status-timestamps': statusTimestamps,
-      url: z.string().describe("the receiver's page about this result; empty where it gave none"),
+      url: z.string().describe("the receiver's page about this result; empty for none"),
       'created-at': timestamp,
       'updated-at': timestamp,
       'task-id': z.string().nullable().describe('null once the task is deleted'),
@@ -32,10 +32,12 @@ export const taskResultSchema = resource(
       'workspace-task-enforcement-level': enforcementLevel,
       'agent-pool-id': z.string().nullable(),
       'task-result-outcomes-count': z.int(),
-      'delivery-attempts': z.int().describe('our own: how often the request was sent'),
+      'delivery-attempts': z.int().describe('our own: how many times the request was sent'),
       'delivered-at': timestamp.nullable().describe('our own: when the receiver accepted the request'),
       'next-delivery-at': timestamp.nullable().describe('our own: when the request is sent again'),
-      'deadline-at': timestamp.nullable().describe('our own: when the result errors unless the receiver calls back'),
+      'deadline-at': timestamp
+        .nullable()
+        .describe('our own: when the result becomes `errored` unless the receiver calls back'),
     },
     relationships: {
       'task-stage': hasOne('task-stages'),
@@ -63,7 +65,7 @@ export const taskResultOutcomeSchema = resource(
       description: z.string(),
       tags: z.array(tagGroup),
       url: z.string().nullable(),
-      'has-body': z.boolean().describe('our own: whether there is a text in Markdown, at `links.body`'),
+      'has-body': z.boolean().describe('our own: whether there is a Markdown body, at `links.body`'),
       'created-at': timestamp,
     },
     relationships: { 'task-result': hasOne('task-results') },
@@ -73,7 +75,7 @@ export const taskResultOutcomeSchema = resource(
 )
 export type TaskResultOutcomeResource = Written<typeof taskResultOutcomeSchema>
 
-/** One attempt at a request, with what was sent and received: a resource of our own. */
+/** One delivery attempt with its request and response: a resource of our own. */
 export const taskDeliverySchema = resource(
   'task-deliveries',
   {
@@ -83,7 +85,7 @@ export const taskDeliverySchema = resource(
       'duration-ms': z.int(),
       request: sentRequest,
       response: receivedResponse,
-      error: z.string().nullable().describe('why no response came'),
+      error: z.string().nullable().describe('why there is no response'),
       'agent-name': z.string().nullable().describe('the agent that sent it, for a task with an agent pool'),
       'next-attempt-at': timestamp.nullable(),
     },

@@ -4,25 +4,25 @@ import { hasOne, resource } from './responses.ts'
 
 const flag = z.boolean().optional()
 
-/** The permissions of a team on a workspace, by part. */
+/** The permissions of a team on a workspace. */
 const workspaceParts = z.strictObject({
   runs: z.enum(['read', 'plan', 'apply']),
   variables: z.enum(['none', 'read', 'write']),
   'state-versions': z.enum(['none', 'read-outputs', 'read', 'write']),
-  'sentinel-mocks': z.enum(['none', 'read']).describe('stored for clients, without effect on this server'),
+  'sentinel-mocks': z.enum(['none', 'read']).describe('stored, without effect on this server'),
   'run-tasks': z.boolean(),
   'policy-overrides': z.boolean(),
 })
 const workspaceInput = workspaceParts.partial().shape
 
-/** The permissions of a team on a project itself, by part. */
+/** The permissions of a team on the project itself. */
 const projectParts = z.strictObject({
   settings: z.enum(['read', 'update', 'delete']),
   teams: z.enum(['none', 'read', 'manage']),
   'variable-sets': z.enum(['none', 'read', 'write']),
 })
 
-/** The schemas of the grants of one kind: `shown` are the attributes of a response, `input` those of a request apart from the level. */
+/** Schemas of one kind of grant: `shown` are the attributes of a response, `input` those of a request besides `access`. */
 function grantSchemas<
   const Noun extends 'workspace' | 'project',
   Access extends z.ZodEnum,
@@ -52,7 +52,7 @@ function named<Name extends string, T>(name: Name, value: T) {
   return { [name]: value } as Record<Name, T>
 }
 
-/** What a team may do to a workspace. */
+/** A team's access to a workspace. */
 export const teamWorkspaces = grantSchemas('workspace', 'TeamWorkspace', {
   access: z.enum(['read', 'plan', 'write', 'admin', 'custom']),
   shown: { ...workspaceParts.shape, 'workspace-locking': z.boolean() },
@@ -61,14 +61,14 @@ export const teamWorkspaces = grantSchemas('workspace', 'TeamWorkspace', {
 
 export type TeamWorkspaceInput = z.infer<typeof teamWorkspaces.createBody>['data']['attributes']
 
-/** What a team may do to a project, and to the workspaces in it. */
+/** A team's access to a project and its workspaces. */
 export const teamProjects = grantSchemas('project', 'TeamProject', {
   access: z.enum(['read', 'write', 'maintain', 'admin', 'custom']),
   shown: {
     'project-access': projectParts,
     'workspace-access': workspaceParts
       .extend({ create: z.boolean(), move: z.boolean(), locking: z.boolean(), delete: z.boolean() })
-      .describe('what the team may do with the workspaces of the project'),
+      .describe("the team's access to the workspaces of the project"),
   },
   input: {
     'project-access': z.object(projectParts.partial().shape).optional(),

@@ -27,7 +27,7 @@ export type OrganizationAccessInput = z.infer<typeof organizationAccess>
 
 const visibility = z.enum(['secret', 'organization'])
 
-/** No commas, since `filter[names]` separates names by them; and nothing invisible, since people tell teams apart by them. */
+/** No commas, since `filter[names]` separates names by them, and no invisible characters, since users tell teams apart by name. */
 const name = z
   .string()
   .trim()
@@ -35,7 +35,7 @@ const name = z
   .max(90, { error: 'Name is too long (maximum is 90 characters)', abort: true })
   .refine((text) => /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(text) && !text.includes(','), {
     error: ({ input }) =>
-      `Name may only contain letters, numbers, spaces and signs other than the comma: it is ${JSON.stringify(input)}`,
+      `Name may only contain letters, numbers, spaces and symbols other than commas: it is ${JSON.stringify(input)}`,
   })
 
 const attributes = z.object({
@@ -63,11 +63,9 @@ export const teamSchema = resource(
     attributes: {
       name: z.string(),
       description: z.string().nullable(),
-      'sso-team-id': z.string().nullable().describe('the name of the team in the sign-on service'),
+      'sso-team-id': z.string().nullable().describe('the name of the team in the identity provider'),
       'users-count': z.int(),
-      'non-service-users-count': z
-        .int()
-        .describe('the same as users-count: the account that the team acts as is not counted'),
+      'non-service-users-count': z.int().describe("the same as users-count: the team's service account is not counted"),
       visibility,
       'allow-member-token-management': z.boolean(),
       'is-unified': z.boolean().describe('always false'),

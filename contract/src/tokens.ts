@@ -34,13 +34,13 @@ export const tokenSchema = resource(
     attributes: {
       'created-at': timestamp,
       'last-used-at': timestamp.nullable(),
-      'expired-at': timestamp.nullable().describe('when it expires; null for never'),
+      'expired-at': timestamp.nullable().describe('when it expires; null if it never does'),
       description: z.string().nullable(),
-      token: z.string().nullable().describe('the secret, which only the response to its creation shows'),
+      token: z.string().nullable().describe('the secret; shown only in the response to the creation'),
     },
     relationships: {
       'created-by': hasOne('users'),
-      team: hasOne('teams').optional().describe('present for the token of a team only'),
+      team: hasOne('teams').optional().describe('present for team tokens only'),
     },
     links: { self: z.string() },
   },

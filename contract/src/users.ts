@@ -17,8 +17,8 @@ export const newPassword = z
   .min(PASSWORD_MIN, `Password is too short (minimum is ${PASSWORD_MIN} characters)`)
   .max(200, 'Password is too long (maximum is 200 characters)')
 
-/** A password as it was typed, of any length. */
-export const givenPassword = z.string().max(1000)
+/** A password as entered, of any length. */
+export const enteredPassword = z.string().max(1000)
 
 export const updateAccountBody = requestBody(
   'users',
@@ -31,7 +31,7 @@ export const changePasswordBody = requestBody(
   'users',
   z
     .object({
-      current_password: givenPassword,
+      current_password: enteredPassword,
       password: newPassword,
       password_confirmation: z.string().optional(),
     })
@@ -42,10 +42,13 @@ export const changePasswordBody = requestBody(
 )
 export type ChangePassword = z.infer<typeof changePasswordBody>['data']['attributes']
 
-/** Changing two-factor authentication requires the password again, in case someone else uses the browser. */
-export const confirmPasswordBody = plainBody('users', z.object({ password: givenPassword }))
+/** Changing two-factor authentication requires the password again, in case someone else is using the browser. */
+export const confirmPasswordBody = plainBody('users', z.object({ password: enteredPassword }))
 export const verifyTwoFactorBody = plainBody('users', z.object({ otp: z.string().max(100) }))
-export const confirmTwoFactorBody = plainBody('users', z.object({ password: givenPassword, otp: z.string().max(100) }))
+export const confirmTwoFactorBody = plainBody(
+  'users',
+  z.object({ password: enteredPassword, otp: z.string().max(100) }),
+)
 export type ConfirmTwoFactor = z.infer<typeof confirmTwoFactorBody>['data']['attributes']
 
 export const createUserBody = plainBody(
@@ -80,11 +83,11 @@ export const updateOrganizationPlanBody = plainBody(
       .min(1)
       .max(100_000)
       .nullish()
-      .describe('our own: how many jobs of the organization agents work on at once; null for no limit'),
+      .describe("our own: maximum number of the organization's jobs that run concurrently; null for no limit"),
   }),
 )
 
-/** Clients send the name of a feature set; each of ours stands for a plan of the organization. */
+/** Clients send the name of a feature set; each of ours is a plan of the organization. */
 export const subscribeBody = z.object({
   data: z.object({
     relationships: relationshipsOf(z.object({ 'feature-set': toOne('feature-sets') })),
@@ -93,21 +96,21 @@ export const subscribeBody = z.object({
 
 const authMethod = z
   .enum(['password', 'sso', 'token'])
-  .describe('how the account signs in: with a password, with another service (sso), or with API tokens only')
+  .describe('how the account signs in: with a password, through single sign-on, or with API tokens only')
 
-/** What the caller may do with the account. */
+/** The caller's permissions on the account. */
 export const userPermissions = z.strictObject({
   'can-create-organizations': z.boolean(),
   'can-change-email': z.boolean(),
   'can-change-username': z.boolean(),
 })
 
-/** The attributes that are visible to everybody who can see the user. */
+/** Attributes that are visible to everyone who can see the user. */
 export const userAttributes = {
   username: z.string(),
-  'is-service-account': z.boolean().describe('true for the account that a team acts as'),
+  'is-service-account': z.boolean().describe("true for a team's service account"),
   'auth-method': authMethod,
-  'avatar-url': z.string().describe('the address of a picture, which anybody may load'),
+  'avatar-url': z.string().describe('URL of an image; needs no authentication'),
   'v2-only': z.boolean().describe('always false'),
 }
 

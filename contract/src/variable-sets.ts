@@ -24,7 +24,7 @@ const createRelationships = z.object({
 })
 
 export const createVariableSetBody = requestBody('varsets', attributes, createRelationships)
-/** New variables, and changes to the set's variables by id; others stay. */
+/** New variables, and changes to existing ones by id; others are kept. */
 const changedVariables = z.array(
   z.union([
     z.object({ type: z.literal('vars'), id: z.string().min(1), attributes: variableAttributes.partial().optional() }),
@@ -47,10 +47,10 @@ export const variableSetSchema = resource(
       'created-at': timestamp,
       'updated-at': timestamp,
       'var-count': z.int(),
-      'workspace-count': z.int().describe('of the workspaces that you may see'),
-      'project-count': z.int().describe('of the projects that you may see'),
+      'workspace-count': z.int().describe('workspaces that the caller may see'),
+      'project-count': z.int().describe('projects that the caller may see'),
       'stack-count': z.literal(0),
-      permissions: z.strictObject({ 'can-update': z.boolean() }).describe('what you may do with the set'),
+      permissions: z.strictObject({ 'can-update': z.boolean() }).describe("the caller's permissions on the set"),
     },
     relationships: {
       organization: hasOne('organizations'),

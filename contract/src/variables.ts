@@ -21,18 +21,18 @@ const attributes = z.object({
   sensitive: z.boolean().nullish(),
 })
 
-/** A name that the engine can't declare is accepted, as the public API has it: no run uses it. */
+/** Names that the engine cannot declare are accepted, as in the public API: no run uses them. */
 const TERRAFORM_KEY = /^\p{ID_Continue}[\p{ID_Continue}-]*$/u
-// oxlint-disable-next-line no-control-regex -- a null byte would end the name in the engine's environment
+// oxlint-disable-next-line no-control-regex -- a null byte would truncate the name in the engine's environment
 const ENV_KEY = /^[^=\s\0]+$/
 
-/** Why a variable of the category can't have the key; undefined when it can. */
+/** Reason why a variable of the category cannot have the key; undefined when it can. */
 export function variableKeyProblem(category: z.infer<typeof variableCategory>, key: string) {
   if (category === 'terraform' && !TERRAFORM_KEY.test(key)) {
-    return `key ${JSON.stringify(key)} is no name of a variable: it must start with a letter, number or underscore and may only contain these and hyphens`
+    return `key ${JSON.stringify(key)} is not a valid variable name: it must start with a letter, number or underscore and may only contain these and hyphens`
   }
   if (category === 'env' && !ENV_KEY.test(key)) {
-    return `key ${JSON.stringify(key)} is no name of an environment variable: it must not contain spaces or equals signs`
+    return `key ${JSON.stringify(key)} is not a valid environment variable name: it must not contain spaces or equals signs`
   }
   return undefined
 }
@@ -58,10 +58,10 @@ export const variableSchema = resource(
   {
     attributes: {
       key: z.string(),
-      value: z.string().nullable().describe('null when `sensitive`: such a value is never shown again'),
+      value: z.string().nullable().describe('null when `sensitive`: sensitive values are write-only'),
       sensitive: z.boolean(),
       category: variableCategory.describe('`terraform` for an input variable, `env` for an environment variable'),
-      hcl: z.boolean().describe('whether the value is an HCL expression and not a literal text'),
+      hcl: z.boolean().describe('whether the value is an HCL expression rather than a literal'),
       description: z.string(),
       'created-at': timestamp,
       'version-id': z.string().describe('changes with every update'),
@@ -72,11 +72,11 @@ export const variableSchema = resource(
             kind: z.literal('set'),
             name: z.string(),
             priority: z.boolean().describe('whether it takes precedence over the variables of the workspace'),
-            scope: z.enum(['workspace', 'project', 'global']).describe('how the set reaches the workspace'),
+            scope: z.enum(['workspace', 'project', 'global']).describe('how the set applies to the workspace'),
           }),
         ])
         .optional()
-        .describe('our own, in the list of what is in force in a workspace: the workspace itself, or a set'),
+        .describe('our own, in the list of effective variables: the source of the variable'),
     },
     relationships: {
       varset: hasOne('varsets').optional().describe('of a variable in a variable set'),

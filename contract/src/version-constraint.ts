@@ -1,4 +1,4 @@
-/** A condition that a version must meet, as the engines write it: `>= 1.8, != 1.9.1, < 2.0` or `~> 1.9.0`. */
+/** A version constraint in the engines' syntax: `>= 1.8, != 1.9.1, < 2.0` or `~> 1.9.0`. */
 export type VersionConstraint = { text: string; meets: (version: string) => boolean }
 
 const PART = /^(=|!=|>=|<=|>|<|~>)?\s*v?(\d+(?:\.\d+){0,2})(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$/
@@ -13,12 +13,12 @@ const CHECKS: Record<string, (order: number, version: Version, condition: Condit
   '>=': (order) => order >= 0,
   '<': (order) => order < 0,
   '<=': (order) => order <= 0,
-  // Only the last number that is written may grow.
+  // Only the last component given may increase.
   '~>': (order, version, { numbers, depth }) =>
     order >= 0 && numbers.slice(0, Math.max(0, depth - 1)).every((number, index) => version.numbers[index] === number),
 }
 
-/** Undefined when the text is no constraint. A pre-release meets only a constraint that names one of the same release. */
+/** Undefined for an invalid constraint. A pre-release meets only a constraint that names a pre-release of the same version. */
 export function parseConstraint(text: string): VersionConstraint | undefined {
   const conditions = text.split(',').map((part) => parseCondition(part.trim()))
   if (conditions.some((condition) => condition === undefined)) return undefined
@@ -52,7 +52,7 @@ function isMet(condition: Condition, text: string, version: Version): boolean {
   return CHECKS[condition.operator]?.(compareVersions(text, wanted), version, condition) ?? false
 }
 
-/** Orders by the numbers; a pre-release comes before its release. */
+/** Numeric order; a pre-release precedes its release. */
 export function compareVersions(a: string, b: string): number {
   const [aCore, aPre] = split(a)
   const [bCore, bPre] = split(b)
@@ -62,7 +62,7 @@ export function compareVersions(a: string, b: string): number {
   return aPre.localeCompare(bPre, 'en', { numeric: true })
 }
 
-/** The numbers and the pre-release; what follows a plus sign orders nothing. */
+/** The numbers and the pre-release. Build metadata does not affect the order. */
 function split(version: string): [string, string | undefined] {
   const [plain = ''] = version.replace(/^v/, '').split('+', 1)
   const dash = plain.indexOf('-')

@@ -18,7 +18,9 @@ export const workspaceResourceSchema = resource(
       tainted: z
         .boolean()
         .nullable()
-        .describe('our own: whether the next apply makes it anew; null when the state was read before this was kept'),
+        .describe(
+          'our own: whether the next apply recreates it; null when the state was extracted before this was recorded',
+        ),
     },
   },
   'WorkspaceResource',
@@ -27,16 +29,14 @@ export type WorkspaceResourceResource = Written<typeof workspaceResourceSchema>
 
 const countedName = z.strictObject({ name: z.string(), count: z.int() })
 
-/** How many instances of resources a workspace's current state has. Not part of the public API. */
+/** Number of resource instances in a workspace's current state. Not part of the public API. */
 export const resourceCountsSchema = resource(
   'resource-counts',
   {
     attributes: {
       total: z.int(),
-      modules: z
-        .array(countedName)
-        .describe('by the name that resources have in `module`, the largest first, at most 1000'),
-      types: z.array(countedName).describe('by `provider-type`, the largest first, at most 1000'),
+      modules: z.array(countedName).describe('by `module`, largest first, at most 1000'),
+      types: z.array(countedName).describe('by `provider-type`, largest first, at most 1000'),
     },
     relationships: { workspace: hasOne('workspaces') },
     links: { self: z.string() },
@@ -44,3 +44,22 @@ export const resourceCountsSchema = resource(
   'ResourceCounts',
 )
 export type ResourceCountsResource = Written<typeof resourceCountsSchema>
+
+/** The README of the current configuration of a workspace. The id is the workspace's. */
+export const workspaceReadmeSchema = resource(
+  'workspace-readmes',
+  {
+    attributes: {
+      path: z.string().describe('from the root of the configuration'),
+      'raw-markdown': z.string().describe('truncated to 256 KiB'),
+      'is-cut': z.boolean().describe('whether the text was truncated'),
+    },
+    relationships: {
+      workspace: hasOne('workspaces'),
+      'configuration-version': hasOne('configuration-versions'),
+    },
+    links: { self: z.string() },
+  },
+  'WorkspaceReadme',
+)
+export type WorkspaceReadmeResource = Written<typeof workspaceReadmeSchema>

@@ -20,7 +20,7 @@ export const engineVersion = z
   .max(100)
   .refine((text) => text === 'latest' || text.split(',').every((part) => CONSTRAINT.test(part.trim())), {
     error: (issue) =>
-      `${JSON.stringify(issue.input)} is no version: it must be latest, a version such as 1.11.4, or a constraint such as ~> 1.11`,
+      `${JSON.stringify(issue.input)} is not a version: it must be latest, a version such as 1.11.4, or a constraint such as ~> 1.11`,
   })
 
 const directory = z
@@ -28,7 +28,7 @@ const directory = z
   .max(1000)
   .regex(/^[^\0]*$/, 'must not contain null bytes')
 
-/** The directory that a working directory means, relative to the root of the configuration: `/db/` and `./db` mean `db`. */
+/** Normalises a working directory relative to the root of the configuration: `/db/` and `./db` become `db`. */
 export function normalizedDirectory(path: string) {
   return path
     .split('/')
@@ -36,7 +36,7 @@ export function normalizedDirectory(path: string) {
     .join('/')
 }
 
-/** It is kept as it was given, since clients compare it. */
+/** Stored as given, since clients compare it. */
 const workingDirectory = z
   .string()
   .max(1000)
@@ -52,7 +52,7 @@ const attributes = z.object({
   name: resourceName('Name'),
   description: z.string().max(4000).nullish(),
   'execution-mode': executionMode.nullish(),
-  /** The older name: false means local execution. */
+  /** Older form of `execution-mode`: false means local. */
   operations: z.boolean().nullish(),
   'agent-pool-id': z.string().nullish(),
   'setting-overwrites': z
@@ -86,7 +86,7 @@ const attributes = z.object({
   'vcs-repo': z
     .unknown()
     .refine((value) => value === null || value === undefined, {
-      error: 'vcs-repo must be null: this server has no connections to version control',
+      error: 'vcs-repo must be null: version control is not supported by this server',
     })
     .optional(),
 })
@@ -106,7 +106,7 @@ export type UpdateWorkspace = z.infer<typeof updateWorkspaceBody>['data']
 const reason = z.string().max(1000).nullish()
 /**
  * The body of a lock request: plain JSON, a document with an empty resource type, or nothing; clients send all three.
- * It parses to the reason.
+ * Parses to the reason.
  */
 export const lockBody = z
   .union([
@@ -118,15 +118,15 @@ export const lockBody = z
     (body) => (body?.data ? body.data.attributes?.reason : body && 'reason' in body ? body.reason : null) ?? null,
   )
 
-const KEPT = 'stored for clients, without effect on this server'
+const STORED = 'stored, without effect on this server'
 const ABSENT = 'always null: not supported by this server'
-const AVERAGE = 'on average of the runs that `workspace-kpis-runs-count` counts; null where none had this phase'
+const AVERAGE = 'average over the runs in `workspace-kpis-runs-count`; null if none had this phase'
 const nothing = z.strictObject({ data: z.null() })
 
 const permissions = z.strictObject({
   'can-update': z.boolean(),
   'can-destroy': z.boolean(),
-  'can-force-delete': z.boolean().describe('whether you may delete it while it still manages resources'),
+  'can-force-delete': z.boolean().describe('whether the caller may delete it while it still manages resources'),
   'can-queue-run': z.boolean(),
   'can-queue-apply': z.boolean(),
   'can-queue-destroy': z.boolean(),
@@ -138,7 +138,7 @@ const permissions = z.strictObject({
   'can-create-state-versions': z.boolean(),
   'can-lock': z.boolean(),
   'can-unlock': z.boolean(),
-  'can-force-unlock': z.boolean().describe('whether you may release a lock that somebody else holds'),
+  'can-force-unlock': z.boolean().describe("whether the caller may release another holder's lock"),
   'can-read-settings': z.boolean(),
   'can-manage-tags': z.boolean(),
   'can-manage-run-tasks': z.boolean(),
@@ -164,9 +164,9 @@ export const workspaceSchema = resource(
       operations: z.boolean().describe('the older form of `execution-mode`: false when it is `local`'),
       'setting-overwrites': z
         .strictObject({ 'execution-mode': z.boolean(), 'agent-pool': z.boolean() })
-        .describe('whether the workspace has its own setting and does not inherit that of its project or organization'),
+        .describe('whether the workspace overrides the setting of its project or organization'),
       'agent-pool-id': z.string().nullable().describe('null unless `execution-mode` is `agent`'),
-      'terraform-version': z.string().describe('the same as `engine-version`, under the name that clients know'),
+      'terraform-version': z.string().describe('the same as `engine-version`, under the name that clients read'),
       'engine-version': z.string().describe('our own: `latest`, a version, or a constraint such as `~> 1.11`'),
       'working-directory': z
         .string()
@@ -174,64 +174,64 @@ export const workspaceSchema = resource(
           'from the root of the configuration: `db`, `/db` and `./db/` are the same; empty for the root itself',
         ),
       'auto-apply': z.boolean(),
-      'auto-apply-run-trigger': z.boolean().describe('whether runs that run triggers start are applied by themselves'),
+      'auto-apply-run-trigger': z.boolean().describe('whether triggered runs are applied automatically'),
       'trigger-only-on-output-change': z
         .boolean()
         .describe('our own: whether run triggers start a run only when outputs that the workspace reads have changed'),
       'allow-destroy-plan': z.boolean(),
       'can-queue-destroy-plan': z.boolean().describe('the same as `allow-destroy-plan`'),
-      'assessments-enabled': z.boolean().describe(KEPT),
-      'file-triggers-enabled': z.boolean().describe(KEPT),
-      'trigger-prefixes': z.array(z.string()).describe(KEPT),
-      'trigger-patterns': z.array(z.string()).describe(KEPT),
-      'queue-all-runs': z.boolean().describe(KEPT),
-      'speculative-enabled': z.boolean().describe(KEPT),
+      'assessments-enabled': z.boolean().describe(STORED),
+      'file-triggers-enabled': z.boolean().describe(STORED),
+      'trigger-prefixes': z.array(z.string()).describe(STORED),
+      'trigger-patterns': z.array(z.string()).describe(STORED),
+      'queue-all-runs': z.boolean().describe(STORED),
+      'speculative-enabled': z.boolean().describe(STORED),
       'structured-run-output-enabled': z
         .boolean()
-        .describe("whether logs of runs are the engine's JSON lines and not its text"),
+        .describe("whether run logs are the engine's JSON lines rather than text"),
       'global-remote-state': z.boolean().describe('whether every workspace of the organization may read the state'),
       'project-remote-state': z.boolean().describe('whether every workspace of the project may read the state'),
       'auto-destroy-at': timestamp
         .nullable()
-        .describe(`worked out from the duration where no time was set, counted from the latest change; ${KEPT}`),
+        .describe(`derived from the duration after the latest change if no time was set; ${STORED}`),
       'auto-destroy-activity-duration': z
         .string()
         .nullable()
-        .describe(`such as \`14d\` or \`36h\`, that of the project when it is inherited; ${KEPT}`),
+        .describe(`such as \`14d\` or \`36h\`, inherited from the project if the workspace sets none; ${STORED}`),
       'auto-destroy-status': z.null().describe(ABSENT),
       'inherits-project-auto-destroy': z
         .boolean()
-        .describe('whether the workspace has no time and no duration of its own, and follows its project'),
-      'migration-environment': z.string().nullable().describe(KEPT),
+        .describe('whether the workspace inherits the auto-destroy settings of its project'),
+      'migration-environment': z.string().nullable().describe(STORED),
       source: z.string().describe('what created the workspace, such as `tfe-api`'),
       'source-name': z.string().nullable(),
       'source-url': z.string().nullable(),
       'source-module-id': z.null().describe(ABSENT),
       'no-code-upgrade-available': z.literal(false),
-      'vcs-repo': z.null().describe('always null: this server has no connections to version control'),
-      'vcs-repo-identifier': z.null().describe('always null: this server has no connections to version control'),
+      'vcs-repo': z.null().describe('always null: version control is not supported by this server'),
+      'vcs-repo-identifier': z.null().describe('always null: version control is not supported by this server'),
       locked: z.boolean(),
-      'locked-at': timestamp.nullable().describe('our own: since when it is locked'),
+      'locked-at': timestamp.nullable().describe('our own: when it was locked'),
       'locked-reason': z.string().nullable().describe('also null when the lock has no reason'),
       'run-group': z
         .enum(RUN_GROUP_NAMES)
         .nullable()
-        .describe('our own: what the status of the current run means to people; null without a current run'),
+        .describe("our own: group of the current run's status; null without a current run"),
       'has-drift': z
         .boolean()
         .nullable()
         .describe(
-          'our own: whether the last plan that only refreshes found changes, and no apply has come since; null without one',
+          'our own: whether the last refresh-only plan found changes and nothing was applied since; null without such a plan',
         ),
       'resource-count': z.int().describe('instances of managed resources in the current state'),
       'apply-duration-average': z.int().nullable().describe(`ms in the apply phase, ${AVERAGE}`),
       'plan-duration-average': z.int().nullable().describe(`ms in the plan phase, ${AVERAGE}`),
-      'policy-check-failures': z.literal(0).nullable().describe('0, since this server evaluates no policies'),
-      'run-failures': z.int().nullable().describe('how many of these runs have failed'),
+      'policy-check-failures': z.literal(0).nullable().describe('always 0: policies are not evaluated'),
+      'run-failures': z.int().nullable().describe('number of failed runs among them'),
       'workspace-kpis-runs-count': z
         .int()
         .nullable()
-        .describe('how many runs these figures are of: the last 30 that were applied or have failed; null without any'),
+        .describe('number of runs behind these figures: the last 30 applied or failed ones; null for none'),
       'last-assessment-result-at': z.null().describe(ABSENT),
       'hyok-enabled': z.literal(false),
       'tag-names': z.array(z.string()).describe('keys of the tags that have no value'),
@@ -240,10 +240,10 @@ export const workspaceSchema = resource(
         .nullable()
         .optional()
         .describe(
-          'our own: why its run waits, as text for people; null when none waits, absent from included workspaces',
+          'our own: why its run is waiting, as text for users; null when none is waiting, absent from included workspaces',
         ),
       actions: z.strictObject({ 'is-destroyable': z.boolean() }),
-      permissions: permissions.describe('what you may do with the workspace'),
+      permissions: permissions.describe("the caller's permissions on the workspace"),
     },
     relationships: {
       organization: hasOne('organizations'),
@@ -263,7 +263,7 @@ export const workspaceSchema = resource(
       'tag-bindings': linksToMany('tag-bindings'),
       'effective-tag-bindings': linksToMany('effective-tag-bindings'),
     },
-    links: { self: z.string(), 'self-html': z.string().describe('the page of the web application') },
+    links: { self: z.string(), 'self-html': z.string().describe('the path of its page in the web application') },
   },
   'Workspace',
 )

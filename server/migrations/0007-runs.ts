@@ -1,5 +1,4 @@
-import { PHASE_STATUS } from '@groundstate/contract/phase-status'
-import { FINAL_STATUSES, KPI_STATUSES, RUN_GROUPS } from '@groundstate/contract/run-status'
+import { FINAL_STATUSES, KPI_STATUSES, PHASE_STATUS, RUN_GROUPS } from '@groundstate/contract/run-status'
 import { TASK_STAGE_STATUS } from '@groundstate/contract/task-stages'
 import { literalList } from '../src/db/literals.ts'
 

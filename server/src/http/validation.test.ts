@@ -119,7 +119,7 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
       data('tasks', { name: 'x', url: 'https://x.test', category: 'task', 'agent-pool-id': 'apool-1' }),
     ],
     [
-      'agent-pool-id is no attribute of a run task: name the pool as the relationship agent-pool',
+      'agent-pool-id is not an attribute of a run task: use the relationship agent-pool',
       attribute('agent-pool-id'),
     ],
   ],

@@ -1,7 +1,6 @@
-import { isWideNumber } from '@groundstate/contract/exact-json'
-import { isSameJson } from '@groundstate/contract/same-json'
+import { isSameJson, isWideNumber } from '@groundstate/contract/exact-json'
 import { isJsonObject } from './json-fields.ts'
-import { joined, part, type Sensitivity } from './sensitivity.ts'
+import { type Sensitivity, joined, part } from './sensitivity.ts'
 
 /** One place in an object that differs. A sensitive one has neither `before` nor `after`; a missing side is absent. */
 export type AttributeChange = {

@@ -1,7 +1,8 @@
-import type { applySchema } from '@groundstate/contract/applies'
-import type { organizationCapacitySchema } from '@groundstate/contract/organization-capacity'
-import type { organizationOverviewSchema } from '@groundstate/contract/organization-overviews'
-import type { planSchema } from '@groundstate/contract/plans'
+import type {
+  organizationCapacitySchema,
+  organizationOverviewSchema,
+} from '@groundstate/contract/organization-overviews'
+import type { applySchema, planSchema } from '@groundstate/contract/plans'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { RunGroup } from '@groundstate/contract/run-status'
 import type { queuedRunSchema, runSchema } from '@groundstate/contract/runs'

@@ -1,5 +1,5 @@
 import type { DocumentOnWire } from '@groundstate/contract/responses'
-import type { runDecidersSchema } from '@groundstate/contract/run-deciders'
+import type { runDecidersSchema } from '@groundstate/contract/runs'
 import type { teamSchema } from '@groundstate/contract/teams'
 import type { userSchema } from '@groundstate/contract/users'
 import { useQuery } from '@tanstack/react-query'

@@ -1,9 +1,7 @@
-import type { applySchema } from '@groundstate/contract/applies'
-import type { commentSchema } from '@groundstate/contract/comments'
 import type { configurationVersionSchema } from '@groundstate/contract/configuration-versions'
-import type { planSchema } from '@groundstate/contract/plans'
+import type { applySchema, planSchema } from '@groundstate/contract/plans'
 import type { DocumentOnWire, Wire } from '@groundstate/contract/responses'
-import type { runEventSchema } from '@groundstate/contract/run-events'
+import type { commentSchema, runEventSchema } from '@groundstate/contract/run-events'
 import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { taskResultSchema } from '@groundstate/contract/task-results'
@@ -134,7 +132,7 @@ export function useQueueUpdates({ run }: RunDocument) {
     latest.current = refresh
   })
   const workspace = run.relationships.workspace.data?.id
-  const waits = RUN_STATUS_TABLE[run.attributes.status].awaits === 'turn'
+  const waits = RUN_STATUS_TABLE[run.attributes.status].awaits === 'queue'
   useEffect(() => {
     if (!waits) return undefined
     const refreshSoon = gathered(async () => latest.current())

@@ -1,4 +1,4 @@
-import type { organizationCapacitySchema } from '@groundstate/contract/organization-capacity'
+import type { organizationCapacitySchema } from '@groundstate/contract/organization-overviews'
 import type { planSchema } from '@groundstate/contract/plans'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { queuedRunSchema, runSchema } from '@groundstate/contract/runs'

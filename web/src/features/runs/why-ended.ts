@@ -1,5 +1,4 @@
-import { isPhaseOver } from '@groundstate/contract/phase-status'
-import { isEnded, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
+import { RUN_STATUS_TABLE, isEnded, hasPhaseEnded } from '@groundstate/contract/run-status'
 import type { Stage } from '@groundstate/contract/run-tasks'
 import type { Apply, Plan, Run, TaskStage } from './run.ts'
 
@@ -7,7 +6,7 @@ type PhaseFacts = Pick<Plan['attributes'] | Apply['attributes'], 'status' | 'sta
 
 /** Whether a phase ended before an agent began it: it has no log. */
 export function wasNeverBegun(phase: PhaseFacts) {
-  return isPhaseOver(phase.status) && phase['status-timestamps']['started-at'] === undefined
+  return hasPhaseEnded(phase.status) && phase['status-timestamps']['started-at'] === undefined
 }
 
 /** Why a run ended before all was done; undefined while it goes on, when all was done, or when only the log knows. */

@@ -1,5 +1,5 @@
 import type { DocumentOnWire } from '@groundstate/contract/responses'
-import type { workspaceReadmeSchema } from '@groundstate/contract/workspace-readmes'
+import type { workspaceReadmeSchema } from '@groundstate/contract/workspace-resources'
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, lazy } from 'react'
 import { get } from '../../api/client.ts'

@@ -1,4 +1,4 @@
-import type { OAuthErrorResponse } from '@groundstate/contract/oauth'
+import type { OAuthErrorResponse } from '@groundstate/contract/discovery'
 
 /** An error of the token endpoint, with a code of RFC 6749 §5.2. */
 export class OAuthError extends Error {

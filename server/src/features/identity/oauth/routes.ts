@@ -3,7 +3,7 @@ import {
   type OAuthErrorResponse,
   accessTokenResponse,
   oauthErrorResponse,
-} from '@groundstate/contract/oauth'
+} from '@groundstate/contract/discovery'
 import { z } from 'zod'
 import { checkOwnPages } from '../../../auth/authenticate.ts'
 import { AppError, badRequest } from '../../../errors.ts'

@@ -1,4 +1,4 @@
-import { applySchema, erroredStateResponse } from '@groundstate/contract/applies'
+import { applySchema, erroredStateResponse } from '@groundstate/contract/plans'
 import { documentOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
 import { bytes, ok, unstored } from '../../../http/responses.ts'

@@ -1,4 +1,4 @@
-import type { CommentResource } from '@groundstate/contract/comments'
+import type { CommentResource } from '@groundstate/contract/run-events'
 import type { CommentRow } from './store.ts'
 
 export function commentResource(comment: CommentRow): CommentResource {

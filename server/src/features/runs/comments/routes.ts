@@ -1,5 +1,5 @@
-import { commentSchema, createCommentBody } from '@groundstate/contract/comments'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
+import { commentSchema, createCommentBody } from '@groundstate/contract/run-events'
 import type { Routes } from '../../../http/http.ts'
 import { created, listPage, ok } from '../../../http/responses.ts'
 import { requireComment } from './access.ts'

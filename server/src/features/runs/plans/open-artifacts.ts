@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { ArtifactKind } from '@groundstate/contract/agent'
-import { isPhaseOver } from '@groundstate/contract/phase-status'
+import { hasPhaseEnded } from '@groundstate/contract/run-status'
 import type { Ctx } from '../../../app.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { noLongerKept, notFound } from '../../../errors.ts'
@@ -42,7 +42,7 @@ async function openJson(ctx: Ctx, plan: store.Phase, kind: 'plan-json' | 'plan-j
 }
 
 async function openArtifact(ctx: Ctx, phase: store.Phase, kind: ArtifactKind): Promise<Readable | undefined> {
-  if (phase.job_id === null || !isPhaseOver(phase.status)) return undefined
+  if (phase.job_id === null || !hasPhaseEnded(phase.status)) return undefined
   return ctx.blobs.open(artifactKey(phase.run_id, phase.job_id, kind)).catch((error: unknown) => {
     if (error instanceof BlobNotFoundError) return undefined
     throw error

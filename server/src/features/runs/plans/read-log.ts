@@ -1,4 +1,4 @@
-import { isPhaseOver } from '@groundstate/contract/phase-status'
+import { hasPhaseEnded } from '@groundstate/contract/run-status'
 import type { Ctx } from '../../../app.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { noLongerKept, notFound } from '../../../errors.ts'
@@ -30,7 +30,7 @@ export async function readLog(
   if (!log) throw notFound('log')
   if (log.log_deleted_at !== null) throw noLongerKept(`the log of ${phaseId}`, log.log_deleted_at)
 
-  const over = isPhaseOver(log.status)
+  const over = hasPhaseEnded(log.status)
   const contentSize = log.log_size ?? log.chunks_end ?? 0
   const content = log.log_size === null ? (log.bytes ?? Buffer.alloc(0)) : await readKept(ctx, log, { from, to })
   const whole = Buffer.concat([

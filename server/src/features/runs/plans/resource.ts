@@ -1,5 +1,4 @@
-import type { ApplyResource } from '@groundstate/contract/applies'
-import type { PlanResource } from '@groundstate/contract/plans'
+import type { ApplyResource, PlanResource } from '@groundstate/contract/plans'
 import type { Ctx } from '../../../app.ts'
 import { logUrl } from './log.ts'
 import type { Phase } from './store.ts'

@@ -1,4 +1,4 @@
-import type { RunDecidersResource } from '@groundstate/contract/run-deciders'
+import type { RunDecidersResource } from '@groundstate/contract/runs'
 
 type Deciders = { runId: string } & Record<'mayApply' | 'mayOverride' | 'mayForceUnlock', readonly string[]>
 

@@ -1,6 +1,6 @@
 import { runDecidersIncludes } from '@groundstate/contract/includes'
 import { documentOf } from '@groundstate/contract/responses'
-import { runDecidersSchema } from '@groundstate/contract/run-deciders'
+import { runDecidersSchema } from '@groundstate/contract/runs'
 import type { Routes } from '../../../http/http.ts'
 import { ok } from '../../../http/responses.ts'
 import { listRunDeciders } from './list.ts'

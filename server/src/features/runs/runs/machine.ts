@@ -1,5 +1,4 @@
-import type { PhaseStatus } from '@groundstate/contract/phase-status'
-import { isEnded, leadsTo, RUN_STATUS_TABLE, type RunStatus } from '@groundstate/contract/run-status'
+import { type PhaseStatus, RUN_STATUS_TABLE, type RunStatus, isEnded, leadsTo } from '@groundstate/contract/run-status'
 import type { Stage } from '@groundstate/contract/run-tasks'
 import type { TaskStageStatus } from '@groundstate/contract/task-stages'
 

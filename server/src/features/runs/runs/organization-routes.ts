@@ -3,7 +3,7 @@ import type { Resource } from '@groundstate/contract/json-api'
 import {
   type OrganizationCapacityResource,
   organizationCapacitySchema,
-} from '@groundstate/contract/organization-capacity'
+} from '@groundstate/contract/organization-overviews'
 import { documentOf, pageOf, uncountedPageOf } from '@groundstate/contract/responses'
 import { type QueuedRunResource, queuedRunSchema, runSchema } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'

@@ -1,5 +1,5 @@
 import { runIncludes, shownRunIncludes } from '@groundstate/contract/includes'
-import { policyCheckSchema } from '@groundstate/contract/policy-checks'
+import { policyCheckSchema } from '@groundstate/contract/policies'
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { createRunBody, runSchema } from '@groundstate/contract/runs'
 import type { Routes } from '../../../http/http.ts'

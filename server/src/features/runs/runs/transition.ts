@@ -1,11 +1,16 @@
-import { isPhaseOver, type PhaseStatus } from '@groundstate/contract/phase-status'
-import { isFinal, RUN_STATUS_TABLE, type RunStatus } from '@groundstate/contract/run-status'
+import {
+  type PhaseStatus,
+  RUN_STATUS_TABLE,
+  type RunStatus,
+  isFinal,
+  hasPhaseEnded,
+} from '@groundstate/contract/run-status'
 import type { OperationNodeSource, Selectable, Updateable } from 'kysely'
 import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { NewRunEvent } from '../run-events/run-event.ts'
 import type { LockedJob, LockedPhase, LockedRun, RunRow } from './locked-run.ts'
-import { advance, type Effects, effectsOf, type JobOutcome, type MachineRun, type RunFacts } from './machine.ts'
+import { type Effects, type JobOutcome, type MachineRun, type RunFacts, advance, effectsOf } from './machine.ts'
 import { type NewJob, queueClass } from './new-job.ts'
 import { poolTopic } from './pool-topic.ts'
 
@@ -137,13 +142,13 @@ function phaseChange(
   change: Updateable<Schema['phases']> | undefined,
   now: Date,
 ): Updateable<Schema['phases']> | undefined {
-  if (status === undefined || isPhaseOver(phase.status)) return change
+  if (status === undefined || hasPhaseEnded(phase.status)) return change
   const timestamps = { ...phase.status_timestamps, [status]: now.toISOString() }
   return {
     ...change,
     status,
     status_timestamps: JSON.stringify(timestamps),
-    ...(isPhaseOver(status) && { ended_at: now, held_until: null }),
+    ...(hasPhaseEnded(status) && { ended_at: now, held_until: null }),
   }
 }
 
@@ -258,7 +263,7 @@ function durationOf(phase: LockedPhase, change: Updateable<Schema['phases']> | u
       ? phase.status_timestamps
       : (JSON.parse(change.status_timestamps) as Record<string, string>)
   const { running, [status]: end } = stamps
-  return running === undefined || end === undefined || !isPhaseOver(status)
+  return running === undefined || end === undefined || !hasPhaseEnded(status)
     ? null
     : Date.parse(end) - Date.parse(running)
 }

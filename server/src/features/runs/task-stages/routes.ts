@@ -1,6 +1,6 @@
 import { taskStageIncludes } from '@groundstate/contract/includes'
 import { commentBody } from '@groundstate/contract/json-api'
-import { policyEvaluationSchema } from '@groundstate/contract/policy-evaluations'
+import { policyEvaluationSchema } from '@groundstate/contract/policies'
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { taskStageSchema } from '@groundstate/contract/task-stages'
 import type { Routes } from '../../../http/http.ts'

@@ -1,4 +1,4 @@
-import type { WorkspaceReadmeResource } from '@groundstate/contract/workspace-readmes'
+import type { WorkspaceReadmeResource } from '@groundstate/contract/workspace-resources'
 import type { ReadmeRow } from './store.ts'
 
 type Found = { workspaceId: string; versionId: string; row: ReadmeRow }

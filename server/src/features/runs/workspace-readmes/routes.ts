@@ -1,5 +1,5 @@
 import { documentOf } from '@groundstate/contract/responses'
-import { workspaceReadmeSchema } from '@groundstate/contract/workspace-readmes'
+import { workspaceReadmeSchema } from '@groundstate/contract/workspace-resources'
 import type { Routes } from '../../../http/http.ts'
 import { noContent, ok } from '../../../http/responses.ts'
 import { readWorkspaceReadme } from './read.ts'

@@ -3,7 +3,7 @@ import {
   type ReadinessResponse,
   livenessResponse,
   readinessResponse,
-} from '@groundstate/contract/health'
+} from '@groundstate/contract/discovery'
 import { unavailable } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { binary, bytes, json } from '../../../http/responses.ts'

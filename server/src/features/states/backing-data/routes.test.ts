@@ -225,10 +225,10 @@ describe('days until a deletion', () => {
   const DAYS = 'delete-older-than-n-days'
 
   test.each([
-    ['beside data', { [DAYS]: 'x' }, '/data', `data is missing: ${DAYS} stands in data.attributes`],
-    ['beside an empty data', { data: null, [DAYS]: 3 }, '/data', `data is missing: ${DAYS} stands in data.attributes`],
-    ['beside the document', { data: { attributes: {} }, [DAYS]: 3 }, `/${DAYS}`, `${DAYS} stands in data.attributes`],
-    ['beside the attributes', { data: { [DAYS]: 3 } }, `/data/${DAYS}`, `${DAYS} stands in data.attributes`],
+    ['beside data', { [DAYS]: 'x' }, '/data', `data is missing: ${DAYS} belongs in data.attributes`],
+    ['beside an empty data', { data: null, [DAYS]: 3 }, '/data', `data is missing: ${DAYS} belongs in data.attributes`],
+    ['beside the document', { data: { attributes: {} }, [DAYS]: 3 }, `/${DAYS}`, `${DAYS} belongs in data.attributes`],
+    ['beside the attributes', { data: { [DAYS]: 3 } }, `/data/${DAYS}`, `${DAYS} belongs in data.attributes`],
   ])('%s are refused, and nothing is deleted', async (_, body, pointer, detail) => {
     const { id } = await workspace.create(rawState({ serial: 1 }))
     await workspace.create(rawState({ serial: 2 }))

@@ -1,5 +1,4 @@
-import type { StateVersionOutputResource } from '@groundstate/contract/state-version-outputs'
-import type { WorkspaceOutputResource } from '@groundstate/contract/workspace-outputs'
+import type { StateVersionOutputResource, WorkspaceOutputResource } from '@groundstate/contract/state-version-outputs'
 import { API_PREFIX } from '../../../http/http.ts'
 import type { Output } from './sealed-output.ts'
 

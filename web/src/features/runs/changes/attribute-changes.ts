@@ -1,5 +1,4 @@
-import { isWideNumber, parseExact, printExact } from '@groundstate/contract/exact-json'
-import { isSameJson } from '@groundstate/contract/same-json'
+import { isSameJson, isWideNumber, parseExact, printExact } from '@groundstate/contract/exact-json'
 import type { AttributeChange, Side } from '../../../components/attribute-diff.tsx'
 import { isWithin, pathOf, pathWith } from './change-path.ts'
 import { alignedPairs } from './sequence-diff.ts'

@@ -1,5 +1,4 @@
-import type { applySchema } from '@groundstate/contract/applies'
-import type { planSchema } from '@groundstate/contract/plans'
+import type { applySchema, planSchema } from '@groundstate/contract/plans'
 import type { Wire } from '@groundstate/contract/responses'
 import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { runSchema } from '@groundstate/contract/runs'

@@ -1,7 +1,6 @@
-import type { applySchema } from '@groundstate/contract/applies'
-import { isPhaseOver } from '@groundstate/contract/phase-status'
-import type { planSchema } from '@groundstate/contract/plans'
+import type { applySchema, planSchema } from '@groundstate/contract/plans'
 import type { Wire } from '@groundstate/contract/responses'
+import { hasPhaseEnded } from '@groundstate/contract/run-status'
 import { useEffect, useSyncExternalStore } from 'react'
 import { ownPath } from '../../../api/client.ts'
 import { onChange, useConnection } from '../../../api/live.ts'
@@ -36,11 +35,11 @@ export function hasLog(phase: Phase) {
 /** Whether a phase has begun, so that there was a log at least. */
 export function hasBegun({ attributes }: Phase) {
   if (UNSTARTED.has(attributes.status)) return false
-  return !isPhaseOver(attributes.status) || attributes['status-timestamps']['started-at'] !== undefined
+  return !hasPhaseEnded(attributes.status) || attributes['status-timestamps']['started-at'] !== undefined
 }
 
 export function isOver({ attributes }: Phase) {
-  return isPhaseOver(attributes.status)
+  return hasPhaseEnded(attributes.status)
 }
 
 type FollowedLog = ReturnType<typeof followedLog>
