@@ -1,153 +1,168 @@
 /**
- * The import order of the server's source. `docs/ARCHITECTURE.md` has a map and the reasons; this file is the
- * definition.
+ * The import order of the repository. `docs/ARCHITECTURE.md` has a map and the reasons; this file is the definition.
  */
 
-/** The areas of `server/src/features/`, lowest first: an area imports itself and those before it. */
-export const AREAS = ['identity', 'organizations', 'workspaces', 'states', 'agents', 'tasks', 'runs', 'site'] as const
+/**
+ * The areas of `server/src/features/` and the nouns of each, lowest first. A noun imports itself, the nouns before it, and every
+ * noun of the areas before.
+ */
+export const AREAS: Readonly<Record<string, readonly string[]>> = {
+  identity: ['users', 'sessions', 'tokens', 'account', 'oauth'],
+  organizations: [
+    'organizations',
+    'tags',
+    'projects',
+    'teams',
+    'organization-memberships',
+    'organization-tokens',
+    'team-tokens',
+    'authentication-tokens',
+    'sso',
+  ],
+  workspaces: ['workspaces', 'workspace-tags', 'team-access', 'variables', 'variable-sets'],
+  states: [
+    'state-versions',
+    'state-version-outputs',
+    'state-version-diffs',
+    'backing-data',
+    'data-retention',
+    'workspace-resources',
+  ],
+  agents: ['agent-pools', 'agents'],
+  tasks: ['task-requests', 'run-tasks', 'workspace-tasks', 'task-results'],
+  runs: [
+    'configuration-versions',
+    'runs',
+    'run-events',
+    'comments',
+    'task-stages',
+    'run-deciders',
+    'plans',
+    'run-triggers',
+    'agent-jobs',
+    'workspace-deletion',
+    'organization-overviews',
+  ],
+  site: ['discovery', 'health', 'admin', 'agent-package', 'audit-trail', 'blob-shelves', 'changes', 'samples'],
+}
 
-/** The kinds of files in a feature, lowest first: a file imports its own kind and those before it. */
-export const KINDS = ['noun', 'access', 'verb', 'includes', 'door'] as const
+/** Units of `server/src/` below the features, lowest first: directories, or files without their extension. */
+const MACHINERY: readonly string[] = [
+  'error-code',
+  'errors',
+  'start-error',
+  'ids',
+  'silence',
+  'log',
+  'metrics',
+  'idle-memory',
+  'server-address',
+  'directory',
+  'durable-file',
+  'archives',
+  'terraform-state',
+  'secrets',
+  'settings',
+  'config',
+  'agent-directory',
+  'tls',
+  'outbound',
+  'postgres',
+  'db',
+  'auth',
+  'events',
+  'polls',
+  'clock',
+  'signals',
+  'changes',
+  'workers',
+  'blobs',
+  'jobs',
+  'app',
+  'installation',
+  'handlers',
+  'audit',
+  'claims',
+  'http',
+]
+
+/** Units of `agent/src/` and `web/src/`, lowest first. In `web`, each directory of `features/` is a unit. */
+const AGENT: readonly string[] = []
+const WEB: readonly string[] = []
+
+/** Kinds of files in a feature, lowest first: a file imports its own kind and those before it. */
+const KINDS = ['store', 'access', 'resource', 'service', 'includes', 'entry'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** Roles by the name of a file or its ending; other files are verbs or nouns. */
+/** Kinds by a file's name or its last word. */
 const ROLES: Readonly<Record<string, Kind>> = {
-  routes: 'door',
-  jobs: 'door',
-  reactions: 'door',
-  loop: 'door',
+  routes: 'entry',
+  jobs: 'entry',
+  loop: 'entry',
   includes: 'includes',
+  service: 'service',
   access: 'access',
-  resource: 'noun',
-  service: 'verb',
-  store: 'noun',
+  resource: 'resource',
+  store: 'store',
 }
 
-/** Files that begin with one of these are verbs: they may load, authorise, and own a transaction. */
-const VERBS: ReadonlySet<string> = new Set([
-  'abandon',
-  'accept',
-  'act',
-  'add',
-  'advance',
-  'append',
-  'apply',
-  'approve',
-  'archive',
-  'bind',
-  'cancel',
-  'change',
-  'check',
-  'claim',
-  'compact',
-  'compare',
-  'count',
-  'create',
-  'delete',
-  'deliver',
-  'deregister',
-  'discard',
-  'download',
-  'end',
-  'ensure',
-  'exchange',
-  'expire',
-  'extract',
-  'finish',
-  'fire',
-  'force',
-  'insert',
-  'issue',
-  'leave',
-  'list',
-  'lock',
-  'manage',
-  'move',
-  'open',
-  'override',
-  'promote',
-  'purge',
-  'put',
-  'read',
-  'reap',
-  'receive',
-  'record',
-  'redeliver',
-  'register',
-  'release',
-  'replace',
-  'report',
-  'resolve',
-  'revoke',
-  'roll',
-  'send',
-  'set',
-  'settle',
-  'show',
-  'sign',
-  'start',
-  'sweep',
-  'sync',
-  'test',
-  'update',
-  'upload',
-  'verify',
-  'wait',
-  'wake',
-])
-
-/** The kind of a feature's file, by its name without the extension. */
-export function kindOf(name: string): Kind {
-  const words = name.split('-')
-  const role = ROLES[name] ?? (words.length > 1 ? ROLES[words.at(-1) ?? ''] : undefined)
-  return role ?? (VERBS.has(words[0] ?? '') ? 'verb' : 'noun')
+/** The kind of a feature's file, by its name without the extension; undefined for a file named after an operation or a noun. */
+export function kindOf(name: string): Kind | undefined {
+  return ROLES[name.split('-').at(-1) ?? '']
 }
 
-type Place = { area: string; feature: string; kind: Kind }
+/** The position of a file in the order of its package; `unit` is undefined for a file that the order does not list. */
+type Position = { order: readonly string[]; unit: string | undefined; label: string; kind?: Kind | undefined }
 
-/** The place of a path within the features; undefined for machinery and for the list of all features. */
-function placeOf(path: string): Place | undefined {
-  const found = /^server\/src\/features\/([^/]+)\/([^/]+)\/(?:.*\/)?([^/]+)\.ts$/.exec(path)
-  if (!found) return undefined
-  const [, area = '', feature = '', name = ''] = found
-  return { area, feature, kind: kindOf(name) }
+const FEATURES = Object.entries(AREAS).flatMap(([area, nouns]) => nouns.map((noun) => `${area}/${noun}`))
+
+function positionOf(path: string): Position | undefined {
+  const feature = /^server\/src\/features\/([^/]+\/[^/]+)\/(?:.*\/)?([^/]+)\.ts$/.exec(path)
+  if (feature) {
+    const [, unit = '', name = ''] = feature
+    return { order: FEATURES, unit, label: 'AREAS', kind: kindOf(name) }
+  }
+  const [, part, unit] = /^(server|agent|web)\/src\/((?:features\/)?[^/.]+)/.exec(path) ?? []
+  if (part === 'server')
+    return unit?.startsWith('features/') ? undefined : { order: MACHINERY, unit, label: 'MACHINERY' }
+  if (part === 'agent') return { order: AGENT, unit, label: 'AGENT' }
+  return part === 'web' ? { order: WEB, unit, label: 'WEB' } : undefined
 }
 
 /** Tests may import anything, and so may the files that assemble the server. */
 const FREE =
   /\.test\.tsx?$|\/testing\/|^server\/src\/(?:features\/list|serve|main)\.ts$|^server\/src\/cli\/|^(?:e2e|bench|scripts|lint)\//
 
-/** The packages that a package may import by path. */
-const PARTS: Readonly<Record<string, readonly string[]>> = {
-  contract: ['contract'],
-  server: ['server'],
-  agent: ['agent'],
-  web: ['web'],
-}
-
-/** Why `from` may not import `to` (paths from the repository's root); undefined when it may. */
+/** Returns why `from` must not import `to`, both relative to the root of the repository; undefined if it may. */
 export function importProblem(from: string, to: string): string | undefined {
   if (FREE.test(from)) return undefined
-  const part = from.split('/', 1)[0] ?? ''
-  if (PARTS[part] && !PARTS[part].includes(to.split('/', 1)[0] ?? '')) {
-    return `${part}/ imports other packages by their names, not by a path`
+  const [fromPackage = '', toPackage] = [from, to].map((path) => path.split('/', 1)[0])
+  if (['contract', 'server', 'agent', 'web'].includes(fromPackage) && toPackage !== fromPackage) {
+    return `${fromPackage}/ imports other packages by name, not by path`
   }
-  if (!from.startsWith('server/src/')) return undefined
-  if (/\/testing\//.test(to)) return 'what tests are made with is imported by tests only'
-  const [lower, upper] = [placeOf(from), placeOf(to)]
-  if (!upper) {
-    return to.startsWith('server/src/features/')
-      ? 'nothing imports the list of all features but what starts a server'
-      : undefined
+  if (/\/testing\//.test(to)) return 'only tests import from testing/'
+  const [importer, imported] = [positionOf(from), positionOf(to)]
+  if (from.startsWith('server/') && !imported && to.startsWith('server/src/features/')) {
+    return 'only the code that starts a server imports the list of features'
   }
-  if (!lower) return `machinery knows no feature: ${to} is one`
-  const [fromArea, toArea] = [AREAS.indexOf(lower.area as never), AREAS.indexOf(upper.area as never)]
-  if (fromArea === -1) return `${lower.area} is not among the areas in lint/order.ts`
-  if (toArea > fromArea) {
-    return `${lower.area} stands below ${upper.area}: raise an event that ${upper.area} reacts to, or move what needs both up`
+  if (!importer || !imported || importer.order.length === 0) return undefined
+  if (importer.order !== imported.order) {
+    return imported.order === FEATURES ? `machinery must not import the feature ${imported.unit}` : undefined
   }
-  if (KINDS.indexOf(upper.kind) > KINDS.indexOf(lower.kind)) {
-    return `this file is of the kind "${lower.kind}", which stands below "${upper.kind}" (see STYLE.md; a new verb goes into lint/order.ts)`
+  const [lower, upper] = [importer, imported].map(({ order, unit }) => order.indexOf(unit ?? ''))
+  for (const [{ unit, label }, rank] of [[importer, lower] as const, [imported, upper] as const]) {
+    if (rank === -1) return `${unit} has no place in ${label} in lint/order.ts`
+  }
+  if ((upper ?? 0) > (lower ?? 0)) {
+    return `${importer.unit} is below ${imported.unit}: raise an event, or move the shared code down or the importer up`
+  }
+  // A file without a role may be imported by any but must not import entry points itself.
+  if (
+    imported.kind &&
+    KINDS.indexOf(imported.kind) >
+      KINDS.indexOf(importer.kind ?? (imported.kind === 'entry' ? 'service' : imported.kind))
+  ) {
+    return `a file of kind "${importer.kind}" must not import one of kind "${imported.kind}" (see STYLE.md)`
   }
   return undefined
 }

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { pino, type Logger } from 'pino'
+import { type Logger, pino } from 'pino'
 
 /** The maximum of unwritten log kept in memory, in bytes, such as while the disk is full. More is dropped. */
 const BACKLOG_BYTES = 1024 * 1024
@@ -50,3 +50,27 @@ function valueText(value: unknown): string {
 }
 
 export type Log = Logger
+
+/**
+ * The loggable part of an unexpected error. PostgreSQL puts values of the row into `detail`, and sometimes into the
+ * message. Of its errors only the fields that name the place are kept.
+ */
+export function loggedError(error: unknown, depth = 0): Record<string, unknown> {
+  if (!(error instanceof Error)) return { type: typeof error }
+  const code = 'code' in error ? error.code : undefined
+  const isDatabase = 'severity' in error && typeof code === 'string'
+  const message = isDatabase ? error.message.replace(/(["']).*\1/s, '$1…$1') : error.message
+  return {
+    type: error.name,
+    message,
+    stack: (error.stack ?? '').replace(error.message, message),
+    ...(code !== undefined && { code }),
+    ...('constraint' in error && { constraint: error.constraint }),
+    ...('table' in error && { table: error.table }),
+    ...('column' in error && { column: error.column }),
+    ...(error.cause !== undefined && depth < MAX_CAUSES && { cause: loggedError(error.cause, depth + 1) }),
+  }
+}
+
+/** The maximum number of nested causes that are logged. */
+export const MAX_CAUSES = 5

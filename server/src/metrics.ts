@@ -1,5 +1,4 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
-import type { App } from './app.ts'
 
 const registry = new Registry()
 collectDefaultMetrics({ register: registry, prefix: 'groundstate_' })
@@ -22,6 +21,6 @@ export const expiredTotal = new Counter({
 })
 
 /** The metrics of this process in the text format of Prometheus. */
-export async function metricsText(_app: App) {
+export async function metricsText() {
   return { text: await registry.metrics(), contentType: registry.contentType }
 }

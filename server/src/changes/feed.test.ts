@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { transact } from '../db/db.ts'
-import { updateWorkspace } from '../features/workspaces/workspaces/update.ts'
+import { updateWorkspace } from '../features/workspaces/workspaces/service.ts'
 import { createTestApp } from '../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../testing/factories.ts'
 import { allSignals } from '../testing/signals.ts'

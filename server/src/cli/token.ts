@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { connectDatabase, databaseName } from '../db/connect.ts'
 import { createDb } from '../db/db.ts'
-import { createTokenOnCommandLine } from '../features/identity/tokens/create-on-command-line.ts'
+import { createTokenOnCommandLine } from '../features/identity/tokens/service.ts'
 import { StartError } from '../start-error.ts'
 import { openDatabase } from './database.ts'
 

@@ -1,70 +1,54 @@
-import type { Reaction } from '../events/events.ts'
+import type { Reaction } from '../events.ts'
+import type { JobHandler } from '../handlers.ts'
 import type { Routes } from '../http/http.ts'
 import type { Loader } from '../http/loaders.ts'
-import type { JobHandler } from '../jobs/handler.ts'
-import { agentPoolLoaders } from './agents/agent-pools/includes.ts'
-import { agentPoolRoutes } from './agents/agent-pools/routes.ts'
-import { agentTokenRoutes } from './agents/agent-pools/token-routes.ts'
-import { agentJobs } from './agents/agents/jobs.ts'
-import { agentReactions } from './agents/agents/reactions.ts'
+import { agentPoolLoaders, agentPoolRoutes, agentTokenRoutes } from './agents/agent-pools/routes.ts'
+import { agentJobs, agentReactions } from './agents/agents/jobs.ts'
 import { agentRoutes } from './agents/agents/routes.ts'
-import { accountRoutes } from './identity/account/routes.ts'
-import { twoFactorRoutes } from './identity/account/two-factor-routes.ts'
-import { avatarRoutes } from './identity/avatars/routes.ts'
-import { oauthJobs } from './identity/oauth/jobs.ts'
+import { accountRoutes, twoFactorRoutes } from './identity/account/routes.ts'
 import { oauthRoutes } from './identity/oauth/routes.ts'
-import { sessionJobs } from './identity/sessions/jobs.ts'
+import { oauthJobs } from './identity/oauth/service.ts'
 import { sessionRoutes } from './identity/sessions/routes.ts'
+import { sessionJobs } from './identity/sessions/service.ts'
 import { userTokenRoutes } from './identity/tokens/routes.ts'
-import { userLoaders } from './identity/users/includes.ts'
-import { userRoutes } from './identity/users/routes.ts'
+import { userLoaders } from './identity/users/resource.ts'
+import { avatarRoutes, userRoutes } from './identity/users/routes.ts'
 import { anyTokenRoutes } from './organizations/authentication-tokens/routes.ts'
 import { membershipLoaders } from './organizations/organization-memberships/includes.ts'
-import { membershipRoutes } from './organizations/organization-memberships/routes.ts'
+import { membershipReactions, membershipRoutes } from './organizations/organization-memberships/routes.ts'
 import { organizationTokenRoutes } from './organizations/organization-tokens/routes.ts'
-import { organizationLoaders } from './organizations/organizations/includes.ts'
-import { organizationRoutes } from './organizations/organizations/routes.ts'
-import { projectLoaders } from './organizations/projects/includes.ts'
-import { projectRoutes } from './organizations/projects/routes.ts'
+import { organizationLoaders, organizationRoutes } from './organizations/organizations/routes.ts'
+import {
+  projectLoaders,
+  projectReactions,
+  projectRoutes,
+  projectTagBindingRoutes,
+} from './organizations/projects/routes.ts'
 import { ssoRoutes } from './organizations/sso/routes.ts'
-import { reservedTagKeyRoutes } from './organizations/tags/reserved-key-routes.ts'
-import { projectTagBindingRoutes } from './organizations/tags/routes.ts'
+import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamTokenRoutes } from './organizations/team-tokens/routes.ts'
-import { teamLoaders } from './organizations/teams/includes.ts'
-import { teamRoutes } from './organizations/teams/routes.ts'
+import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
 import { jobContentRoutes } from './runs/agent-jobs/content-routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
-import { agentJobReactions } from './runs/agent-jobs/reactions.ts'
+import { agentJobReactions } from './runs/agent-jobs/jobs.ts'
 import { agentJobRoutes } from './runs/agent-jobs/routes.ts'
-import { applyRoutes } from './runs/applies/routes.ts'
-import { commentLoaders } from './runs/comments/includes.ts'
-import { commentRoutes } from './runs/comments/routes.ts'
-import { configurationVersionLoaders } from './runs/configuration-versions/includes.ts'
+import { commentLoaders, commentRoutes } from './runs/comments/routes.ts'
 import { configurationVersionJobs } from './runs/configuration-versions/jobs.ts'
-import { configurationVersionRoutes } from './runs/configuration-versions/routes.ts'
+import { workspaceReadmeRoutes } from './runs/configuration-versions/readme-routes.ts'
+import { configurationVersionLoaders, configurationVersionRoutes } from './runs/configuration-versions/routes.ts'
 import { organizationOverviewRoutes } from './runs/organization-overviews/routes.ts'
-import { phaseLoaders } from './runs/plans/includes.ts'
 import { planJobs } from './runs/plans/jobs.ts'
-import { planRoutes } from './runs/plans/routes.ts'
+import { applyRoutes, phaseLoaders, planRoutes } from './runs/plans/routes.ts'
 import { runDeciderRoutes } from './runs/run-deciders/routes.ts'
-import { runEventLoaders } from './runs/run-events/includes.ts'
-import { runEventRoutes } from './runs/run-events/routes.ts'
-import { runTriggerJobs } from './runs/run-triggers/jobs.ts'
-import { runTriggerReactions } from './runs/run-triggers/reactions.ts'
+import { runEventLoaders, runEventRoutes } from './runs/run-events/routes.ts'
+import { runTriggerJobs, runTriggerReactions } from './runs/run-triggers/jobs.ts'
 import { runTriggerRoutes } from './runs/run-triggers/routes.ts'
-import { runActionRoutes } from './runs/runs/action-routes.ts'
-import { runLoaders } from './runs/runs/includes.ts'
-import { runJobs } from './runs/runs/jobs.ts'
-import { organizationRunRoutes } from './runs/runs/organization-routes.ts'
-import { runReactions } from './runs/runs/reactions.ts'
-import { runRoutes } from './runs/runs/routes.ts'
-import { taskStageLoaders } from './runs/task-stages/includes.ts'
-import { taskStageReactions } from './runs/task-stages/reactions.ts'
-import { taskStageRoutes } from './runs/task-stages/routes.ts'
+import { runConfigurationRoutes } from './runs/runs/configuration-routes.ts'
+import { runJobs, runReactions } from './runs/runs/jobs.ts'
+import { organizationRunRoutes, runActionRoutes, runLoaders, runRoutes } from './runs/runs/routes.ts'
+import { taskStageLoaders, taskStageRoutes } from './runs/task-stages/routes.ts'
 import { workspaceDeletionRoutes } from './runs/workspace-deletion/routes.ts'
-import { workspaceReadmeRoutes } from './runs/workspace-readmes/routes.ts'
-import { adminOrganizationRoutes } from './site/admin/organization-routes.ts'
-import { adminUserRoutes } from './site/admin/user-routes.ts'
+import { adminOrganizationRoutes, adminUserRoutes } from './site/admin/routes.ts'
 import { agentPackageRoutes } from './site/agent-package/routes.ts'
 import { auditTrailJobs } from './site/audit-trail/jobs.ts'
 import { auditTrailRoutes } from './site/audit-trail/routes.ts'
@@ -80,34 +64,31 @@ import { dataRetentionRoutes } from './states/data-retention/routes.ts'
 import { stateVersionDiffRoutes } from './states/state-version-diffs/routes.ts'
 import { stateVersionOutputLoaders } from './states/state-version-outputs/includes.ts'
 import { stateVersionOutputRoutes } from './states/state-version-outputs/routes.ts'
-import { stateContentRoutes } from './states/state-versions/content-routes.ts'
 import { stateVersionLoaders } from './states/state-versions/includes.ts'
-import { stateVersionJobs } from './states/state-versions/jobs.ts'
-import { stateVersionReactions } from './states/state-versions/reactions.ts'
-import { stateVersionRoutes } from './states/state-versions/routes.ts'
+import { stateVersionJobs, stateVersionReactions } from './states/state-versions/jobs.ts'
+import { stateContentRoutes, stateVersionRoutes } from './states/state-versions/routes.ts'
 import { workspaceResourceRoutes } from './states/workspace-resources/routes.ts'
-import { taskReactions } from './tasks/run-tasks/reactions.ts'
+import { taskReactions } from './tasks/run-tasks/quotas.ts'
 import { taskRoutes } from './tasks/run-tasks/routes.ts'
-import { taskRequestReactions } from './tasks/task-requests/reactions.ts'
 import { taskRequestRoutes } from './tasks/task-requests/routes.ts'
-import { taskResultLoaders } from './tasks/task-results/includes.ts'
+import { taskRequestReactions } from './tasks/task-requests/service.ts'
 import { taskResultJobs } from './tasks/task-results/jobs.ts'
-import { taskResultRoutes } from './tasks/task-results/routes.ts'
-import { workspaceTaskLoaders } from './tasks/workspace-tasks/includes.ts'
-import { workspaceTaskRoutes } from './tasks/workspace-tasks/routes.ts'
+import { taskResultLoaders, taskResultRoutes } from './tasks/task-results/routes.ts'
+import { workspaceTaskLoaders, workspaceTaskRoutes } from './tasks/workspace-tasks/routes.ts'
 import { teamAccessRoutes } from './workspaces/team-access/routes.ts'
-import { variableSetLoaders } from './workspaces/variable-sets/includes.ts'
-import { variableSetRoutes } from './workspaces/variable-sets/routes.ts'
-import { variableSetScopeRoutes } from './workspaces/variable-sets/scope-routes.ts'
+import { variableSetLoaders, variableSetRoutes, variableSetScopeRoutes } from './workspaces/variable-sets/routes.ts'
 import { variableSetVariableRoutes } from './workspaces/variable-sets/variable-routes.ts'
-import { legacyVariableRoutes, variableRoutes } from './workspaces/variables/routes.ts'
-import { tagRoutes, workspaceTagBindingRoutes, workspaceTagRoutes } from './workspaces/workspace-tags/routes.ts'
-import { consumerRoutes } from './workspaces/workspaces/consumer-routes.ts'
+import { legacyVariableRoutes, variableLoaders, variableRoutes } from './workspaces/variables/routes.ts'
+import {
+  tagRoutes,
+  workspaceTagBindingRoutes,
+  workspaceTagLoaders,
+  workspaceTagRoutes,
+} from './workspaces/workspace-tags/routes.ts'
 import { workspaceLoaders } from './workspaces/workspaces/includes.ts'
-import { workspaceLockRoutes } from './workspaces/workspaces/lock-routes.ts'
-import { workspaceRoutes } from './workspaces/workspaces/routes.ts'
+import { consumerRoutes, workspaceLockRoutes, workspaceRoutes } from './workspaces/workspaces/routes.ts'
 
-/** Every route of the server, a line for each feature. */
+/** All routes of the server. */
 export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
   healthRoutes,
@@ -142,6 +123,7 @@ export const ROUTES: readonly Routes[] = [
   projectTagBindingRoutes,
   reservedTagKeyRoutes,
   runActionRoutes,
+  runConfigurationRoutes,
   runDeciderRoutes,
   runEventRoutes,
   runRoutes,
@@ -179,19 +161,20 @@ export const ROUTES: readonly Routes[] = [
   workspaceTaskRoutes,
 ]
 
-/** What areas do about what happens below them, in this order. */
+/** Reactions of features to events raised below them, in the order in which they run. */
 export const REACTIONS: readonly Reaction[] = [
+  ...projectReactions,
+  ...membershipReactions,
   ...agentReactions,
   ...taskReactions,
   ...taskRequestReactions,
   ...stateVersionReactions,
   ...runReactions,
   ...runTriggerReactions,
-  ...taskStageReactions,
   ...agentJobReactions,
 ]
 
-/** How resources get into the documents that include them. */
+/** Loaders of included resources. */
 export const LOADERS: readonly Loader[] = [
   ...agentPoolLoaders,
   ...commentLoaders,
@@ -208,12 +191,14 @@ export const LOADERS: readonly Loader[] = [
   ...taskStageLoaders,
   ...teamLoaders,
   ...userLoaders,
+  ...variableLoaders,
   ...variableSetLoaders,
   ...workspaceLoaders,
+  ...workspaceTagLoaders,
   ...workspaceTaskLoaders,
 ]
 
-/** Everything that runs in the background. */
+/** Handlers of background jobs. */
 export const JOBS: readonly JobHandler[] = [
   ...agentJobs,
   ...auditTrailJobs,

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
-import { type Actor, ANONYMOUS, isSiteAdmin } from '../auth/actor.ts'
-import { authenticate } from '../auth/authenticate.ts'
+import { ANONYMOUS, type Actor, isSiteAdmin } from '../auth/actor.ts'
 import { badRequest, notFound, tooManyRequests, unauthorized } from '../errors.ts'
-import { callerKey, type RateLimiter } from './rate-limit.ts'
+import { authenticate } from './authenticate.ts'
+import { type RateLimiter, callerKey } from './rate-limit.ts'
 import { getActor, setActor } from './request-log.ts'
-import { admitsTask, isForSiteAdmins, type RouteAccess, takesNoToken } from './route-access.ts'
+import { type RouteAccess, admitsTask, isForSiteAdmins, takesNoToken } from './route-access.ts'
 
 /** The paths that are rate-limited. Agents, signed URLs and probes are not: their work sets their pace. */
 const LIMITED_PATHS = /^\/(?:api\/v2|api\/meta|oauth|docs)\//

@@ -15,11 +15,12 @@ import {
   unauthorized,
   unavailable,
 } from '../errors.ts'
+import { loggedError } from '../log.ts'
 import { basePath } from './base-path.ts'
 import { errorPage, isForPerson } from './error-page.ts'
 import { errorDocument, errorStatus, opaqueErrorDocument } from './errors.ts'
 import { BASE_HEADERS, JSON_API_TYPE } from './headers.ts'
-import { loggedError, loggedPath } from './request-log.ts'
+import { loggedPath } from './request-log.ts'
 import { writeResponse } from './write.ts'
 
 /** Answers a request that failed with an error. */

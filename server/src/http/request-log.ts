@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { type Actor, ANONYMOUS } from '../auth/actor.ts'
+import { ANONYMOUS, type Actor } from '../auth/actor.ts'
 import type { Log } from '../log.ts'
 
 declare module 'fastify' {
@@ -95,29 +95,5 @@ function actorId(actor: Actor): string | undefined {
     case 'system':
     case 'anonymous':
       return undefined
-  }
-}
-
-/** The maximum number of nested causes that are logged. */
-const MAX_CAUSES = 5
-
-/**
- * The loggable part of an unexpected error. PostgreSQL puts values of the row into `detail`, and sometimes into the
- * message. Of its errors only the fields that name the place are kept.
- */
-export function loggedError(error: unknown, depth = 0): Record<string, unknown> {
-  if (!(error instanceof Error)) return { type: typeof error }
-  const code = 'code' in error ? error.code : undefined
-  const isDatabase = 'severity' in error && typeof code === 'string'
-  const message = isDatabase ? error.message.replace(/(["']).*\1/s, '$1…$1') : error.message
-  return {
-    type: error.name,
-    message,
-    stack: (error.stack ?? '').replace(error.message, message),
-    ...(code !== undefined && { code }),
-    ...('constraint' in error && { constraint: error.constraint }),
-    ...('table' in error && { table: error.table }),
-    ...('column' in error && { column: error.column }),
-    ...(error.cause !== undefined && depth < MAX_CAUSES && { cause: loggedError(error.cause, depth + 1) }),
   }
 }

@@ -118,10 +118,7 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
       `${organizationUrl}/tasks`,
       data('tasks', { name: 'x', url: 'https://x.test', category: 'task', 'agent-pool-id': 'apool-1' }),
     ],
-    [
-      'agent-pool-id is not an attribute of a run task: use the relationship agent-pool',
-      attribute('agent-pool-id'),
-    ],
+    ['agent-pool-id is not an attribute of a run task: use the relationship agent-pool', attribute('agent-pool-id')],
   ],
   [
     'the agent pool that is needed',

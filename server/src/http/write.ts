@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Log } from '../log.ts'
+import { type Log, loggedError } from '../log.ts'
 import { entityTag, isMatched } from './etag.ts'
 import { JSON_API_TYPE } from './headers.ts'
 import { digestOf, serialise } from './raw-json.ts'
-import { loggedError } from './request-log.ts'
 import type { ApiResponse } from './responses.ts'
 
 /** Writes the response of a handler. Documents and texts get an ETag on GET; streams are piped. */

@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import type pg from 'pg'
-import type { Config } from '../config.ts'
 import { StartError } from '../start-error.ts'
 import { findSecret, loadSecret } from './secret-file.ts'
 import { createSecrets } from './secrets.ts'
+
+/** The settings that lead to the secret; `secret` takes precedence over the file in `dataDir`. */
+type SecretSettings = { dataDir: string; secret?: string | undefined }
 
 /**
  * Checks that the server has the secret with which the database was created, since sealed values can't be opened with
@@ -11,7 +13,7 @@ import { createSecrets } from './secrets.ts'
  * new. Throws a `StartError`.
  * Call it under the migration lock, so that only one of several first starts sets the mark.
  */
-export async function requireSameSecret(client: pg.Client, config: Pick<Config, 'dataDir' | 'secret'>) {
+export async function requireSameSecret(client: pg.Client, config: SecretSettings) {
   const stored = await findMark(client)
   if (stored === undefined) {
     const mark = secretMark(await loadSecret(config.dataDir, config.secret))
@@ -23,7 +25,7 @@ export async function requireSameSecret(client: pg.Client, config: Pick<Config, 
 }
 
 /** Throws a `StartError` unless the present secret matches the mark of the database; creates nothing. */
-export async function checkSecret(mark: string, config: Pick<Config, 'dataDir' | 'secret'>) {
+export async function checkSecret(mark: string, config: SecretSettings) {
   const secret = await findSecret(config.dataDir, config.secret)
   if (secret !== undefined && secretMark(secret) === mark) return
   const path = join(config.dataDir, 'secret')

@@ -1,10 +1,9 @@
 import type { Insertable } from 'kysely'
 import { transact } from '../db/db.ts'
 import type { Schema } from '../db/schema.gen.ts'
-import { insertTeam } from '../features/organizations/teams/insert.ts'
 import { insertTeamMembers } from '../features/organizations/teams/members-store.ts'
-import { GRANT_KINDS } from '../features/workspaces/team-access/grant-kind.ts'
-import { insertGrant } from '../features/workspaces/team-access/store.ts'
+import { insertTeam } from '../features/organizations/teams/service.ts'
+import { GRANT_KINDS, insertGrant } from '../features/workspaces/team-access/store.ts'
 import type { TestApp } from './app.ts'
 import type { TestUser } from './factories.ts'
 

@@ -1,4 +1,4 @@
-import { openSession } from '../features/identity/sessions/create.ts'
+import { openSession } from '../features/identity/sessions/service.ts'
 import { findUser } from '../features/identity/users/store.ts'
 import type { TestApp, TestRequest, TestResponse } from './app.ts'
 

@@ -12,7 +12,7 @@ import {
   taskRequest,
 } from '@groundstate/contract/agent'
 import { packEnvelope } from '@groundstate/contract/envelope'
-import { createBuiltInAgentToken } from '../features/agents/agent-pools/create-token.ts'
+import { createBuiltInAgentToken } from '../features/agents/agent-pools/service.ts'
 import type { TaskPayload } from '../features/tasks/run-tasks/request.ts'
 import type { TestApp, TestResponse } from './app.ts'
 

@@ -1,9 +1,9 @@
-import { openSession } from '../../features/identity/sessions/create.ts'
+import { openSession } from '../../features/identity/sessions/service.ts'
 import { createTeamWithAccess } from '../../testing/access.ts'
 import type { TestApp } from '../../testing/app.ts'
-import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
+import { type TestUser, createOrganization, createUser } from '../../testing/factories.ts'
 import { addMember, createTeamToken } from '../../testing/teams.ts'
-import { createThings, fill, type Things } from './things.ts'
+import { type Things, createThings, fill } from './things.ts'
 
 /**
  * The actors of the test: nobody, somebody with a bad token, people of other organizations, people of this organization

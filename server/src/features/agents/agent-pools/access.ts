@@ -4,12 +4,12 @@ import { checkDemands } from '../../../auth/demands.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
 import { AppError, notFound } from '../../../errors.ts'
-import { onlineSince } from '../agents/status.ts'
+import { onlineSince } from './store.ts'
 import * as store from './store.ts'
 
 export type AgentPool = store.AgentPoolRow & { can: ReadonlySet<OrganizationPermission> }
 
-/** Loads the pool and checks `permission` in its organization, in one query; `noun` is what the caller asked for. */
+/** Loads the pool and checks `permission` in its organization in one query; `noun` names the requested resource in errors. */
 export async function requireAgentPool(
   ctx: Ctx,
   id: string,
@@ -39,7 +39,7 @@ export async function listReadableAgentPools(ctx: Ctx, ids: readonly string[]): 
   })
 }
 
-/** A pool whose tokens the actor may manage; `not-found` for an actor without that permission (INTERFACE §5.2.1). */
+/** A pool whose tokens the actor may manage. Throws `not-found` without the permission (INTERFACE §5.2.1). */
 export async function requireTokenPool(ctx: Ctx, poolId: string): Promise<AgentPool> {
   return requireAgentPool(ctx, poolId, 'agent-pools:manage').catch((error: unknown) => {
     if (error instanceof AppError && error.kind === 'forbidden') throw notFound('agent pool')

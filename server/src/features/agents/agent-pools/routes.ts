@@ -1,17 +1,29 @@
-import { agentPoolSchema, createAgentPoolBody, updateAgentPoolBody } from '@groundstate/contract/agent-pools'
+import {
+  agentPoolSchema,
+  createAgentPoolBody,
+  createAgentTokenBody,
+  updateAgentPoolBody,
+} from '@groundstate/contract/agent-pools'
 import { agentPoolIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
+import { tokenSchema } from '@groundstate/contract/tokens'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { type Query, sortBy, text } from '../../../http/query.ts'
-import { created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { created, listPage, noContent, ok, unstored } from '../../../http/responses.ts'
+import { tokenResource } from '../../identity/tokens/resource.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
-import { requireAgentPool } from './access.ts'
-import { createAgentPool } from './create.ts'
-import { deleteAgentPool } from './delete.ts'
-import { listAgentPools } from './list.ts'
+import { listReadableAgentPools, requireAgentPool, requireTokenPool } from './access.ts'
 import { agentPoolResource } from './resource.ts'
+import {
+  createAgentPool,
+  createAgentToken,
+  deleteAgentPool,
+  listAgentPools,
+  listAgentTokens,
+  updateAgentPool,
+} from './service.ts'
 import type { PoolFilter } from './store.ts'
-import { updateAgentPool } from './update.ts'
 
 const allowedWorkspace = text().describe('pools that the workspace of this name may use')
 const allowedProject = text().describe('pools that the project of this name may use')
@@ -100,3 +112,39 @@ function poolFilter(query: Query<typeof LIST_QUERY>): PoolFilter {
     sort: query.sort,
   }
 }
+
+export const agentTokenRoutes: Routes = (http) => {
+  http.get(
+    '/agent-pools/:poolId/authentication-tokens',
+    {
+      summary: 'List the tokens of an agent pool',
+      access: { organization: 'agent-pools:manage' },
+      responses: { 200: pageOf(tokenSchema) },
+    },
+    async (req) => {
+      const page = req.page()
+      const { rows, total } = await listAgentTokens(req.ctx, req.params.poolId, page)
+      return listPage({ url: req.url, page }, { rows: rows.map((row) => tokenResource(row)), total })
+    },
+  )
+  http.post(
+    '/agent-pools/:poolId/authentication-tokens',
+    {
+      summary: 'Create a token for agents of a pool',
+      access: { organization: 'agent-pools:manage' },
+      audit: 'authentication_token create',
+      responses: { 201: documentOf(tokenSchema) },
+      body: createAgentTokenBody,
+      authorise: async (ctx, { poolId }) => requireTokenPool(ctx, poolId),
+    },
+    async (req) => {
+      const { description } = req.body.data.attributes
+      const { token, text } = await createAgentToken(req.ctx, req.subject, description)
+      return unstored(created(tokenResource(token, text)))
+    },
+  )
+}
+
+export const agentPoolLoaders: readonly Loader[] = [
+  { type: 'agent-pools', load: async (ctx, ids) => (await listReadableAgentPools(ctx, ids)).map(agentPoolResource) },
+]

@@ -8,13 +8,12 @@ import { containing } from '../../../db/like.ts'
 import { literals } from '../../../db/literals.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import type { PoolUsage } from './usage.ts'
 
-/** A pool with its organization, and the workspaces and projects of it that the actor sees. */
+/** A pool with its organization, and those of its workspaces and projects that the actor may see. */
 export type AgentPoolRow = Awaited<ReturnType<typeof listAgentPools>>['rows'][number]
 type Rule = Selectable<Schema['agent_pool_workspaces']>['rule']
 
-/** `agent_count` are the agents that were online after `since`; the ids are of what the actor may see. */
+/** `agent_count` counts agents online after `since`; the ids are limited to what the actor may see. */
 function selectPools(db: Db, actor: Actor, since: Date) {
   return db
     .selectFrom('agent_pools as pool')
@@ -166,3 +165,58 @@ export async function listPoolUsage(db: Db, actor: Actor, poolId: string) {
      group by place, kind order by place`.execute(db)
   return rows
 }
+
+export async function listTokens(db: Db, poolId: string, page: Page) {
+  const query = db
+    .selectFrom('tokens')
+    .where('agent_pool_id', '=', poolId)
+    .where('kind', '=', sql.lit('agent' as const))
+  const rows = await query
+    .selectAll()
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(page.size)
+    .offset(pageOffset(page))
+    .execute()
+  const count = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { rows, total: count.total }
+}
+
+export async function listTokenIds(db: Db, poolId: string) {
+  const rows = await db.selectFrom('tokens').select('id').where('agent_pool_id', '=', poolId).execute()
+  return rows.map(({ id }) => id)
+}
+
+/** The service account of the owners team. */
+export async function findOwnersAccount(db: Db, organizationId: string) {
+  const row = await db
+    .selectFrom('teams')
+    .select('service_user_id')
+    .where('organization_id', '=', organizationId)
+    .where('is_owners', '=', sql.lit(true))
+    .executeTakeFirst()
+  return row?.service_user_id
+}
+
+/** Deletes built-in agents' tokens last used before `before`. */
+export async function deleteIdleBuiltInTokens(db: Db, { poolId, before }: { poolId: string; before: Date }) {
+  await db
+    .deleteFrom('tokens')
+    .where('agent_pool_id', '=', poolId)
+    .where((eb) => eb(eb.fn.coalesce('last_used_at', 'created_at'), '<', before))
+    .execute()
+}
+
+/** The pool of the built-in agents. It belongs to no organization, and no request reaches it. */
+export const BUILT_IN_POOL_ID = 'apool-builtin'
+
+/** Time without a heartbeat after which an agent counts as offline, in ms. */
+export const OFFLINE_AFTER_MS = 60_000
+
+/** Agents whose last heartbeat is later than this are online. */
+export function onlineSince(now: Date) {
+  return new Date(now.getTime() - OFFLINE_AFTER_MS)
+}
+
+/** Users of a pool of one kind: the first names visible to the actor, the number of visible ones, and the number of hidden ones. */
+export type PoolUsage = { kind: string; names: readonly string[]; seen: number; hidden: number }

@@ -2,13 +2,13 @@ import type { Ctx } from '../../../app.ts'
 import type { OrganizationPermission } from '../../../auth/permissions.ts'
 import { conflict, notFound, unauthorized } from '../../../errors.ts'
 import { requireAgentPool } from '../agent-pools/access.ts'
-import { noteAgentPing } from './ping.ts'
+import { noteAgentPing } from './announce.ts'
 import * as store from './store.ts'
 
-/** The sign of life of an agent is stored at most this often, in ms. */
+/** Minimum interval between stored heartbeats of an agent, in ms. */
 const PING_INTERVAL_MS = 10_000
 
-/** An agent, for somebody with `permission` in the organization of its pool. */
+/** Loads an agent and checks `permission` in the organization of its pool. */
 export async function requireAgent(ctx: Ctx, id: string, permission: OrganizationPermission) {
   const agent = await store.findAgent(ctx.db, id, ctx.now())
   if (!agent) throw notFound('agent')
@@ -16,10 +16,10 @@ export async function requireAgent(ctx: Ctx, id: string, permission: Organizatio
   return { agent, pool }
 }
 
-/** The actor of a request with the token of an agent. */
+/** The actor of a request with an agent token. Throws `unauthorized` for others. */
 export function requireAgentActor(ctx: Ctx) {
   if (ctx.actor.kind === 'agent') return ctx.actor
-  throw unauthorized('this takes the token of an agent')
+  throw unauthorized('an agent token is required')
 }
 
 /** An agent of the token's pool. */
@@ -30,13 +30,13 @@ export async function requireOwnAgent(ctx: Ctx, id: string) {
   return agent
 }
 
-/** The agent that asks for work; notes the sign of life. Throws `conflict` for one that has exited. */
+/** The agent that claims work; records its heartbeat. Throws `conflict` if it has exited. */
 export async function requireClaimingAgent(ctx: Ctx, id: string) {
   const actor = requireAgentActor(ctx)
   const agent = await store.findClaimingAgent(ctx.db, { id, poolId: actor.agentPoolId })
   if (!agent) throw notFound('agent')
   if (agent.exited_at !== null)
-    throw conflict(`the agent ${agent.name} has said goodbye, or was replaced: register it again`)
+    throw conflict(`the agent ${agent.name} is deregistered or was replaced; register it again`)
   const now = ctx.now()
   if (now.getTime() - agent.last_ping_at.getTime() >= PING_INTERVAL_MS) await noteAgentPing(ctx, id)
   return agent

@@ -3,7 +3,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { createRunSetting } from '../../../testing/runs.ts'
 import { createPool, createPoolToken } from '../agent-pools/testing/pools.ts'
-import { expireAgents } from './expire.ts'
+import { expireAgents } from './jobs.ts'
 
 const DAY_MS = 86_400_000
 

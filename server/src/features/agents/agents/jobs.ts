@@ -1,10 +1,33 @@
 import { z } from 'zod'
-import { jobHandler } from '../../../jobs/handler.ts'
+import type { Ctx } from '../../../app.ts'
+import { jobHandler, reaction } from '../../../handlers.ts'
+import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
-import { expireAgents } from './expire.ts'
+import { tokenDeleted } from '../../identity/tokens/store.ts'
+import { announceDeletedAgents } from './announce.ts'
+import { endAgentSessions } from './service.ts'
+import { deleteOfflineAgents } from './store.ts'
 
 const expiry = jobKind('agents.expire', z.object({}), { concurrency: 1 })
 
 export const agentJobs = [
   jobHandler(expiry, async (ctx, _, signal) => expireAgents(ctx, signal), { schedule: '12 3 * * *' }),
 ]
+
+const BATCH = 200
+
+/** Deletes agents that exited or went offline long ago. Every start under a new name leaves one behind. */
+export async function expireAgents(ctx: Ctx, signal: AbortSignal) {
+  const before = dueBefore(ctx.now(), ctx.config.agentRetentionDays)
+  if (!before) return
+  await expireInBatches<true>(ctx, 'agents', {
+    signal,
+    batch: async () => {
+      const deleted = await deleteOfflineAgents(ctx.db, { before, limit: BATCH })
+      announceDeletedAgents(ctx, deleted)
+      return { deleted: deleted.length, next: deleted.length < BATCH ? undefined : true }
+    },
+  })
+}
+
+export const agentReactions = [reaction(tokenDeleted, async (ctx, { tokenId }) => endAgentSessions(ctx, [tokenId]))]

@@ -1,6 +1,5 @@
 import type { AgentResource } from '@groundstate/contract/agents'
-import { agentStatus } from './status.ts'
-import type { AgentRow } from './store.ts'
+import { type AgentRow, agentStatus } from './store.ts'
 
 type Job = { kind: AgentResource['attributes']['accepts'][number]; run_id: string | null; leased_at: Date }
 

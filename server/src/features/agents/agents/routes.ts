@@ -5,19 +5,15 @@ import type { Routes } from '../../../http/http.ts'
 import { sortBy, time } from '../../../http/query.ts'
 import { json, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireAgent, requireAgentActor } from './access.ts'
-import { deleteAgent } from './delete.ts'
-import { deregisterAgent } from './deregister.ts'
-import { listCurrentJobs } from './list-current-jobs.ts'
-import { listAgents } from './list.ts'
-import { registerAgent } from './register.ts'
 import { agentResource } from './resource.ts'
+import { deleteAgent, deregisterAgent, listAgents, listCurrentJobs, registerAgent } from './service.ts'
 
 const LIST_QUERY = {
-  'filter[last-ping-since]': time().describe('agents with a sign of life at this moment or later'),
+  'filter[last-ping-since]': time().describe('agents with a heartbeat at or after this time'),
   sort: sortBy(['created-at', 'name'], 'created-at').describe('by `created-at` unless given'),
 }
 
-const REPORTED = { none: 'what agents report is in the events of the run' }
+const REPORTED = { none: 'reports of agents are recorded in the events of the run' }
 
 export const agentRoutes: Routes = (http) => {
   http.get(

@@ -1,8 +1,10 @@
+import type { AgentStatus } from '@groundstate/contract/agents'
 import { type Insertable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { OFFLINE_AFTER_MS } from '../agent-pools/store.ts'
 
 /** Whether an agent holds the lease of a job. */
 function isBusy(now: Date) {
@@ -10,12 +12,12 @@ function isBusy(now: Date) {
     where j.agent_id = a.id and j.status = 'running' and j.lease_expires_at > ${now})`
 }
 
-/** Whether an agent is online after `since`, or at work: one that has all the jobs that it takes asks for none. */
+/** Whether an agent was online after `since` or holds a job: a fully loaded agent claims nothing. */
 export function isPresent({ since, now }: { since: Date; now: Date }) {
   return sql<boolean>`(a.last_ping_at > ${since} or ${isBusy(now)})`
 }
 
-/** An agent, and whether it has a job. */
+/** An agent, and whether it is running a job. */
 export type AgentRow = NonNullable<Awaited<ReturnType<typeof findAgent>>>
 
 export async function findAgent(db: Db, id: string, now: Date) {
@@ -27,7 +29,7 @@ export async function findAgent(db: Db, id: string, now: Date) {
     .executeTakeFirst()
 }
 
-/** The part of an agent of that pool that a claim needs. */
+/** The columns of an agent in a pool that a claim needs. */
 export const findClaimingAgent = lookup(['id', 'poolId'], (db, { id, poolId }) =>
   db
     .selectFrom('agents')
@@ -65,7 +67,7 @@ export async function listAgents(
   return { rows, total: count.total }
 }
 
-/** The jobs that agents work on, the oldest first. */
+/** A running job; lists are oldest first. */
 export type CurrentJob = Awaited<ReturnType<typeof listCurrentJobs>>[number]
 
 export async function listCurrentJobs(db: Db, { agentIds, now }: { agentIds: readonly string[]; now: Date }) {
@@ -82,7 +84,7 @@ export async function listCurrentJobs(db: Db, { agentIds, now }: { agentIds: rea
     .execute()
 }
 
-/** The pool's agent of that id, also when it has said goodbye. Locks its row: of two that bring its id from copies, one gets it. */
+/** The agent with the id, even if it has exited. Locks its row, so that only one of two copies of a work directory gets the id. */
 export async function findPoolAgent(tx: Tx, { id, poolId }: { id: string; poolId: string }) {
   return tx
     .selectFrom('agents')
@@ -103,8 +105,8 @@ export async function findOrganizationPlan(db: Db, organizationId: string) {
 }
 
 /**
- * The agents of an organization that have not exited, and whether each is present: online after `since`, or at work.
- * Locks the organization's row against other registrations.
+ * The agents of an organization that have not exited, and whether each is present (`isPresent`). Locks the organization's row
+ * against concurrent registrations.
  */
 export async function listRegisteredAgents(
   tx: Tx,
@@ -121,8 +123,8 @@ export async function listRegisteredAgents(
     .execute()
 }
 
-/** The last agent of that name that has exited or was silent since `since`. */
-export async function findGoneAgent(db: Db, { poolId, name, since }: { poolId: string; name: string; since: Date }) {
+/** The latest agent with the name that has exited or was offline since `since`. */
+export async function findOfflineAgent(db: Db, { poolId, name, since }: { poolId: string; name: string; since: Date }) {
   return db
     .selectFrom('agents')
     .selectAll()
@@ -159,10 +161,10 @@ export async function touchAgents(
   return rows.map(({ id }) => id)
 }
 
-export type AgentPlace = { id: string; agent_pool_id: string; organization_id: string | null }
+export type AgentOwner = { id: string; agent_pool_id: string; organization_id: string | null }
 
-/** Where agents belong. */
-export function selectPlaces(db: Db, ids: readonly string[]) {
+/** Selects the pool and organization of agents. */
+export function selectOwners(db: Db, ids: readonly string[]) {
   return db
     .selectFrom('agents as a')
     .innerJoin('agent_pools as p', 'p.id', 'a.agent_pool_id')
@@ -178,9 +180,9 @@ export async function deleteAgent(db: Db, id: string) {
   await db.deleteFrom('agents').where('id', '=', id).execute()
 }
 
-/** Deletes up to `limit` agents that have sent no heartbeat since a moment and have no job. Returns where they belonged. */
-export async function deleteSilentAgents(db: Db, { before, limit }: { before: Date; limit: number }) {
-  const { rows } = await sql<AgentPlace>`
+/** Deletes up to `limit` agents without a heartbeat since `before` and without a job. Returns their owners. */
+export async function deleteOfflineAgents(db: Db, { before, limit }: { before: Date; limit: number }) {
+  const { rows } = await sql<AgentOwner>`
     delete from agents using agent_pools p where p.id = agent_pool_id and agents.id in (
       select a.id from agents a
        where a.last_ping_at < ${before} and coalesce(a.exited_at < ${before}, true)
@@ -190,7 +192,7 @@ export async function deleteSilentAgents(db: Db, { before, limit }: { before: Da
   return rows
 }
 
-/** Marks the agents that have registered with one of these tokens as exited; returns their ids. */
+/** Marks agents that registered with one of these tokens as exited; returns their ids. */
 export async function markTokensExited(tx: Tx, tokenIds: readonly string[], now: Date) {
   const rows = await tx
     .updateTable('agents')
@@ -200,4 +202,18 @@ export async function markTokensExited(tx: Tx, tokenIds: readonly string[], now:
     .returning('id')
     .execute()
   return rows.map(({ id }) => id)
+}
+/** Time without a heartbeat after which an agent counts as errored, in ms. */
+const ERRORED_AFTER_MS = 2 * 3_600_000
+
+export function agentStatus(
+  agent: { exited_at: Date | null; last_ping_at: Date; is_busy: boolean },
+  now: Date,
+): AgentStatus {
+  // A busy agent claims no work, and deregisters before its last jobs end. Their leases show that it is alive.
+  if (agent.is_busy) return 'busy'
+  if (agent.exited_at !== null) return 'exited'
+  const silence = now.getTime() - agent.last_ping_at.getTime()
+  if (silence > ERRORED_AFTER_MS) return 'errored'
+  return silence > OFFLINE_AFTER_MS ? 'unknown' : 'idle'
 }

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { createBrowser } from '../../../testing/browser.ts'
 import { createOrganization, createUser } from '../../../testing/factories.ts'
-import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
-import { createLegacyTeamToken } from '../../organizations/team-tokens/manage-legacy-token.ts'
+import { createOrganizationToken } from '../../organizations/organization-tokens/service.ts'
+import { createLegacyTeamToken } from '../../organizations/team-tokens/service.ts'
 
 const PASSWORD = 'a good password'
 let app: TestApp

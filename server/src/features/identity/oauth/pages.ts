@@ -1,7 +1,7 @@
 import { htmlPage } from '../../../http/html-page.ts'
 import { type Html, html, raw } from '../../../http/html.ts'
 import type { ApiResponse } from '../../../http/responses.ts'
-import type { SignInMethods } from '../sessions/methods.ts'
+import type { SignInMethods } from '../sessions/resource.ts'
 import { type AuthorizeRequest, authorizeQuery } from './request.ts'
 
 /**

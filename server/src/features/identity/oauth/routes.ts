@@ -5,23 +5,27 @@ import {
   oauthErrorResponse,
 } from '@groundstate/contract/discovery'
 import { z } from 'zod'
-import { checkOwnPages } from '../../../auth/authenticate.ts'
 import { AppError, badRequest } from '../../../errors.ts'
+import { checkOwnPages } from '../../../http/authenticate.ts'
 import { basePath } from '../../../http/base-path.ts'
 import { errorStatus } from '../../../http/errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { type ApiResponse, binary, json, redirect } from '../../../http/responses.ts'
-import { endedCookieHeader } from '../sessions/cookie.ts'
-import { endCurrentSession } from '../sessions/end.ts'
-import { signInMethods } from '../sessions/methods.ts'
+import { signInMethods } from '../sessions/credentials.ts'
+import { endCurrentSession, endedCookieHeader } from '../sessions/service.ts'
 import { avatarPath } from '../users/resource.ts'
-import { findBrowser, requireBrowser } from './access.ts'
-import { approve, deny } from './approve.ts'
-import { exchangeCode } from './exchange-code.ts'
-import { OAuthError } from './oauth-error.ts'
 import { codePage, consentPage, refusalPage, signInPage } from './pages.ts'
 import { type AuthorizeRequest, authorizeQuery, readAuthorizeRequest } from './request.ts'
-import { finishSignIn, startSignIn } from './sign-in.ts'
+import {
+  OAuthError,
+  approve,
+  deny,
+  exchangeCode,
+  findBrowser,
+  finishSignIn,
+  requireBrowser,
+  startSignIn,
+} from './service.ts'
 
 const text = z.string().max(1000)
 const signInForm = z.object({

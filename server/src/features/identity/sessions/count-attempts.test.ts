@@ -1,8 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
-import { ATTEMPT_LIMITS, countAttempt, REMEMBERED_MS } from './count-attempts.ts'
-import { sweepSessionsJob } from './jobs.ts'
+import { ATTEMPT_LIMITS, REMEMBERED_MS, countAttempt, sweepSessionsJob } from './count-attempts.ts'
 
 const PASSWORD = 'a good password'
 let app: TestApp

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import ipaddr from 'ipaddr.js'
+import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { tooManyRequests } from '../../../errors.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
 import * as store from './store.ts'
 
 /**
@@ -110,3 +112,5 @@ function network(address: string, parts: number) {
   const parsed = ipaddr.process(address)
   return parsed instanceof ipaddr.IPv6 ? `${parsed.parts.slice(0, parts).join(':')}::` : parsed.toString()
 }
+
+export const sweepSessionsJob = jobKind('sessions.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })

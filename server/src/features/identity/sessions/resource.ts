@@ -1,5 +1,4 @@
 import type { SessionResource, SignInMethodsResource } from '@groundstate/contract/sessions'
-import type { SignInMethods } from './methods.ts'
 import type { SessionRow } from './store.ts'
 
 /** A browser's session. Using it postpones `expires-at`. `currentId` is the session that the request came with. */
@@ -22,4 +21,10 @@ export function sessionResource(row: SessionRow, currentId: string | undefined):
 
 export function signInMethodsResource(methods: SignInMethods): SignInMethodsResource {
   return { id: 'sign-in', type: 'sign-in-methods', attributes: methods }
+}
+
+export type SignInMethods = {
+  password: boolean
+  /** The identity provider to sign in with: its name for people, and the path to open. */
+  sso: { name: string; url: string } | null
 }

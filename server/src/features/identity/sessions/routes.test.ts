@@ -1,16 +1,16 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { browserWith, cookieOf, createBrowser } from '../../../testing/browser.ts'
 import {
+  type TestUser,
   createOrganization,
   createProject,
   createUser,
   createWorkspace,
-  type TestUser,
 } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
 import { updateOrganization } from '../../organizations/organizations/store.ts'
-import { updateUser } from '../users/update.ts'
+import { updateUser } from '../users/service.ts'
 
 const PASSWORD = 'a good password'
 const DAY_MS = 24 * 60 * 60_000

@@ -3,17 +3,13 @@ import { createSessionBody, sessionSchema, signInMethodsSchema } from '@groundst
 import { userSchema } from '@groundstate/contract/users'
 import { z } from 'zod'
 import { userActor } from '../../../auth/actor.ts'
-import { checkOwnPages } from '../../../auth/authenticate.ts'
+import { checkOwnPages } from '../../../http/authenticate.ts'
 import type { Routes } from '../../../http/http.ts'
 import { created, noContent, ok } from '../../../http/responses.ts'
-import { includedUsers } from '../users/includes.ts'
-import { userResource } from '../users/resource.ts'
-import { requireCurrentSession } from './access.ts'
-import { endedCookieHeader } from './cookie.ts'
-import { createSession } from './create.ts'
-import { endCurrentSession } from './end.ts'
-import { signInMethods } from './methods.ts'
+import { includedUsers, userResource } from '../users/resource.ts'
+import { signInMethods } from './credentials.ts'
 import { sessionResource, signInMethodsResource } from './resource.ts'
+import { createSession, endCurrentSession, endedCookieHeader, requireCurrentSession } from './service.ts'
 
 /** A session always comes with its user. */
 const sessionWithUser = documentOf(sessionSchema).extend({ included: z.array(userSchema) })

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
-import { createLegacyTeamToken } from '../../organizations/team-tokens/manage-legacy-token.ts'
-import { createTokenOnCommandLine } from './create-on-command-line.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
+import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
+import { createLegacyTeamToken } from '../../organizations/team-tokens/service.ts'
+import { createTokenOnCommandLine } from './service.ts'
 
 let app: TestApp
 let ada: TestUser

@@ -2,9 +2,8 @@ import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createTokenBody, tokenSchema } from '@groundstate/contract/tokens'
 import type { Routes } from '../../../http/http.ts'
 import { created, listPage, unstored } from '../../../http/responses.ts'
-import { createUserToken } from './create.ts'
-import { listUserTokens } from './list.ts'
 import { tokenResource } from './resource.ts'
+import { createUserToken, listUserTokens } from './service.ts'
 
 const LIST = {
   summary: "List a user's API tokens",

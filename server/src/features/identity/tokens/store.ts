@@ -1,7 +1,9 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
+import type { AuditEvent } from '../../../audit/record.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { domainEvent } from '../../../events.ts'
 
 export type TokenRow = Selectable<Schema['tokens']>
 export type NewToken = Insertable<Schema['tokens']>
@@ -94,3 +96,20 @@ export async function deleteFormerSettingTokens(db: Db, hash: Buffer) {
 export async function findToken(db: Db, id: string) {
   return db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst()
 }
+
+/** The audit event of a change of a token: which one and whose, but nothing of its text. */
+export function tokenAudit(action: 'create' | 'destroy', token: NewToken): AuditEvent {
+  const { id, kind, description, user_id: user, team_id: team, agent_pool_id: agent_pool } = token
+  return {
+    organizationId: token.organization_id ?? undefined,
+    action,
+    resource: { type: 'authentication_token', id },
+    // The token of a team belongs to a service account, whose id tells nobody anything.
+    meta: { kind, description, ...(kind === 'user' ? { user } : { team, agent_pool }) },
+    notices: [],
+    changesAccess: action === 'destroy',
+  }
+}
+
+/** A token was deleted. Raised in the transaction of that. */
+export const tokenDeleted = domainEvent<{ tokenId: string }>('token.deleted')

@@ -1,7 +1,9 @@
 import type { UserResource } from '@groundstate/contract/users'
 import type { Ctx } from '../../../app.ts'
+import type { AuditEvent } from '../../../audit/record.ts'
 import { isSiteAdmin } from '../../../auth/actor.ts'
-import type { UserRow } from './store.ts'
+import type { Loader } from '../../../http/loaders.ts'
+import { type UserRow, listUsersByIds } from './store.ts'
 
 /** The path of a user's picture, which anybody may load. */
 export function avatarPath(userId: string) {
@@ -35,7 +37,7 @@ export function userResource(row: UserRow, { actor, baseUrl }: Viewer): UserReso
  * What the actor may do with the account: people with their own, and site administrators with those of all people. With
  * single sign-on the provider sets name and address; teams have neither.
  */
-export function userPermissions(row: UserRow, actor: Ctx['actor']) {
+function userPermissions(row: UserRow, actor: Ctx['actor']) {
   const isOwn = actor.kind === 'user' && actor.userId === row.id && !row.is_service_account
   const mayChange = (isOwn && row.auth_method === 'password') || (isSiteAdmin(actor) && !row.is_service_account)
   return {
@@ -44,3 +46,37 @@ export function userPermissions(row: UserRow, actor: Ctx['actor']) {
     'can-change-username': mayChange,
   }
 }
+
+export const userLoaders: readonly Loader[] = [{ type: 'users', load: includedUsers }]
+
+/**
+ * The users with those ids, in one query. Null ids and deleted users are left out. It checks no permission: an actor
+ * that may read a resource may read the name of its creator.
+ */
+export async function includedUsers(ctx: Ctx, ids: readonly (string | null)[]) {
+  const rows = await listUsersByIds(
+    ctx.db,
+    ids.filter((id) => id !== null),
+  )
+  return rows.map((row) => userResource(row, ctx))
+}
+
+/** The audit event of a change of an account. Accounts belong to no organization. */
+export function userAudit(
+  action: string,
+  user: { id: string; username: string },
+  meta: Record<string, unknown> = {},
+): AuditEvent {
+  const { id, username } = user
+  return {
+    organizationId: undefined,
+    action,
+    resource: { type: 'user', id },
+    meta: { username, ...meta },
+    notices: [],
+    changesAccess: ENDS_ACCESS.has(action),
+  }
+}
+
+/** The actions after which the account has less access, or none. */
+const ENDS_ACCESS = new Set(['update', 'suspend', 'destroy', 'sign_out'])

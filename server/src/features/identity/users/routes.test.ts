@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
+import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { addMember, createTeam } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
-import { includedUsers } from './includes.ts'
+import { createOrganizationToken } from '../../organizations/organization-tokens/service.ts'
+import { includedUsers } from './resource.ts'
 
 let app: TestApp
 let ada: TestUser

@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
+import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { addWorkspace, createRun } from '../../../testing/runs.ts'
-import { createUserToken } from '../../identity/tokens/create.ts'
-import { issueToken } from '../../identity/tokens/issue.ts'
-import { createOrganizationToken } from '../organization-tokens/manage.ts'
-import { createTeamToken } from '../team-tokens/create.ts'
+import { createUserToken, issueToken } from '../../identity/tokens/service.ts'
+import { createOrganizationToken } from '../organization-tokens/service.ts'
+import { createTeamToken } from '../team-tokens/service.ts'
 
 let app: TestApp
 let owner: TestUser

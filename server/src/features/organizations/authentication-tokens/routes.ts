@@ -3,8 +3,7 @@ import { tokenSchema } from '@groundstate/contract/tokens'
 import type { Routes } from '../../../http/http.ts'
 import { noContent, ok } from '../../../http/responses.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
-import { requireToken } from './access.ts'
-import { deleteAuthenticationToken } from './delete.ts'
+import { deleteAuthenticationToken, requireToken } from './service.ts'
 
 const PATH = '/authentication-tokens/:tokenId'
 

@@ -1,9 +1,9 @@
 import type { Ctx } from '../../../app.ts'
-import { readAccessContext } from '../../../auth/access-context.ts'
+import type { AuditEvent } from '../../../audit/record.ts'
+import { type AccessContext, readAccessContext } from '../../../auth/access-context.ts'
 import { checkDemands } from '../../../auth/demands.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { notFound } from '../../../errors.ts'
-import type { Membership } from './membership.ts'
 import * as store from './store.ts'
 
 /** Throws `not-found` for a membership that the actor may not see: all but its own, without the permission for members. */
@@ -29,4 +29,26 @@ export async function listReadableMemberships(ctx: Ctx, ids: readonly string[]) 
   if (ids.length === 0) return []
   const rows = await store.findMemberships(ctx.db, ctx.actor, ids)
   return rows.flatMap((row) => readableMembership(ctx, row) ?? [])
+}
+
+/** A membership that the actor may see; `facts` are those of its organization. */
+export type Membership = store.MembershipRow & { access: AccessContext }
+
+/** A membership as the caller may see it: with `hidesEmail`, without the address. */
+export type ShownMembership = Membership & { hidesEmail?: boolean }
+
+/** The audit event of a change of a membership. */
+export function membershipAudit(
+  { id, organization_id: organizationId }: { id: string; organization_id: string },
+  action: 'create' | 'update' | 'destroy',
+  meta: Record<string, unknown>,
+): AuditEvent {
+  return {
+    organizationId,
+    action,
+    resource: { type: 'organization_user', id },
+    meta,
+    notices: [{ type: 'organization-memberships', id }],
+    changesAccess: true,
+  }
 }

@@ -1,12 +1,12 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
 import type { Loader } from '../../../http/loaders.ts'
-import { includedUsers } from '../../identity/users/includes.ts'
+import { includedUsers } from '../../identity/users/resource.ts'
 import { listReadableTeams } from '../teams/access.ts'
-import { showTeams } from '../teams/show.ts'
+import { showTeams } from '../teams/service.ts'
 import { listReadableMemberships } from './access.ts'
 import { invitedUserResource } from './resource.ts'
-import { showMemberships } from './show.ts'
+import { showMemberships } from './service.ts'
 
 export const membershipLoaders: readonly Loader[] = [
   {

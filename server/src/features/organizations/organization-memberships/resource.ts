@@ -1,6 +1,6 @@
 import type { MembershipResource } from '@groundstate/contract/memberships'
 import type { InvitedUserResource } from '@groundstate/contract/users'
-import type { Membership, ShownMembership } from './membership.ts'
+import type { Membership, ShownMembership } from './access.ts'
 
 type Teams = MembershipResource['relationships']['teams']['data']
 

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { transact } from '../../../db/db.ts'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
+import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { addMember, createTeam } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../organization-tokens/manage.ts'
-import { acceptInvitations } from './accept-invitations.ts'
+import { createOrganizationToken } from '../organization-tokens/service.ts'
+import { acceptInvitations } from './service.ts'
 
 let app: TestApp
 let owner: TestUser

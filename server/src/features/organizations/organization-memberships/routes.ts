@@ -8,15 +8,23 @@ import {
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { invitedUserSchema, userSchema } from '@groundstate/contract/users'
 import { z } from 'zod'
+import { reaction } from '../../../handlers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { boolean, oneOf, text, textList } from '../../../http/query.ts'
 import { type ApiResponse, created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { organizationCreating } from '../organizations/access.ts'
 import { requireMembership } from './access.ts'
-import { createMembership } from './create.ts'
-import { deleteMembership } from './delete.ts'
 import { loadUsers } from './includes.ts'
-import { listMemberships, listOwnMemberships, listTeamMemberships } from './list.ts'
-import { showMembership, showMemberships } from './show.ts'
+import {
+  createMembership,
+  deleteMembership,
+  insertOwnersTeam,
+  listMemberships,
+  listOwnMemberships,
+  listTeamMemberships,
+  showMembership,
+  showMemberships,
+} from './service.ts'
 
 const OF_ORGANIZATION = '/organizations/:organization/organization-memberships'
 const ONE = '/organization-memberships/:membershipId'
@@ -127,3 +135,9 @@ function withMeta(response: ApiResponse, meta: Record<string, unknown>): ApiResp
   const document = response.document as { meta: object }
   return { ...response, document: { ...document, meta: { ...document.meta, ...meta } } }
 }
+
+export const membershipReactions = [
+  reaction(organizationCreating, async (ctx, { organizationId, ownerId }) =>
+    insertOwnersTeam(ctx, organizationId, ownerId),
+  ),
+]

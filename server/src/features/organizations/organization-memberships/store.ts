@@ -6,7 +6,7 @@ import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { raiseAccessRevision } from '../organizations/access-revision-store.ts'
+import { raiseAccessRevision } from '../organizations/store.ts'
 
 /** Memberships `m` with the names of both sides; the address of an active member is that of the account. */
 function selectMemberships(db: Db) {

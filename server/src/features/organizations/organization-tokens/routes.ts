@@ -4,8 +4,12 @@ import { z } from 'zod'
 import type { Routes } from '../../../http/http.ts'
 import { created, noContent, ok, unstored } from '../../../http/responses.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
-import { createOrganizationToken, deleteOrganizationToken, showOrganizationToken } from './manage.ts'
-import type { OrganizationTokenKind } from './organization-token.ts'
+import {
+  type OrganizationTokenKind,
+  createOrganizationToken,
+  deleteOrganizationToken,
+  showOrganizationToken,
+} from './service.ts'
 
 const PATH = '/organizations/:organizationName/authentication-token'
 

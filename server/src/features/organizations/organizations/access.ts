@@ -1,10 +1,12 @@
+import type { UpdateOrganization } from '@groundstate/contract/organizations'
 import type { Ctx } from '../../../app.ts'
+import type { AuditEvent } from '../../../audit/record.ts'
 import { type AccessContext, isTokenRefused, readAccessContext } from '../../../auth/access-context.ts'
 import { checkDemands } from '../../../auth/demands.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
-import { notFound, unauthorized } from '../../../errors.ts'
-import type { FoundOrganization, Organization } from './organization.ts'
+import { invalid, notFound, unauthorized } from '../../../errors.ts'
+import { domainEvent } from '../../../events.ts'
 import * as store from './store.ts'
 
 /**
@@ -76,3 +78,78 @@ function listOpen(ctx: Ctx, rows: readonly FoundOrganization[]): Organization[] 
     return organization && !organization.access.demands ? organization : []
   })
 }
+
+export function organizationAudit(
+  { id, name }: { id: string; name: string },
+  action: string,
+  changes?: UpdateOrganization['attributes'] & { plan?: string },
+): AuditEvent {
+  return {
+    organizationId: id,
+    action,
+    resource: { type: 'organization', id },
+    meta: changes === undefined ? { name } : { name, changes },
+    // The id of an organization in the API is its name.
+    notices: action === 'create' ? [] : [{ type: 'organizations', id: changes?.name ?? name }],
+    changesAccess: action !== 'create',
+  }
+}
+
+/** A new organization needs its default project and owners team. Raised in the transaction that creates it. */
+export const organizationCreating = domainEvent<{ organizationId: string; ownerId: string }>('organization.creating')
+
+/** An organization is about to be deleted with its contents. Raised in that transaction, before anything is locked. */
+export const organizationDeleting = domainEvent<{ organizationId: string }>('organization.deleting')
+
+type Body<Name extends string> = {
+  attributes: { [Attribute in `${Name}-id`]?: string | null | undefined }
+  relationships: { [Relationship in Name]?: { data: { id: string } | null } | undefined }
+}
+
+/**
+ * The agent pool that a body names, null to take it away, and where it does so: in the attribute `<name>-id`, or in the
+ * relationship `<name>`, as newer clients do.
+ */
+export function namedPool<Name extends string>({ attributes, relationships }: Body<Name>, name: Name) {
+  const attribute = `${name}-id` as const
+  const { [attribute]: poolId } = attributes
+  const { [name]: related } = relationships
+  if (related === undefined || poolId)
+    return { poolId: poolId === '' ? null : poolId, pointer: `/data/attributes/${attribute}` }
+  return { poolId: related.data?.id ?? null, pointer: `/data/relationships/${name}` }
+}
+
+/** The agent pool. Throws `invalid` at `pointer` unless it belongs to the organization. */
+export async function requireOrganizationPool(ctx: Ctx, organizationId: string, poolId: string, pointer?: string) {
+  const pool = await store.findOrganizationPool(ctx.db, organizationId, poolId)
+  if (!pool) throw noPool(poolId, pointer)
+  return pool
+}
+
+/** As `requireOrganizationPool`, for a workspace that is to use the pool: throws `invalid` too when its scope leaves that out. */
+export async function requirePoolFor(
+  ctx: Ctx,
+  workspace: { organizationId: string; workspaceId?: string; projectId: string },
+  { poolId, pointer }: { poolId: string; pointer?: string },
+) {
+  const pool = await store.findPoolFor(ctx.db, workspace, poolId)
+  if (!pool) throw noPool(poolId, pointer)
+  if (!pool.is_open)
+    throw invalid(`the agent pool ${pool.name} is not for this workspace: its scope must allow it first`, pointer)
+}
+
+function noPool(poolId: string, pointer: string | undefined) {
+  // Clients look for these words.
+  return invalid(
+    `The provided agent pool does not exist or you are not authorized to use it: ${poolId} is no pool of the organization`,
+    pointer,
+  )
+}
+
+/** An organization that the actor may see, with what it may do there. */
+export type Organization = Omit<FoundOrganization, 'access'> & {
+  can: ReadonlySet<OrganizationPermission>
+  access: AccessContext
+}
+
+type FoundOrganization = NonNullable<Awaited<ReturnType<typeof store.findOrganization>>>

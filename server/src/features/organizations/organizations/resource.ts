@@ -1,8 +1,9 @@
+import type { DataRetentionPolicyResource } from '@groundstate/contract/data-retention'
 import type { EntitlementSetResource } from '@groundstate/contract/entitlement-sets'
 import type { OrganizationResource } from '@groundstate/contract/organizations'
-import { entitlements } from './entitlements.ts'
-import type { Organization } from './organization.ts'
-import { policyIdentifier } from './retention-policy.ts'
+import type { Organization } from './access.ts'
+import { entitlements } from './quotas.ts'
+import type { PolicyColumn } from './store.ts'
 
 /** In the public API so many modules may have tests. There is no registry here, so that none is used up. */
 const TESTABLE_MODULES = 5
@@ -126,4 +127,14 @@ function permissionsBlock({ can }: Organization) {
     'can-view-explorer': false,
     'can-view-hyok-feature-info': false,
   }
+}
+
+/** How a resource names its policy. Clients learn from the type here which of the two they are to read. */
+export function policyIdentifier(policy: PolicyColumn) {
+  return { data: policy && { id: policy.id, type: policyType(policy.days) } }
+}
+
+/** The type says what the policy does. */
+function policyType(days: number | null): DataRetentionPolicyResource['type'] {
+  return days === null ? 'data-retention-policy-dont-deletes' : 'data-retention-policy-delete-olders'
 }

@@ -1,16 +1,20 @@
 import { entitlementSetSchema } from '@groundstate/contract/entitlement-sets'
 import { organizationIncludes } from '@groundstate/contract/includes'
-import { createOrganizationBody, organizationSchema, updateOrganizationBody } from '@groundstate/contract/organizations'
+import type { Resource } from '@groundstate/contract/json-api'
+import {
+  type OrganizationResource,
+  createOrganizationBody,
+  organizationSchema,
+  updateOrganizationBody,
+} from '@groundstate/contract/organizations'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { text } from '../../../http/query.ts'
 import { created, listPage, noContent, ok } from '../../../http/responses.ts'
-import { requireOrganization } from './access.ts'
-import { createOrganization } from './create.ts'
-import { deleteOrganization } from './delete.ts'
-import { listOrganizations } from './list.ts'
+import { listReadableOrganizationsNamed, requireOrganization } from './access.ts'
 import { entitlementSetResource, organizationResource } from './resource.ts'
-import { updateOrganization } from './update.ts'
+import { createOrganization, deleteOrganization, listOrganizations, updateOrganization } from './service.ts'
 
 const PATH = '/organizations/:organization'
 
@@ -87,4 +91,22 @@ export const organizationRoutes: Routes = (http) => {
   http.get(`${PATH}/entitlement-set`, SHOW_ENTITLEMENTS, async (req) => {
     return ok(entitlementSetResource(await requireOrganization(req.ctx, req.params.organization, 'organization:read')))
   })
+}
+
+export const organizationLoaders: readonly Loader[] = [
+  {
+    type: 'organizations',
+    load: async (ctx, names) => (await listReadableOrganizationsNamed(ctx, names)).map(organizationResource),
+  },
+  {
+    of: 'organizations',
+    relation: 'entitlement-set',
+    // An entitlement set follows from the plan, which the organization shows: it takes no query.
+    load: async (_, organizations) => new Map(organizations.map((resource) => [resource.id, entitlementSet(resource)])),
+  },
+]
+
+function entitlementSet({ id: name, attributes }: Resource) {
+  const { 'external-id': id, 'plan-identifier': plan } = attributes as OrganizationResource['attributes']
+  return entitlementSetResource({ id, name, plan })
 }

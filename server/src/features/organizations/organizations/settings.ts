@@ -1,5 +1,6 @@
 import type { UpdateOrganization } from '@groundstate/contract/organizations'
 import { refuseTakenName } from '../../../db/taken-name.ts'
+import { invalid } from '../../../errors.ts'
 
 export function organizationSettingColumns(input: UpdateOrganization['attributes']) {
   return {
@@ -20,4 +21,14 @@ export function organizationSettingColumns(input: UpdateOrganization['attributes
 
 export async function refuseTakenOrganizationName<T>(work: () => Promise<T>) {
   return refuseTakenName({ constraint: 'organizations_name_key' }, work)
+}
+
+/** A pool follows the defaults together with the execution mode that uses it. Throws `invalid` for one without the other. */
+export function checkOverwrites(pool: boolean | null | undefined, mode: boolean | null | undefined) {
+  if (typeof pool !== 'boolean' || typeof mode !== 'boolean' || pool === mode) return
+  // Clients look for these words.
+  throw invalid(
+    'If agent-pool and execution-mode are both included in setting-overwrites, their values must be the same.',
+    '/data/attributes/setting-overwrites',
+  )
 }

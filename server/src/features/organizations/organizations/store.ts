@@ -3,10 +3,10 @@ import { type ActorInSql, accessColumn, userInSql } from '../../../auth/access-s
 import { type Actor, isOwnOrganizationName } from '../../../auth/actor.ts'
 import { takesCredentials } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
+import { deferWrite } from '../../../db/later.ts'
 import { containing } from '../../../db/like.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { policyColumn } from './retention-policy-store.ts'
 
 export type OrganizationRow = Selectable<Schema['organizations']>
 
@@ -169,4 +169,38 @@ export async function findOrganizationPool(db: Db, organizationId: string, id: s
     .where('id', '=', id)
     .where('organization_id', '=', organizationId)
     .executeTakeFirst()
+}
+
+/**
+ * Raises the `access_revision` of an organization, by which `readGrants` sees that what it has counted is stale. Follows every change of
+ * who is in a team, of what a team is granted, and of a workspace's project, in the same transaction. For a workspace that is about
+ * to be deleted it is raised only if a team is granted something there.
+ */
+export async function raiseAccessRevision(tx: Tx, of: Raised) {
+  const id = organizationOf(of)
+  await deferWrite(tx, sql`update organizations set access_revision = access_revision + 1 where id = ${id}`)
+}
+
+type Raised = { organizationId: string } | { teamId: string } | { grantedWorkspaceId: string }
+
+function organizationOf(of: Raised): RawBuilder<unknown> {
+  if ('organizationId' in of) return sql`${of.organizationId}`
+  if ('teamId' in of) return sql`(select organization_id from teams where id = ${of.teamId})`
+  return sql`(select t.organization_id from team_workspaces g join teams t on t.id = g.team_id
+    where g.workspace_id = ${of.grantedWorkspaceId} limit 1)`
+}
+
+/** The policy of an organization or workspace, as a column of its row. */
+export type PolicyColumn = { id: string; days: number | null } | null
+
+/** SQL of the policy that is set on a row itself: `owner` is the column that names it, `id` SQL of its id. */
+export function policyColumn(owner: 'organization_id' | 'workspace_id', id: RawBuilder<unknown>) {
+  return sql<PolicyColumn>`(select jsonb_build_object('id', drp.id, 'days', drp.delete_older_than_days)
+    from data_retention_policies drp where drp.${sql.ref(owner)} = ${id})`
+}
+
+/** The teams with access to a project. */
+export async function listTeamsOfProject(db: Db, projectId: string) {
+  const rows = await db.selectFrom('team_projects').select('team_id').where('project_id', '=', projectId).execute()
+  return rows.map(({ team_id: id }) => id)
 }

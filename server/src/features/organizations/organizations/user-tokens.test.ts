@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createBrowser } from '../../../testing/browser.ts'
-import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
+import { type TestUser, createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { addMember, createTeam, createTeamToken } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../organization-tokens/manage.ts'
+import { createOrganizationToken } from '../organization-tokens/service.ts'
 
 const app = await createTestApp()
 let owner: TestUser

@@ -1,10 +1,11 @@
 import type { Ctx } from '../../../app.ts'
-import { readAccessContext } from '../../../auth/access-context.ts'
+import type { AuditEvent } from '../../../audit/record.ts'
+import { type AccessContext, readAccessContext } from '../../../auth/access-context.ts'
 import { checkDemands } from '../../../auth/demands.ts'
 import { type ProjectPermission, refusal } from '../../../auth/permissions.ts'
 import { projectPermissions } from '../../../auth/project-permissions.ts'
+import { refuseTakenName } from '../../../db/taken-name.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
-import type { FoundProject, Project } from './project.ts'
 import * as store from './store.ts'
 
 /**
@@ -70,4 +71,33 @@ export function readableProject(ctx: Ctx, row: FoundProject | undefined): Projec
   const access = readAccessContext(ctx.actor, { organizationId: row.organization_id, access: column })
   const can = projectPermissions(access)
   return can.has('project:read') ? { ...project, can, access } : undefined
+}
+
+export type FoundProject = NonNullable<Awaited<ReturnType<typeof store.findProject>>>
+
+/** A project that the actor may see, with what it may do there. */
+export type Project = Omit<FoundProject, 'access'> & { can: ReadonlySet<ProjectPermission>; access: AccessContext }
+
+/** A project as a response shows it. */
+export type CountedProject = Project & { workspace_count: number; team_count: number }
+
+type Audited = { id: string; name: string; organization_id: string }
+
+/** `teams` are those with access to the project: they see it change. */
+export function projectAudit(
+  { id, name, organization_id: organizationId }: Audited,
+  action: string,
+  { teams, changes }: { teams: readonly string[]; changes?: object },
+): AuditEvent {
+  return {
+    organizationId,
+    action,
+    resource: { type: 'project', id },
+    meta: changes === undefined ? { name } : { name, changes },
+    notices: [{ type: 'projects', id, teams }],
+  }
+}
+
+export async function refuseTakenProjectName<T>(work: () => Promise<T>) {
+  return refuseTakenName({ constraint: 'projects_name_key' }, work)
 }

@@ -1,5 +1,5 @@
 import type { ProjectResource } from '@groundstate/contract/projects'
-import type { CountedProject } from './project.ts'
+import type { CountedProject } from './access.ts'
 
 export function projectResource(project: CountedProject): ProjectResource {
   const { can } = project

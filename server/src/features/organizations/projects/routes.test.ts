@@ -4,7 +4,7 @@ import { transact } from '../../../db/db.ts'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
-import { createWorkspace as createWorkspaceIn } from '../../workspaces/workspaces/create.ts'
+import { createWorkspace as createWorkspaceIn } from '../../workspaces/workspaces/service.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)

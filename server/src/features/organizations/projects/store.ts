@@ -130,9 +130,3 @@ export async function updateProject(db: Db, id: string, changes: Updateable<Sche
 export async function deleteProject(db: Db, id: string) {
   await db.deleteFrom('projects').where('id', '=', id).execute()
 }
-
-/** The teams with access to a project. */
-export async function listTeamIds(db: Db, projectId: string) {
-  const rows = await db.selectFrom('team_projects').select('team_id').where('project_id', '=', projectId).execute()
-  return rows.map(({ team_id: id }) => id)
-}

@@ -1,7 +1,11 @@
+import type { FastifyRequest } from 'fastify'
 import * as oidc from 'openid-client'
+import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import type { Config } from '../../../config.ts'
-import { notFound, unavailable } from '../../../errors.ts'
+import { notFound, unauthorized, unavailable } from '../../../errors.ts'
+import { basePath } from '../../../http/base-path.ts'
+import { SealError } from '../../../secrets/secrets.ts'
 
 /** The metadata of the provider is loaded again after this many ms. */
 const FRESH_MS = 60 * 60_000
@@ -40,4 +44,54 @@ async function discover(config: Config, issuer: URL) {
   const posting = new oidc.Configuration(configuration.serverMetadata(), id, undefined, oidc.ClientSecretPost(secret))
   for (const option of execute) option(posting)
   return posting
+}
+
+/** How long a person may take at the provider, in s. */
+const LIFE_SECONDS = 15 * 60
+const COOKIE = 'groundstate_sso'
+const CONTEXT = 'sso/pending'
+
+const pendingSignOn = z.object({
+  state: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  returnTo: z.string(),
+  expiresAt: z.number(),
+})
+/** What we must remember while a person is at the provider: in the browser, encrypted, so that any replica can go on. */
+export type PendingSignOn = z.infer<typeof pendingSignOn>
+
+export function pendingCookie(ctx: Ctx, pending: Omit<PendingSignOn, 'expiresAt'>) {
+  const expiresAt = ctx.now().getTime() + LIFE_SECONDS * 1000
+  const sealed = ctx.secrets.seal(JSON.stringify({ ...pending, expiresAt }), CONTEXT)
+  return cookie(ctx, sealed.toString('base64url'), LIFE_SECONDS)
+}
+
+export function endedPendingCookie(ctx: Ctx) {
+  return cookie(ctx, '', 0)
+}
+
+/** Lax, since the provider sends the browser back to us. */
+function cookie(ctx: Ctx, value: string, maxAge: number) {
+  const secure = ctx.baseUrl.startsWith('https:') ? '; Secure' : ''
+  return `${COOKIE}=${value}; Path=${basePath(ctx.baseUrl)}/auth/oidc; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`
+}
+
+/** Throws `unauthorized` where the browser has not begun to sign in, or did so too long ago. */
+export function requirePending(ctx: Ctx, request: FastifyRequest): PendingSignOn {
+  const value = new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]+)`).exec(request.headers.cookie ?? '')?.[1]
+  const pending = value === undefined ? undefined : open(ctx, value)
+  if (!pending || pending.expiresAt <= ctx.now().getTime()) {
+    throw unauthorized('the sign-in took too long, or began in another browser: start again')
+  }
+  return pending
+}
+
+function open(ctx: Ctx, value: string) {
+  try {
+    return pendingSignOn.parse(JSON.parse(ctx.secrets.openText(Buffer.from(value, 'base64url'), CONTEXT)))
+  } catch (error) {
+    if (error instanceof SealError) return undefined
+    throw error
+  }
 }

@@ -6,8 +6,8 @@ import type { Routes } from '../../../http/http.ts'
 import { text } from '../../../http/query.ts'
 import { binary, redirect } from '../../../http/responses.ts'
 import { refusalPage } from '../../identity/oauth/pages.ts'
-import { endedPendingCookie, pendingCookie, requirePending } from './pending.ts'
-import { finishSignOn, startSignOn } from './sign-on.ts'
+import { endedPendingCookie, pendingCookie, requirePending } from './provider.ts'
+import { finishSignOn, startSignOn } from './service.ts'
 
 const PUBLIC = { access: 'public', prefix: '' } as const
 

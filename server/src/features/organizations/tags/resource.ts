@@ -3,8 +3,7 @@ import type {
   ReservedTagKeyResource,
   TagBindingResource,
 } from '@groundstate/contract/tags'
-import type { ReservedTagKeyRow } from './reserved-key-store.ts'
-import type { EffectiveTagBinding, TagBindingRow } from './store.ts'
+import type { EffectiveTagBinding, ReservedTagKeyRow, TagBindingRow } from './store.ts'
 
 export function tagBindingResource(row: TagBindingRow): TagBindingResource {
   return {

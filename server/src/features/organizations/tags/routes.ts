@@ -1,76 +1,62 @@
-import { wholeListOf } from '@groundstate/contract/responses'
-import { effectiveTagBindingSchema, tagBindingSchema, tagBindingsBody } from '@groundstate/contract/tags'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
+import { createReservedTagKeyBody, reservedTagKeySchema, updateReservedTagKeyBody } from '@groundstate/contract/tags'
 import type { Routes } from '../../../http/http.ts'
-import { listAll, noContent } from '../../../http/responses.ts'
-import { changeProjectTagBindings } from './change-project-tags.ts'
-import { listProjectEffectiveTagBindings, listProjectTagBindings } from './list-project-tags.ts'
-import { effectiveTagBindingResource, tagBindingResource } from './resource.ts'
+import { created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { reservedTagKeyResource } from './resource.ts'
+import { createReservedTagKey, deleteReservedTagKey, listReservedTagKeys, updateReservedTagKey } from './service.ts'
 
-const LIST = {
-  summary: 'List the tag bindings of a project',
-  access: { project: 'project:read' },
-  responses: { 200: wholeListOf(tagBindingSchema) },
-} as const
-const ADD = {
-  summary: 'Add tag bindings to a project',
-  access: { project: 'tags:manage' },
-  audit: 'project add_tags',
-  responses: { 204: null },
-  body: tagBindingsBody,
-} as const
-
-/** Tags with values. Clients write the paths with and without `relationships`. */
-export const projectTagBindingRoutes: Routes = (http) => {
-  for (const path of ['/projects/:id/tag-bindings', '/projects/:id/relationships/tag-bindings'] as const) {
-    http.get(path, LIST, async (req) => {
-      return listAll((await listProjectTagBindings(req.ctx, req.params.id)).map(tagBindingResource))
-    })
-    http.post(path, ADD, async (req) => {
-      const bindings = req.body.data.map((tag) => tag.attributes)
-      await changeProjectTagBindings(req.ctx, req.params.id, { change: 'merge', bindings })
-      return noContent()
-    })
-  }
-  // The short path merges and answers with the list; the relation's path replaces, as a relation does.
-  http.patch(
-    '/projects/:id/tag-bindings',
-    {
-      summary: 'Add or change tag bindings of a project',
-      access: { project: 'tags:manage' },
-      audit: 'project add_tags',
-      responses: { 200: wholeListOf(tagBindingSchema) },
-      body: tagBindingsBody,
-    },
-    async (req) => {
-      const bindings = req.body.data.map((tag) => tag.attributes)
-      const rows = await changeProjectTagBindings(req.ctx, req.params.id, { change: 'merge', bindings })
-      return listAll(rows.map(tagBindingResource))
-    },
-  )
-  http.patch(
-    '/projects/:id/relationships/tag-bindings',
-    {
-      summary: 'Replace the tag bindings of a project',
-      access: { project: 'tags:manage' },
-      audit: 'project replace_tags',
-      responses: { 204: null },
-      body: tagBindingsBody,
-    },
-    async (req) => {
-      const bindings = req.body.data.map((tag) => tag.attributes)
-      await changeProjectTagBindings(req.ctx, req.params.id, { change: 'replace', bindings })
-      return noContent()
-    },
-  )
+export const reservedTagKeyRoutes: Routes = (http) => {
   http.get(
-    '/projects/:id/effective-tag-bindings',
+    '/organizations/:organization/reserved-tag-keys',
     {
-      summary: 'List the tag bindings in force on the workspaces of a project',
-      access: { project: 'project:read' },
-      responses: { 200: wholeListOf(effectiveTagBindingSchema) },
+      summary: 'List the reserved tag keys of an organization',
+      access: { organization: 'organization:read' },
+      responses: { 200: pageOf(reservedTagKeySchema) },
     },
     async (req) => {
-      return listAll((await listProjectEffectiveTagBindings(req.ctx, req.params.id)).map(effectiveTagBindingResource))
+      const page = req.page()
+      const { rows, total } = await listReservedTagKeys(req.ctx, req.params.organization, page)
+      return listPage({ url: req.url, page }, { rows: rows.map(reservedTagKeyResource), total })
+    },
+  )
+  http.post(
+    '/organizations/:organization/reserved-tag-keys',
+    {
+      summary: 'Reserve a tag key',
+      access: { organization: 'tags:manage' },
+      audit: 'reserved_tag_key create',
+      responses: { 201: documentOf(reservedTagKeySchema) },
+      body: createReservedTagKeyBody,
+    },
+    async (req) => {
+      const key = await createReservedTagKey(req.ctx, req.params.organization, req.body.data.attributes)
+      return created(reservedTagKeyResource(key))
+    },
+  )
+  http.patch(
+    '/reserved-tag-keys/:id',
+    {
+      summary: 'Update a reserved tag key',
+      access: { organization: 'tags:manage' },
+      audit: 'reserved_tag_key update',
+      responses: { 200: documentOf(reservedTagKeySchema) },
+      body: updateReservedTagKeyBody,
+    },
+    async (req) => {
+      return ok(reservedTagKeyResource(await updateReservedTagKey(req.ctx, req.params.id, req.body.data.attributes)))
+    },
+  )
+  http.delete(
+    '/reserved-tag-keys/:id',
+    {
+      summary: 'Delete a reserved tag key',
+      access: { organization: 'tags:manage' },
+      audit: 'reserved_tag_key destroy',
+      responses: { 204: null },
+    },
+    async (req) => {
+      await deleteReservedTagKey(req.ctx, req.params.id)
+      return noContent()
     },
   )
 }

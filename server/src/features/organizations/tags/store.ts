@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -75,5 +75,46 @@ export async function deleteOtherTagBindings(tx: Tx, target: TagTarget, keys: re
     .deleteFrom('tag_bindings')
     .where(of(target))
     .where(sql<boolean>`key <> all(${keys})`)
+    .execute()
+}
+
+export type ReservedTagKeyRow = Selectable<Schema['reserved_tag_keys']>
+
+export async function findReservedTagKey(db: Db, id: string) {
+  return db.selectFrom('reserved_tag_keys').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+export async function listReservedTagKeys(
+  db: Db,
+  organizationId: string,
+  { limit, offset }: { limit: number; offset: number },
+) {
+  const all = db.selectFrom('reserved_tag_keys').where('organization_id', '=', organizationId)
+  const [rows, count] = await Promise.all([
+    all.selectAll().orderBy('key').limit(limit).offset(offset).execute(),
+    all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: count.total }
+}
+
+export async function insertReservedTagKey(db: Db, row: Insertable<Schema['reserved_tag_keys']>) {
+  return db.insertInto('reserved_tag_keys').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function updateReservedTagKey(db: Db, id: string, changes: Updateable<Schema['reserved_tag_keys']>) {
+  return db.updateTable('reserved_tag_keys').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function deleteReservedTagKey(db: Db, id: string) {
+  await db.deleteFrom('reserved_tag_keys').where('id', '=', id).execute()
+}
+
+export async function listKeysOfTagIds(db: Db, organizationId: string, ids: readonly string[]) {
+  return db
+    .selectFrom('tag_bindings')
+    .select(['tag_id', 'key'])
+    .distinct()
+    .where('organization_id', '=', organizationId)
+    .where(sql<boolean>`tag_id = any(${ids})`)
     .execute()
 }

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
+import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { createTeam as createTeamIn } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../organization-tokens/manage.ts'
+import { createOrganizationToken } from '../organization-tokens/service.ts'
 
 let app: TestApp
 let owner: TestUser

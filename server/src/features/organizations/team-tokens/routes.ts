@@ -4,10 +4,15 @@ import type { Routes } from '../../../http/http.ts'
 import { type Query, oneOf, sortBy, text } from '../../../http/query.ts'
 import { created, listPage, noContent, ok, unstored } from '../../../http/responses.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
-import { createTeamToken } from './create.ts'
-import { deleteTeamTokens } from './delete.ts'
-import { listTeamTokens, listTokensOfTeam } from './list.ts'
-import { createLegacyTeamToken, deleteLegacyTeamToken, showLegacyTeamToken } from './manage-legacy-token.ts'
+import {
+  createLegacyTeamToken,
+  createTeamToken,
+  deleteLegacyTeamToken,
+  deleteTeamTokens,
+  listTeamTokens,
+  listTokensOfTeam,
+  showLegacyTeamToken,
+} from './service.ts'
 import { TEAM_TOKEN_SORTS } from './store.ts'
 
 const LEGACY = '/teams/:teamId/authentication-token'

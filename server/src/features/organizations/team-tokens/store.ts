@@ -43,7 +43,7 @@ export async function deleteLegacyToken(db: Db, teamId: string) {
     .executeTakeFirst()
 }
 
-export type TeamTokenSort = keyof typeof SORT_COLUMNS
+type TeamTokenSort = keyof typeof SORT_COLUMNS
 
 const SORT_COLUMNS = {
   'created-at': sql`token.created_at`,
@@ -115,4 +115,14 @@ export async function deleteTeamTokens(db: Db, organizationId: string, ids: read
     .where(sql<boolean>`id = any(${[...ids]}::text[])`)
     .returningAll()
     .execute()
+}
+
+/** A team's token acts as the service account of the team. */
+export function tokenSubject(team: { id: string; organization_id: string; service_user_id: string }) {
+  return {
+    kind: 'team',
+    team_id: team.id,
+    organization_id: team.organization_id,
+    user_id: team.service_user_id,
+  } as const
 }

@@ -1,10 +1,12 @@
 import type { Ctx } from '../../../app.ts'
+import type { AuditEvent } from '../../../audit/record.ts'
 import { type AccessContext, readAccessContext } from '../../../auth/access-context.ts'
+import type { Actor } from '../../../auth/actor.ts'
 import { checkDemands } from '../../../auth/demands.ts'
-import { type TeamPermission, teamPermissions } from '../../../auth/team-permissions.ts'
+import { type TeamAccessContext, type TeamPermission, teamPermissions } from '../../../auth/team-permissions.ts'
+import type { Notice } from '../../../changes/feed.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
-import { type FoundTeam, type Team, teamAccess } from './team.ts'
 
 /**
  * Loads the team and checks `permission` in one query. Throws `not-found` when the actor may not see it, `forbidden` when
@@ -40,4 +42,42 @@ export async function listReadableTeams(ctx: Ctx, ids: readonly string[]): Promi
 /** The owners team, as which an organization's token locks workspaces. */
 export async function findOwnersTeamId(ctx: Ctx, organizationId: string) {
   return (await store.findOwnersTeam(ctx.db, organizationId)).id
+}
+
+type FoundTeam = NonNullable<Awaited<ReturnType<typeof store.findTeam>>>
+
+/** A team that the actor may see, with what it may do with it. */
+export type Team = Omit<FoundTeam, 'access'> & { can: ReadonlySet<TeamPermission>; access: AccessContext }
+
+type TeamColumns = Pick<FoundTeam, 'is_owners' | 'visibility' | 'allow_member_token_management' | 'is_member'>
+
+/** What the permission model asks about a team, from its row. */
+export function teamAccess(actor: Actor, row: TeamColumns): TeamAccessContext {
+  return {
+    isOwners: row.is_owners,
+    visibility: row.visibility,
+    allowsMemberTokens: row.allow_member_token_management,
+    isMember: row.is_member,
+    isPerson: actor.kind === 'user' && actor.teamId === undefined,
+  }
+}
+
+type NoticedTeam = { id: string; visibility: 'secret' | 'organization' }
+type Audited = NoticedTeam & { name: string; organization_id: string }
+
+export function teamAudit(team: Audited, action: string, meta?: object): AuditEvent {
+  const { id, name, organization_id: organizationId } = team
+  return {
+    organizationId,
+    action,
+    resource: { type: 'team', id },
+    meta: { name, ...meta },
+    notices: [teamNotice(team)],
+    changesAccess: true,
+  }
+}
+
+/** Members of the organization see a team unless it is secret; its own members see it always. */
+export function teamNotice({ id, visibility }: NoticedTeam): Omit<Notice, 'organization'> {
+  return { type: 'teams', id, ...(visibility === 'secret' && { teams: [id] }) }
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import { raiseAccessRevision } from '../organizations/access-revision-store.ts'
+import { raiseAccessRevision } from '../organizations/store.ts'
 
 /** Someone in a team: a member with an account, or someone invited, who has a membership only. */
 export type TeamMember = { team_id: string; user_id: string | null; membership_id: string | null }

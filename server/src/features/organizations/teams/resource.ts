@@ -1,9 +1,9 @@
 import type { TeamResource } from '@groundstate/contract/teams'
 import { ORGANIZATION_ACCESS } from '../../../auth/grants.ts'
 import { missingAccess } from '../../../auth/team-permissions.ts'
-import { attributeName } from './access-attributes.ts'
+import type { Team } from './access.ts'
 import type { TeamMember } from './members-store.ts'
-import type { Team } from './team.ts'
+import { attributeName } from './settings.ts'
 
 export function teamResource(team: Team, members: readonly TeamMember[]): TeamResource {
   const { can, is_owners: isOwners } = team

@@ -8,15 +8,12 @@ import {
   updateTeamBody,
 } from '@groundstate/contract/teams'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { text, textList } from '../../../http/query.ts'
 import { created, listPage, noContent, ok } from '../../../http/responses.ts'
-import { requireTeam } from './access.ts'
-import { addTeamMemberships, addTeamUsers, removeTeamMemberships, removeTeamUsers } from './change-members.ts'
-import { createTeam } from './create.ts'
-import { deleteTeam } from './delete.ts'
-import { listTeams } from './list.ts'
-import { showTeam, showTeams } from './show.ts'
-import { updateTeam } from './update.ts'
+import { listReadableTeams, requireTeam } from './access.ts'
+import { addTeamMemberships, addTeamUsers, removeTeamMemberships, removeTeamUsers } from './members.ts'
+import { createTeam, deleteTeam, listTeams, showTeam, showTeams, updateTeam } from './service.ts'
 
 const LIST = {
   summary: 'List the teams of an organization',
@@ -143,3 +140,7 @@ const registerMembers: Routes = (http) => {
     },
   )
 }
+
+export const teamLoaders: readonly Loader[] = [
+  { type: 'teams', load: async (ctx, ids) => showTeams(ctx, await listReadableTeams(ctx, ids)) },
+]

@@ -6,7 +6,7 @@ import { containing } from '../../../db/like.ts'
 import { lowered } from '../../../db/lowered.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { raiseAccessRevision } from '../organizations/access-revision-store.ts'
+import { raiseAccessRevision } from '../organizations/store.ts'
 
 export type TeamRow = Selectable<Schema['teams']>
 

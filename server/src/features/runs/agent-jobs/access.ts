@@ -2,9 +2,8 @@ import type { ArtifactKind } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
 import { tokenHash } from '../../../auth/tokens.ts'
 import { conflict, unauthorized } from '../../../errors.ts'
-import { isDocument } from '../plans/artifact.ts'
-import { LATE_MS } from '../plans/log.ts'
-import { findJob, type Job } from './store.ts'
+import { LATE_MS, isDocument } from '../plans/artifact.ts'
+import { type Job, findJob } from './store.ts'
 
 /** The job, running or not. Throws `unauthorized` when the token is not the job's. */
 export async function requireAnyJob(ctx: Ctx, id: string, token: string | undefined): Promise<Job> {

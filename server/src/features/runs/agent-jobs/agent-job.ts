@@ -3,11 +3,10 @@ import { normalizedDirectory } from '@groundstate/contract/workspaces'
 import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { type EngineNames, engineNames } from '../../../auth/actor.ts'
-import type { LockedJob, LockedRun, RunRow } from '../runs/locked-run.ts'
-import { appliesByItself } from './applies-by-itself.ts'
+import type { LockedJob, LockedRun, RunRow } from '../runs/locked-run-store.ts'
 import type { QueuedJob } from './claim-store.ts'
 import type { Product } from './engine-choice.ts'
-import { leaseLength } from './lease.ts'
+import { appliesByItself, leaseLength } from './store.ts'
 
 type Parts = {
   queued: QueuedJob

@@ -98,7 +98,7 @@ describe('the log of a job', () => {
     const before = (await app.request({ url: log.path })).text
 
     app.clock.advance(60_000)
-    const { compactLogs } = await import('../plans/compact-logs.ts')
+    const { compactLogs } = await import('../plans/jobs.ts')
     await compactLogs(app.as(), app.now())
 
     expect(

@@ -2,7 +2,7 @@ import type { RawBuilder } from 'kysely'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
-import type { LockedRun } from '../runs/locked-run.ts'
+import type { LockedRun } from '../runs/locked-run-store.ts'
 import { type JobKey, type LockedLease, lockRunOfJob } from './store.ts'
 
 /** What `changeRunOfJob` has found and locked; `answers` are the rows of the statements that went along. */

@@ -3,29 +3,41 @@ import { ZodError } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
+import { createClaims } from '../../../claims/claims.ts'
 import { isDatabaseFailure, transact } from '../../../db/db.ts'
 import { pipeline } from '../../../db/later.ts'
 import { SealError } from '../../../secrets/secrets.ts'
-import { onlineSince } from '../../agents/agents/status.ts'
-import { readRunVariables, type ResolveVariables } from '../../workspaces/variables/resolve.ts'
+import { onlineSince } from '../../agents/agent-pools/store.ts'
+import { type ResolveVariables, readRunVariables } from '../../workspaces/variable-sets/effective-variables.ts'
 import { applyChange } from '../runs/advance.ts'
-import { announceAgentOf } from '../runs/announce.ts'
-import { lockedRunOf, readLockedRun, type RunKey, runLock } from '../runs/locked-run-store.ts'
-import type { LockedJob, LockedRun } from '../runs/locked-run.ts'
+import { announceAgentOf } from '../runs/audit.ts'
+import {
+  type LockedJob,
+  type LockedRun,
+  type RunKey,
+  lockedRunOf,
+  readLockedRun,
+  runLock,
+} from '../runs/locked-run-store.ts'
+import { poolTopic } from '../runs/queued-job-store.ts'
 import { agentJobDocument, timeLimit } from './agent-job.ts'
 import {
-  applyLock,
   type JobKind,
   type LeftEngine,
-  listOtherHolders,
-  lockLimits,
-  lockNextJob,
   type QueuedJob,
   type Wish,
+  applyLock,
+  listOtherHolders,
+  listPoolTopics,
+  listPreferredAgents,
+  lockLimits,
+  lockNextJob,
+  poolsWithJobs,
 } from './claim-store.ts'
-import { type EngineHolder, fitOf, isBetterFit, type Product, productFor, type WantedEngine } from './engine-choice.ts'
-import { leaseLength } from './lease.ts'
+import { type EngineHolder, type Product, type WantedEngine, fitOf, isBetterFit, productFor } from './engine-choice.ts'
 import { insertNotice } from './log-store.ts'
+import { handBackJob } from './service.ts'
+import { leaseLength } from './store.ts'
 import * as store from './store.ts'
 
 /** An apply is reserved this long, in ms, for the agent that made the plan: it has the directory, the providers and the lock. */
@@ -40,7 +52,7 @@ type JobRun = LockedRun & { job: LockedJob }
  * whose workspace is locked at this moment is left for the next claim, and so is one that a
  * limit holds back. Returns undefined when there is none, and `exited` when there is one but the agent has exited meanwhile.
  */
-export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited' | undefined> {
+async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited' | undefined> {
   return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const found = await lockFittingJob(ctx, wish)
     if (found === undefined || found === 'exited') return found
@@ -219,4 +231,26 @@ async function lease(ctx: TransactionCtx, locked: JobRun, { wish, job: claimed }
       }),
     ],
   })
+}
+
+const claims = createClaims<Wish, AgentJob>({
+  items: 'jobs',
+  topic: poolTopic,
+  poolsWithItems: (_, poolIds) => poolsWithJobs(poolIds),
+  claim: claimJob,
+  handBack: handBackJob,
+  kindOf: ({ accepts, agent }) =>
+    [...accepts.toSorted(), agent.downloads_engines, JSON.stringify(agent.engines)].join(' '),
+  listPreferredAgents: async ({ db }, poolId, agentIds) => listPreferredAgents(db, poolId, agentIds),
+})
+
+/** Waits for the next job for an agent, as claims do. */
+export const waitForJob = claims.wait
+
+/** Answers the waiting claims of an agent that takes no more jobs. */
+export const endClaims = claims.end
+
+/** Lets agents look once this transaction commits: a limit of the organization may have held jobs back in any of its pools. */
+export async function wakePools(ctx: TransactionCtx, organizationId: string) {
+  ctx.signals.publish(ctx.db, await listPoolTopics(ctx.db, organizationId))
 }

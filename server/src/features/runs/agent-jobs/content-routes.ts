@@ -11,18 +11,23 @@ import {
   resultHeader,
 } from '@groundstate/contract/agent'
 import type { FastifyRequest } from 'fastify'
-import { bearerToken } from '../../../auth/authenticate.ts'
 import { notFound } from '../../../errors.ts'
+import { bearerToken } from '../../../http/authenticate.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { count } from '../../../http/query.ts'
 import { binary, bytes, json, noContent, unstored } from '../../../http/responses.ts'
 import { requireAnyJob, requireJob, requireJobForFile, requireOpenJob } from './access.ts'
-import { appendLog } from './append-log.ts'
-import { openArtifact } from './open-artifact.ts'
-import { MAX_ARTIFACT_BYTES, putArtifact } from './put-artifact.ts'
-import { readEnvelope, receiveDocuments, receiveResult } from './receive-result.ts'
-import { handBackJob } from './release.ts'
+import { appendLog } from './log.ts'
+import {
+  MAX_ARTIFACT_BYTES,
+  openArtifact,
+  putArtifact,
+  readEnvelope,
+  receiveDocuments,
+  receiveResult,
+} from './results.ts'
+import { handBackJob } from './service.ts'
 
 const MAX_LOG_BYTES = 16 * 1024 * 1024
 /** Bodies above this, in bytes, are not read into memory before their sender is authenticated. */

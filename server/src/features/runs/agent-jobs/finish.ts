@@ -1,23 +1,21 @@
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
-import type { NewRunEvent } from '../run-events/run-event.ts'
 import { applyChange } from '../runs/advance.ts'
 import { applyDeferredUntil, endDeferralJob } from '../runs/deferral.ts'
-import type { LockedRun, RunRow } from '../runs/locked-run.ts'
-import { poolTopic } from '../runs/pool-topic.ts'
+import type { LockedRun, RunRow } from '../runs/locked-run-store.ts'
+import { poolTopic } from '../runs/queued-job-store.ts'
+import type { NewRunEvent } from '../runs/run-event-store.ts'
 import type { Change } from '../runs/transition.ts'
 import { acceptsLate } from './access.ts'
-import { announceLog, checkRest, insertRest, type LogPart, restInsert } from './append-log.ts'
-import { appliesByItself } from './applies-by-itself.ts'
 import { changeRunOfJob } from './change-run.ts'
 import { claimApply } from './claim.ts'
-import { countColumns } from './counts.ts'
+import { recordLateResult } from './late-results.ts'
 import { insertNotice } from './log-store.ts'
-import { recordLateResult } from './record-late-result.ts'
-import type { Job } from './store.ts'
+import { type LogPart, announceLog, checkRest, insertRest, restInsert } from './log.ts'
+import { type Job, appliesByItself, countColumns } from './store.ts'
 
 /** What a job reports at its end; `log` is the rest of it, in the terms of `PUT /log`. */
-export type JobEnd = FinishJob & { log?: LogPart }
+type JobEnd = FinishJob & { log?: LogPart }
 
 /**
  * Records the result of a job and lets the run advance. Does nothing when the job has ended already, unless it is an apply that

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { createFakeAgent, type FakeJob } from '../../../testing/fake-agent.ts'
+import { type FakeJob, createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun, readRun, runStatus } from '../../../testing/runs.ts'
-import { compactLogs } from '../plans/compact-logs.ts'
+import { compactLogs } from '../plans/jobs.ts'
 import { reapLostLeases } from './reap-leases.ts'
 import { openLog, startPlan } from './testing/jobs.ts'
 

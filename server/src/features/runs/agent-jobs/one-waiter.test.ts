@@ -2,10 +2,10 @@ import { AGENT_API } from '@groundstate/contract/agent'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { passedBy } from '../../../testing/database-proxy.ts'
-import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
+import { type FakeAgent, createFakeAgent } from '../../../testing/fake-agent.ts'
 import { createReplica } from '../../../testing/replica.ts'
 import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs.ts'
-import { poolTopic } from '../runs/pool-topic.ts'
+import { poolTopic } from '../runs/queued-job-store.ts'
 
 const app = await createTestApp()
 const agent = await createFakeAgent(app)

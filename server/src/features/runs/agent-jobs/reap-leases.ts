@@ -5,9 +5,8 @@ import { POLL_MS } from '../../../polls.ts'
 import { applyChange } from '../runs/advance.ts'
 import { mayRetry } from '../runs/transition.ts'
 import { changeRunOfJob } from './change-run.ts'
-import { isUnheard } from './lease.ts'
 import { insertNotice } from './log-store.ts'
-import { countUnheard, hasExpiredJobs, type JobKey, listExpiredJobs, markLost } from './store.ts'
+import { type JobKey, countUnheard, hasExpiredJobs, isUnheard, listExpiredJobs, markLost } from './store.ts'
 
 /** Leases are looked at this often, in ms, or five times in the length of a short one. */
 const INTERVAL_MS = 5000

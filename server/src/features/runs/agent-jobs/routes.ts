@@ -7,18 +7,17 @@ import {
   heartbeatBody,
   heartbeatResponse,
 } from '@groundstate/contract/agent'
-import { bearerToken } from '../../../auth/authenticate.ts'
+import { bearerToken } from '../../../http/authenticate.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { binary, bytes, json, noContent, unstored } from '../../../http/responses.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
-import { waitUnlessRevoked } from '../../agents/agents/wait-for-revocation.ts'
-import { openJobConfiguration } from '../configuration-versions/download.ts'
+import { waitUnlessRevoked } from '../../agents/agents/service.ts'
+import { openJobConfiguration } from '../configuration-versions/service.ts'
 import { requireAnyJob, requireJob } from './access.ts'
+import { waitForJob } from './claim.ts'
 import { finishJob } from './finish.ts'
-import { receiveHeartbeat } from './receive-heartbeat.ts'
-import { releaseJob } from './release.ts'
-import { waitForJob } from './wait-for-job.ts'
+import { receiveHeartbeat, releaseJob } from './service.ts'
 
 /** A job's own token finds the job, in the query that loads it. */
 const BY_JOB = { access: 'job', prefix: AGENT_API } as const

@@ -1,19 +1,20 @@
+import type { FinishJob } from '@groundstate/contract/agent'
 import {
   type InferResult,
   type Insertable,
-  type RawBuilder,
   type OperationNodeSource,
+  type RawBuilder,
   type Selectable,
-  sql,
   type Updateable,
+  sql,
 } from 'kysely'
+import type { Config } from '../../../config.ts'
 import type { Db, Tx } from '../../../db/db.ts'
-import { pipeline, deferWrite } from '../../../db/later.ts'
+import { deferWrite, pipeline } from '../../../db/later.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { lockedRunOf, runLock } from '../runs/locked-run-store.ts'
+import { type RunRow, lockedRunOf, runLock } from '../runs/locked-run-store.ts'
 import type { EngineHolder } from './engine-choice.ts'
-import { firstLease } from './lease.ts'
 
 export type ClaimingAgent = Pick<
   Selectable<Schema['agents']>,
@@ -235,3 +236,47 @@ export async function updateOwedDocuments(
     .where('job_id', '=', job.id)
     .execute()
 }
+
+/**
+ * A lease expires when no heartbeat has arrived for this long, in ms. A plan can be made again elsewhere, so it is soon given
+ * up. An apply can't, so that it outlasts a longer cut.
+ */
+export function leaseLength({ lease }: Pick<Config, 'lease'>, kind: 'plan' | 'apply') {
+  return kind === 'plan' ? lease : 4 * lease
+}
+
+/** An agent that has received a job says so at once. It gets this long, in ms. */
+export const RECEIPT_MS = 5000
+
+/**
+ * The lease, in ms, of a job whose agent begins nothing before the server has its first heartbeat: it is short, so that an
+ * answer which was lost on its way to the agent does not hold up the job for longer. That heartbeat makes it whole.
+ */
+export function firstLease(leaseMs: number) {
+  return Math.min(RECEIPT_MS, leaseMs / 2)
+}
+
+/** Whether the agent of a running job has not said that it received it: then it has begun nothing. */
+export function isUnheard(job: { receipt_due_at: Date | null; lease_expires_at: Date | null }) {
+  const { receipt_due_at: dueAt, lease_expires_at: expiresAt } = job
+  return dueAt !== null && expiresAt !== null && expiresAt <= dueAt
+}
+
+/** Whether nobody is asked, and nothing looks at the plan, before it is applied: the JSON of such a plan may follow its outcome. */
+export function appliesByItself(run: RunRow) {
+  return run.auto_apply && !run.plan_only && !run.save_plan && !run.stages.some((stage) => STAGES_BETWEEN.has(stage))
+}
+
+/** The columns of a phase with what an agent has counted. */
+export function countColumns({ counts }: Pick<FinishJob, 'counts'>) {
+  if (!counts) return {}
+  return {
+    resource_additions: counts.additions,
+    resource_changes: counts.changes,
+    resource_destructions: counts.destructions,
+    resource_imports: counts.imports,
+  }
+}
+
+/** Stages that come between a plan and its apply, with tasks that read the plan. */
+export const STAGES_BETWEEN: ReadonlySet<string> = new Set(['post_plan', 'pre_apply'])

@@ -1,11 +1,10 @@
 import { documentOf, pageOf } from '@groundstate/contract/responses'
-import { commentSchema, createCommentBody } from '@groundstate/contract/run-events'
+import { type CommentResource, commentSchema, createCommentBody } from '@groundstate/contract/run-events'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { created, listPage, ok } from '../../../http/responses.ts'
-import { requireComment } from './access.ts'
-import { createComment } from './create.ts'
-import { listComments } from './list.ts'
-import { commentResource } from './resource.ts'
+import { createComment, listComments, listReadableComments, requireComment } from './service.ts'
+import type { CommentRow } from './store.ts'
 
 export const commentRoutes: Routes = (http) => {
   http.get(
@@ -40,4 +39,22 @@ export const commentRoutes: Routes = (http) => {
     { summary: 'Show a comment', access: { workspace: 'runs:read' }, responses: { 200: documentOf(commentSchema) } },
     async (req) => ok(commentResource(await requireComment(req.ctx, req.params.commentId))),
   )
+}
+
+export const commentLoaders: readonly Loader[] = [
+  { type: 'comments', load: async (ctx, ids) => (await listReadableComments(ctx, ids)).map(commentResource) },
+]
+
+function commentResource(comment: CommentRow): CommentResource {
+  const { run_event_id: eventId, created_by_user_id: userId } = comment
+  return {
+    id: comment.id,
+    type: 'comments',
+    attributes: { body: comment.body, 'created-at': comment.created_at },
+    relationships: {
+      'run-event': { data: eventId === null ? null : { id: eventId, type: 'run-events' } },
+      'created-by': { data: userId === null ? null : { id: userId, type: 'users' } },
+    },
+    links: { self: `/api/v2/comments/${comment.id}` },
+  }
 }

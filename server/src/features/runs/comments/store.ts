@@ -1,14 +1,9 @@
-import { type Insertable, sql } from 'kysely'
+import { sql } from 'kysely'
 import { shareAccess } from '../../../auth/access-context.ts'
 import { sharedAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Db } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
-import type { Schema } from '../../../db/schema.gen.ts'
-
-export async function insertComment(tx: Tx, row: Insertable<Schema['comments']>) {
-  await tx.insertInto('comments').values(row).execute()
-}
 
 /** Comments with the event that each of them came with. */
 function selectComments(db: Db) {

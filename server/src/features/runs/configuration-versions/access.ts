@@ -1,15 +1,16 @@
 import type { Ctx } from '../../../app.ts'
+import type { AuditEvent } from '../../../audit/record.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
 import { forbidden, notFound } from '../../../errors.ts'
+import { domainEvent } from '../../../events.ts'
 import { findUserActor } from '../../identity/users/access.ts'
-import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
-import { requireRun } from '../runs/access.ts'
+import { type Workspace, requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import * as store from './store.ts'
 import { readUploadUrl, uploadDeadline } from './urls.ts'
 
 type Found = NonNullable<Awaited<ReturnType<typeof store.findConfigurationVersion>>>
-export type ConfigurationVersion = Omit<Found, 'access'> & { can: ReadonlySet<WorkspacePermission> }
+type ConfigurationVersion = Omit<Found, 'access'> & { can: ReadonlySet<WorkspacePermission> }
 
 /** Loads the version and checks `permission` on its workspace in one query. */
 export async function requireConfigurationVersion(
@@ -30,14 +31,6 @@ export async function listReadableConfigurationVersions(ctx: Ctx, ids: readonly 
   if (ids.length === 0) return []
   const rows = await store.findConfigurationVersions(ctx.db, ctx.actor, ids)
   return rows.filter((row) => canReadRuns(readAccess(ctx.actor, row)))
-}
-
-/** The configuration version of a run. The token of a task result may read the version of its own run. */
-export async function requireConfigurationOfRun(ctx: Ctx, runId: string) {
-  const run = await requireRun(ctx, runId, 'runs:read', { forTask: true })
-  const version = await store.findConfigurationVersionRow(ctx.db, run.configuration_version_id)
-  if (!version) throw notFound('configuration version')
-  return version
 }
 
 /**
@@ -67,3 +60,20 @@ export async function requireUploadWorkspace(ctx: Ctx, workspaceId: string) {
 function expired() {
   return forbidden('the upload URL has expired: create a new configuration version, and upload within 25 hours')
 }
+
+export function configurationVersionAudit(
+  organizationId: string,
+  action: string,
+  version: { id: string; workspace_id: string },
+): AuditEvent {
+  return {
+    organizationId,
+    action,
+    resource: { type: 'configuration_version', id: version.id },
+    meta: { workspace: version.workspace_id },
+    notices: [],
+  }
+}
+
+/** A configuration with `auto_queue_runs` was uploaded by the actor, who may plan in the workspace. Raised in that transaction. */
+export const configurationUploaded = domainEvent<{ workspace: Workspace; versionId: string }>('configuration.uploaded')

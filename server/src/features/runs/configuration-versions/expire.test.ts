@@ -1,10 +1,9 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { Ctx } from '../../../app.ts'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
-import { createRun, createRunSetting, postRun, type RunSetting, uploadConfiguration } from '../../../testing/runs.ts'
-import { expireArchives } from './expire.ts'
-import { sweepArchives } from './sweep.ts'
+import { type RunSetting, createRun, createRunSetting, postRun, uploadConfiguration } from '../../../testing/runs.ts'
+import { expireArchives, sweepArchives } from './jobs.ts'
 
 const DAY_MS = 86_400_000
 const signal = new AbortController().signal

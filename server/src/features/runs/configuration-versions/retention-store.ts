@@ -1,7 +1,7 @@
 import { ENDED_STATUSES } from '@groundstate/contract/run-status'
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import { deleteReadmes } from '../workspace-readmes/store.ts'
+import { deleteReadmes } from './readme-store.ts'
 
 /** Where a list of archives goes on. */
 export type ArchivePlace = { created_at: Date; id: string }

@@ -7,20 +7,21 @@ import { configurationVersionIncludes } from '@groundstate/contract/includes'
 import { documentOf, errorsDocument, pageOf } from '@groundstate/contract/responses'
 import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { accepted, binary, bytes, created, listPage, ok } from '../../../http/responses.ts'
-import { requireConfigurationOfRun, requireConfigurationVersion } from './access.ts'
-import { archiveConfigurationVersion } from './archive.ts'
-import { changeBackingData } from './change-backing-data.ts'
-import { clientSource } from './client-source.ts'
-import { createConfigurationVersion } from './create.ts'
-import { openArchive, openConfiguration } from './download.ts'
-import { listConfigurationVersions } from './list.ts'
+import { listReadableConfigurationVersions, requireConfigurationVersion } from './access.ts'
 import { configurationVersionResource } from './resource.ts'
+import {
+  archiveConfigurationVersion,
+  changeBackingData,
+  createConfigurationVersion,
+  listConfigurationVersions,
+} from './service.ts'
 import { MAX_ARCHIVE_BYTES, uploadConfiguration } from './upload.ts'
-import { uploadUrl } from './urls.ts'
+import { clientSource, uploadUrl } from './urls.ts'
 
-const VERSION = documentOf(configurationVersionSchema)
-const ARCHIVE = binary('application/gzip')
+export const VERSION = documentOf(configurationVersionSchema)
+export const ARCHIVE = binary('application/gzip')
 const BACKING_DATA = {
   soft_delete: {
     summary: 'Delete the archive of a configuration version',
@@ -83,38 +84,6 @@ export const configurationVersionRoutes: Routes = (http) => {
     },
   )
   http.get(
-    '/runs/:runId/configuration-version',
-    {
-      summary: 'Show the configuration version of a run',
-      access: { workspace: 'runs:read' },
-      include: configurationVersionIncludes,
-      responses: { 200: VERSION },
-    },
-    async (req) => {
-      return ok(configurationVersionResource(await requireConfigurationOfRun(req.ctx, req.params.runId)))
-    },
-  )
-
-  http.get(
-    '/configuration-versions/:id/download',
-    { summary: 'Download a configuration', access: [{ workspace: 'runs:read' }, 'task'], responses: { 200: ARCHIVE } },
-    async (req) => {
-      return archiveResponse(await openConfiguration(req.ctx, req.params.id))
-    },
-  )
-  http.get(
-    '/runs/:runId/configuration-version/download',
-    {
-      summary: 'Download the configuration of a run',
-      access: [{ workspace: 'runs:read' }, 'task'],
-      responses: { 200: ARCHIVE },
-    },
-    async (req) => {
-      const version = await requireConfigurationOfRun(req.ctx, req.params.runId)
-      return archiveResponse(await openArchive(req.ctx, version))
-    },
-  )
-  http.get(
     '/configuration-versions/:id/ingress-attributes',
     {
       summary: 'Show the ingress attributes of a configuration version',
@@ -169,6 +138,14 @@ export const configurationVersionRoutes: Routes = (http) => {
   )
 }
 
-function archiveResponse({ content, size }: { content: Readable; size: number | null }) {
+export function archiveResponse({ content, size }: { content: Readable; size: number | null }) {
   return bytes(content, 'application/gzip', size ?? undefined)
 }
+
+export const configurationVersionLoaders: readonly Loader[] = [
+  {
+    type: 'configuration-versions',
+    load: async (ctx, ids) =>
+      (await listReadableConfigurationVersions(ctx, ids)).map((version) => configurationVersionResource(version)),
+  },
+]

@@ -7,7 +7,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { deleteReadmes } from '../workspace-readmes/store.ts'
+import { deleteReadmes } from './readme-store.ts'
 
 export type ConfigurationVersionRow = Selectable<Schema['configuration_versions']>
 

@@ -5,17 +5,17 @@ import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import {
+  EMPTY_ARCHIVE,
+  type RunSetting,
   actOnRun,
   createConfigurationVersion,
   createRunSetting,
-  EMPTY_ARCHIVE,
   put,
   readWorkspace,
-  type RunSetting,
 } from '../../../testing/runs.ts'
 import { createTeamToken } from '../../../testing/teams.ts'
-import { ARCHIVE_PREFIX } from './blob-key.ts'
-import { endAbandonedUploads } from './end-uploads.ts'
+import { endAbandonedUploads } from './jobs.ts'
+import { ARCHIVE_PREFIX } from './urls.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

@@ -6,11 +6,11 @@ import { recordAudit } from '../../../audit/record.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { isSurelyRefused, isUnavailable, transact } from '../../../db/db.ts'
 import { AppError, invalid, notFound, tooLarge } from '../../../errors.ts'
+import { raise } from '../../../events.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
-import { insertUploadedRun } from '../runs/create.ts'
-import { requireUpload, requireUploadWorkspace } from './access.ts'
-import { ARCHIVE_PREFIX } from './blob-key.ts'
+import { configurationUploaded, requireUpload, requireUploadWorkspace } from './access.ts'
 import * as store from './store.ts'
+import { ARCHIVE_PREFIX } from './urls.ts'
 
 /** The maximum size of a compressed archive, in bytes. */
 export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
@@ -96,7 +96,7 @@ async function accept(
       notices: [{ type: 'workspaces', id: workspaceId, workspace: workspaceId }],
     })
     if (!version.speculative && !version.provisional) await store.setCurrentConfiguration(ctx.db, { id, workspaceId })
-    if (version.auto_queue_runs) await insertUploadedRun(ctx, workspace, id)
+    if (version.auto_queue_runs) await raise(ctx, configurationUploaded, { workspace, versionId: id })
     return true
   })
 }

@@ -29,3 +29,15 @@ export function uploadDeadline({ created_at: createdAt }: { created_at: Date }) 
 export function abandonedBefore(now: Date) {
   return new Date(now.getTime() - LIFETIME_MS - UPLOAD_MS)
 }
+
+/** Archives are stored as `configurations/<version>/<attempt>`. */
+export const ARCHIVE_PREFIX = 'configurations/'
+
+/**
+ * The command line or program that sends a request, as the public API names sources. The `cloud` block names itself, and
+ * `backend "remote"` only the version of its engine.
+ */
+export function clientSource(header: (name: string) => string | undefined) {
+  if (header('x-terraform-integration') === 'cloud') return 'terraform+cloud'
+  return header('terraform-version') === undefined ? 'tfe-api' : 'terraform'
+}

@@ -1,4 +1,5 @@
 import type { ArtifactKind } from '@groundstate/contract/agent'
+import type { Ctx } from '../../../app.ts'
 
 export const ARTIFACT_PREFIX = 'runs/'
 
@@ -34,3 +35,31 @@ export function isDocument(kind: ArtifactKind) {
 export function documentsTopic(planId: string) {
   return `plan-documents:${planId}`
 }
+
+/** The maximum size of one read. */
+export const MAX_READ_BYTES = 1024 * 1024
+
+/** The size of a log's blobs. As it is no less than `MAX_READ_BYTES`, a read opens at most two. */
+export const SEGMENT_BYTES = 1024 * 1024
+
+const LOG_URL_HOURS = 25
+
+/** The absolute URL of a log. Its token is in the path, because clients replace the query. */
+export function logUrl(ctx: Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>, phaseId: string) {
+  const expiresAt = new Date(ctx.now().getTime() + LOG_URL_HOURS * 3_600_000)
+  return `${ctx.baseUrl}/_objects/logs/${ctx.secrets.signPath({ purpose: 'log', id: phaseId, expiresAt })}`
+}
+
+export const LOG_PREFIX = 'logs/'
+
+export function segmentKey(phaseId: string, index: number) {
+  return `${LOG_PREFIX}${phaseId}/${index}`
+}
+
+/** The keys of all blobs of a log. */
+export function segmentKeys(phaseId: string, size: number) {
+  return Array.from({ length: Math.ceil(size / SEGMENT_BYTES) }, (_, index) => segmentKey(phaseId, index))
+}
+
+/** For this long, in ms, the agent of an apply that was lost may send the rest of its log, and what became of the apply. */
+export const LATE_MS = 24 * 3_600_000

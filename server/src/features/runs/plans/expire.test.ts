@@ -1,11 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Ctx } from '../../../app.ts'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
-import { createRun, createRunSetting, readRun, type RunSetting } from '../../../testing/runs.ts'
-import { compactLogs } from './compact-logs.ts'
-import { expirePlans } from './expire.ts'
-import { sweepRunBlobs } from './sweep.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
+import { type FakeAgent, createFakeAgent } from '../../../testing/fake-agent.ts'
+import { type RunSetting, createRun, createRunSetting, readRun } from '../../../testing/runs.ts'
+import { compactLogs, expirePlans, sweepRunBlobs } from './jobs.ts'
 
 const DAY_MS = 86_400_000
 const SETTINGS = {

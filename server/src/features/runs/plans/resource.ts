@@ -1,6 +1,6 @@
 import type { ApplyResource, PlanResource } from '@groundstate/contract/plans'
 import type { Ctx } from '../../../app.ts'
-import { logUrl } from './log.ts'
+import { logUrl } from './artifact.ts'
 import type { Phase } from './store.ts'
 
 type UrlCtx = Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>

@@ -1,18 +1,24 @@
 import { Readable } from 'node:stream'
-import { planJsonResponse, planSchema, redactedPlanJsonResponse } from '@groundstate/contract/plans'
+import {
+  applySchema,
+  erroredStateResponse,
+  planJsonResponse,
+  planSchema,
+  redactedPlanJsonResponse,
+} from '@groundstate/contract/plans'
 import { documentOf } from '@groundstate/contract/responses'
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { count } from '../../../http/query.ts'
 import { binary, bytes, noContent, ok, unstored } from '../../../http/responses.ts'
 import { requireRun } from '../runs/access.ts'
-import { requirePhase, requireRunPhase } from './access.ts'
-import { MAX_READ_BYTES } from './log.ts'
-import { openPlanJson, openRedactedPlan } from './open-artifacts.ts'
-import { readLog } from './read-log.ts'
-import { planResource } from './resource.ts'
+import { listReadablePhases, requirePhase, requireRunPhase } from './access.ts'
+import { MAX_READ_BYTES } from './artifact.ts'
+import { applyResource, planResource } from './resource.ts'
+import { openErroredState, openPlanJson, openRedactedPlan, readLog } from './service.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const LOG_TYPE = 'text/plain; charset=utf-8'
@@ -103,3 +109,42 @@ async function* restOfLog(ctx: Ctx, phaseId: string, { offset, first }: { offset
     chunk = (await readLog(ctx, phaseId, { offset: at, limit: MAX_READ_BYTES })).bytes
   }
 }
+
+const APPLY = { 200: documentOf(applySchema) }
+const ERRORED_STATE = {
+  summary: 'Download the state that the engine could not store',
+  access: { workspace: ['runs:read', 'state-versions:read'] },
+  responses: { 200: erroredStateResponse },
+} as const
+
+export const applyRoutes: Routes = (http) => {
+  http.get(
+    '/applies/:applyId',
+    { summary: 'Show an apply', access: { workspace: 'runs:read' }, responses: APPLY },
+    async (req) => {
+      const { phase } = await requirePhase(req.ctx, req.params.applyId, { kind: 'apply' })
+      return ok(applyResource(req.ctx, phase))
+    },
+  )
+  http.get(
+    '/runs/:runId/apply',
+    { summary: 'Show the apply of a run', access: { workspace: 'runs:read' }, responses: APPLY },
+    async (req) => {
+      const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
+      return ok(applyResource(req.ctx, await requireRunPhase(req.ctx, run.apply_id)))
+    },
+  )
+  http.get('/applies/:applyId/errored-state', ERRORED_STATE, async (req) => {
+    return unstored(bytes(await openErroredState(req.ctx, req.params.applyId), 'application/json'))
+  })
+}
+
+export const phaseLoaders: readonly Loader[] = [
+  {
+    type: ['plans', 'applies'],
+    load: async (ctx, ids) =>
+      (await listReadablePhases(ctx, ids)).map((phase) =>
+        phase.kind === 'plan' ? planResource(ctx, phase) : applyResource(ctx, phase),
+      ),
+  },
+]

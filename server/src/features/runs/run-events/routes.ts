@@ -1,11 +1,14 @@
 import { runEventIncludes } from '@groundstate/contract/includes'
 import { documentOf, wholeListOf } from '@groundstate/contract/responses'
-import { runEventSchema } from '@groundstate/contract/run-events'
+import { type RunEventResource, runEventSchema } from '@groundstate/contract/run-events'
+import type { Ctx } from '../../../app.ts'
+import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { listAll, ok } from '../../../http/responses.ts'
-import { requireRunEvent } from './access.ts'
-import { listRunEvents } from './list.ts'
-import { runEventResource } from './resource.ts'
+import { requireRun } from '../runs/access.ts'
+import { type RunEventRow, listEventsOfRuns } from './store.ts'
+import * as store from './store.ts'
 
 export const runEventRoutes: Routes = (http) => {
   http.get(
@@ -32,3 +35,43 @@ export const runEventRoutes: Routes = (http) => {
     async (req) => ok(runEventResource(await requireRunEvent(req.ctx, req.params.runEventId))),
   )
 }
+
+async function requireRunEvent(ctx: Ctx, id: string): Promise<store.RunEventRow> {
+  const row = await store.findRunEvent(ctx.db, id)
+  if (!row) throw notFound('run event')
+  await requireRun(ctx, row.run_id, 'runs:read', { noun: 'run event' })
+  return row
+}
+
+/** What has happened to a run, the oldest event first. The list has no pages: clients read all of it once. */
+async function listRunEvents(ctx: Ctx, runId: string) {
+  const run = await requireRun(ctx, runId, 'runs:read')
+  return store.listRunEvents(ctx.db, run.id)
+}
+
+function runEventResource(event: RunEventRow): RunEventResource {
+  return {
+    id: event.id,
+    type: 'run-events',
+    attributes: { action: event.action, description: event.description, 'created-at': event.created_at },
+    relationships: {
+      run: { data: { id: event.run_id, type: 'runs' } },
+      actor: { data: event.actor_user_id === null ? null : { id: event.actor_user_id, type: 'users' } },
+      comment: { data: event.comment_id === null ? null : { id: event.comment_id, type: 'comments' } },
+    },
+    links: { self: `/api/v2/run-events/${event.id}` },
+  }
+}
+
+export const runEventLoaders: readonly Loader[] = [
+  {
+    // Whoever is shown a run may read its events.
+    of: 'runs',
+    relation: 'run-events',
+    load: async (ctx, runs) => {
+      const ids = runs.map(({ id }) => id)
+      const events = Map.groupBy(await listEventsOfRuns(ctx.db, ids), (event) => event.run_id)
+      return new Map(ids.map((id) => [id, (events.get(id) ?? []).map(runEventResource)]))
+    },
+  },
+]

@@ -1,11 +1,5 @@
-import { type Insertable, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
-import type { Schema } from '../../../db/schema.gen.ts'
-
-/** The statement that inserts events, to be run alone or along with others. */
-export function runEventsInsert(db: Db, rows: readonly Insertable<Schema['run_events']>[]) {
-  return db.insertInto('run_events').values([...rows])
-}
 
 export async function findRunEvent(db: Db, id: string) {
   return db.selectFrom('run_events').selectAll().where('id', '=', id).executeTakeFirst()

@@ -3,8 +3,7 @@ import { checkDemands } from '../../../auth/demands.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { canReadRuns, readAccess } from '../../../auth/workspace-access.ts'
 import { AppError, notFound } from '../../../errors.ts'
-import { listReadableWorkspaces, requireWorkspace } from '../../workspaces/workspaces/access.ts'
-import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
+import { type Workspace, listReadableWorkspaces, requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import * as store from './store.ts'
 
 /** A run trigger, for who may read the runs of its destination or of its source. Throws `not-found` for everybody else. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cyclesOf } from './cycles.ts'
+import { cyclesOf } from './graphs.ts'
 
 /** `a>b b>c` as edges. */
 const edges = (text: string) =>

@@ -1,16 +1,19 @@
+import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
+import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { AppError, type ErrorKind } from '../../../errors.ts'
-import { listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
-import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
-import { runEventRow } from '../run-events/run-event.ts'
-import { runEventsInsert } from '../run-events/store.ts'
-import { announceRuns } from '../runs/announce.ts'
-import { insertRun } from '../runs/create.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
+import { listChangedOutputs } from '../../states/state-version-outputs/service.ts'
+import { type Workspace, listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
+import { artifactKey } from '../plans/artifact.ts'
+import { announceRuns } from '../runs/audit.ts'
+import type { RunRow } from '../runs/locked-run-store.ts'
+import { runEventRow, runEventsInsert } from '../runs/run-event-store.ts'
+import { insertRun } from '../runs/service.ts'
+import { type WaitingFiring, findLastPlan } from './firing-store.ts'
 import * as store from './firing-store.ts'
-import { MAX_LINKS, REASONS, triggeredMessage } from './firing.ts'
-import { readUnchanged } from './read-unchanged.ts'
 
 type Skipped = { firing: store.WaitingFiring; reason: string }
 
@@ -144,4 +147,87 @@ export async function fireOverdue(ctx: Ctx, signal: AbortSignal) {
       ctx.log.error({ err: error, workspace: workspaceId }, 'a run trigger could not be fired')
     })
   }
+}
+
+/** A chain of runs is cut after this many links. Without it, workspaces that trigger each other would never come to rest. */
+const MAX_LINKS = 25
+
+const REASONS = {
+  deleted: 'the workspace has been deleted',
+  cut: `the chain of runs has ${MAX_LINKS} links, which is the longest possible: it is cut here`,
+  unchanged: (source: string) => `outputs unchanged: nothing that the workspace reads from ${source} has changed`,
+} as const
+
+/** The message has no room for more causes; the run's relationships name all of them. */
+const NAMED_CAUSES = 20
+
+/** `Triggered by run-1 in network and run-2 in dns`. */
+function triggeredMessage(firings: readonly Pick<WaitingFiring, 'source_run_id' | 'source_name'>[]) {
+  const named = firings.slice(0, NAMED_CAUSES).map((firing) => `${firing.source_run_id} in ${firing.source_name}`)
+  const more = firings.length - named.length
+  const causes = more > 0 ? [...named, `${more} more`] : named
+  return `Triggered by ${CONJUNCTION.format(causes)}`
+}
+
+const CONJUNCTION = new Intl.ListFormat('en-GB', { type: 'conjunction' })
+
+/** Starts the run of a workspace for which firings wait. */
+export const fireJob = jobKind('run-triggers.fire', z.object({ workspaceId: z.string() }), {
+  concurrency: 4,
+  timeLimitMs: 60_000,
+})
+
+/**
+ * Records in the transaction of an apply which triggers it fires, and enqueues the jobs that start the runs. The jobs
+ * wait for a moment: what else is applied meanwhile joins the same run.
+ */
+export async function recordFirings(ctx: TransactionCtx, run: RunRow) {
+  const now = ctx.now()
+  const fireAt = new Date(now.getTime() + ctx.config.triggerDelay)
+  const workspaceIds = await store.insertFirings(ctx.db, run, { now, fireAt })
+  const jobs = workspaceIds.map((workspaceId) => ({ workspaceId }))
+  if (jobs.length > 0) await ctx.jobs.enqueueAll(ctx.db, fireJob, jobs, { startAfter: fireAt })
+}
+
+/**
+ * Whether none of the outputs that the workspace reads from the source has changed with the run that fired. Where it isn't known
+ * which outputs the workspace reads, all count. False where outputs can't be known: a run too many does no harm.
+ */
+async function readUnchanged(ctx: Ctx, workspace: Workspace, firing: WaitingFiring): Promise<boolean> {
+  const changed = await listChangedOutputs(ctx, {
+    beforeId: firing.before_state_version_id,
+    afterId: firing.after_state_version_id,
+  })
+  if (changed === undefined) return false
+  if (changed.size === 0) return true
+  const read = await readOutputNames(ctx, workspace, firing)
+  return read !== undefined && !read.some((name) => changed.has(name))
+}
+
+/** A larger archive (bytes, packed) is not searched. */
+const MAX_ARCHIVE = 16 * 1024 * 1024
+
+/** The outputs of the source that the workspace's configuration reads; undefined where it can't be told. */
+async function readOutputNames(ctx: Ctx, workspace: Workspace, { source_name: source }: WaitingFiring) {
+  const plan = await findLastPlan(ctx.db, workspace.id)
+  if (!plan?.job_id || !plan.blob_key || (plan.size ?? 0) > MAX_ARCHIVE) return undefined
+  const json = await readBlob(ctx, artifactKey(plan.run_id, plan.job_id, 'plan-json'))
+  const archive = json && (await readBlob(ctx, plan.blob_key))
+  if (!archive) return undefined
+  const outcome = await ctx.workers.remoteReads(json, archive)
+  const reads = outcome.ok ? outcome.value : undefined
+  const own = reads?.filter(({ organization, workspace: name }) => {
+    const isHere = organization === null || organization.toLowerCase() === workspace.organization_name.toLowerCase()
+    return isHere && name.toLowerCase() === source.toLowerCase()
+  })
+  // A workspace that does not read the source by a reference depends on it in another way.
+  if (!own || own.length === 0 || own.some(({ outputs }) => outputs === null)) return undefined
+  return own.flatMap(({ outputs }) => outputs ?? [])
+}
+
+async function readBlob(ctx: Ctx, key: string): Promise<Buffer | undefined> {
+  return ctx.blobs.read(key).catch((error: unknown) => {
+    if (error instanceof BlobNotFoundError) return undefined
+    throw error
+  })
 }

@@ -34,3 +34,60 @@ export async function listGraphWorkspaces(
     .execute()
 }
 export type GraphWorkspaceRow = Awaited<ReturnType<typeof listGraphWorkspaces>>[number]
+
+/** The ids of a run and of the runs that have led to it, the closest first. */
+export async function listCauseIds(db: Db, runId: string, limit: number) {
+  const { rows } = await sql<{ id: string }>`
+    with recursive causes(id) as (
+      select ${runId}::text
+      union
+      select f.source_run_id from causes join trigger_firings f on f.run_id = causes.id)
+    select id from causes limit ${limit}`.execute(db)
+  return rows.map((row) => row.id)
+}
+
+/** The ids of a run and of the runs that it has led to, the closest first. */
+export async function listConsequenceIds(db: Db, runId: string, limit: number) {
+  const { rows } = await sql<{ id: string }>`
+    with recursive consequences(id) as (
+      select ${runId}::text
+      union
+      select f.run_id from consequences join trigger_firings f on f.source_run_id = consequences.id
+       where f.run_id is not null)
+    select id from consequences limit ${limit}`.execute(db)
+  return rows.map((row) => row.id)
+}
+
+/** What a chain shows of its runs. A workspace that the actor sees is one whose runs it may read. */
+export async function listChainRuns(db: Db, actor: Actor, ids: readonly string[]) {
+  return db
+    .selectFrom('runs as r')
+    .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
+    .select(['r.id', 'r.workspace_id', 'r.status', 'r.message', 'r.trigger_depth', 'r.created_at', 'r.updated_at'])
+    .select('w.name as workspace_name')
+    .select(visibleWorkspace(actor).as('is_readable'))
+    .where(sql<boolean>`r.id = any(${ids})`)
+    .orderBy('r.seq')
+    .execute()
+}
+export type ChainRunRow = Awaited<ReturnType<typeof listChainRuns>>[number]
+
+type Sides = { causes: readonly string[]; consequences: readonly string[]; limit: number }
+
+/** The links between the causes, and all that their consequences have fired. */
+export async function listChainFirings(db: Db, actor: Actor, { causes, consequences, limit }: Sides) {
+  return db
+    .selectFrom('trigger_firings as f')
+    .leftJoin('workspaces as w', 'w.id', 'f.workspace_id')
+    .select(['f.source_run_id', 'f.run_id', 'f.workspace_id', 'f.status', 'f.reason'])
+    .select(['f.created_at', 'f.fire_at', 'f.decided_at', 'w.name as workspace_name'])
+    .select(sql<boolean>`(w.id is null or ${visibleWorkspace(actor)})`.as('is_readable'))
+    .where(
+      sql<boolean>`(f.source_run_id = any(${causes}) and f.run_id = any(${causes})
+        or f.source_run_id = any(${consequences}) and (f.run_id is null or f.run_id = any(${consequences})))`,
+    )
+    .orderBy('f.id')
+    .limit(limit)
+    .execute()
+}
+export type ChainFiringRow = Awaited<ReturnType<typeof listChainFirings>>[number]

@@ -1,4 +1,9 @@
-import type { RunTriggerResource } from '@groundstate/contract/run-triggers'
+import type {
+  DependencyGraphResource,
+  RunTriggerResource,
+  TriggerChainResource,
+} from '@groundstate/contract/run-triggers'
+import type { ChainFiringRow, ChainRunRow, GraphTriggerRow, GraphWorkspaceRow } from './graph-store.ts'
 import type { RunTriggerRow } from './store.ts'
 
 export function runTriggerResource(trigger: RunTriggerRow): RunTriggerResource {
@@ -17,3 +22,90 @@ export function runTriggerResource(trigger: RunTriggerRow): RunTriggerResource {
     links: { self: `/api/v2/run-triggers/${trigger.id}` },
   }
 }
+
+export function triggerChainResource({ runId, runs, firings, truncated }: TriggerChain): TriggerChainResource {
+  return {
+    id: runId,
+    type: 'trigger-chains',
+    attributes: { runs: runs.map(chainRun), firings: firings.map(chainFiring), truncated },
+    relationships: { run: { data: { id: runId, type: 'runs' } } },
+    links: { self: `/api/v2/runs/${runId}/trigger-chain` },
+  }
+}
+
+function chainRun(run: ChainRunRow): TriggerChainResource['attributes']['runs'][number] {
+  const shown = <T>(value: T) => (run.is_readable ? value : null)
+  return {
+    id: run.id,
+    depth: run.trigger_depth,
+    'is-readable': run.is_readable,
+    'workspace-id': shown(run.workspace_id),
+    'workspace-name': shown(run.workspace_name),
+    status: shown(run.status),
+    message: shown(run.message),
+    'created-at': shown(run.created_at),
+    'updated-at': shown(run.updated_at),
+  }
+}
+
+function chainFiring(firing: ChainFiringRow): TriggerChainResource['attributes']['firings'][number] {
+  const shown = <T>(value: T) => (firing.is_readable ? value : null)
+  return {
+    'source-run-id': firing.source_run_id,
+    'run-id': firing.run_id,
+    'workspace-id': shown(firing.workspace_id),
+    'workspace-name': shown(firing.workspace_name),
+    status: firing.status,
+    // It may name the workspace.
+    reason: shown(firing.reason),
+    'created-at': firing.created_at,
+    'fires-at': firing.fire_at,
+    'decided-at': firing.decided_at,
+  }
+}
+
+export function dependencyGraphResource(graph: DependencyGraph): DependencyGraphResource {
+  const { organization, workspaces, triggers, cycles, truncated } = graph
+  const cycleOf = (id: string) => cycles.get(id) ?? null
+  return {
+    id: organization,
+    type: 'dependency-graphs',
+    attributes: {
+      workspaces: workspaces.map((workspace) => ({
+        id: workspace.id,
+        name: workspace.name,
+        'auto-apply-run-trigger': workspace.auto_apply_run_trigger,
+        'trigger-only-on-output-change': workspace.trigger_only_on_output_change,
+        locked: workspace.locked,
+        'latest-change-at': workspace.latest_change_at,
+        'current-run':
+          workspace.run_id === null || workspace.run_status === null
+            ? null
+            : { id: workspace.run_id, status: workspace.run_status },
+        cycle: cycleOf(workspace.id),
+      })),
+      triggers: triggers.map((trigger) => ({
+        id: trigger.id,
+        'workspace-id': trigger.workspace_id,
+        'sourceable-id': trigger.source_id,
+        cycle: cycleOf(trigger.source_id) === cycleOf(trigger.workspace_id) ? cycleOf(trigger.source_id) : null,
+      })),
+      truncated,
+    },
+    relationships: { organization: { data: { id: organization, type: 'organizations' } } },
+    links: { self: `/api/v2/organizations/${organization}/dependency-graph` },
+  }
+}
+
+/** The workspaces of an organization that the actor may read, and the run triggers between them. */
+export type DependencyGraph = {
+  organization: string
+  workspaces: GraphWorkspaceRow[]
+  triggers: GraphTriggerRow[]
+  /** The number of the cycle that a workspace is in. */
+  cycles: ReadonlyMap<string, number>
+  truncated: boolean
+}
+
+/** The chain that a run belongs to: what has led to it, and what it has led to. */
+export type TriggerChain = { runId: string; runs: ChainRunRow[]; firings: ChainFiringRow[]; truncated: boolean }

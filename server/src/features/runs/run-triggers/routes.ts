@@ -12,14 +12,9 @@ import type { Routes } from '../../../http/http.ts'
 import { REFUSAL, REQUIRED, lastText } from '../../../http/query.ts'
 import { created, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireRunTrigger, requireTriggerWorkspace } from './access.ts'
-import { triggerChainResource } from './chain-resource.ts'
-import { createRunTrigger } from './create.ts'
-import { deleteRunTrigger } from './delete.ts'
-import { dependencyGraphResource } from './graph-resource.ts'
-import { listRunTriggers } from './list.ts'
-import { readTriggerChain } from './read-chain.ts'
-import { readDependencyGraph } from './read-graph.ts'
-import { runTriggerResource } from './resource.ts'
+import { readDependencyGraph, readTriggerChain } from './graphs.ts'
+import { dependencyGraphResource, runTriggerResource, triggerChainResource } from './resource.ts'
+import { createRunTrigger, deleteRunTrigger, listRunTriggers } from './service.ts'
 
 const TRIGGER = documentOf(runTriggerSchema)
 const TYPE = z

@@ -1,8 +1,11 @@
 import type { Ctx } from '../../../app.ts'
+import type { AccessContext } from '../../../auth/access-context.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
+import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { forbidden, notFound } from '../../../errors.ts'
-import type { Run } from './run.ts'
+import { findConfigurationVersionRow } from '../configuration-versions/store.ts'
+import type { FoundRun } from './store.ts'
 import * as store from './store.ts'
 
 /**
@@ -53,4 +56,20 @@ export async function listReadableRuns(ctx: Ctx, ids: readonly string[]): Promis
 export async function listRunsOfConfigurations(ctx: Ctx, versionIds: readonly string[]): Promise<Run[]> {
   const rows = await store.findRunsOfConfigurations(ctx.db, ctx.actor, { versionIds, now: ctx.now() })
   return rows.map((row) => withAccess(ctx, row)).filter(canReadRuns)
+}
+
+/** A run that the actor may see, with what it may do in its workspace. */
+export type Run = Omit<FoundRun, 'access'> & { can: ReadonlySet<WorkspacePermission>; access: AccessContext }
+
+/** A run of which the facts about its workspace are known already. */
+export function runWithAccess(run: Omit<FoundRun, 'access'>, access: AccessContext): Run {
+  return { ...run, access, can: workspacePermissions(access) }
+}
+
+/** The configuration version of a run. The token of a task result may read the version of its own run. */
+export async function requireConfigurationOfRun(ctx: Ctx, runId: string) {
+  const run = await requireRun(ctx, runId, 'runs:read', { forTask: true })
+  const version = await findConfigurationVersionRow(ctx.db, run.configuration_version_id)
+  if (!version) throw notFound('configuration version')
+  return version
 }

@@ -1,6 +1,12 @@
+import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
-import type { RunRow } from './locked-run.ts'
-import type { Run } from './run.ts'
+import { announce, announceFound, runNotice } from '../../../changes/announce.ts'
+import { readWithNext } from '../../../db/later.ts'
+import { domainEvent } from '../../../events.ts'
+import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/store.ts'
+import type { Run } from './access.ts'
+import type { RunRow } from './locked-run-store.ts'
+import { selectPlaces } from './transition-store.ts'
 
 /** `favoured` is the run for which this one makes room. */
 export function runAudit(run: AuditedRun, action: string): AuditEvent {
@@ -28,4 +34,19 @@ export function runCreationAudit(run: RunRow): AuditEvent {
   }
 }
 
-export type AuditedRun = Pick<Run, 'id' | 'organization_id' | 'workspace_id'> & { favoured?: string }
+type AuditedRun = Pick<Run, 'id' | 'organization_id' | 'workspace_id'> & { favoured?: string }
+
+/** Notifies open pages of runs of which the caller knows the ids only. */
+export async function announceRuns(ctx: Ctx, ids: readonly string[]) {
+  const read = await readWithNext(ctx.db, [selectPlaces(ctx.db, ids)])
+  announceFound(ctx, async () => (await read())[0].map(runNotice))
+}
+
+/** Notifies open pages that an agent has begun or ended a job of the run. The built-in agents are on no page. */
+export function announceAgentOf(ctx: Ctx, run: Pick<RunRow, 'organization_id' | 'agent_pool_id'>, agentId: string) {
+  const { organization_id: organization, agent_pool_id: pool } = run
+  if (pool !== BUILT_IN_POOL_ID) announce(ctx, { organization, type: 'agents', id: agentId, pool })
+}
+
+/** An apply has succeeded; raised in the transaction that records it. */
+export const runApplied = domainEvent<RunRow>('run.applied')

@@ -1,7 +1,7 @@
 import type { RunStatus } from '@groundstate/contract/run-status'
 import { z } from 'zod'
 import { jobKind } from '../../../jobs/jobs.ts'
-import type { RunRow } from './locked-run.ts'
+import type { RunRow } from './locked-run-store.ts'
 
 /*
  * A command line that reads a run which has errored shows neither the changes, nor the stages, nor the log of the apply. So a run ends late

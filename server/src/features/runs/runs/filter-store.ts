@@ -2,7 +2,7 @@ import { FINAL_STATUSES, type RunStatus, UNFINISHED_STATUSES } from '@groundstat
 import { type RawBuilder, sql } from 'kysely'
 import { literals } from '../../../db/literals.ts'
 import type { RunFilter, RunOperation } from './filter.ts'
-import type { RunRow } from './locked-run.ts'
+import type { RunRow } from './locked-run-store.ts'
 import { containsText } from './message-store.ts'
 
 const FLAG_OF = {

@@ -2,13 +2,13 @@ import { type RawBuilder, sql } from 'kysely'
 import { containing } from '../../../db/like.ts'
 
 /** What separates words, beside spaces. */
-const SEPARATORS = `\t\r\n-_/.:,;=|()[]{}<>"'`
+export const SEPARATORS = `\t\r\n-_/.:,;=|()[]{}<>"'`
 
-const spaced = (text: RawBuilder<unknown>) =>
+export const spaced = (text: RawBuilder<unknown>) =>
   sql`translate(lower(${text}), ${sql.lit(SEPARATORS)}, ${sql.lit(' '.repeat(SEPARATORS.length))})`
 
 /** A text of one or two characters is the beginning of a word: nearly every message has it somewhere. */
-const isShort = (text: string) => Array.from(text).length < 3
+export const isShort = (text: string) => Array.from(text).length < 3
 
 /** Whether a message has a text that is searched for. */
 export function containsText(message: RawBuilder<unknown>, text: string): RawBuilder<boolean> {
@@ -21,7 +21,7 @@ export function containsText(message: RawBuilder<unknown>, text: string): RawBui
  * them; in some locales it ignores letters of other alphabets too. They become their bytes in octal, or a `q`: that different texts have
  * the same code does no harm, since every run that the index finds is checked.
  */
-const code = (text: RawBuilder<unknown>, { kept = '' } = {}) =>
+export const code = (text: RawBuilder<unknown>, { kept = '' } = {}) =>
   sql`regexp_replace(encode(convert_to(lower(${text}), 'UTF8'), 'escape'), ${sql.lit(`[^a-z0-9${kept}]`)}, 'q', 'g')`
 
 /** The column `words` of `run_keys`: the code of the message, and the codes of the first letters of its words. */

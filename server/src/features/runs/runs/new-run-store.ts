@@ -5,11 +5,10 @@ import { pipeline } from '../../../db/later.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { writeTogether } from '../../../db/together.ts'
 import { selectVersionForRun } from '../configuration-versions/store.ts'
-import { runEventsInsert } from '../run-events/store.ts'
-import { runWorkspaceLock } from './locked-run-store.ts'
-import type { LockedRun } from './locked-run.ts'
+import { type LockedRun, runWorkspaceLock } from './locked-run-store.ts'
 import { wordsOf } from './message-store.ts'
 import { queuedJobInsert } from './queued-job-store.ts'
+import { runEventsInsert } from './run-event-store.ts'
 import type { Transition } from './transition.ts'
 
 /** Locks the workspace of a new run, and reads the configuration version for it: the given one, or else the current one. */

@@ -1,10 +1,10 @@
 import type { CreateRun } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
-import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/built-in-pool.ts'
-import { effectiveExecution } from '../../workspaces/workspaces/execution.ts'
-import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
-import type { LockedPhase, LockedRun, LockedWorkspace, RunRow } from './locked-run.ts'
+import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/store.ts'
+import type { Workspace } from '../../workspaces/workspaces/access.ts'
+import { effectiveExecution } from '../../workspaces/workspaces/settings.ts'
+import type { LockedPhase, LockedRun, LockedWorkspace, RunRow } from './locked-run-store.ts'
 
 /** Where a run comes from. */
 export type RunOrigin = {

@@ -1,8 +1,7 @@
-import { type RawBuilder, sql } from 'kysely'
-import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/built-in-pool.ts'
-import type { RunRow } from './locked-run.ts'
-import type { NewJob } from './new-job.ts'
-import { poolTopic } from './pool-topic.ts'
+import { type Insertable, type RawBuilder, sql } from 'kysely'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/store.ts'
+import type { RunRow } from './locked-run-store.ts'
 
 /** Beyond this many jobs, an organization's jobs are lined up one behind the other and no longer counted. */
 const MOST_COUNTED = 1000
@@ -72,4 +71,24 @@ export function poolsThatMayGoOn(run: Pick<RunRow, 'organization_id' | 'agent_po
       on p.organization_id = o.id or p.id in (${BUILT_IN_POOL_ID}, ${run.agent_pool_id})
    where o.id = ${run.organization_id}
      and (o.run_concurrency is not null or (p.id = ${run.agent_pool_id} and p.max_concurrent_jobs is not null))`
+}
+
+/** A job that is to be queued. The database gives it its place in the queue. */
+export type NewJob = Omit<Insertable<Schema['agent_jobs']>, 'round' | 'tag' | 'asked_engine'> & {
+  /** What it asks for: the product is null where nobody has named one, and the workspace's own is taken then. */
+  engine: { product: Schema['runs']['engine_product'] | null; version: string; required: boolean }
+}
+
+/** The classes of the queue of a pool, in the order in which they are served. */
+export const QUEUE_CLASS = { apply: 0, plan: 1, planOnly: 2 } as const
+type QueueClass = (typeof QUEUE_CLASS)[keyof typeof QUEUE_CLASS]
+
+export function queueClass(kind: 'plan' | 'apply', isPlanOnly: boolean): QueueClass {
+  if (kind === 'apply') return QUEUE_CLASS.apply
+  return isPlanOnly ? QUEUE_CLASS.planOnly : QUEUE_CLASS.plan
+}
+
+/** The signal that an agent of the pool may find a job now. */
+export function poolTopic(poolId: string) {
+  return `pool:${poolId}`
 }

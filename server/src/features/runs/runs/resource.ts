@@ -2,7 +2,7 @@ import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { RunResource } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
 import { openTasks, waitingReason } from '../../workspaces/workspaces/waiting.ts'
-import type { Run } from './run.ts'
+import type { Run } from './access.ts'
 import { isCancelable, isConfirmable, isDiscardable, isForceCancelable } from './status.ts'
 
 type RunVariables = RunResource['attributes']['variables']

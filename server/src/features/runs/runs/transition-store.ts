@@ -4,7 +4,7 @@ import type { Db, Tx } from '../../../db/db.ts'
 import { deferWrite } from '../../../db/later.ts'
 import { literals } from '../../../db/literals.ts'
 import { writeTogether } from '../../../db/together.ts'
-import type { LockedJob, LockedRun, LockedWorkspace } from './locked-run.ts'
+import type { LockedJob, LockedRun, LockedWorkspace } from './locked-run-store.ts'
 import { poolsThatMayGoOn, queuedJobInsert } from './queued-job-store.ts'
 import type { CurrentRunColumns, EndedRun, Transition } from './transition.ts'
 

@@ -2,17 +2,16 @@ import {
   type PhaseStatus,
   RUN_STATUS_TABLE,
   type RunStatus,
-  isFinal,
   hasPhaseEnded,
+  isFinal,
 } from '@groundstate/contract/run-status'
 import type { OperationNodeSource, Selectable, Updateable } from 'kysely'
 import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import type { NewRunEvent } from '../run-events/run-event.ts'
-import type { LockedJob, LockedPhase, LockedRun, RunRow } from './locked-run.ts'
+import type { LockedJob, LockedPhase, LockedRun, RunRow } from './locked-run-store.ts'
 import { type Effects, type JobOutcome, type MachineRun, type RunFacts, advance, effectsOf } from './machine.ts'
-import { type NewJob, queueClass } from './new-job.ts'
-import { poolTopic } from './pool-topic.ts'
+import { type NewJob, poolTopic, queueClass } from './queued-job-store.ts'
+import type { NewRunEvent } from './run-event-store.ts'
 
 /** What has happened to a run; it is saved together with how far the run then gets. */
 export type Change = {

@@ -2,11 +2,11 @@ import type { Ctx } from '../../../app.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
-import { notFound } from '../../../errors.ts'
+import { conflict, notFound } from '../../../errors.ts'
 import { listResults } from '../../tasks/task-results/store.ts'
 import { requireRun } from '../runs/access.ts'
+import type { TaskStage } from './store.ts'
 import * as store from './store.ts'
-import type { TaskStage } from './task-stage.ts'
 
 /** Throws `not-found` for a stage whose run the actor may not read, `forbidden` when it lacks the permission. */
 export async function requireTaskStage(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<TaskStage> {
@@ -47,4 +47,13 @@ async function withResults(ctx: Ctx, stages: readonly Omit<TaskStage, 'results'>
   )
   const results = Map.groupBy(rows, (result) => result.task_stage_id)
   return stages.map((stage) => ({ ...stage, results: results.get(stage.id) ?? [] }))
+}
+
+/**
+ * Always throws `conflict`. An override lets a run go on against a verdict that waits for a decision, and no verdict
+ * of a run task does: a mandatory task stops the run, an advisory one warns.
+ */
+export async function overrideTaskStage(ctx: Ctx, id: string): Promise<never> {
+  const stage = await requireTaskStage(ctx, id, 'policy-overrides')
+  throw conflict(`the task stage is ${stage.status}: only one that is awaiting_override can be overridden`)
 }

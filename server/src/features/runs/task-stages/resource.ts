@@ -1,6 +1,6 @@
 import type { TaskStageResource } from '@groundstate/contract/task-stages'
 import { timestamps } from '../../tasks/task-results/resource.ts'
-import type { TaskStage } from './task-stage.ts'
+import type { TaskStage } from './store.ts'
 
 export function taskStageResource(stage: TaskStage): TaskStageResource {
   const mayOverride = stage.can.has('policy-overrides')

@@ -4,9 +4,9 @@ import { policyEvaluationSchema } from '@groundstate/contract/policies'
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { taskStageSchema } from '@groundstate/contract/task-stages'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { listAll, listPage, ok } from '../../../http/responses.ts'
-import { listRunStages, requireTaskStage } from './access.ts'
-import { overrideTaskStage } from './override.ts'
+import { listReadableTaskStages, listRunStages, overrideTaskStage, requireTaskStage } from './access.ts'
 import { taskStageResource } from './resource.ts'
 
 const list = {
@@ -49,3 +49,7 @@ export const taskStageRoutes: Routes = (http) => {
   })
   http.post('/task-stages/:id/actions/override', override, async (req) => overrideTaskStage(req.ctx, req.params.id))
 }
+
+export const taskStageLoaders: readonly Loader[] = [
+  { type: 'task-stages', load: async (ctx, ids) => (await listReadableTaskStages(ctx, ids)).map(taskStageResource) },
+]

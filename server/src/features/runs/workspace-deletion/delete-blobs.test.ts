@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
-import { createRun, createRunSetting, type RunSetting } from '../../../testing/runs.ts'
+import { type RunSetting, createRun, createRunSetting } from '../../../testing/runs.ts'
 import { rawState, stateClient } from '../../../testing/state-versions.ts'
-import { sweepOrphans } from '../../states/state-versions/sweep.ts'
-import { sweepArchives } from '../configuration-versions/sweep.ts'
-import { compactLogs } from '../plans/compact-logs.ts'
-import { sweepRunBlobs } from '../plans/sweep.ts'
+import { sweepOrphans } from '../../states/state-versions/jobs.ts'
+import { sweepArchives } from '../configuration-versions/jobs.ts'
+import { compactLogs, sweepRunBlobs } from '../plans/jobs.ts'
 
 const DAY_MS = 86_400_000
 const signal = new AbortController().signal

@@ -1,6 +1,6 @@
 import type { Routes } from '../../../http/http.ts'
 import { noContent } from '../../../http/responses.ts'
-import { deleteWorkspace, safeDeleteWorkspace } from './delete.ts'
+import { deleteWorkspace, safeDeleteWorkspace } from './service.ts'
 
 const DELETE = {
   summary: 'Delete a workspace with everything in it',

@@ -1,6 +1,6 @@
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { checkSiteAdmin } from '../../../auth/actor.ts'
-import { notFound } from '../../../errors.ts'
+import { conflict, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 
 export async function requireSiteUser(ctx: Ctx, id: string) {
@@ -15,4 +15,12 @@ export async function requireSiteOrganization(ctx: Ctx, name: string) {
   const organization = await store.findSiteOrganization(ctx.db, name)
   if (!organization) throw notFound('organization')
   return organization
+}
+
+/** Throws `conflict` for the only active administrator: after losing that one, nobody could appoint another. */
+export async function checkNotLastAdmin(ctx: TransactionCtx, userId: string) {
+  await store.lockSiteAdmins(ctx.db)
+  const user = await store.findSiteUser(ctx.db, userId)
+  if (user?.is_site_admin && !user.suspended_at && (await store.countOtherAdmins(ctx.db, userId)) === 0)
+    throw conflict(`${user.username} is the last administrator of this server`)
 }

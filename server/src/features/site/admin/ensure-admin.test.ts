@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
-import { ensureAdmin } from './ensure-admin.ts'
+import { ensureAdmin } from './users.ts'
 
 const FIXED = 'a-fixed-token-of-the-first-admin'
 

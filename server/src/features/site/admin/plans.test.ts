@@ -110,7 +110,7 @@ describe('INTERFACE §6.6 down to the free plan', () => {
       { relationships: { 'task-results': { data: [{}, {}] } } },
     ])
     expect(refused.status).toBe(422)
-    expect(refused.json().errors[0].detail).toBe('the free plan has 1 run task, and the organization has 2 already')
+    expect(refused.json().errors[0].detail).toBe('the free plan allows 1 run task, and the organization already has 2')
     expect(renamed.status).toBe(200)
     expect(later.status).toBe(201)
   })
@@ -132,7 +132,7 @@ describe('INTERFACE §6.6 down to the free plan', () => {
     const later = await create()
 
     expect(refused.status).toBe(422)
-    expect(refused.json().errors[0].detail).toContain('the free plan has run tasks in 10 workspaces')
+    expect(refused.json().errors[0].detail).toContain('the free plan allows run tasks in 10 workspaces')
     expect(later.status).toBe(201)
   })
 
@@ -151,7 +151,7 @@ describe('INTERFACE §6.6 down to the free plan', () => {
       await (await agent.take()).finish({ hasChanges: false })
     }
     await expect(start('three')).rejects.toThrow(
-      'has the free plan, with at most 1 self-hosted agent, and these are online already: one, two',
+      'has the free plan, with at most 1 self-hosted agent, and these are already online: one, two',
     )
     await setting.onPlan('standard')
 
@@ -184,7 +184,7 @@ describe('INTERFACE §6.3 the free plan', () => {
     app.clock.advance(61_000)
     await job.heartbeat()
 
-    await expect(start('second')).rejects.toThrow('and this one is online already: busy')
+    await expect(start('second')).rejects.toThrow('and this one is already online: busy')
     await job.finish({ hasChanges: false })
     expect((await start('second')).id).toMatch(/^agent-/)
   })
@@ -205,7 +205,7 @@ describe('INTERFACE §6.3 the free plan', () => {
     })
 
     expect(back.status).toBe(409)
-    await expect(start('silent')).rejects.toThrow('online already: next')
+    await expect(start('silent')).rejects.toThrow('online: next')
     expect(await next.claim()).toBeUndefined()
   })
 

@@ -5,8 +5,8 @@ import type {
   SubscriptionResource,
 } from '@groundstate/contract/admin'
 import { avatarPath } from '../../identity/users/resource.ts'
-import { PLAN_LIMITS } from '../../organizations/organizations/plan-limits.ts'
-import type { FeatureSet } from './feature-sets.ts'
+import { PLAN_LIMITS } from '../../organizations/organizations/quotas.ts'
+import type { FeatureSet } from './organizations.ts'
 import type { AdminUserRow, SiteOrganizationRow } from './store.ts'
 
 /** A user as site administrators see them, with the e-mail address. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { openAgentPackage } from './open-agent-package.ts'
+import { openAgentPackage } from './routes.ts'
 
 async function temporaryDirectory() {
   const directory = await mkdtemp(join(tmpdir(), 'groundstate-package-'))

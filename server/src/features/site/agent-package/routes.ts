@@ -1,6 +1,9 @@
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { AppError } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { binary } from '../../../http/responses.ts'
-import { openAgentPackage } from './open-agent-package.ts'
 
 const DOWNLOAD = {
   summary: 'Download the package of the agent, for npm',
@@ -19,4 +22,23 @@ export const agentPackageRoutes: Routes = (http) => {
       content: { type: 'application/gzip', data: content, size },
     }
   })
+}
+
+/** What `npm run build:agent` makes. */
+const PACKAGE = join(import.meta.dirname, '../../../../../agent/dist/groundstate-agent.tgz')
+
+/** The agent as a package that npm installs; its size in bytes. Throws `not-found` when it was not built. */
+export async function openAgentPackage(path = PACKAGE): Promise<{ content: Readable; size: number }> {
+  const file = await open(path).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'ENOENT') throw cause
+    const detail = 'the package of the agent is not built on this server: npm run build:agent makes it'
+    throw new AppError('not-found', [{ detail }])
+  })
+  try {
+    const { size } = await file.stat()
+    return { content: file.createReadStream(), size }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
 }

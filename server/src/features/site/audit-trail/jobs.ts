@@ -1,8 +1,10 @@
 import { z } from 'zod'
-import { jobHandler } from '../../../jobs/handler.ts'
+import type { Ctx } from '../../../app.ts'
+import { transact } from '../../../db/db.ts'
+import { jobHandler } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
-import { countAuditDays } from './count-days.ts'
-import { sweepAuditTrail } from './sweep.ts'
+import { insertDays } from './store.ts'
+import * as store from './store.ts'
 
 const sweep = jobKind('audit-trail.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
 const countDays = jobKind('audit-trail.count-days', z.object({}), { concurrency: 1, retryLimit: 0 })
@@ -12,3 +14,21 @@ export const auditTrailJobs = [
   // Soon after the last day is complete: what is not counted yet is counted with each request.
   jobHandler(countDays, async (ctx) => countAuditDays(ctx), { schedule: '17 1 * * *' }),
 ]
+
+/** How many events one statement deletes. */
+const BATCH = 5000
+
+/** Deletes events that are older than the configured retention. */
+export async function sweepAuditTrail(ctx: Ctx, signal: AbortSignal) {
+  const days = ctx.config.auditRetentionDays
+  if (days === 0) return
+  const before = new Date(ctx.now().getTime() - days * 86_400_000)
+  const deleteSome = async () => transact(ctx, async ({ db }) => store.deleteEventsBefore(db, before, BATCH))
+  while (!signal.aborted && (await deleteSome()) === BATCH);
+  if (!signal.aborted) await transact(ctx, async ({ db }) => store.deleteDaysBefore(db, before))
+}
+
+/** Counts the events of days that are over, so that totals need not. */
+export async function countAuditDays(ctx: Ctx) {
+  await transact(ctx, async ({ db }) => insertDays(db, ctx.now()))
+}

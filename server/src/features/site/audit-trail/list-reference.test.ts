@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser } from '../../../testing/factories.ts'
 import { createRandom } from '../../../testing/random.ts'
-import { countAuditDays } from './count-days.ts'
-import { sweepAuditTrail } from './sweep.ts'
+import { countAuditDays, sweepAuditTrail } from './jobs.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest'
 import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
-import { createTestApp, type TestApp, type TestResponse } from '../../../testing/app.ts'
-import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
+import { type TestApp, type TestResponse, createTestApp } from '../../../testing/app.ts'
+import { type TestUser, createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
+import { createOrganizationToken } from '../../organizations/organization-tokens/service.ts'
 
 let app: TestApp
 let owner: TestUser
@@ -187,7 +187,7 @@ test('events older than the setting are swept', async () => {
   app.clock.advance(31 * 86_400_000)
   await createTeam('new')
 
-  const { sweepAuditTrail } = await import('./sweep.ts')
+  const { sweepAuditTrail } = await import('./jobs.ts')
   await sweepAuditTrail(app.as(), new AbortController().signal)
 
   const names = (await trail()).json().data.map((event: any) => event.resource.meta.name)

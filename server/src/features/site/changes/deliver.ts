@@ -1,9 +1,9 @@
 import type { Ctx } from '../../../app.ts'
 import type { SignalledChange } from '../../../changes/feed.ts'
-import { readStandings } from './read-standings.ts'
+import { readAccessSnapshots } from './access-snapshots.ts'
 import { mayRead, mayReadIn, permissionsIn } from './readers.ts'
 import * as store from './store.ts'
-import { addPending, beginAnew, type ChangeStream, endStream, hasNews, sendChanges, sendSign } from './stream.ts'
+import { type ChangeStream, addPending, resetStream, endStream, hasNews, sendChanges, sendSign } from './stream.ts'
 
 /** What callers may read is read again after this long, in ms, and nothing is sent on what is older than 10 seconds. */
 const KNOWN_MS = 8000
@@ -24,15 +24,15 @@ export async function readRights(ctx: Ctx, streams: readonly ChangeStream[]) {
   const startedAt = performance.now()
   for (const stream of streams) stream.isSuspect = false
   try {
-    const standings = await readStandings(ctx, streams)
+    const snapshots = await readAccessSnapshots(ctx, streams)
     for (const stream of streams) {
-      const standing = standings.get(stream)
-      if (!standing) {
+      const snapshot = snapshots.get(stream)
+      if (!snapshot) {
         endStream(stream, { reason: 'signed-out' })
         continue
       }
-      if (stream.standing && stream.standing.digest !== standing.digest) beginAnew(stream)
-      stream.standing = standing
+      if (stream.snapshot && stream.snapshot.digest !== snapshot.digest) resetStream(stream)
+      stream.snapshot = snapshot
       stream.readAt = startedAt
       stream.inWorkspaces.clear()
     }
@@ -62,8 +62,8 @@ export async function deliverChanges(ctx: Ctx, streams: readonly ChangeStream[])
   }
 }
 
-function isReady({ standing, stuckSince, readAt, isSuspect, readable }: ChangeStream) {
-  const isKnown = standing !== undefined && !isSuspect && performance.now() - readAt < STALE_MS
+function isReady({ snapshot, stuckSince, readAt, isSuspect, readable }: ChangeStream) {
+  const isKnown = snapshot !== undefined && !isSuspect && performance.now() - readAt < STALE_MS
   return isKnown && stuckSince === undefined && !readable.destroyed
 }
 
@@ -86,12 +86,12 @@ function send({ stream, changes, cursor }: Batch) {
   return visible.length > 0 ? sendChanges(stream, visible, cursor) : undefined
 }
 
-function mustAsk({ standing, inWorkspaces }: ChangeStream, change: SignalledChange) {
-  return standing && mayRead(standing, change) === 'ask' && !inWorkspaces.has(change.workspace ?? '')
+function mustAsk({ snapshot, inWorkspaces }: ChangeStream, change: SignalledChange) {
+  return snapshot && mayRead(snapshot, change) === 'ask' && !inWorkspaces.has(change.workspace ?? '')
 }
 
-function isVisible({ standing, inWorkspaces }: ChangeStream, change: SignalledChange) {
-  const known = standing ? mayRead(standing, change) : false
+function isVisible({ snapshot, inWorkspaces }: ChangeStream, change: SignalledChange) {
+  const known = snapshot ? mayRead(snapshot, change) : false
   if (known !== 'ask') return known
   const permissions = inWorkspaces.get(change.workspace ?? '')
   return permissions !== undefined && mayReadIn(permissions, change)
@@ -111,12 +111,12 @@ async function askGrants(ctx: Ctx, batches: readonly Batch[]) {
   const rows = await store.listGrants(ctx.db, [...distinct.values()])
   const grants = new Map(rows.map((row) => [grantKey(row), row.grants]))
   for (const { stream, workspaceIds } of asked) {
-    const { actor, standing, inWorkspaces } = stream
-    if (actor.kind !== 'user' || !standing) continue
+    const { actor, snapshot, inWorkspaces } = stream
+    if (actor.kind !== 'user' || !snapshot) continue
     if (inWorkspaces.size > KNOWN_WORKSPACES) inWorkspaces.clear()
     for (const workspaceId of workspaceIds) {
       const found = grants.get(grantKey({ userId: actor.userId, workspaceId }))
-      inWorkspaces.set(workspaceId, found === undefined ? new Set() : permissionsIn(standing, found))
+      inWorkspaces.set(workspaceId, found === undefined ? new Set() : permissionsIn(snapshot, found))
     }
   }
 }

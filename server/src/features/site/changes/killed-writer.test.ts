@@ -8,7 +8,7 @@ import { databaseUrl } from '../../../testing/database.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { createReplica } from '../../../testing/replica.ts'
 import { allSignals } from '../../../testing/signals.ts'
-import { updateWorkspace } from '../../workspaces/workspaces/update.ts'
+import { updateWorkspace } from '../../workspaces/workspaces/service.ts'
 import { watch } from './testing/watch.ts'
 
 const app = await createTestApp()

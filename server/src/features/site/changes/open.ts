@@ -1,8 +1,17 @@
 import type { Readable } from 'node:stream'
 import type { Ctx } from '../../../app.ts'
-import { tooManyRequests, unavailable } from '../../../errors.ts'
-import { addPending, beginAnew, type ChangeStream, endStream, newStream, sendSign, type StreamActor } from './stream.ts'
-import { addStream, deskOf, wakeStreams } from './wake-streams.ts'
+import { notFound, tooManyRequests, unavailable } from '../../../errors.ts'
+import { requireOrganization } from '../../organizations/organizations/access.ts'
+import { addStream, streamHubOf, wakeStreams } from './stream-hub.ts'
+import {
+  type ChangeStream,
+  type StreamActor,
+  addPending,
+  resetStream,
+  endStream,
+  newStream,
+  sendSign,
+} from './stream.ts'
 
 /** The most streams of one process, and in it of one organization, of one user, and of one session or token. */
 const MOST = 500
@@ -20,14 +29,14 @@ type OpenInput = { after: string | undefined; closing: AbortSignal }
  * tells the client to begin anew. Throws `too-many-requests` and `unavailable` beyond the limits.
  */
 export function openChanges(ctx: Ctx, watched: Watched, { after, closing }: OpenInput): Readable {
-  const desk = deskOf(ctx)
-  checkLimits([...desk.streams], watched)
-  const stream = newStream(watched, () => wakeStreams(desk))
+  const hub = streamHubOf(ctx)
+  checkLimits([...hub.streams], watched)
+  const stream = newStream(watched, () => wakeStreams(hub))
   // Nothing is awaited here: what changes after the cursor is read reaches the stream.
   // The cursor of a client that resumes moves with what it is told.
   sendSign(stream, 'ready', after ?? ctx.changes.cursor())
   if (after !== undefined) resume(ctx, stream, after)
-  addStream(desk, stream)
+  addStream(hub, stream)
   endOn(closing, stream)
   return stream.readable
 }
@@ -35,7 +44,7 @@ export function openChanges(ctx: Ctx, watched: Watched, { after, closing }: Open
 function resume({ changes }: Ctx, stream: ChangeStream, after: string) {
   const missed = changes.since(after, stream.organizationId)
   if (missed) for (const change of missed) addPending(stream, change)
-  else beginAnew(stream)
+  else resetStream(stream)
 }
 
 function checkLimits(streams: readonly ChangeStream[], { actor, organizationId }: Watched) {
@@ -83,4 +92,15 @@ function endOn(closing: AbortSignal, stream: ChangeStream) {
   closing.addEventListener('abort', end, { once: true })
   stream.readable.once('close', () => closing.removeEventListener('abort', end))
   return undefined
+}
+
+/** The organization for whom its changes are told: people, teams and the organization itself. Throws `not-found` for all others. */
+export async function requireWatchedOrganization(
+  ctx: Ctx,
+  name: string,
+): Promise<Pick<ChangeStream, 'actor' | 'organizationId'>> {
+  const { id } = await requireOrganization(ctx, name, 'organization:read')
+  const { actor } = ctx
+  if (actor.kind !== 'user' && actor.kind !== 'organization') throw notFound('organization')
+  return { actor, organizationId: id }
 }

@@ -39,7 +39,7 @@ const READERS = {
 } as const satisfies Record<ChangeType, Readers>
 
 /** What a caller may read in an organization, apart from what teams grant on single workspaces. */
-export type Standing = {
+export type AccessSnapshot = {
   access: AccessContext
   /** The ids of the caller's teams. */
   teams: ReadonlySet<string>
@@ -50,7 +50,7 @@ export type Standing = {
   digest: string
 }
 
-export function standingOf(access: AccessContext, { teams, column, grants }: StandingParts): Standing {
+export function accessSnapshot(access: AccessContext, { teams, column, grants }: SnapshotParts): AccessSnapshot {
   const anywhere = { ...access, projectGrants: [], workspaceGrants: [] }
   return {
     access,
@@ -62,21 +62,19 @@ export function standingOf(access: AccessContext, { teams, column, grants }: Sta
   }
 }
 
-type StandingParts = { teams: readonly string[]; column: AccessColumn; grants: string }
-
 /** Whether the caller may read what has changed; `ask` when the grants on its workspace decide. */
-export function mayRead(standing: Standing, change: SignalledChange): boolean | 'ask' {
+export function mayRead(snapshot: AccessSnapshot, change: SignalledChange): boolean | 'ask' {
   const readers: Readers = READERS[change.type]
   if ('workspace' in readers) {
-    if (standing.anyWorkspace.has(readers.workspace)) return true
-    return change.teams ? isInTeams(standing, change.teams) : 'ask'
+    if (snapshot.anyWorkspace.has(readers.workspace)) return true
+    return change.teams ? isInTeams(snapshot, change.teams) : 'ask'
   }
-  if (!change.teams) return readers.organization.some((name) => standing.organization.has(name))
+  if (!change.teams) return readers.organization.some((name) => snapshot.organization.has(name))
   const { organization = [], project = [] } = readers.ofTeams ?? {}
   return (
-    organization.some((name) => standing.organization.has(name)) ||
-    project.some((name) => standing.anyProject.has(name)) ||
-    isInTeams(standing, change.teams)
+    organization.some((name) => snapshot.organization.has(name)) ||
+    project.some((name) => snapshot.anyProject.has(name)) ||
+    isInTeams(snapshot, change.teams)
   )
 }
 
@@ -86,10 +84,12 @@ export function mayReadIn(permissions: ReadonlySet<WorkspacePermission>, { type 
   return 'workspace' in readers && permissions.has(readers.workspace)
 }
 
-export function permissionsIn({ access }: Standing, grants: GrantsColumn) {
+export function permissionsIn({ access }: AccessSnapshot, grants: GrantsColumn) {
   return workspacePermissions(listedAccess(access, grants))
 }
 
-function isInTeams({ teams }: Standing, named: readonly string[]) {
+function isInTeams({ teams }: AccessSnapshot, named: readonly string[]) {
   return named.some((id) => teams.has(id))
 }
+
+export type SnapshotParts = { teams: readonly string[]; column: AccessColumn; grants: string }

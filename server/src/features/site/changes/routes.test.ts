@@ -5,22 +5,22 @@ import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createBrowser } from '../../../testing/browser.ts'
 import {
+  type TestUser,
   createOrganization,
   createProject,
   createUser,
   createWorkspace,
-  type TestUser,
 } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { createReplica } from '../../../testing/replica.ts'
 import { createRun, createRunSetting } from '../../../testing/runs.ts'
 import { allSignals } from '../../../testing/signals.ts'
 import { addMember } from '../../../testing/teams.ts'
-import { endSessions } from '../../identity/sessions/end.ts'
-import { deleteWorkspace } from '../../runs/workspace-deletion/delete.ts'
-import { createWorkspaceVariable } from '../../workspaces/variables/create.ts'
-import { updateWorkspace } from '../../workspaces/workspaces/update.ts'
-import { watch as watchAtOnce, type Watch } from './testing/watch.ts'
+import { endSessions } from '../../identity/sessions/service.ts'
+import { deleteWorkspace } from '../../runs/workspace-deletion/service.ts'
+import { createWorkspaceVariable } from '../../workspaces/variables/service.ts'
+import { updateWorkspace } from '../../workspaces/workspaces/service.ts'
+import { type Watch, watch as watchAtOnce } from './testing/watch.ts'
 
 const app = await createTestApp()
 const url = await app.listen()

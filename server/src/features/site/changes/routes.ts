@@ -3,8 +3,7 @@ import { closingSignal } from '../../../http/closing.ts'
 import type { Routes } from '../../../http/http.ts'
 import { text } from '../../../http/query.ts'
 import { binary } from '../../../http/responses.ts'
-import { requireWatchedOrganization } from './access.ts'
-import { openChanges } from './open.ts'
+import { openChanges, requireWatchedOrganization } from './open.ts'
 
 const TYPE = 'text/event-stream'
 

@@ -11,7 +11,7 @@ const MINE: RawBuilder<unknown> = sql`team_members mine
   where mine.user_id = asked.user_id`
 
 /** What decides about the rights of users in organizations; of organizations that are gone there is no row. */
-export async function listStandings(db: Db, members: readonly Member[]) {
+export async function listAccessRows(db: Db, members: readonly Member[]) {
   const access = accessColumn(userInSql(sql`asked.user_id`), { organizationId: sql`asked.organization_id` })
   const { rows } = await sql<MemberRow>`
     select asked.user_id as "userId", asked.organization_id as "organizationId", ${access} as access,

@@ -3,7 +3,7 @@ import type { End } from '@groundstate/contract/changes'
 import type { OrganizationActor, UserActor } from '../../../auth/actor.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import type { SignalledChange } from '../../../changes/feed.ts'
-import type { Standing } from './readers.ts'
+import type { AccessSnapshot } from './readers.ts'
 
 export type StreamActor = UserActor | OrganizationActor
 
@@ -18,7 +18,7 @@ export type ChangeStream = {
   isReset: boolean
   /** The cursor that the client has. */
   cursor: string | undefined
-  standing: Standing | undefined
+  snapshot: AccessSnapshot | undefined
   readAt: number
   /** Something has happened that may have taken access away since the standing was read. */
   isSuspect: boolean
@@ -55,7 +55,7 @@ export function newStream(
     pending: new Map(),
     isReset: false,
     cursor: undefined,
-    standing: undefined,
+    snapshot: undefined,
     readAt: -Infinity,
     isSuspect: false,
     inWorkspaces: new Map(),
@@ -69,7 +69,7 @@ export function newStream(
 /** Keeps a change until it is sent. */
 export function addPending(stream: ChangeStream, change: SignalledChange) {
   if (stream.isReset) return
-  if (stream.pending.size >= MOST_PENDING) return beginAnew(stream)
+  if (stream.pending.size >= MOST_PENDING) return resetStream(stream)
   stream.pending.set(keyOf(change), change)
 }
 
@@ -87,7 +87,7 @@ function keyOf(change: SignalledChange) {
 }
 
 /** The client will be told to begin anew. */
-export function beginAnew(stream: ChangeStream) {
+export function resetStream(stream: ChangeStream) {
   stream.isReset = true
   stream.pending.clear()
 }

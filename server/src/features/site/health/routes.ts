@@ -29,8 +29,8 @@ export const healthRoutes: Routes = (http) => {
     return json({ status: 'ready' } satisfies ReadinessResponse)
   })
 
-  http.get('/metrics', METRICS, async (req) => {
-    const { text, contentType } = await metricsText(req.ctx)
+  http.get('/metrics', METRICS, async () => {
+    const { text, contentType } = await metricsText()
     return bytes(Buffer.from(text), contentType)
   })
 }

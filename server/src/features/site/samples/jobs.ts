@@ -1,8 +1,7 @@
-import { type JobHandler, jobHandler } from '../../../jobs/handler.ts'
-import { reportSampleVerdict } from './report-verdict.ts'
-import { reviewJob } from './review-job.ts'
-import { uploadSampleConfigurations } from './upload-configurations.ts'
-import { uploadJob } from './upload-job.ts'
+import { type JobHandler, jobHandler } from '../../../handlers.ts'
+import { uploadJob } from './parts.ts'
+import { reportSampleVerdict, reviewJob } from './review.ts'
+import { uploadSampleConfigurations } from './service.ts'
 
 export const sampleJobs: readonly JobHandler[] = [
   jobHandler(uploadJob, async (ctx, data) => uploadSampleConfigurations(ctx, data)),

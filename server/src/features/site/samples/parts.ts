@@ -3,6 +3,15 @@ import type { CreateTask } from '@groundstate/contract/run-tasks'
 import type { CreateVariableSet } from '@groundstate/contract/variable-sets'
 import type { CreateVariable } from '@groundstate/contract/variables'
 import type { CreateWorkspace } from '@groundstate/contract/workspaces'
+import { z } from 'zod'
+import type { App, Ctx } from '../../../app.ts'
+import type { AuditEvent } from '../../../audit/record.ts'
+import { forbidden, notFound } from '../../../errors.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
+import { OWN_RECEIVER_PATH } from '../../../outbound/own-server.ts'
+import { type Organization, requireOrganization } from '../../organizations/organizations/access.ts'
+import type { SampleRow } from './store.ts'
+import * as store from './store.ts'
 
 /** The directories in `configurations/`, one for each workspace of the sample. */
 export const CONFIGURATIONS = ['network', 'app'] as const
@@ -124,3 +133,91 @@ export function taskAttributes(name: string, receiver: { url: string; hmacKey: s
 function binding(key: string, value: string) {
   return { type: 'tag-bindings' as const, attributes: { key, value } }
 }
+
+/** A sample with what it consists of, as far as the actor may see it. */
+export type Sample = {
+  row: store.SampleRow
+  organizationName: string
+  isComplete: boolean
+  contents: store.SampleContents
+}
+
+type Project = NonNullable<store.SampleContents['project']>
+
+/** Why the project of a sample stays when the sample is removed; undefined when it goes. */
+export function keptBecause({ is_default: isDefault, foreign_workspaces, foreign_sets }: Project) {
+  if (isDefault) return "it is the organization's default project"
+  const others = [
+    ...(foreign_workspaces > 0 ? [counted(foreign_workspaces, 'other workspace')] : []),
+    ...(foreign_sets > 0 ? [counted(foreign_sets, 'other variable set')] : []),
+  ]
+  return others.length === 0 ? undefined : `it has ${others.join(' and ')}`
+}
+
+/** A number with its noun: `1 run`, `2 runs`. */
+export function counted(count: number, noun: string) {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** Where the task of a sample is answered, and the key that signs its requests. Nothing of this is stored twice. */
+export function sampleReceiver({ baseUrl, secrets }: Pick<App, 'baseUrl' | 'secrets'>, sampleId: string) {
+  return { url: `${baseUrl}${OWN_RECEIVER_PATH}`, hmacKey: secrets.sign(sampleId, 'sample-receiver') }
+}
+
+/** Whether a URL is that of the receiver under another address, which the server had before. */
+export function isFormerReceiver(url: string, current: string) {
+  return url !== current && URL.parse(url)?.pathname.endsWith(OWN_RECEIVER_PATH) === true
+}
+
+/** What it takes to make and to remove a sample, beside what its single parts take. */
+export const SAMPLE_PERMISSIONS = [
+  'projects:create',
+  'workspaces:create',
+  'variable-sets:manage',
+  'run-tasks:manage',
+] as const
+
+/** The organization, for who may make a sample in it. Throws `forbidden` with all that is missing. */
+export async function requireSampleMaker(ctx: Ctx, organizationName: string): Promise<Organization> {
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  checkSampleMaker(organization)
+  return organization
+}
+
+/** Throws `forbidden` with all that is missing. */
+export function checkSampleMaker({ name, can }: Organization) {
+  const missing = SAMPLE_PERMISSIONS.filter((permission) => !can.has(permission))
+  if (missing.length === 0) return
+  const what = missing.length === 1 ? 'the permission' : 'the permissions'
+  throw forbidden(`making and removing a sample needs ${what} ${missing.join(', ')} in the organization ${name}`)
+}
+
+/** The sample of an organization that the actor sees. Throws `not-found` where there is none. */
+export async function requireSample(ctx: Ctx, organizationName: string) {
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  const sample = await store.findSample(ctx.db, organization.id)
+  if (!sample) throw notFound('sample')
+  return { organization, sample }
+}
+
+export function sampleAudit(
+  { id, organization_id: organizationId }: SampleRow,
+  action: 'create' | 'update' | 'destroy',
+): AuditEvent {
+  return { organizationId, action, resource: { type: 'sample', id }, notices: [] }
+}
+
+/** The name itself, or the first one with a number that nobody has: `sample-app`, `sample-app-2` … */
+export function freeName(wanted: string, taken: ReadonlySet<string>, separator = '-') {
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? wanted : `${wanted}${separator}${number}`
+    if (!taken.has(name.toLowerCase())) return name
+  }
+}
+
+/** Brings the configurations of a new sample into its workspaces, in this order. */
+export const uploadJob = jobKind(
+  'samples.upload',
+  z.object({ versions: z.array(z.object({ id: z.string(), configuration: z.enum(CONFIGURATIONS) })) }),
+  { timeLimitMs: 60_000 },
+)

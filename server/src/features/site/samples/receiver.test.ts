@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { eventually, startDeliveries } from '../../../testing/task-runs.ts'
-import { sampleReceiver } from './receiver.ts'
-import { createOwner, idOf, makeSample, type Owner, read, readSample, send } from './testing/samples.ts'
+import { sampleReceiver } from './parts.ts'
+import { type Owner, createOwner, idOf, makeSample, read, readSample, send } from './testing/samples.ts'
 
 // Run tasks may not call private addresses here: the receiver of the sample is reached all the same.
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'false' })

@@ -1,20 +1,27 @@
-import type { TaskOutcome } from '@groundstate/contract/run-tasks'
+import { timingSafeEqual } from 'node:crypto'
+import { type TaskOutcome, stage } from '@groundstate/contract/run-tasks'
 import { z } from 'zod'
+import type { Ctx } from '../../../app.ts'
+import { badRequest, unauthorized } from '../../../errors.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
+import { TEST_TOKEN, taskSignature } from '../../tasks/run-tasks/request.ts'
+import { sampleReceiver } from './parts.ts'
+import * as store from './store.ts'
 
 /** What the receiver reads of a plan in JSON; everything else in it is ignored. */
-export const planJson = z.object({
+const planJson = z.object({
   resource_changes: z
     .array(z.object({ address: z.string(), change: z.object({ actions: z.array(z.string()), after: z.unknown() }) }))
     .default([]),
   output_changes: z.record(z.string(), z.object({ after_sensitive: z.unknown() })).default({}),
 })
-export type PlanJson = z.infer<typeof planJson>
+type PlanJson = z.infer<typeof planJson>
 
-export type Review = { message: string; outcomes: TaskOutcome[] }
+type Review = { message: string; outcomes: TaskOutcome[] }
 type Level = NonNullable<NonNullable<TaskOutcome['tags']>[string]>[number]['level']
 
 /** What the receiver says about a plan: what it does, and findings about what it destroys, opens and exposes. */
-export function reviewOf(plan: PlanJson, url: string): Review {
+function reviewOf(plan: PlanJson, url: string): Review {
   const outcomes = [countChanges(plan), findDeletions(plan), findOpenRules(plan), findSensitiveOutputs(plan)]
   const findings = outcomes.filter(({ tags }) =>
     tags?.['severity']?.some(({ level }) => level === 'error' || level === 'warning'),
@@ -147,4 +154,141 @@ function fenced(language: string, text: string) {
 
 function tag(label: string, level: Level) {
   return { label, level }
+}
+
+/** Lets the sample's receiver call back. The paths are on this server; the token of the task result is sealed for it, in base64. */
+export const reviewJob = jobKind(
+  'samples.review',
+  z.object({
+    resultId: z.string(),
+    token: z.string(),
+    callback: z.string(),
+    plan: z.string().nullable(),
+    runUrl: z.string(),
+  }),
+  { timeLimitMs: 120_000 },
+)
+
+/** The context that the token of a review is sealed for. */
+function reviewContext(resultId: string) {
+  return `samples/review/${resultId}`
+}
+
+/** The receiver reads plans up to this size, in bytes: it does so in the process that serves everybody. */
+const MAX_PLAN_BYTES = 4 * 1024 * 1024
+
+type Job = z.infer<typeof reviewJob.data>
+type Report = { status: 'running' | 'passed'; message: string; outcomes?: readonly TaskOutcome[] }
+
+/**
+ * Reads the plan and reports the verdict over the public API with the token of the task result, as every receiver does. Throws what may be
+ * tried again; a result that has ended meanwhile takes nothing more.
+ */
+export async function reportSampleVerdict(ctx: Ctx, job: Job, signal: AbortSignal) {
+  const authorization = `Bearer ${ctx.secrets.openText(Buffer.from(job.token, 'base64'), reviewContext(job.resultId))}`
+
+  async function report({ status, message, outcomes = [] }: Report) {
+    const data = outcomes.map((attributes) => ({ type: 'task-result-outcomes', attributes }))
+    const attributes = { status, message, url: job.runUrl }
+    const response = await ctx.ownServer.request({
+      method: 'PATCH',
+      path: job.callback,
+      headers: { authorization, 'content-type': 'application/vnd.api+json' },
+      body: JSON.stringify({ data: { type: 'task-results', attributes, relationships: { outcomes: { data } } } }),
+      signal,
+    })
+    if (response.status !== 200 && !HAS_ENDED.has(response.status)) throw refused('callback', response)
+    return response.status === 200
+  }
+
+  async function review(): Promise<Review | undefined> {
+    if (job.plan === null) return { message: 'there is no plan at this stage', outcomes: [] }
+    const headers = { authorization }
+    const response = await ctx.ownServer.request({
+      method: 'GET',
+      path: job.plan,
+      headers,
+      signal,
+      maxBytes: MAX_PLAN_BYTES,
+    })
+    if (HAS_ENDED.has(response.status)) return undefined
+    if (response.status === 204) return { message: 'the run has no plan in JSON', outcomes: [] }
+    if (response.status !== 200) throw refused('plan', response)
+    if (response.text === undefined)
+      return { message: `the plan has more than ${MAX_PLAN_BYTES} bytes: it was not read`, outcomes: [] }
+    const plan = planJson.safeParse(parseJson(response.text))
+    if (!plan.success) return { message: `the plan could not be read: ${plan.error.issues[0]?.message}`, outcomes: [] }
+    return reviewOf(plan.data, job.runUrl)
+  }
+
+  if (!(await report({ status: 'running', message: 'reading the plan' }))) return
+  const reviewed = await review()
+  if (reviewed) await report({ status: 'passed', ...reviewed })
+}
+
+/** An engine's plan is JSON; what is none is refused as a plan. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** The token ends with the result, and all of it with the workspace. */
+const HAS_ENDED: ReadonlySet<number> = new Set([401, 404, 409])
+
+function refused(what: string, { status, text }: { status: number; text: string | undefined }) {
+  return new Error(`the ${what} of a sample's task was answered with ${status}: ${text?.slice(0, 500)}`)
+}
+
+/** What the receiver reads of a request; a receiver ignores what it does not know. */
+const request = z.object({
+  payload_version: z.literal(1),
+  stage,
+  access_token: z.string(),
+  organization_name: z.string(),
+  run_app_url: z.string(),
+  task_result_id: z.string(),
+  task_result_callback_url: z.string(),
+  plan_json_api_url: z.string().optional(),
+})
+
+/**
+ * Takes the request of a sample's task, as any receiver does: it checks the signature over the very bytes, and calls back later. Throws
+ * `unauthorized` unless the task of a sample has signed it.
+ */
+export async function receiveSampleRequest(ctx: Ctx, { body, signature }: { body: Buffer; signature: string }) {
+  const parsed = request.safeParse(parseJsonReceiveRequest(body))
+  const sample = parsed.success ? await store.findSampleOf(ctx.db, parsed.data.organization_name) : undefined
+  if (!parsed.success || !sample || !isSigned({ body, signature }, sampleReceiver(ctx, sample.id).hmacKey)) {
+    throw unauthorized('only the run task of a sample is answered here: the request is not signed with its key')
+  }
+  const { access_token: token, task_result_id: resultId, ...payload } = parsed.data
+  if (token === TEST_TOKEN) return
+  const callback = ctx.ownServer.pathOf(payload.task_result_callback_url)
+  if (callback === undefined) {
+    throw badRequest(`the callback URL is ${payload.task_result_callback_url}, and must be on ${ctx.baseUrl}`)
+  }
+  await ctx.jobs.enqueue(ctx.db, reviewJob, {
+    resultId,
+    token: ctx.secrets.seal(token, reviewContext(resultId)).toString('base64'),
+    callback,
+    plan: payload.plan_json_api_url === undefined ? null : (ctx.ownServer.pathOf(payload.plan_json_api_url) ?? null),
+    runUrl: payload.run_app_url,
+  })
+}
+
+function isSigned({ body, signature }: { body: Buffer; signature: string }, hmacKey: string) {
+  const given = Buffer.from(signature)
+  const wanted = Buffer.from(taskSignature(body, hmacKey))
+  return given.length === wanted.length && timingSafeEqual(given, wanted)
+}
+
+function parseJsonReceiveRequest(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8')) as unknown
+  } catch {
+    return undefined
+  }
 }

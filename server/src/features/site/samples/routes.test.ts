@@ -140,7 +140,7 @@ describe('a sample', () => {
     const response = await makeSample(owner)
 
     expect(response.status).toBe(422)
-    expect(response.json().errors[0].detail).toBe('the free plan has 1 run task, and the organization has 1 already')
+    expect(response.json().errors[0].detail).toBe('the free plan allows 1 run task, and the organization already has 1')
     expect(await listAll(owner)).toEqual({ ...BARE, tasks: ['own'] })
   })
 

@@ -179,7 +179,7 @@ describe('backing data', () => {
   })
 
   test('goes for good with the garbage collection, once its time is over', async () => {
-    const { applyRetention } = await import('../data-retention/apply.ts')
+    const { applyRetention } = await import('../data-retention/jobs.ts')
     const signal = new AbortController().signal
     await workspace.action(first.id, SOFT, { 'delete-older-than-n-days': 2 })
 

@@ -5,9 +5,13 @@ import type { Routes } from '../../../http/http.ts'
 import { ok } from '../../../http/responses.ts'
 import type { StateVersion } from '../state-versions/access.ts'
 import { presentStateVersion } from '../state-versions/includes.ts'
-import { SNAPSHOT_INTERVAL } from '../state-versions/snapshot-interval.ts'
-import { requireOwnedStateVersion } from './access.ts'
-import { permanentlyDeleteBackingData, restoreBackingData, softDeleteBackingData } from './change-status.ts'
+import { SNAPSHOT_INTERVAL } from '../state-versions/service.ts'
+import {
+  permanentlyDeleteBackingData,
+  requireOwnedStateVersion,
+  restoreBackingData,
+  softDeleteBackingData,
+} from './service.ts'
 
 const action = {
   access: { organization: 'owner' },

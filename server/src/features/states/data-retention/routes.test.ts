@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
-import { lockedWorkspace, rawState, type StateClient } from '../../../testing/state-versions.ts'
-import { applyRetention } from './apply.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
+import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
+import { type StateClient, lockedWorkspace, rawState } from '../../../testing/state-versions.ts'
+import { applyRetention } from './jobs.ts'
 
 let app: TestApp
 let ada: TestUser

@@ -2,9 +2,12 @@ import { dataRetentionPolicyBody, dataRetentionPolicySchema } from '@groundstate
 import { documentOf } from '@groundstate/contract/responses'
 import type { Http, Routes } from '../../../http/http.ts'
 import { created, noContent, ok } from '../../../http/responses.ts'
-import { dataRetentionPolicyResource } from './resource.ts'
-import { deleteDataRetentionPolicy, setDataRetentionPolicy } from './set.ts'
-import { showDataRetentionPolicy } from './show.ts'
+import {
+  dataRetentionPolicyResource,
+  deleteDataRetentionPolicy,
+  setDataRetentionPolicy,
+  showDataRetentionPolicy,
+} from './service.ts'
 
 const OF_ORGANIZATION = {
   path: '/organizations/:id/relationships/data-retention-policy',

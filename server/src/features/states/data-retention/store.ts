@@ -1,9 +1,10 @@
 import { type Selectable, sql } from 'kysely'
-import type { Db } from '../../../db/db.ts'
+import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import type { ContentLocations } from '../state-versions/content-store.ts'
 
 export type PolicyRow = Selectable<Schema['data_retention_policies']>
-export type PolicyTarget = { organizationId: string } | { workspaceId: string }
+type PolicyTarget = { organizationId: string } | { workspaceId: string }
 
 function column(target: PolicyTarget) {
   return 'organizationId' in target
@@ -55,4 +56,65 @@ export async function listDeletingWorkspaces(db: Db, page: { after: string; limi
 
 export async function listFreeOrganizations(db: Db) {
   return db.selectFrom('organizations').select('id').where('plan', '=', 'free').orderBy('id').execute()
+}
+
+type VersionPlace = { id: string; workspace_id: string; organization_id: string }
+
+/**
+ * Soft-deletes the versions of a workspace that were created before a moment, except its current and its latest one. Returns what was
+ * soft-deleted.
+ */
+export async function softDeleteBefore(
+  db: Db,
+  workspaceId: string,
+  { before, now, purgeAt }: { before: Date; now: Date; purgeAt: Date },
+) {
+  // The lock of the workspace's row keeps what is current from changing meanwhile.
+  const { rows } = await sql<VersionPlace>`
+    with w as (
+      select id, organization_id, current_state_version_id, latest_state_version_id from workspaces where id = ${workspaceId} for update
+    )
+    update state_versions sv set status = 'backing_data_soft_deleted', soft_deleted_at = ${now}, purge_at = ${purgeAt}
+      from w
+     where sv.workspace_id = w.id and sv.status = 'finalized' and sv.created_at < ${before}
+       and sv.id is distinct from w.current_state_version_id and sv.id is distinct from w.latest_state_version_id
+    returning sv.id, sv.workspace_id, w.organization_id`.execute(db)
+  return rows
+}
+
+/**
+ * Deletes up to `limit` states of an organization that are neither among its newest `kept`, nor the newest of their
+ * workspace, nor younger than `months`; the oldest first. Returns where their content is.
+ */
+export async function deleteBeyond(
+  tx: Tx,
+  organizationId: string,
+  { kept, months, now, limit }: { kept: number; months: number; now: Date; limit: number },
+): Promise<(ContentLocations & VersionPlace)[]> {
+  // If one of them becomes current meanwhile, a foreign key refuses the deletion, and the job runs again.
+  const { rows } = await sql<ContentLocations & VersionPlace>`
+    with states as (
+      select sv.id, sv.workspace_id, sv.created_at,
+             row_number() over (order by sv.created_at desc, sv.id desc) as rank,
+             row_number() over (partition by sv.workspace_id order by sv.revision desc) as rank_in_workspace
+        from state_versions sv join workspaces w on w.id = sv.workspace_id
+       where w.organization_id = ${organizationId} and sv.status = 'finalized'
+    ), beyond as (
+      select s.id from states s join workspaces w on w.id = s.workspace_id
+       where s.rank > ${kept} and s.rank_in_workspace > 1
+         and s.created_at < ${now}::timestamptz - make_interval(months => ${months}::int)
+         and s.id is distinct from w.current_state_version_id and s.id is distinct from w.latest_state_version_id
+       order by s.created_at limit ${limit}
+    ), deleted as (
+      delete from state_versions sv using beyond where sv.id = beyond.id
+      returning sv.id, sv.workspace_id, sv.raw_location, sv.json_location
+    ), counted as (
+      update workspaces w set state_version_count = state_version_count - d.count, state_revision = state_revision + 1
+        from (select workspace_id, count(*)::int as count from deleted group by workspace_id) d
+       where w.id = d.workspace_id
+    )
+    select id, workspace_id, ${organizationId}::text as organization_id, raw_location, json_location from deleted`.execute(
+    tx,
+  )
+  return rows
 }

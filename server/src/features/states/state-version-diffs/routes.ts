@@ -5,8 +5,7 @@ import { invalidParameter } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { lastText } from '../../../http/query.ts'
 import { ok } from '../../../http/responses.ts'
-import { compareStateVersions } from './compare.ts'
-import { stateDiffResource } from './resource.ts'
+import { compareStateVersions, stateDiffResource } from './service.ts'
 
 const compare = {
   summary: 'Compare two state versions',

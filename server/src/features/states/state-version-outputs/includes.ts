@@ -1,7 +1,7 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Loader } from '../../../http/loaders.ts'
+import { openOutput } from '../state-versions/sealed-outputs.ts'
 import { stateVersionOutputResource, workspaceOutputResource } from './resource.ts'
-import { openOutput } from './sealed-output.ts'
 import { listCurrentOutputsOf, listOutputsOf } from './store.ts'
 
 export const stateVersionOutputLoaders: readonly Loader[] = [

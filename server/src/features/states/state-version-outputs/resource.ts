@@ -1,6 +1,6 @@
 import type { StateVersionOutputResource, WorkspaceOutputResource } from '@groundstate/contract/state-version-outputs'
 import { API_PREFIX } from '../../../http/http.ts'
-import type { Output } from './sealed-output.ts'
+import type { Output } from '../state-versions/sealed-outputs.ts'
 
 /** With `withheld`, the value of a sensitive output is null. */
 export function stateVersionOutputResource(

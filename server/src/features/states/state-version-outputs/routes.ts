@@ -3,9 +3,8 @@ import { stateVersionOutputSchema } from '@groundstate/contract/state-version-ou
 import type { Routes } from '../../../http/http.ts'
 import { boolean } from '../../../http/query.ts'
 import { listAll, listPage, ok, unstored } from '../../../http/responses.ts'
-import { listCurrentOutputs, listStateVersionOutputs } from './list.ts'
 import { stateVersionOutputResource } from './resource.ts'
-import { showStateVersionOutput } from './show.ts'
+import { listCurrentOutputs, listStateVersionOutputs, showStateVersionOutput } from './service.ts'
 
 const show = {
   summary: 'Show a state version output',

@@ -1,13 +1,10 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { AccessColumn } from '../../../auth/access-context.ts'
 import { type ActorInSql, userInSql, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
-import type { Schema } from '../../../db/schema.gen.ts'
-
-export type OutputRow = Selectable<Schema['state_version_outputs']>
+import type { OutputRow } from '../state-versions/sealed-outputs.ts'
 
 /** An output, and the facts about its workspace for the actor. */
 export async function findOutput(db: Db, actor: Actor, id: string) {
@@ -26,17 +23,6 @@ function selectOutput(actor: ActorInSql, id: string | RawBuilder<string>) {
 }
 
 const findForUser = lookup(['userId', 'id'], (_, { userId, id }) => selectOutput(userInSql(userId), id))
-
-/** The outputs of one version by name; all of them, or one page. */
-export async function listOutputs(db: Db, stateVersionId: string, page?: Page): Promise<OutputRow[]> {
-  return db
-    .selectFrom('state_version_outputs')
-    .selectAll()
-    .where('state_version_id', '=', stateVersionId)
-    .orderBy('name')
-    .$if(page !== undefined, (query) => query.limit(page?.size ?? 0).offset(page ? pageOffset(page) : 0))
-    .execute()
-}
 
 export async function listOutputsOf(db: Db, stateVersionIds: readonly string[]): Promise<OutputRow[]> {
   const { rows } = await sql<OutputRow>`

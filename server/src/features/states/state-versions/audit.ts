@@ -1,4 +1,6 @@
+import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
+import { announce } from '../../../changes/announce.ts'
 
 type AuditedVersion = {
   id: string
@@ -19,5 +21,18 @@ export function stateVersionAudit(version: AuditedVersion, action: string, meta?
       { type: 'state-versions', id, workspace },
       { type: 'workspaces', id: workspace, workspace },
     ],
+  }
+}
+
+type Place = { id: string; workspace_id: string; organization_id: string }
+
+/** Notifies open pages of state versions that no audit event is about, and of their workspaces, which show the current one. */
+export function announceVersions(ctx: Ctx, versions: readonly Place[]) {
+  for (const { id, workspace_id: workspace, organization_id: organization } of versions) {
+    announce(
+      ctx,
+      { organization, type: 'state-versions', id, workspace },
+      { organization, type: 'workspaces', id: workspace, workspace },
+    )
   }
 }

@@ -3,16 +3,16 @@ import { describe, expect, test } from 'vitest'
 import { transact } from '../../../db/db.ts'
 import { createWorkspace } from '../../../testing/factories.ts'
 import {
+  type StateClient,
   createStateSetting,
   download,
   lockedWorkspace,
   rawState,
-  type StateClient,
   stateClient,
   upload,
   uploadInChunks,
 } from '../../../testing/state-versions.ts'
-import { extractVersion } from './extract.ts'
+import { extractVersion } from './extraction.ts'
 
 const CLIENTS = 16
 const TURNS = 25

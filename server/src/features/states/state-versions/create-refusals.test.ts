@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createUser, createWorkspace } from '../../../testing/factories.ts'
 import {
+  type StateClient,
   createStateSetting,
   lockedWorkspace,
   md5,
   rawState,
-  type StateClient,
   stateClient,
   stateVersionBody,
 } from '../../../testing/state-versions.ts'
-import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
+import { createOrganizationToken } from '../../organizations/organization-tokens/service.ts'
 
 const { app, ada, organization } = await createStateSetting()
 let workspace: StateClient

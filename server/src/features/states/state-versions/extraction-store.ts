@@ -1,7 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
-import { rowsOf, type Slots, template } from '../../../db/template.ts'
-import type { ExtractionColumns } from './extraction-columns.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
+import { type Slots, rowsOf, template } from '../../../db/template.ts'
+import type { OutputRow } from './sealed-outputs.ts'
+import { type SealedOutput } from './sealed-outputs.ts'
 
 type Output = ExtractionColumns['outputs'][number]
 
@@ -58,4 +60,33 @@ export async function findResourceLists(db: Db, ids: readonly string[]) {
 
 export async function findInstances(db: Db, id: string) {
   return db.selectFrom('state_versions').select(['instances', 'created_at']).where('id', '=', id).executeTakeFirst()
+}
+
+/** The outputs of one version by name; all of them, or one page. */
+export async function listOutputs(db: Db, stateVersionId: string, page?: Page): Promise<OutputRow[]> {
+  return db
+    .selectFrom('state_version_outputs')
+    .selectAll()
+    .where('state_version_id', '=', stateVersionId)
+    .orderBy('name')
+    .$if(page !== undefined, (query) => query.limit(page?.size ?? 0).offset(page ? pageOffset(page) : 0))
+    .execute()
+}
+
+/** What was extracted from a state, as columns; JSON as text. */
+export type ExtractionColumns = {
+  /** False until the content was extracted. */
+  processed: boolean
+  format: number | null
+  engineVersion: string | null
+  resourceCount: number
+  billableCount: number | null
+  modules: string | null
+  providers: string | null
+  /** A short list of resources, else null. */
+  resources: string | null
+  /** A long list of resources, packed, else null. */
+  resourceList: Buffer | null
+  instances: Buffer | null
+  outputs: SealedOutput[]
 }

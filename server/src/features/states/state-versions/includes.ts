@@ -2,8 +2,8 @@ import type { Ctx } from '../../../app.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { RawJson } from '../../../http/raw-json.ts'
 import { listReadableStateVersions } from './access.ts'
-import { resourceLists } from './resource-list-cache.ts'
-import { type DisplayContext, displayOptions, type DisplayOptions, stateVersionResource } from './resource.ts'
+import { resourceLists } from './extraction.ts'
+import { type DisplayContext, type DisplayOptions, displayOptions, stateVersionResource } from './resource.ts'
 import type { PresentedRow } from './store.ts'
 
 export const stateVersionLoaders: readonly Loader[] = [

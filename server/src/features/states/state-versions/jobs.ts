@@ -1,10 +1,14 @@
 import { z } from 'zod'
-import { type JobHandler, jobHandler } from '../../../jobs/handler.ts'
+import type { Ctx } from '../../../app.ts'
+import { blobOwner, sweepBlobs } from '../../../blobs/sweep.ts'
+import { type JobHandler, jobHandler, reaction } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
-import { extractVersion } from './extract.ts'
-import { extractionJob } from './extraction-job.ts'
-import { sweepOrphans } from './sweep.ts'
-import { verifySample } from './verify.ts'
+import { workspaceLocking, workspaceUnlocked } from '../../workspaces/workspaces/audit.ts'
+import { deleteDiscardedContents, findNamedLocations } from './content-store.ts'
+import * as contentStore from './content-store.ts'
+import { BLOB_PREFIX, md5Of, readContent } from './content.ts'
+import { extractVersion, extractionJob } from './extraction.ts'
+import { discardPending, settleStates } from './service.ts'
 
 const DAILY = { concurrency: 1, timeLimitMs: 3_600_000 }
 const sweep = jobKind('state-versions.sweep', z.object({}), DAILY)
@@ -17,3 +21,57 @@ export const stateVersionJobs: readonly JobHandler[] = [
     schedule: '17 4 * * *',
   }),
 ]
+
+export const stateVersionReactions = [
+  reaction(workspaceUnlocked, settleStates),
+  reaction(workspaceLocking, discardPending),
+]
+
+/**
+ * Deletes blobs that no version names: the remains of failed requests, killed processes and deleted workspaces. Returns how
+ * many.
+ */
+export async function sweepOrphans(ctx: Ctx, signal: AbortSignal) {
+  const named = async (keys: readonly string[]) =>
+    findNamedLocations(
+      ctx.db,
+      keys.map((key) => blobOwner(key, BLOB_PREFIX)),
+    )
+  const swept = await sweepBlobs(ctx, BLOB_PREFIX, named, signal)
+  await deleteDiscardedContents(ctx.db)
+  if (swept > 0) ctx.log.info({ swept }, 'deleted state content that no state version names')
+  return swept
+}
+
+/** How many versions are read back each day. */
+const SAMPLE = 200
+
+/**
+ * Reads the content of a random sample of versions back, and compares size and hash. Damage is reported in the log and recorded
+ * in `content_checks`.
+ */
+export async function verifySample(ctx: Ctx, signal: AbortSignal) {
+  const damaged: { id: string; reason: string }[] = []
+  const versions = await contentStore.sampleVersions(ctx.db, ctx.newId('sv'), SAMPLE)
+  let checked = 0
+  for (const version of versions) {
+    if (signal.aborted) break
+    try {
+      const raw = await readContent(ctx, version, 'raw')
+      if (raw === undefined) throw new Error('the content is gone')
+      if (raw.length !== version.size) throw new Error(`it has ${raw.length} bytes, not ${version.size}`)
+      if (md5Of(raw) !== version.md5) throw new Error(`its md5 is ${md5Of(raw)}, not ${version.md5}`)
+      if (version.json_location !== null) await readContent(ctx, version, 'json')
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      // A version that was deleted after it was chosen is not damaged.
+      if (!(await contentStore.isFinalized(ctx.db, version.id))) continue
+      damaged.push({ id: version.id, reason })
+      ctx.log.error({ version: version.id, workspace: version.workspace_id, reason }, 'stored state is damaged')
+    }
+    checked += 1
+  }
+  await contentStore.insertCheck(ctx.db, { at: ctx.now(), checked, damaged })
+  ctx.log.info({ checked, damaged: damaged.length }, 'checked stored state')
+  return { checked, damaged }
+}

@@ -1,9 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type AuditRow, eventInsert, eventSlots } from '../../../audit/store.ts'
 import type { Db } from '../../../db/db.ts'
-import { rowsOf, type Slots, templateOf } from '../../../db/template.ts'
-import type { ExtractionColumns } from './extraction-columns.ts'
-import { insertOutputs } from './extraction-store.ts'
+import { type Slots, rowsOf, templateOf } from '../../../db/template.ts'
+import { type ExtractionColumns, insertOutputs } from './extraction-store.ts'
 import { COLUMNS, type PresentedRow } from './store.ts'
 
 /** A workspace's states and lock as they were when they were checked. */

@@ -4,7 +4,7 @@ import type { AccessContext } from '../../../auth/access-context.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { API_PREFIX } from '../../../http/http.ts'
 import { RawJson } from '../../../http/raw-json.ts'
-import { objectUrl } from './content-urls.ts'
+import { objectUrl } from './content-rules.ts'
 import type { PresentedRow } from './store.ts'
 
 /** The parts of a version's workspace that decide how the version is shown. */

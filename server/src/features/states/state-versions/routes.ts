@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { stateVersionIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import {
@@ -8,22 +9,24 @@ import {
 } from '@groundstate/contract/state-versions'
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
+import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { REQUIRED, boolean } from '../../../http/query.ts'
-import { created, listPage, ok } from '../../../http/responses.ts'
+import { binary, bytes, created, listPage, ok, unstored } from '../../../http/responses.ts'
 import {
   requireCurrentStateVersion,
   requireRollbackWorkspace,
   requireStateVersion,
   requireStateWorkspace,
 } from './access.ts'
-import { createStateVersion } from './create.ts'
+import { OBJECT_PATH, openObjectId } from './content-rules.ts'
+import { findDownload } from './content-store.ts'
+import { openContent } from './content.ts'
 import { presentStateVersion, stateVersionResources } from './includes.ts'
-import { listStateVersions } from './list.ts'
-import { CONTENT_FIELDS } from './new-state.ts'
 import { displayContextOf, displayOptions } from './resource.ts'
 import { rollbackStateVersion } from './roll-back.ts'
-import { SNAPSHOT_INTERVAL } from './snapshot-interval.ts'
+import { CONTENT_FIELDS, SNAPSHOT_INTERVAL, createStateVersion, listStateVersions } from './service.ts'
+import { MAX_CONTENT_BYTES, uploadContent } from './upload.ts'
 
 /** The largest body with the content in it. It is put together on the event loop and in memory. Larger content is uploaded. */
 const MAX_INLINE_BYTES = 128 * 1024 * 1024
@@ -134,4 +137,52 @@ export const stateVersionRoutes: Routes = (http) => {
     const extra = { withoutResources: req.query['without-resources'] ?? false }
     return { ...ok(await presentStateVersion(req.ctx, version, extra)), headers: SNAPSHOT_INTERVAL }
   })
+}
+
+const OCTETS = 'application/octet-stream'
+
+const upload = {
+  summary: 'Upload the content of a state version',
+  access: 'signed',
+  audit: 'state_version upload',
+  responses: { 200: null },
+  prefix: '',
+  upload: true,
+  maxBytes: MAX_CONTENT_BYTES,
+} as const
+
+const download = {
+  summary: 'Download the content of a state version',
+  responses: { 200: binary(OCTETS) },
+  access: 'signed',
+  prefix: '',
+} as const
+
+/** The routes behind signed URLs, which need no token. */
+export const stateContentRoutes: Routes = (http) => {
+  http.put(`${OBJECT_PATH}/:objectId`, upload, async (req) => {
+    const length = req.header('content-length')
+    await uploadContent(req.ctx, req.params.objectId, {
+      body: req.raw.body as Readable,
+      declaredBytes: length === undefined ? undefined : Number(length),
+    })
+    return { status: 200 }
+  })
+
+  http.get(`${OBJECT_PATH}/:objectId`, download, async (req) => {
+    const { content, size } = await downloadContent(req.ctx, req.params.objectId)
+    // A state holds secrets, and no cached copy may be readable after a soft delete.
+    return unstored(bytes(content, OCTETS, size))
+  })
+}
+
+/** The content that a signed download URL names, as it was stored. Throws `not-found`. */
+async function downloadContent(ctx: Ctx, objectId: string) {
+  const object = openObjectId(ctx, objectId)
+  if (object?.kind !== 'raw' && object?.kind !== 'json') throw notFound('object')
+  const version = await findDownload(ctx.db, { id: object.id, kind: object.kind })
+  if (!version || version.status !== 'finalized') throw notFound('object')
+  const content = await openContent(ctx, version, object.kind)
+  if (content === undefined) throw notFound('object')
+  return { content, size: object.kind === 'raw' ? (version.size ?? undefined) : undefined }
 }

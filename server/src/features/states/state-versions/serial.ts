@@ -1,10 +1,15 @@
+import type { Ctx } from '../../../app.ts'
 import { conflict, preconditionFailed } from '../../../errors.ts'
+import type { Workspace } from '../../workspaces/workspaces/access.ts'
+import { isLockedBy } from '../../workspaces/workspaces/audit.ts'
+import { describeLock } from '../../workspaces/workspaces/lock.ts'
 import type { WorkspaceRow } from '../../workspaces/workspaces/store.ts'
+import { findRunStatus } from './store.ts'
 
 const SERIAL = '/data/attributes/serial'
 
 /** What identifies the content of a state version; early engines wrote no lineage. */
-export type StateIdentity = { serial: number; md5: string; lineage?: string | null | undefined }
+type StateIdentity = { serial: number; md5: string; lineage?: string | null | undefined }
 
 /** The columns of a workspace's row that identify its newest finalized version, snapshots included. */
 type LatestState = Pick<WorkspaceRow, 'latest_state_serial' | 'latest_state_md5' | 'latest_state_lineage'>
@@ -44,5 +49,28 @@ export function checkSerial(
       `lineage ${next.lineage} is not the current state's lineage ${current.lineage}`,
       '/data/attributes/lineage',
     )
+  }
+}
+
+type Lockable = Pick<Workspace, 'name' | 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
+
+/** Only the holder of a workspace's lock may write its state. Throws `conflict`, which names the holder. */
+export async function checkHoldsLock(ctx: Ctx, workspace: Lockable) {
+  if (isLockedBy(workspace, ctx.actor)) return checkApplies(ctx)
+  const state = await describeLock(ctx, workspace)
+  const remedy =
+    workspace.locked_by_id === null ? 'lock it before you write its state' : 'only they can write its state'
+  throw conflict(`the workspace ${workspace.name} ${state}: ${remedy}`)
+}
+
+/**
+ * A run holds the lock from its plan on, but only its apply writes state: code that runs in a plan has the run's token too, and
+ * it may be chosen by users who must not apply.
+ */
+async function checkApplies({ db, actor }: Ctx) {
+  if (actor.kind !== 'run') return
+  const status = await findRunStatus(db, actor.runId)
+  if (status !== 'applying') {
+    throw conflict(`the run ${actor.runId} is ${status ?? 'gone'}: a run writes state while it applies`)
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { openShared } from './shared-content.ts'
+import { openShared } from './content.ts'
 
 const MB = 1024 * 1024
 const content = Buffer.alloc(3 * MB, 'state')

@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { type TestApp, createTestApp } from '../../../testing/app.ts'
+import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { lockedWorkspace, rawState, upload } from '../../../testing/state-versions.ts'
-import { sweepOrphans } from './sweep.ts'
-import { verifySample } from './verify.ts'
+import { sweepOrphans, verifySample } from './jobs.ts'
 
 let app: TestApp
 let ada: TestUser

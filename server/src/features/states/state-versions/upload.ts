@@ -6,34 +6,32 @@ import { transact } from '../../../db/db.ts'
 import { conflict, notFound, tooLarge } from '../../../errors.ts'
 import { freeChunk } from '../../../http/free-memory.ts'
 import { GrowingBuffer } from '../../../http/growing-buffer.ts'
-import { announceVersions } from './announce.ts'
-import { stateVersionAudit } from './audit.ts'
+import { announceVersions, stateVersionAudit } from './audit.ts'
 import {
+  EXAMINED_BYTES,
+  type Examined,
   checkContent,
   checkJsonState,
-  EXAMINED_BYTES,
   examineContent,
-  type Examined,
+  openObjectId,
   readHeader,
 } from './content-rules.ts'
 import { addJsonContent } from './content-store.ts'
-import { openObjectId } from './content-urls.ts'
 import {
   type ContentKind,
-  dropRefused,
   LARGE_BYTES,
+  ROW_BYTES,
+  type StoredContent,
+  dropRefused,
+  inTurn,
   newBlobKey,
   readBlob,
-  ROW_BYTES,
   storeContent,
-  type StoredContent,
+  takeRoom,
 } from './content.ts'
-import { examinedColumns } from './extraction-columns.ts'
-import { extractionJob } from './extraction-job.ts'
-import { inTurn } from './in-turn.ts'
+import { examinedColumns, extractionJob } from './extraction.ts'
 import { type CheckedWorkspace, finalizeStateVersion } from './new-version-store.ts'
 import * as store from './store.ts'
-import { takeRoom } from './upload-memory.ts'
 
 /** The largest content that is accepted, in bytes. */
 export const MAX_CONTENT_BYTES = 512 * 1024 * 1024

@@ -1,12 +1,18 @@
-import { documentOf, pageOf } from '@groundstate/contract/responses'
-import { resourceCountsSchema, workspaceResourceSchema } from '@groundstate/contract/workspace-resources'
+import { pageOf } from '@groundstate/contract/responses'
+import { workspaceResourceSchema } from '@groundstate/contract/workspace-resources'
 import { z } from 'zod'
 import type { Routes } from '../../../http/http.ts'
 import { REFUSAL, text } from '../../../http/query.ts'
 import { listPage, ok } from '../../../http/responses.ts'
-import { countWorkspaceResources } from './count.ts'
-import { RESOURCE_SORTS, type ResourceSort, listWorkspaceResources } from './list.ts'
-import { resourceCountsResource, workspaceResourceResource } from './resource.ts'
+import {
+  RESOURCE_SORTS,
+  type ResourceSort,
+  count,
+  countWorkspaceResources,
+  listWorkspaceResources,
+  resourceCountsResource,
+  workspaceResourceResource,
+} from './service.ts'
 
 const DIRECTIONS = ['asc', 'desc'] as const
 const SORTS = RESOURCE_SORTS.flatMap((name) => [
@@ -40,12 +46,6 @@ const list = {
     'filter[type]': text().describe('our own: the type of the resource, such as `random_pet`'),
     sort: SORT,
   },
-} as const
-
-const count = {
-  summary: 'Count the resources of a workspace by module and by type',
-  access: { workspace: 'state-versions:read' },
-  responses: { 200: documentOf(resourceCountsSchema) },
 } as const
 
 export const workspaceResourceRoutes: Routes = (http) => {

@@ -8,7 +8,7 @@ import * as store from './store.ts'
 
 export type Task = NonNullable<Awaited<ReturnType<typeof store.findTask>>>
 
-/** Throws `not-found` for a task that the actor may not see, `forbidden` when it lacks the permission. */
+/** Throws `not-found` for a task that the actor may not see, `forbidden` without the permission. */
 export async function requireTask(ctx: Ctx, id: string, permission: OrganizationPermission): Promise<Task> {
   const task = await store.findTask(ctx.db, ctx.actor, id)
   if (!task) throw notFound('task')

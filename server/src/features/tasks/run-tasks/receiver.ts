@@ -1,9 +1,10 @@
-import type { App } from '../../../app.ts'
+import type { App, Ctx } from '../../../app.ts'
+import { isSiteAdmin } from '../../../auth/actor.ts'
 import type { Exchange } from '../../../outbound/outbound.ts'
 import type { TaskPool } from '../task-requests/task-request.ts'
 import type { TaskRow } from './store.ts'
 
-/** The HTTP server that a task asks, with the key that signs the requests, and the pool whose agents send them. */
+/** The destination of a task's requests, the key that signs them, and the pool whose agents send them. */
 export type Receiver = {
   url: string
   hmacKey: string | undefined
@@ -11,7 +12,7 @@ export type Receiver = {
   pool: TaskPool | undefined
 }
 
-/** A verification request, and what came of it. */
+/** A verification request and its exchange. */
 export type Verification = {
   request: { url: string; headers: Record<string, string>; body: string }
   signature: string
@@ -41,11 +42,32 @@ function keyContext(taskId: string) {
   return `tasks/${taskId}/hmac-key`
 }
 
-/** What came of a request, in one line; of a response that is hidden, only its status. */
+/** The result of a request in one line. Of a hidden response it tells only the status. */
 export function describeExchange({ response, error }: Exchange, { isHidden }: { isHidden: boolean }) {
   if (!response) return error
-  if (isHidden) return `it was answered with ${response.status}`
+  if (isHidden) return `the response was ${response.status}`
   const text = response.body.toString('utf8').replaceAll(/\s+/g, ' ').trim()
   const start = text.length > 200 ? `${text.slice(0, 200)}…` : text
-  return start === '' ? `it was answered with ${response.status}` : `it was answered with ${response.status}: ${start}`
+  return start === '' ? `the response was ${response.status}` : `the response was ${response.status}: ${start}`
+}
+
+type ApiResponse = {
+  status: number
+  headers: Record<string, string | string[]>
+  body: string
+  'is-truncated': boolean
+}
+
+/** The response of a receiver as shown to the actor. Of a hidden response only the status remains. */
+export function shownResponse(response: ApiResponse, { isHidden }: { isHidden: boolean }) {
+  const shown = isHidden ? { status: response.status, headers: {}, body: '', 'is-truncated': false } : response
+  return { ...shown, 'is-withheld': isHidden }
+}
+
+/**
+ * Whether responses from private addresses, apart from their status, are withheld from the actor. Otherwise a manager of run tasks could
+ * probe the server's network.
+ */
+export function isWithheld({ actor }: Pick<Ctx, 'actor'>, { isPrivate }: { isPrivate: boolean }) {
+  return isPrivate && !isSiteAdmin(actor)
 }

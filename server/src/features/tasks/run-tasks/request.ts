@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Stage } from '@groundstate/contract/run-tasks'
 
-/** The payload of a request to a receiver: INTERFACE §2.3. The four fields about version control are always null. */
+/** The payload of a request to a receiver (INTERFACE §2.3). The version control fields are always null. */
 export type TaskPayload = {
   payload_version: 1
   stage: Stage
@@ -30,7 +30,7 @@ export type TaskPayload = {
   workspace_working_directory: string
 }
 
-/** What a request is about: a run at one of its stages. */
+/** The subject of a request: a run at one of its stages. */
 export type TaskSubject = {
   stage: Stage
   accessToken: string
@@ -87,12 +87,12 @@ export function taskPayload(baseUrl: string, subject: TaskSubject): TaskPayload 
   }
 }
 
-/** Receivers recognise a check of the connection by this token, and answer 200 without doing any work. */
+/** Receivers recognise a connection test by this token and return 200 without doing any work. */
 export const TEST_TOKEN = 'test-token'
 
 /**
- * The verification request: it has every key of a real request, about a run that does not exist. Receivers of the
- * public service recognise it by its token and its enforcement level.
+ * The verification request. It has every key of a real request, for a run that does not exist. Receivers of the public
+ * service recognise it by its token and enforcement level.
  */
 export function verificationRequest(baseUrl: string, organizationName: string, now: Date): TaskPayload {
   return taskPayload(baseUrl, {
@@ -122,7 +122,7 @@ export function taskSignature(body: Buffer, hmacKey: string | undefined) {
   return hmacKey === undefined ? '' : createHmac('sha512', hmacKey).update(body).digest('hex')
 }
 
-/** The signature is sent under two names: the interface's own, and the one that existing receivers read. */
+/** The signature is sent in the header of the interface and in the one that existing receivers read. */
 export function taskHeaders(baseUrl: string, signature: string): Record<string, string> {
   return {
     'content-type': 'application/json',

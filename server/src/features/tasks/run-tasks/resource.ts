@@ -1,4 +1,5 @@
-import type { Stage, TaskResource } from '@groundstate/contract/run-tasks'
+import type { Stage, TaskResource, TaskTestResource } from '@groundstate/contract/run-tasks'
+import { type Verification, describeExchange, shownResponse } from './receiver.ts'
 import type { TaskRow } from './store.ts'
 
 /** `attachments` are the workspace tasks that the caller may see. */
@@ -36,5 +37,39 @@ export function taskResource(task: ShownTask): TaskResource {
       'agent-pool': { data: task.agent_pool_id === null ? null : { id: task.agent_pool_id, type: 'agent-pools' } },
     },
     links: { self },
+  }
+}
+
+/** The result of testing a task's receiver: our own resource, for its developers. */
+export function taskTestResource(
+  task: { id: string },
+  { request, signature, exchange }: Verification,
+  isHidden: boolean,
+): TaskTestResource {
+  const { response } = exchange
+  return {
+    id: task.id,
+    type: 'task-tests',
+    attributes: {
+      passed: response?.status === 200,
+      summary: describeExchange(exchange, { isHidden }),
+      'duration-ms': exchange.durationMs,
+      request: { method: 'POST', url: request.url, headers: request.headers, body: request.body },
+      'expected-signature': signature,
+      response:
+        response === undefined
+          ? null
+          : shownResponse(
+              {
+                status: response.status,
+                headers: response.headers,
+                body: response.body.toString('utf8'),
+                'is-truncated': response.truncated,
+              },
+              { isHidden },
+            ),
+      error: exchange.error ?? null,
+    },
+    relationships: { task: { data: { id: task.id, type: 'tasks' } } },
   }
 }

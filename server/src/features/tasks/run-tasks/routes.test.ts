@@ -61,9 +61,9 @@ describe('a task', () => {
   })
 
   test.each([
-    [500, 'it was answered with 500: out of order'],
-    [201, 'it was answered with 201'],
-    [302, 'it was answered with 302'],
+    [500, 'the response was 500: out of order'],
+    [201, 'the response was 201'],
+    [302, 'the response was 302'],
   ])('is refused when the verification is answered with %i, and says so', async (status, detail) => {
     const setting = await setUp()
     setting.receiver.onTest = (_, response) =>
@@ -254,7 +254,7 @@ describe('the test of a task', () => {
     const { attributes } = response.json().data
     expect(attributes).toMatchObject({
       passed: false,
-      summary: 'it was answered with 503: later',
+      summary: 'the response was 503: later',
       response: { status: 503, body: 'later', headers: { 'x-why': 'tired' } },
       error: null,
     })
@@ -277,12 +277,12 @@ describe('what comes back from a private address', () => {
 
     expect(tested.json().data.attributes).toMatchObject({
       passed: false,
-      summary: 'it was answered with 503',
+      summary: 'the response was 503',
       response: { status: 503, headers: {}, body: '', 'is-withheld': true },
       error: null,
     })
     expect(refused.status).toBe(422)
-    expect(refused.json().errors[0].detail).toMatch(/must be answered with 200: it was answered with 503$/)
+    expect(refused.json().errors[0].detail).toMatch(/must return 200: the response was 503$/)
   })
 })
 

@@ -5,12 +5,8 @@ import type { Ctx } from '../../../app.ts'
 import type { Routes } from '../../../http/http.ts'
 import { created, listPage, noContent, ok } from '../../../http/responses.ts'
 import { type Task, requireTask } from './access.ts'
-import { createTask } from './create.ts'
-import { deleteTask } from './delete.ts'
-import { listTasks, withAttachments } from './list.ts'
-import { taskResource } from './resource.ts'
-import { taskTestResource } from './test-resource.ts'
-import { updateTask } from './update.ts'
+import { taskResource, taskTestResource } from './resource.ts'
+import { createTask, deleteTask, listTasks, updateTask, withAttachments } from './service.ts'
 import { testTask } from './verify.ts'
 
 const list = {
@@ -49,7 +45,7 @@ const remove = {
 const test = {
   summary: 'Test the receiver of a run task',
   access: { organization: 'run-tasks:manage' },
-  audit: { none: 'it asks a receiver and changes nothing' },
+  audit: { none: 'sends a request to the receiver and changes nothing' },
   responses: { 200: documentOf(taskTestSchema) },
 } as const
 
@@ -73,7 +69,7 @@ export const taskRoutes: Routes = (http) => {
     await deleteTask(req.ctx, req.params.taskId)
     return noContent()
   })
-  // Our own: what a receiver gets and answers, for those who build one.
+  // Our own: the exchange with the receiver, for its developers.
   http.post('/tasks/:taskId/actions/test', test, async (req) => {
     const { task, verification, isHidden } = await testTask(req.ctx, req.params.taskId)
     return ok(taskTestResource(task, verification, isHidden))

@@ -17,7 +17,7 @@ function selectTasks(db: Db) {
     .select(['o.name as organization_name', 'o.plan as organization_plan', 'pool.name as agent_pool_name'])
 }
 
-/** A task, and the facts about its organization for `actor`. */
+/** A task, with the access context of its organization for `actor`. */
 export async function findTask(db: Db, actor: Actor, id: string) {
   return selectTasks(db)
     .select(accessColumn(actor, { organizationId: sql`task.organization_id` }).as('access'))
@@ -45,7 +45,7 @@ export async function countTasks(db: Db, organizationId: string) {
   return count
 }
 
-/** Whether another task of the organization than `id` has this name, in any case. */
+/** Whether another task of the organization than `id` has this name, ignoring case. */
 export async function isNameTaken(db: Db, organizationId: string, { name, id }: { name: string; id?: string }) {
   const found = await db
     .selectFrom('tasks')
@@ -87,7 +87,7 @@ export async function listAttachments(db: Db, actor: Actor, taskIds: readonly st
     .execute()
 }
 
-/** How many workspaces of the organization have a task attached; `except` is the one that is about to get another. */
+/** Number of workspaces of the organization with an attached task, except `except`. */
 export async function countAttachedWorkspaces(db: Db, organizationId: string, except: string) {
   const { count } = await db
     .selectFrom('workspace_tasks as a')
@@ -108,7 +108,7 @@ export async function countWorkspaces(db: Db, organizationId: string) {
   return count
 }
 
-/** The first task, by name, that every workspace of the organization asks. */
+/** The first enabled global task of the organization, by name. */
 export async function findGlobalTask(db: Db, organizationId: string) {
   return db
     .selectFrom('tasks')
@@ -121,14 +121,14 @@ export async function findGlobalTask(db: Db, organizationId: string) {
     .executeTakeFirst()
 }
 
-/** Serialises the changes that count against the limits of the organization's plan. */
+/** Serialises changes that count against the organization's quotas. */
 export async function lockOrganization(tx: Tx, id: string) {
   await tx.selectFrom('organizations').select('id').where('id', '=', id).forNoKeyUpdate().execute()
 }
 
 /**
- * The query of the enabled tasks that a workspace's runs ask, each once: attached to it, or global. For a task that is both, the
- * stages of both count.
+ * Query for the enabled tasks of a workspace's runs, attached or global. A task that is both is returned once, with the
+ * stages of both.
  */
 export function selectEffectiveTasks(db: Db, workspace: { id: string; organization_id: string }) {
   return db

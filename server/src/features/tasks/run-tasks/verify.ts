@@ -2,50 +2,48 @@ import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
 import { urlProblem } from '../../../outbound/url.ts'
 import { hasTaskAgent, sendThroughPool } from '../task-requests/send.ts'
-import { requireTask, type Task } from './access.ts'
-import { AGENT_POOL, URL_POINTER } from './pointers.ts'
-import { describeExchange, type Receiver, taskReceiver, type Verification } from './receiver.ts'
+import { type Task, requireTask } from './access.ts'
+import { type Receiver, type Verification, describeExchange, isWithheld, taskReceiver } from './receiver.ts'
 import { taskHeaders, taskSignature, verificationRequest } from './request.ts'
-import { isWithheld } from './withheld.ts'
 
-/** A receiver answers the verification request without any work, in ms. */
+/** Timeout of the verification request, which receivers handle without any work, in ms. */
 const TIMEOUT_MS = 15_000
-/** An agent that is online takes the verification request within this time, in ms. */
+/** Time within which an online agent must claim the verification request, in ms. */
 const CLAIM_MS = 5_000
 
-/** What a refusal is blamed on. */
+/** The attribute that a rejection is attributed to. */
 export type Suspect = 'url' | 'hmac-key' | 'ca-certificate' | 'agent-pool'
 
-/** What a test of the task has shown; `isHidden` when the actor may not read the response. */
+/** The result of testing a task. `isHidden` when the actor may not read the response. */
 export type TaskTest = { task: Task; verification: Verification; isHidden: boolean }
 
-/** Sends a verification request to the receiver of a task, whatever the response, and returns the whole exchange. */
+/** Sends a verification request to the receiver of a task and returns the exchange, whatever the response. */
 export async function testTask(ctx: Ctx, id: string): Promise<TaskTest> {
   const task = await requireTask(ctx, id, 'run-tasks:manage')
   const verification = await verifyReceiver(ctx, task.organization_name, taskReceiver(ctx, task))
   return { task, verification, isHidden: isWithheld(ctx, verification.exchange) }
 }
 
-/** Throws `invalid` with the response, unless the receiver answered 200; `suspect` is the attribute that is new. */
+/** Throws `invalid` with the response unless the receiver returned 200; `suspect` is the changed attribute. */
 export async function checkReceiver(
   ctx: Ctx,
   { organizationName, suspect = 'url' }: { organizationName: string; suspect?: Suspect },
   receiver: Receiver,
 ) {
-  // What an agent reaches is for its own network to allow.
+  // Private addresses are allowed, as the agent's own network decides what it reaches.
   const problem = receiver.pool ? urlProblem(receiver.url, { allowPrivate: true }) : ctx.outbound.problem(receiver.url)
   if (problem !== undefined) throw invalid(problem, URL_POINTER)
   if (receiver.pool && !(await hasTaskAgent(ctx, receiver.pool))) {
     throw invalid(
-      `no agent of the agent pool ${receiver.pool.name} that takes run tasks is online: start one, then send this again`,
+      `no agent of the agent pool ${receiver.pool.name} that accepts run tasks is online: start one, then try again`,
       AGENT_POOL,
     )
   }
   const { exchange } = await verifyReceiver(ctx, organizationName, receiver)
   if (exchange.response?.status === 200) return
-  const what = describeExchange(exchange, { isHidden: isWithheld(ctx, exchange) })
+  const result = describeExchange(exchange, { isHidden: isWithheld(ctx, exchange) })
   throw invalid(
-    `the verification request to ${receiver.url} must be answered with 200: ${what}`,
+    `the verification request to ${receiver.url} must return 200: ${result}`,
     suspect === 'agent-pool' ? AGENT_POOL : `/data/attributes/${suspect}`,
   )
 }
@@ -61,3 +59,8 @@ async function verifyReceiver(ctx: Ctx, organizationName: string, receiver: Rece
     : await ctx.outbound.post(request)
   return { request: { url, headers, body: body.toString() }, signature, exchange }
 }
+
+/** Pointers into the body of a request that changes a task. */
+export const AGENT_POOL = '/data/relationships/agent-pool/data/id'
+
+export const URL_POINTER = '/data/attributes/url'

@@ -88,7 +88,7 @@ test('a receiver that answers 500 is asked again with the same bytes', async () 
   const rows = await loggedDeliveries(app, setting, { id: first.payload.task_result_id, count: 2 })
 
   expect(second.body).toBe(first.body)
-  expect(rows[1].attributes.error).toContain('it was answered with 500')
+  expect(rows[1].attributes.error).toContain('the response was 500')
   expect(rows[0].attributes.error).toBeNull()
 })
 

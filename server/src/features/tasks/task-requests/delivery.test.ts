@@ -66,7 +66,7 @@ test.each([
   [
     'a response other than 200',
     { durationMs: 1, status: 503, headers: {}, body: '', isTruncated: false },
-    'it was answered with 503: only 200 says that the request has arrived',
+    'the response was 503: only 200 acknowledges the request',
   ],
   [
     'a failure that the agent has met, in the words for the same failure of the server',
@@ -103,7 +103,7 @@ test('a request that no agent takes fails after thirty seconds, says why, and is
   await request.response()
 
   expect(row.attributes.error).toBe(
-    'no agent of the pool cellar took the request within 30 s: none that takes run tasks is online',
+    'no agent of the pool cellar claimed the request within 30 s: none that accepts run tasks is online',
   )
   const [second] = await loggedDeliveries(app, setting, { id, count: 2 })
   expect(second.attributes).toMatchObject({ 'agent-name': 'spare', error: null })
@@ -126,7 +126,7 @@ test('a request is not called waiting for busy agents when they take run tasks n
   const [row] = await loggedDeliveries(app, setting, { id, count: 1 })
   await (await takeTask(await createPoolAgent(app, setting, 'spare'))).response()
 
-  expect(row.attributes.error).toContain('none that takes run tasks is online')
+  expect(row.attributes.error).toContain('none that accepts run tasks is online')
 })
 
 test('without an agent the result ends at its deadline, and says why', async () => {
@@ -141,7 +141,7 @@ test('without an agent the result ends at its deadline, and says why', async () 
 
   expect((await readResult(app, setting, id)).attributes).toMatchObject({
     status: 'errored',
-    message: expect.stringContaining('no agent of the pool cellar took the request within'),
+    message: expect.stringContaining('no agent of the pool cellar claimed the request within'),
   })
 })
 
@@ -154,7 +154,9 @@ test('the request of an agent that died goes to another, and the late response c
   const other = await createPoolAgent(app, setting, 'spare')
   const again = await takeTask(other)
 
-  expect(row.attributes.error).toContain('the agent rack of the pool cellar took the request, and has not reported')
+  expect(row.attributes.error).toContain(
+    'the agent rack of the pool cellar claimed the request and reported no response',
+  )
   expect(again.payload.task_result_id).toBe(id)
   expect((await lost.response()).status).toBe(401)
   expect((await again.response()).status).toBe(204)
@@ -259,7 +261,7 @@ test('the request of a canceled run is given to no agent', async () => {
 
   expect(await agent.claimTask()).toBeUndefined()
   const [row] = await loggedDeliveries(app, setting, { id, count: 1 })
-  expect(row.attributes.error).toBe('the task result had ended before an agent of the pool cellar took the request')
+  expect(row.attributes.error).toBe('the task result ended before an agent of the pool cellar claimed the request')
 })
 
 test('a delivered request is redelivered through the pool', async () => {

@@ -68,10 +68,10 @@ describe('a task with an agent pool', () => {
 
     expect(response.status).toBe(422)
     expect(response.json().errors[0].source.pointer).toBe('/data/attributes/url')
-    expect(response.json().errors[0].detail).toContain('it was answered with 500: out of order')
+    expect(response.json().errors[0].detail).toContain('the response was 500: out of order')
   })
 
-  test('is refused at once when no agent that takes run tasks is online', async () => {
+  test('is refused at once when no agent that accepts run tasks is online', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     await agent.claim()
@@ -84,7 +84,7 @@ describe('a task with an agent pool', () => {
     for (const response of [without, silent]) {
       expect(response.status).toBe(422)
       expect(response.json().errors[0]).toMatchObject({
-        detail: 'no agent of the agent pool cellar that takes run tasks is online: start one, then send this again',
+        detail: 'no agent of the agent pool cellar that accepts run tasks is online: start one, then try again',
         source: { pointer: '/data/relationships/agent-pool/data/id' },
       })
     }
@@ -99,7 +99,7 @@ describe('a task with an agent pool', () => {
     const response = await postTask(app, setting, { url: INSIDE }, poolRelation(setting.poolId))
 
     expect(response.status).toBe(422)
-    expect(response.json().errors[0].detail).toContain('that takes run tasks is online')
+    expect(response.json().errors[0].detail).toContain('that accepts run tasks is online')
   })
 
   test.each(['ftp://10.1.2.3/', 'http://user:secret@10.1.2.3/', 'http://169.254.169.254/latest', 'nonsense'])(

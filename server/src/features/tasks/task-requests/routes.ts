@@ -1,23 +1,21 @@
 import { AGENT_API, answerTaskRequestBody, claimTaskBody, taskRequest } from '@groundstate/contract/agent'
-import { bearerToken } from '../../../auth/authenticate.ts'
+import { bearerToken } from '../../../http/authenticate.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { json, noContent, unstored } from '../../../http/responses.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
-import { waitUnlessRevoked } from '../../agents/agents/wait-for-revocation.ts'
-import { noteTaskClaim } from './note-claim.ts'
-import { recordResponse } from './record-answer.ts'
-import { waitForTaskRequest } from './wait-for-request.ts'
+import { waitUnlessRevoked } from '../../agents/agents/service.ts'
+import { noteTaskClaim, recordResponse, waitForTaskRequest } from './service.ts'
 
-const REPORTED = { none: 'what agents report is in the deliveries of the task result' }
+const REPORTED = { none: 'reports of agents are recorded in the deliveries of the task result' }
 
-/** The part of the agent protocol that is about run tasks. */
+/** The run task part of the agent protocol. */
 export const taskRequestRoutes: Routes = (http) => {
   http.post(
     '/agents/:agentId/claim-task',
     {
       prefix: AGENT_API,
-      summary: 'Claim a request of a run task',
+      summary: 'Claim a run task request',
       access: 'agent',
       audit: REPORTED,
       polled: true,
@@ -35,12 +33,12 @@ export const taskRequestRoutes: Routes = (http) => {
       return request ? unstored(json(request)) : noContent()
     },
   )
-  // A request's own token finds the request.
+  // The request is found by its own token.
   http.post(
     '/task-requests/:requestId/answer',
     {
       prefix: AGENT_API,
-      summary: 'Report the response to a request of a run task',
+      summary: 'Report the response to a run task request',
       access: 'task-request',
       audit: REPORTED,
       responses: { 204: null },

@@ -1,48 +1,54 @@
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
-import { onlineSince } from '../../agents/agents/status.ts'
-import { claimedSince } from './online.ts'
+import { onlineSince } from '../../agents/agent-pools/store.ts'
+import { claimedSince } from './store.ts'
 import * as store from './store.ts'
-import { openResponse, sealRequest, SLACK_MS, type TaskPool } from './task-request.ts'
-import { responseTopic, queueTopic } from './topics.ts'
+import {
+  REPORT_MARGIN_MS,
+  type TaskPool,
+  openResponse,
+  queueTopic,
+  responseTopic,
+  sealRequest,
+} from './task-request.ts'
 
-/** A lost signal delays a response by at most this time, in ms. */
+/** Poll interval in case a signal is lost, in ms. */
 const POLL_MS = 2000
-/** Requests of processes that died are kept this long, in ms: far longer than any of them lives. */
-const FORGOTTEN_MS = 24 * 3_600_000
+/** Retention of requests whose process died, in ms: far longer than any request lives. */
+const ABANDONED_AFTER_MS = 24 * 3_600_000
 
-/** What came of a request, and which agent sent it. A request is `left` when another process is to wait for it, or does. */
-export type Sent = Exchange & { agentName?: string | undefined; fate: 'taken' | 'untaken' | 'left' }
+/** The exchange, and the agent that sent the request. `fate` is `left` when another process waits for the response. */
+export type PoolExchange = Exchange & { agentName?: string | undefined; fate: 'taken' | 'untaken' | 'left' }
 
-type Way = {
+type PoolRoute = {
   pool: TaskPool
-  /** The result that the request belongs to. It has one request at a time, whichever process waits for its response. */
+  /** The result that the request belongs to. It has one request at a time, across all processes. */
   resultId: string | null
-  /** How long the request waits for an agent, in ms. */
+  /** Time within which an agent must claim the request, in ms. */
   claimMs: number
 }
 
-/** Whether an agent is online that sends the requests of run tasks of the pool. */
+/** Whether an agent that accepts run tasks is online in the pool. */
 export async function hasTaskAgent(ctx: Ctx, pool: TaskPool) {
   const now = ctx.now()
   return store.hasTaskAgent(ctx.db, pool.id, { claimedAfter: claimedSince(now), pingedAfter: onlineSince(now) })
 }
 
 /**
- * Lets an agent of the pool send the request, and waits for what comes back. No connection of the database is held
- * meanwhile. When the process dies, the next attempt finds the request where it is, with its response if there is one.
+ * Has an agent of the pool send the request, and waits for the response without holding a database connection. If the
+ * process dies, the next attempt continues with the same request.
  */
-export async function sendThroughPool(ctx: Ctx, way: Way, request: OutboundRequest): Promise<Sent> {
+export async function sendThroughPool(ctx: Ctx, route: PoolRoute, request: OutboundRequest): Promise<PoolExchange> {
   const since = { at: Date.now(), started: performance.now() }
-  const id = await openRequest(ctx, way, request)
+  const id = await openRequest(ctx, route, request)
   using topic = ctx.signals.subscribe(responseTopic(id))
   for (;;) {
     const progress = await store.findProgress(ctx.db, { id })
-    const sent = await outcome(ctx, { id, way, progress, since, timeoutMs: request.timeoutMs })
+    const sent = await outcome(ctx, { id, route, progress, since, timeoutMs: request.timeoutMs })
     if (sent) {
-      // That of a result goes when its delivery is recorded: until then, another process may have to do that.
-      if (way.resultId === null) await store.deleteTaskRequest(ctx.db, id)
+      // A result's request is deleted when its delivery is recorded: until then, another process may take over.
+      if (route.resultId === null) await store.deleteTaskRequest(ctx.db, id)
       return sent
     }
     if (request.signal?.aborted)
@@ -53,8 +59,12 @@ export async function sendThroughPool(ctx: Ctx, way: Way, request: OutboundReque
   }
 }
 
-/** The id of the request for this attempt: a new one, or the one that an earlier process opened for the same result. */
-async function openRequest(ctx: Ctx, { pool, resultId, claimMs }: Way, request: OutboundRequest): Promise<string> {
+/** Returns the id of this attempt's request: a new one, or the one that an earlier process opened for the same result. */
+async function openRequest(
+  ctx: Ctx,
+  { pool, resultId, claimMs }: PoolRoute,
+  request: OutboundRequest,
+): Promise<string> {
   const now = ctx.now()
   const id = ctx.newId('taskreq')
   const row = {
@@ -67,8 +77,8 @@ async function openRequest(ctx: Ctx, { pool, resultId, claimMs }: Way, request: 
     created_at: now,
   }
   const topic = ctx.signals.toOne(queueTopic(pool.id))
-  const forgotten = new Date(now.getTime() - FORGOTTEN_MS)
-  if (await store.insertTaskRequest(ctx.db, row, forgotten)) {
+  const abandonedBefore = new Date(now.getTime() - ABANDONED_AFTER_MS)
+  if (await store.insertTaskRequest(ctx.db, row, abandonedBefore)) {
     ctx.signals.publish(ctx.db, topic)
     return id
   }
@@ -76,7 +86,7 @@ async function openRequest(ctx: Ctx, { pool, resultId, claimMs }: Way, request: 
     const known = resultId === null ? undefined : await store.lockRequestOf(ctx.db, resultId)
     if (known && known.agent_pool_id === pool.id) return known.id
     if (known) await store.deleteTaskRequest(ctx.db, known.id)
-    await store.insertTaskRequest(ctx.db, row, forgotten)
+    await store.insertTaskRequest(ctx.db, row, abandonedBefore)
     ctx.signals.publish(ctx.db, topic)
     return id
   })
@@ -89,18 +99,21 @@ function isAlive(
   return status === 'answered' || (lease_expires_at ?? claim_until) > now
 }
 
-type Look = {
+type RequestState = {
   id: string
-  way: Way
+  route: PoolRoute
   progress: store.Progress | undefined
   since: { at: number; started: number }
   timeoutMs: number
 }
 
-/** What has come of the request so far; undefined while it is to be waited for. */
-async function outcome(ctx: Ctx, { id, way, progress, since, timeoutMs }: Look): Promise<Sent | undefined> {
-  const pool = `the pool ${way.pool.name}`
-  // Another process has found the request, and what came of it.
+/** The outcome of the request; undefined while it is pending. */
+async function outcome(
+  ctx: Ctx,
+  { id, route, progress, since, timeoutMs }: RequestState,
+): Promise<PoolExchange | undefined> {
+  const pool = `the pool ${route.pool.name}`
+  // Another process has taken over the request.
   if (!progress)
     return { ...failure(since, `the request to an agent of ${pool} was taken over or withdrawn`), fate: 'left' }
   const now = ctx.now()
@@ -108,30 +121,30 @@ async function outcome(ctx: Ctx, { id, way, progress, since, timeoutMs }: Look):
   if (status === 'answered' && response) {
     const startedAt = Date.now() - (now.getTime() - (leasedAt ?? now).getTime())
     const exchange = openResponse(ctx, { id, response }, startedAt)
-    // What fails in the network of the agent may well work in that of the server.
-    const seen = exchange.response
+    // Name the agent: what fails in its network may work from the server's.
+    const reported = exchange.response
       ? exchange
       : { ...exchange, error: `the agent ${agentName} of ${pool}: ${exchange.error}` }
-    return { ...seen, fate: 'taken', agentName: agentName ?? undefined }
+    return { ...reported, fate: 'taken', agentName: agentName ?? undefined }
   }
   const isOver = !isAlive(progress, now) || (status === 'queued' && !progress.is_wanted)
   if (!isOver || !(await store.withdrawTaskRequest(ctx.db, id, progress))) return undefined
   if (status === 'leased') {
-    const error = `the agent ${agentName} of ${pool} took the request, and has not reported a response within ${seconds(timeoutMs + SLACK_MS)}`
+    const error = `the agent ${agentName} of ${pool} claimed the request and reported no response within ${seconds(timeoutMs + REPORT_MARGIN_MS)}`
     return { ...failure(since, error), fate: 'taken', agentName: agentName ?? undefined }
   }
   if (!progress.is_wanted) {
     return {
-      ...failure(since, `the task result had ended before an agent of ${pool} took the request`),
+      ...failure(since, `the task result ended before an agent of ${pool} claimed the request`),
       fate: 'untaken',
     }
   }
-  const why = (await hasTaskAgent(ctx, way.pool)) ? 'its agents are busy' : 'none that takes run tasks is online'
-  const error = `no agent of ${pool} took the request within ${seconds(way.claimMs)}: ${why}`
+  const reason = (await hasTaskAgent(ctx, route.pool)) ? 'its agents are busy' : 'none that accepts run tasks is online'
+  const error = `no agent of ${pool} claimed the request within ${seconds(route.claimMs)}: ${reason}`
   return { ...failure(since, error), fate: 'untaken' }
 }
 
-function failure(since: Look['since'], error: string) {
+function failure(since: RequestState['since'], error: string) {
   return { startedAt: since.at, durationMs: Math.round(performance.now() - since.started), isPrivate: false, error }
 }
 

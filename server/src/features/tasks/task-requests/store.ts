@@ -2,19 +2,16 @@ import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import type { ClaimingAgent } from './claiming-agent.ts'
-import { NOTE_MS } from './online.ts'
 
 type Row = Selectable<Schema['task_requests']>
-export type NewRequest = Insertable<Schema['task_requests']> & { agent_pool_id: string }
+type NewRequest = Insertable<Schema['task_requests']> & { agent_pool_id: string }
 
 /**
- * Inserts a request; undefined when its result has one already. Deletes those from before `forgotten`, which processes left behind
- * when they died.
+ * Inserts a request; undefined if its result already has one. Deletes requests created before `abandonedBefore`, whose processes died.
  */
-export async function insertTaskRequest(db: Db, row: NewRequest, forgotten: Date) {
+export async function insertTaskRequest(db: Db, row: NewRequest, abandonedBefore: Date) {
   const { rows } = await sql<{ id: string }>`with dead as (
-      delete from task_requests where created_at < ${forgotten}),
+      delete from task_requests where created_at < ${abandonedBefore}),
     added as (
       insert into task_requests (id, agent_pool_id, task_result_id, request, timeout_ms, claim_until, created_at)
       values (${row.id}, ${row.agent_pool_id}, ${row.task_result_id}, ${row.request}, ${row.timeout_ms}, ${row.claim_until},
@@ -39,7 +36,7 @@ export async function deleteTaskRequest(db: Db, id: string) {
   await db.deleteFrom('task_requests').where('id', '=', id).execute()
 }
 
-/** How far a request is. `is_wanted` is false once its result has ended. */
+/** The progress of a request. `is_wanted` is false once its result has ended. */
 export const findProgress = lookup(['id'], (db, { id }) =>
   db
     .selectFrom('task_requests as q')
@@ -50,7 +47,7 @@ export const findProgress = lookup(['id'], (db, { id }) =>
 )
 export type Progress = NonNullable<Awaited<ReturnType<typeof findProgress>>>
 
-/** Deletes a request, unless it is no longer as far as it was; returns whether it did. */
+/** Deletes a request if its progress is unchanged; returns whether it did. */
 export async function withdrawTaskRequest(
   db: Db,
   id: string,
@@ -66,21 +63,21 @@ export async function withdrawTaskRequest(
 const isFree = (now: Date) => sql`q.status = 'queued' and q.claim_until > ${now}
   and not exists (select from task_results r where r.id = q.task_result_id and r.status <> 'running')`
 
-/** SQL of the ids of those of the pools in which a request waits for an agent. */
+/** SQL expression: ids of the pools in which a request waits for an agent. */
 export function poolsWithRequests(poolIds: readonly string[], now: Date) {
   return sql<string[]>`array(select asked.id from unnest(${poolIds}::text[]) asked (id)
     where exists (select from task_requests q where q.agent_pool_id = asked.id and ${isFree(now)}))`
 }
 
-type Lease = { agent: ClaimingAgent; tokenHash: Buffer; now: Date; slackMs: number }
+type Lease = { agent: ClaimingAgent; tokenHash: Buffer; now: Date; marginMs: number }
 
 type Leased = Pick<Row, 'id' | 'request' | 'timeout_ms'>
 
 /**
- * Leases the oldest request of the pool to an agent that has not exited, in one statement. Skips what others have locked.
- * Returns undefined when there is none, and `exited` for an agent that has exited.
+ * Leases the oldest request of the pool to an agent in one statement, skipping locked ones. Returns undefined for none, and
+ * `exited` for an agent that has exited.
  */
-export async function leaseNextRequest(db: Db, { agent, tokenHash, now, slackMs }: Lease) {
+export async function leaseNextRequest(db: Db, { agent, tokenHash, now, marginMs }: Lease) {
   const hasAgent = sql`exists (select from agents a where a.id = ${agent.id} and a.exited_at is null)`
   const { rows } = await sql<{ has_agent: boolean } & (Leased | { id: null })>`with next as (
       select id from task_requests q
@@ -89,7 +86,7 @@ export async function leaseNextRequest(db: Db, { agent, tokenHash, now, slackMs 
     leased as (
       update task_requests q
          set status = 'leased', agent_name = ${agent.name}, token_hash = ${tokenHash}, leased_at = ${now},
-             lease_expires_at = ${now}::timestamptz + (q.timeout_ms + ${slackMs}::integer) * interval '1 ms'
+             lease_expires_at = ${now}::timestamptz + (q.timeout_ms + ${marginMs}::integer) * interval '1 ms'
         from next where q.id = next.id
       returning q.id, q.request, q.timeout_ms)
     select ${hasAgent} as has_agent, leased.* from (select) one left join leased on true`.execute(db)
@@ -98,14 +95,13 @@ export async function leaseNextRequest(db: Db, { agent, tokenHash, now, slackMs 
   return row?.has_agent === false ? 'exited' : undefined
 }
 
-/** Queues a request again. */
 export async function requeueRequest(db: Db, id: string) {
   await sql`update task_requests
       set status = 'queued', agent_name = null, token_hash = null, leased_at = null, lease_expires_at = null
     where id = ${id} and status = 'leased'`.execute(db)
 }
 
-/** A request that an agent has, or has answered, by the hash of its token in hex. */
+/** A leased or answered request, by the hash of its token in hex. */
 export const findTakenRequest = lookup(['id', 'hash'], (db, { id, hash }) =>
   db
     .selectFrom('task_requests')
@@ -114,13 +110,13 @@ export const findTakenRequest = lookup(['id', 'hash'], (db, { id, hash }) =>
     .where('token_hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
 )
 
-/** Keeps the first response to a request. */
+/** Stores the first response to a request. */
 export async function recordResponse(db: Db, id: string, response: Buffer) {
   await sql`update task_requests set status = 'answered', response = ${response}
     where id = ${id} and status = 'leased'`.execute(db)
 }
 
-/** Notes that the agents ask for requests of run tasks. */
+/** Records that agents claim run task requests. */
 export async function noteClaims(db: Db, agentIds: readonly string[], now: Date) {
   await sql`insert into task_claims (agent_id, agent_pool_id, claimed_at)
     select id, agent_pool_id, ${now} from agents where id = any(${agentIds})
@@ -129,8 +125,8 @@ export async function noteClaims(db: Db, agentIds: readonly string[], now: Date)
 }
 
 /**
- * Whether an agent of the pool that accepts run tasks has asked for their requests after `claimedAfter`, showed a sign of life
- * after `pingedAfter`, and has not said goodbye. One that has asked before may have registered again without run tasks.
+ * Whether an agent of the pool accepts run tasks, claimed requests after `claimedAfter`, sent a heartbeat after `pingedAfter`, and
+ * has not exited. An agent that claimed before may have registered again without run tasks.
  */
 export async function hasTaskAgent(
   db: Db,
@@ -150,3 +146,16 @@ export async function hasTaskAgent(
     .executeTakeFirst()
   return row !== undefined
 }
+
+/** Minimum interval between stored claim times of an agent, in ms. */
+const NOTE_MS = 10_000
+/** Time without a claim after which an agent counts as offline, in ms: a long poll takes up to a minute. */
+const OFFLINE_AFTER_MS = 60_000 + NOTE_MS
+
+/** Agents that claimed requests after this are online. */
+export function claimedSince(now: Date) {
+  return new Date(now.getTime() - OFFLINE_AFTER_MS)
+}
+
+/** The columns of an agent that a claim needs. */
+export type ClaimingAgent = { id: string; name: string; agent_pool_id: string }

@@ -3,15 +3,15 @@ import type { App } from '../../../app.ts'
 import { failureWords } from '../../../outbound/failure.ts'
 import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
 
-/** A response may be reported this long after the limit for the receiver: its body is read, and the agent connects, in ms. */
-export const SLACK_MS = 15_000
+/** Margin beyond the receiver's timeout for reporting a response, in ms. */
+export const REPORT_MARGIN_MS = 15_000
 
 /** The pool whose agents send a task's requests. */
 export type TaskPool = { id: string; name: string }
 
 type Content = Pick<OutboundRequest, 'url' | 'headers' | 'ca'> & { body: string }
 
-/** The column for what is sent: it holds the receiver's token. */
+/** Encrypts a request for its column: it contains the receiver's token. */
 export function sealRequest({ secrets }: Pick<App, 'secrets'>, id: string, request: OutboundRequest) {
   const { url, headers, body, ca } = request
   return secrets.seal(
@@ -28,17 +28,17 @@ export function taskRequestDocument(
 ): TaskRequest {
   const content = JSON.parse(secrets.openText(row.request, `${row.id}/request`)) as Content
   const { id, timeout_ms: timeoutMs } = row
-  return { id, token, leaseMs: timeoutMs + SLACK_MS, method: 'POST', timeoutMs, ...content }
+  return { id, token, leaseMs: timeoutMs + REPORT_MARGIN_MS, method: 'POST', timeoutMs, ...content }
 }
 
-/** The column for what came back: a receiver may repeat what it was sent. */
+/** Encrypts a response for its column: a receiver may repeat what it was sent. */
 export function sealResponse({ secrets }: Pick<App, 'secrets'>, id: string, response: AnswerTaskRequest) {
   return secrets.seal(JSON.stringify(response), `${id}/answer`)
 }
 
 /**
- * What came back, as if the server had sent the request itself. The addresses of the agent's network are not this
- * server's. `startedAt` is in ms since the epoch.
+ * The exchange as if the server had sent the request itself. Addresses in the agent's network are not private ones of this
+ * server. `startedAt` is in ms since the epoch.
  */
 export function openResponse(
   { secrets }: Pick<App, 'secrets'>,
@@ -63,4 +63,14 @@ export function openResponse(
     isPrivate: false,
     response: { status, headers, body: Buffer.from(body, 'base64'), truncated: isTruncated },
   }
+}
+
+/** Topic that wakes agents waiting for a request of the pool. */
+export function queueTopic(poolId: string) {
+  return `pool-tasks:${poolId}`
+}
+
+/** Topic that wakes the process waiting for the response to a request. */
+export function responseTopic(requestId: string) {
+  return `task-request:${requestId}`
 }

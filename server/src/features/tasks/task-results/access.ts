@@ -8,7 +8,7 @@ import * as store from './store.ts'
 
 export type TaskResult = Omit<NonNullable<Awaited<ReturnType<typeof store.findTaskResult>>>, 'access'>
 
-/** Throws `not-found` for a result whose run the actor may not read, `forbidden` when it lacks the permission. */
+/** Throws `not-found` for a result whose run the actor may not read, `forbidden` without the permission. */
 export async function requireTaskResult(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<TaskResult> {
   const row = await store.findTaskResult(ctx.db, ctx.actor, id)
   if (!row) throw notFound('task result')
@@ -17,7 +17,7 @@ export async function requireTaskResult(ctx: Ctx, id: string, permission: Worksp
   return result
 }
 
-/** Those of the results whose run the actor may read. */
+/** The results whose run the actor may read. */
 export async function listReadableTaskResults(ctx: Ctx, ids: readonly string[]): Promise<TaskResult[]> {
   if (ids.length === 0) return []
   const rows = await store.findTaskResults(ctx.db, ctx.actor, ids)
@@ -42,5 +42,5 @@ export async function requireOutcome(ctx: Ctx, id: string): Promise<outcomesStor
  */
 export function requireReceiver({ actor }: Pick<Ctx, 'actor'>, resultId: string): Extract<Actor, { kind: 'task' }> {
   if (actor.kind === 'task' && actor.taskResultId === resultId) return actor
-  throw unauthorized('a callback needs the access_token of the request that it answers')
+  throw unauthorized('a callback needs the access_token of its request')
 }

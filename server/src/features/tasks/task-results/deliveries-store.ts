@@ -5,11 +5,11 @@ import type { Schema } from '../../../db/schema.gen.ts'
 
 export type TaskDeliveryRow = Selectable<Schema['task_deliveries']>
 /**
- * One attempt at a request, leased to this process. Another process that takes the lease over has a higher `attempt`.
+ * A delivery attempt leased to this process. A process that takes over the lease has a higher `attempt`.
  */
 export type Claim = { id: string; attempt: number }
 
-/** The content of a request and its destination; `task_id` is null when the task is deleted. */
+/** The content and destination of a request; `task_id` is null if the task was deleted. */
 export type ClaimedRequest = Claim & {
   stage: Stage
   access_token: Buffer
@@ -38,24 +38,23 @@ export type ClaimedRequest = Claim & {
 }
 
 /**
- * How many connections a process may have in all, and for one organization or task. The last of all, the `reserved` ones,
- * are for organizations that have none: their first requests have turn 1.
+ * Maximum connections of a process in total, per organization and per task. The last `reserved` ones are for organizations
+ * without any: their first requests have turn 1.
  */
 export type Connections = { all: number; reserved: number; perOrganization: number; perTask: number }
-/** How many connections this process has to the receiver of a task. */
+/** Number of this process's connections to the receiver of a task. */
 export type Busy = { taskId: string; organizationId: string; count: number }
 
-/** Where very many tasks wait, so many times as many requests are looked at as there are connections. */
+/** Number of requests examined per free connection where very many tasks wait. */
 const SPARE = 4
 
 type Claims = { now: Date; leaseUntil: Date; connections: Connections; busy: readonly Busy[] }
 
 /**
- * Leases requests that are due, so that each is sent by one process. Tasks of an organization take turns, and so do
- * organizations. What has its share of connections waits; requests that an agent sends need none. When a process dies,
- * its requests become due again. One statement loads everything that sending them needs. Of each task it reads the first requests only,
- * however many are due: as a range of task and time, which only the index of both serves. Rows are found by arrays of ids, since PostgreSQL
- * would join them with all results that there are.
+ * Leases due requests, so that each is sent by one process, and loads everything that sending them needs in one statement. Organizations
+ * take turns, and so do the tasks of an organization. Requests beyond a share of connections wait; requests sent by agents need no
+ * connection. When a process dies, its requests become due again. However many are due, only the first requests of each task are read, as an
+ * index range over task and time. Rows are matched by arrays of ids, since PostgreSQL would otherwise join all results.
  */
 export async function claimDeliveries(db: Db, { now, leaseUntil, connections, busy }: Claims) {
   const { all, reserved, perOrganization, perTask } = connections
@@ -128,17 +127,14 @@ export async function renewLeases(db: Db, ids: readonly string[], leaseUntil: Da
      where id = any(${ids}) and lease_expires_at is not null`.execute(db)
 }
 
-export type NewDelivery = Omit<
-  TaskDeliveryRow,
-  'request_headers' | 'response_headers' | 'task_result_id' | 'attempt'
-> & {
+type NewDelivery = Omit<TaskDeliveryRow, 'request_headers' | 'response_headers' | 'task_result_id' | 'attempt'> & {
   request_headers: Record<string, string>
   response_headers: Record<string, string | string[]> | null
 }
 
 /**
- * Records an attempt and releases its lease. The request is due again at `next_attempt_at`, unless it has been
- * delivered, a callback has come, or another process has taken the request over meanwhile.
+ * Records an attempt and releases its lease. The request is due again at `next_attempt_at` unless it was delivered, a
+ * callback arrived, or another process took over the request.
  */
 export async function recordDelivery(
   db: Db,
@@ -164,8 +160,8 @@ export async function recordDelivery(
 }
 
 /**
- * Withdraws a claim whose request was not sent; it does not count as an attempt. Undefined when another process has
- * taken the request over. `is_asked` says whether the receiver knows the request from an earlier attempt.
+ * Withdraws a claim whose request was not sent; it does not count as an attempt. Undefined if another process took over the
+ * request. `is_asked` tells whether the receiver has the request from an earlier attempt.
  */
 export async function withdrawDelivery(tx: Tx, { id, attempt }: Claim) {
   const { rows } = await sql<{
@@ -178,13 +174,13 @@ export async function withdrawDelivery(tx: Tx, { id, attempt }: Claim) {
   return rows[0]
 }
 
-/** Lets another process take over a request that an agent has or is to take; it goes on meanwhile as the same attempt. */
+/** Hands a request that an agent has or will claim to another process; it continues as the same attempt. */
 export async function handOver(db: Db, { id, attempt }: Claim) {
   await sql`update task_results set lease_expires_at = null, attempts = attempts - 1
      where id = ${id} and attempts = ${attempt}`.execute(db)
 }
 
-/** Makes a request due now; undefined when the result is not open, an attempt is under way, or the task is deleted. */
+/** Makes a request due now; undefined if the result is not open, an attempt is in progress, or the task was deleted. */
 export async function requeueDelivery(db: Db, id: string, now: Date) {
   const { rows } = await sql<{ id: string }>`update task_results set delivery_due_at = ${now}
      where id = ${id} and status = 'running' and exists (select from tasks t where t.id = task_id)
@@ -210,19 +206,19 @@ export async function listDeliveries(db: Db, resultId: string, window: { limit: 
   return { rows, total: count }
 }
 
-/** The last attempts of each of several results. */
-export async function listDeliveriesOf(db: Db, resultIds: readonly string[], most: number) {
+/** The latest attempts of each result. */
+export async function listDeliveriesOf(db: Db, resultIds: readonly string[], limit: number) {
   const { rows } = await sql<TaskDeliveryRow>`select d.*
       from unnest(${resultIds}::text[]) result (id)
       cross join lateral (
-        select * from task_deliveries where task_result_id = result.id order by attempt desc limit ${most}) d
+        select * from task_deliveries where task_result_id = result.id order by attempt desc limit ${limit}) d
      order by d.attempt desc`.execute(db)
   return rows
 }
 
 export type LastDelivery = Awaited<ReturnType<typeof listLastDeliveries>>[number]
 
-/** The last attempt of each result. */
+/** The latest attempt of each result. */
 export async function listLastDeliveries(db: Db, resultIds: readonly string[]) {
   return db
     .selectFrom('task_deliveries')
@@ -232,4 +228,46 @@ export async function listLastDeliveries(db: Db, resultIds: readonly string[]) {
     .orderBy('task_result_id')
     .orderBy('attempt', 'desc')
     .execute()
+}
+
+/** Cursor of a list of due deliveries. */
+export type DeliveryCursor = { sent_at: Date; id: string }
+
+/**
+ * Examines the next deliveries before `before`, oldest first, and deletes those of ended results, except of saved plans and of runs that
+ * are current in their workspace. Returns all examined ones.
+ */
+export async function endDeliveries(
+  db: Db,
+  { before, after, limit }: { before: Date; after: DeliveryCursor | undefined; limit: number },
+) {
+  const isLater = after ? sql`(d.sent_at, d.id) > (${after.sent_at}, ${after.id})` : sql`true`
+  const { rows } = await sql<DeliveryCursor & { is_deleted: boolean }>`
+    with page as materialized (
+      select d.id, d.sent_at from task_deliveries d
+       where d.sent_at < ${before} and ${isLater}
+       order by d.sent_at, d.id limit ${limit}
+    ), due as (
+      select d.id from page
+        join task_deliveries d on d.id = page.id
+        join task_results r on r.id = d.task_result_id
+        join runs on runs.id = r.run_id
+        join workspaces w on w.id = runs.workspace_id
+       where r.status not in ('pending', 'running') and runs.status <> 'planned_and_saved' and not runs.occupies
+         and runs.id is distinct from w.current_run_id
+         for update of d skip locked
+    ), deleted as (
+      delete from task_deliveries d using due where d.id = due.id returning d.id
+    )
+    select page.id, page.sent_at, deleted.id is not null as is_deleted
+      from page left join deleted on deleted.id = page.id
+     order by page.sent_at, page.id`.execute(db)
+  return rows
+}
+
+/** Deletes the outcome bodies of runs. */
+export async function deleteBodiesOfRuns(db: Db, runIds: readonly string[]) {
+  await sql`
+    delete from task_outcome_bodies b using task_outcomes o, task_results r
+     where r.run_id = any(${runIds}) and o.task_result_id = r.id and b.task_outcome_id = o.id`.execute(db)
 }

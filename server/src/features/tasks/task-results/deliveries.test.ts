@@ -13,7 +13,7 @@ import {
   startDeliveries,
 } from '../../../testing/task-runs.ts'
 import { addMember } from '../../../testing/teams.ts'
-import { backoff } from './backoff.ts'
+import { backoff } from './deliver.ts'
 import { loggedDeliveries, readDeliveries, redeliver, requestedRun } from './testing/deliveries.ts'
 
 const app = await createTestApp()
@@ -44,7 +44,7 @@ describe('INTERFACE §2.5 the delivery of a request', () => {
       const redirect = status === 302 ? ', and redirects are not followed' : ''
       expect(rows.map(({ attributes }: any) => attributes.error)).toEqual([
         null,
-        `it was answered with ${status}: only 200 says that the request has arrived${redirect}`,
+        `the response was ${status}: only 200 acknowledges the request${redirect}`,
       ])
     }
   })
@@ -92,7 +92,7 @@ describe('INTERFACE §2.5 the delivery of a request', () => {
 
     const { attributes } = await readResult(app, setting, id)
     expect(attributes.message).toMatch(
-      /^no callback came within 10 minutes, and the request was not delivered in \d attempts?: it was answered with 502$/,
+      /^no callback within 10 minutes, and the request was not delivered in \d attempts?: the response was 502$/,
     )
   })
 })
@@ -154,7 +154,7 @@ describe('the delivery log', () => {
     expect(row.attributes).toMatchObject({
       request: { url: setting.receiver.url },
       response: { status: 503, headers: {}, body: '', 'is-truncated': false, 'is-withheld': true },
-      error: 'it was answered with 503: only 200 says that the request has arrived',
+      error: 'the response was 503: only 200 acknowledges the request',
     })
   })
 
@@ -203,7 +203,7 @@ describe('redelivery', () => {
     await loggedDeliveries(app, setting, { id, count: 2 })
   })
 
-  test('is refused while the request is on its way, and when the result is final', async () => {
+  test('is refused while the request is being delivered, and when the result is final', async () => {
     let finish = () => {}
     const { setting, id, payload } = await requestedRun(app, {}, ({ receiver }) => {
       receiver.onRequest = (_, response) => {
@@ -218,7 +218,7 @@ describe('redelivery', () => {
     const late = await redeliver(app, setting, id)
 
     expect(early.status).toBe(409)
-    expect(early.json().errors[0].detail).toContain('on its way')
+    expect(early.json().errors[0].detail).toContain('is being delivered')
     expect(late.status).toBe(409)
     expect(late.json().errors[0].detail).toContain('passed')
   })

@@ -2,32 +2,31 @@ import type { RawBuilder } from 'kysely'
 import type { Ctx } from '../../../app.ts'
 import { announce } from '../../../changes/announce.ts'
 import { POLL_MS } from '../../../polls.ts'
-import { resultNotice } from './announce.ts'
+import { endOverdueResults } from './deadlines.ts'
 import { deliver } from './deliver.ts'
-import { type Busy, claimDeliveries, type ClaimedRequest, type Connections, renewLeases } from './deliveries-store.ts'
-import { endOverdueResults } from './end.ts'
+import { type Busy, type ClaimedRequest, type Connections, claimDeliveries, renewLeases } from './deliveries-store.ts'
+import { TOPIC, resultNotice } from './events.ts'
 import { FIRST_DEADLINE, FIRST_DELIVERY, findFirst, findNextDelivery } from './store.ts'
-import { TOPIC } from './topic.ts'
 
-/** When a process dies, the others take over its requests after this time. */
+/** Lease of a claimed request, in ms: other processes take over after it expires. */
 const LEASE_MS = 10_000
 const RENEW_MS = 3000
-/** So long, in ms, a loop pauses that knows of nothing. Signals and the polls of the process end the pause. */
-const LONGEST_PAUSE_MS = 30_000
-/** After a claim of so many, there may be more of the same tasks: a claim looks at the first ones of each. */
-const MANY = 100
-/** After a failure a loop goes on after this time, in ms. */
-const RETRY_MS = 1000
-/** How many connections to receivers a process holds. Requests that wait for an agent hold none, and do not count. */
+/** Maximum pause of an idle loop, in ms. Signals and the process's polls end it early. */
+const MAX_PAUSE_MS = 30_000
+/** Claims of at least this size are repeated at once, since a claim reads only the first requests of each task. */
+const FULL_CLAIM = 100
+/** Delay of a loop after a failure, in ms. */
+const RETRY_DELAY_MS = 1000
+/** Maximum connections of a process to receivers. Requests sent by agents do not count. */
 const CONNECTIONS: Connections = { all: 1000, reserved: 200, perOrganization: 500, perTask: 50 }
 
 /**
- * Sends the requests of run tasks and ends overdue results until it is disposed. The rows of the results say what is
- * due, so any number of processes may do this at the same time.
+ * Delivers run task requests and ends overdue results until disposed. Rows of results record what is due, so any number of
+ * processes may run this concurrently.
  */
 export function startTaskDeliveries(ctx: Ctx, connections = CONNECTIONS): AsyncDisposable {
   const abort = new AbortController()
-  // What holds up one of the two, such as a lock on a workspace, does not hold up the other.
+  // Two loops, so that one blocked by a workspace lock does not delay the other.
   const done = Promise.all([sendDue(ctx, connections, abort.signal), endOverdue(ctx, abort.signal)])
   return {
     async [Symbol.asyncDispose]() {
@@ -45,7 +44,7 @@ async function sendDue(ctx: Ctx, connections: Connections, signal: AbortSignal) 
   const renewal = setInterval(() => {
     if (inFlight.size === 0) return
     renewLeases(ctx.db, [...inFlight.keys()], leaseEnd(ctx)).catch((error: unknown) => {
-      ctx.log.error({ err: error }, 'leases of run task requests')
+      ctx.log.error({ err: error }, 'renewing leases of run task requests')
     })
   }, RENEW_MS)
 
@@ -54,7 +53,7 @@ async function sendDue(ctx: Ctx, connections: Connections, signal: AbortSignal) 
       sending.freed = new AbortController()
       const timeoutMs = await claimDue(ctx, sending).catch((error: unknown) => {
         ctx.log.error({ err: error }, 'run tasks')
-        return RETRY_MS
+        return RETRY_DELAY_MS
       })
       await topic.next({ timeoutMs, signal: AbortSignal.any([signal, sending.freed.signal]) })
     }
@@ -64,14 +63,14 @@ async function sendDue(ctx: Ctx, connections: Connections, signal: AbortSignal) 
   }
 }
 
-/** What this process waits for, by the ids of the results; `receiver` is undefined when an agent sends it. */
+/** Requests of this process in flight, by result id; `receiver` is undefined when an agent sends the request. */
 type InFlight = Map<string, { sent: Promise<void>; receiver: Receiver | undefined }>
 type Receiver = Pick<Busy, 'taskId' | 'organizationId'>
 
-/** `freed` is aborted when a connection ends that others may wait for, and when a request is or will soon be due. */
+/** `freed` is aborted when a connection that others may wait for ends, and when a request is or will soon be due. */
 type Sending = { inFlight: InFlight; connections: Connections; freed: AbortController; signal: AbortSignal }
 
-/** Claims what is due and starts to send it; returns how long to wait for more, in ms. */
+/** Claims due requests and starts sending them; returns the time to wait for more, in ms. */
 async function claimDue(ctx: Ctx, sending: Sending) {
   const { inFlight, connections } = sending
   const now = ctx.now()
@@ -83,17 +82,17 @@ async function claimDue(ctx: Ctx, sending: Sending) {
     const receiver = receiverOf(claim)
     const sent = send(ctx, claim, sending)
       .catch((error: unknown) => {
-        // The lease expires, and the request is claimed again.
+        // The request is claimed again once its lease expires.
         ctx.log.error({ err: error, result: claim.id }, 'request of a run task')
       })
       .finally(() => {
-        if (receiver && isShort(sending, receiver)) sending.freed.abort()
-        // A later attempt may have its place, when this one had lost its lease.
+        if (receiver && isContended(sending, receiver)) sending.freed.abort()
+        // A later attempt may have replaced this one after it lost its lease.
         if (inFlight.get(claim.id)?.sent === sent) inFlight.delete(claim.id)
       })
     inFlight.set(claim.id, { sent, receiver })
   }
-  if (claims.length >= MANY) return 0
+  if (claims.length >= FULL_CLAIM) return 0
   return untilDue(ctx, await findNextDelivery(ctx.db, now))
 }
 
@@ -102,13 +101,13 @@ async function send(ctx: Ctx, claim: ClaimedRequest, sending: Sending) {
   if (isDueAgain) sending.freed.abort()
 }
 
-/** The receiver of which the request holds a connection. */
+/** The receiver that the request holds a connection to. */
 function receiverOf({ task_id, agent_pool_id, organization_id }: ClaimedRequest): Receiver | undefined {
   return task_id === null || agent_pool_id !== null ? undefined : { taskId: task_id, organizationId: organization_id }
 }
 
-/** Whether others may wait for the connection that a receiver gives back. */
-function isShort({ inFlight, connections }: Sending, { taskId, organizationId }: Receiver) {
+/** Whether other requests may be waiting for the receiver's connection. */
+function isContended({ inFlight, connections }: Sending, { taskId, organizationId }: Receiver) {
   const busy = busyOf(inFlight)
   return (
     sum(busy) >= connections.all - connections.reserved ||
@@ -117,7 +116,7 @@ function isShort({ inFlight, connections }: Sending, { taskId, organizationId }:
   )
 }
 
-/** How many connections each receiver holds. */
+/** Number of connections to each receiver. */
 function busyOf(inFlight: InFlight): Busy[] {
   const busy = new Map<string, Busy>()
   for (const { receiver } of inFlight.values()) {
@@ -138,13 +137,13 @@ async function endOverdue(ctx: Ctx, signal: AbortSignal) {
     due = new AbortController()
     const timeoutMs = await endDue(ctx).catch((error: unknown) => {
       ctx.log.error({ err: error }, 'deadlines of run tasks')
-      return RETRY_MS
+      return RETRY_DELAY_MS
     })
     await topic.next({ timeoutMs, signal: AbortSignal.any([signal, due.signal]) })
   }
 }
 
-/** Ends what is overdue; returns how long to wait for more, in ms. */
+/** Ends overdue results; returns the time until the next deadline, in ms. */
 async function endDue(ctx: Ctx) {
   const first = await findFirst(ctx.db, FIRST_DEADLINE)
   if (!first || first > ctx.now()) return untilDue(ctx, first)
@@ -152,7 +151,7 @@ async function endDue(ctx: Ctx) {
   return untilDue(ctx, await findFirst(ctx.db, FIRST_DEADLINE))
 }
 
-/** Ends a pause when the polls of the process find that the first of all is due, or will be before the next poll. */
+/** Ends a pause when the process's polls find that the first row is due, or will be before the next poll. */
 function wakeWhenDue(ctx: Ctx, first: RawBuilder<Date | null>, wake: () => void) {
   return ctx.polls.add({
     ask: () => first,
@@ -162,9 +161,9 @@ function wakeWhenDue(ctx: Ctx, first: RawBuilder<Date | null>, wake: () => void)
   })
 }
 
-/** How long to wait for a time, in ms. */
+/** Time until `due`, bounded, in ms. */
 function untilDue(ctx: Ctx, due: Date | undefined) {
-  return due ? Math.min(LONGEST_PAUSE_MS, Math.max(10, due.getTime() - ctx.now().getTime())) : LONGEST_PAUSE_MS
+  return due ? Math.min(MAX_PAUSE_MS, Math.max(10, due.getTime() - ctx.now().getTime())) : MAX_PAUSE_MS
 }
 
 function leaseEnd(ctx: Ctx) {

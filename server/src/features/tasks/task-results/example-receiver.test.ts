@@ -60,7 +60,7 @@ describe('the receiver in examples/', () => {
     const refused = await postTask(app, setting, { url: receiver.url, 'hmac-key': 'other' })
 
     expect(refused.status).toBe(422)
-    expect(refused.json().errors[0].detail).toContain('it was answered with 401: the signature is wrong')
+    expect(refused.json().errors[0].detail).toContain('the response was 401: the signature is wrong')
   })
 
   test('lets a plan pass that keeps to the rule', async () => {

@@ -2,9 +2,8 @@ import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createRun } from '../../../testing/runs.ts'
 import { callBack, outcomesOf, readResult, runReaches, startDeliveries } from '../../../testing/task-runs.ts'
-import { compactLogs } from '../../runs/plans/compact-logs.ts'
-import { expirePlans } from '../../runs/plans/expire.ts'
-import { expireDeliveries } from './expire.ts'
+import { compactLogs, expirePlans } from '../../runs/plans/jobs.ts'
+import { expireDeliveries } from './jobs.ts'
 import { loggedDeliveries, readDeliveries, requestedRun } from './testing/deliveries.ts'
 
 const DAY_MS = 86_400_000

@@ -1,10 +1,33 @@
 import { z } from 'zod'
-import { jobHandler } from '../../../jobs/handler.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { jobHandler } from '../../../handlers.ts'
+import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
-import { expireDeliveries } from './expire.ts'
+import { type DeliveryCursor, deleteBodiesOfRuns, endDeliveries } from './deliveries-store.ts'
 
 const expiry = jobKind('task-deliveries.expire', z.object({}), { concurrency: 1, timeLimitMs: 3_600_000 })
 
 export const taskResultJobs = [
   jobHandler(expiry, async (ctx, _, signal) => expireDeliveries(ctx, signal), { schedule: '37 * * * *' }),
 ]
+
+const BATCH = 100
+
+/** Deletes expired deliveries; the results are kept. */
+export async function expireDeliveries(ctx: Ctx, signal: AbortSignal) {
+  const before = dueBefore(ctx.now(), ctx.config.deliveryRetentionDays)
+  if (!before) return
+  await expireInBatches<DeliveryCursor>(ctx, 'deliveries', {
+    signal,
+    batch: async (after) => {
+      const page = await endDeliveries(ctx.db, { before, after, limit: BATCH })
+      const deleted = page.filter((delivery) => delivery.is_deleted).length
+      return { deleted, next: page.length < BATCH ? undefined : page.at(-1) }
+    },
+  })
+}
+
+/** Deletes the outcome bodies of runs whose logs expired. */
+export async function deleteOutcomeBodies(ctx: TransactionCtx, runIds: readonly string[]) {
+  if (runIds.length > 0) await deleteBodiesOfRuns(ctx.db, runIds)
+}

@@ -16,7 +16,7 @@ import {
 } from '../../../testing/task-runs.ts'
 import { startReplicaProcess } from './testing/replica.ts'
 
-/** Servers in processes of their own that are killed while requests are on their way, as a loss of power does it. */
+/** Servers in processes of their own that are killed while requests are on their route, as a loss of power does it. */
 
 const SETTINGS = { GROUNDSTATE_BASE_URL: 'https://groundstate.example', GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' }
 /** This process only makes runs and looks at them: it delivers nothing. */

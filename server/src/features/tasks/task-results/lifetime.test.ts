@@ -77,7 +77,7 @@ describe('INTERFACE §2.9 the deadline', () => {
     await runReaches(app, setting, { run, status: 'errored' })
 
     const { attributes } = await readResult(app, setting, payload.task_result_id)
-    expect(attributes).toMatchObject({ status: 'errored', message: 'no callback came within 10 minutes' })
+    expect(attributes).toMatchObject({ status: 'errored', message: 'no callback within 10 minutes' })
     expect((await callBack(app, payload, { status: 'passed' })).status).toBe(401)
   })
 
@@ -95,7 +95,7 @@ describe('INTERFACE §2.9 the deadline', () => {
     await runReaches(app, setting, { run, status: 'errored' })
 
     const { message } = (await readResult(app, setting, payload.task_result_id)).attributes
-    expect(message).toBe('no verdict came within 60 minutes, which is the longest that running callbacks put it off')
+    expect(message).toBe('no final callback within 60 minutes, the maximum for running callbacks')
   })
 
   test('says so when nothing follows a running callback', async () => {
@@ -107,6 +107,6 @@ describe('INTERFACE §2.9 the deadline', () => {
     await runReaches(app, setting, { run, status: 'errored' })
 
     const { message } = (await readResult(app, setting, payload.task_result_id)).attributes
-    expect(message).toBe('no further callback came within 10 minutes after the last one')
+    expect(message).toBe('no further callback within 10 minutes of the last one')
   })
 })

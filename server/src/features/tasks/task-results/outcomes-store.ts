@@ -16,7 +16,7 @@ export type NewOutcome = {
 }
 
 /**
- * Adds outcomes to a result. An outcome whose `outcome_id` it has already takes the new values and keeps the others.
+ * Adds outcomes to a result. An existing outcome with the same `outcome_id` takes the new values and keeps the others.
  */
 export async function mergeOutcomes(
   tx: Tx,
@@ -59,11 +59,11 @@ export async function listOutcomes(db: Db, resultId: string, window: { limit: nu
     .execute()
 }
 
-/** The first outcomes of each of several results. */
-export async function listOutcomesOf(db: Db, resultIds: readonly string[], most: number) {
+/** The first outcomes of each result. */
+export async function listOutcomesOf(db: Db, resultIds: readonly string[], limit: number) {
   const { rows } = await sql<TaskOutcomeRow>`select o.*, ${hasBody} as has_body
       from unnest(${resultIds}::text[]) result (id)
-      cross join lateral (select * from task_outcomes where task_result_id = result.id order by seq limit ${most}) o
+      cross join lateral (select * from task_outcomes where task_result_id = result.id order by seq limit ${limit}) o
      order by o.seq`.execute(db)
   return rows
 }
@@ -91,7 +91,7 @@ export async function findBody(db: Db, outcomeId: string) {
   return row?.body
 }
 
-/** The outcomes of a result that have a body, in order, without it. */
+/** The outcomes of a result that have a body, in order, without the body. */
 export async function listOutcomesWithBody(db: Db, resultId: string) {
   return db
     .selectFrom('task_outcomes as o')

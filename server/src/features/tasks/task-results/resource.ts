@@ -4,7 +4,7 @@ import type {
   TaskResultOutcomeResource,
   TaskResultResource,
 } from '@groundstate/contract/task-results'
-import { shownResponse } from '../run-tasks/withheld.ts'
+import { shownResponse } from '../run-tasks/receiver.ts'
 import type { TaskDeliveryRow } from './deliveries-store.ts'
 import type { TaskOutcomeRow } from './outcomes-store.ts'
 import type { TaskResultRow } from './store.ts'
@@ -31,7 +31,7 @@ export function taskResultResource(row: TaskResultRow & { plan_only: boolean }):
       'workspace-task-enforcement-level': row.enforcement_level,
       'agent-pool-id': row.agent_pool_id,
       'task-result-outcomes-count': row.outcomes_count,
-      // Our own: how the delivery of the request is going.
+      // Our own: progress of the delivery.
       'delivery-attempts': row.attempts,
       'delivered-at': row.delivered_at,
       'next-delivery-at': row.delivery_due_at,
@@ -69,7 +69,7 @@ export function taskOutcomeResource(row: TaskOutcomeRow): TaskResultOutcomeResou
   }
 }
 
-/** One attempt at a request, with what was sent and what came back: our own resource. */
+/** A delivery attempt with its request and response: our own resource. */
 export function taskDeliveryResource(row: TaskDeliveryRow & { isHidden: boolean }): TaskDeliveryResource {
   return {
     id: row.id,

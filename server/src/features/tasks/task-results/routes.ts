@@ -5,16 +5,23 @@ import { taskDeliverySchema, taskResultOutcomeSchema, taskResultSchema } from '@
 import type { Ctx } from '../../../app.ts'
 import { invalid, tooLarge } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { binary, bytes, listPage, ok } from '../../../http/responses.ts'
 import { parseBody } from '../../../http/validation.ts'
-import { requireOutcome, requireReceiver, requireTaskResult } from './access.ts'
-import { listDeliveries, listOutcomes } from './list.ts'
-import { readOutcomeBody, readResultBody } from './read-body.ts'
-import { recordCallback } from './record-callback.ts'
-import { redeliver } from './redeliver.ts'
+import { listReadableTaskResults, requireOutcome, requireReceiver, requireTaskResult } from './access.ts'
 import { taskDeliveryResource, taskOutcomeResource, taskResultResource } from './resource.ts'
+import {
+  listDeliveries,
+  listDeliveriesOf,
+  listOutcomes,
+  listOutcomesOf,
+  readOutcomeBody,
+  readResultBody,
+  recordCallback,
+  redeliver,
+} from './service.ts'
 
-/** Several outcomes of the largest size, as JSON escapes them. */
+/** Several outcomes of maximum size, escaped as JSON. */
 const MAX_CALLBACK_BYTES = 5 * OUTCOME_BODY_BYTES
 const MARKDOWN = 'text/markdown; charset=utf-8'
 
@@ -24,11 +31,11 @@ const showResult = {
   responses: { 200: documentOf(taskResultSchema) },
 } as const
 const callback = {
-  summary: 'Report the verdict on a task result',
+  summary: 'Report a task result',
   access: 'task',
   audit: 'task_result callback',
   responses: { 200: null },
-  // A stream, since only the handler knows which errors of the body are invalid payloads.
+  // A stream, since the handler decides which errors of the body are invalid payloads.
   upload: true,
   maxBytes: MAX_CALLBACK_BYTES,
   authorise: async (ctx: Ctx, { id }: { id: string }) => requireReceiver(ctx, id),
@@ -114,8 +121,7 @@ async function readAll(stream: unknown) {
 }
 
 /**
- * A body that is not JSON is an invalid payload (INTERFACE §2.6.6). An empty body is a missing one, as on other
- * routes.
+ * A body that is not JSON is an invalid payload (INTERFACE §2.6.6). An empty body is a missing one, as on other routes.
  */
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
@@ -125,3 +131,29 @@ function parseJson(body: Buffer): unknown {
     throw invalid(`the body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`, '')
   }
 }
+
+/** Outcomes and deliveries need no check of their own: actors who see a result may read them. */
+export const taskResultLoaders: readonly Loader[] = [
+  {
+    type: 'task-results',
+    load: async (ctx, ids) => (await listReadableTaskResults(ctx, ids)).map(taskResultResource),
+  },
+  {
+    of: 'task-results',
+    relation: 'task-result-outcomes',
+    load: async (ctx, results) => {
+      const ids = results.map(({ id }) => id)
+      const outcomes = Map.groupBy(await listOutcomesOf(ctx, ids), (row) => row.task_result_id)
+      return new Map(ids.map((id) => [id, (outcomes.get(id) ?? []).map(taskOutcomeResource)]))
+    },
+  },
+  {
+    of: 'task-results',
+    relation: 'deliveries',
+    load: async (ctx, results) => {
+      const ids = results.map(({ id }) => id)
+      const deliveries = Map.groupBy(await listDeliveriesOf(ctx, ids), (row) => row.task_result_id)
+      return new Map(ids.map((id) => [id, (deliveries.get(id) ?? []).map(taskDeliveryResource)]))
+    },
+  },
+]

@@ -8,7 +8,7 @@ import type { Schema } from '../../../db/schema.gen.ts'
 export type TaskResultRow = Omit<Selectable<Schema['task_results']>, 'access_token'>
 export type TaskResultStatus = TaskResultRow['status']
 
-/** All columns but the token. */
+/** All columns except the token. */
 const COLUMNS = [
   'r.id',
   'r.task_stage_id',
@@ -36,7 +36,7 @@ const COLUMNS = [
   'r.updated_at',
 ] as const
 
-/** Results with their run's workspace, and the facts about it. */
+/** Results with their run's workspace and its access context. */
 function selectResults(db: Db, access: ReturnType<typeof workspaceAccessColumn>) {
   return db
     .selectFrom('task_results as r')
@@ -58,7 +58,7 @@ export async function findTaskResults(db: Db, actor: Actor, ids: readonly string
   return shareAccess(rows)
 }
 
-/** The results of stages, in the order of the tasks' names. The caller has authorised the runs. */
+/** The results of stages by task name. The caller has authorised the runs. */
 export async function listResults(db: Db, stageIds: readonly string[]) {
   return db
     .selectFrom('task_results as r')
@@ -95,7 +95,7 @@ export async function insertResults(db: Db, runId: string, { rows, now }: { rows
   )
 }
 
-/** The results of a stage that is about to start, and what decides whether their tasks are still asked. */
+/** The results of a stage that is about to start, with the current settings of their tasks. */
 export async function listResultsToStart(tx: Tx, stageId: string) {
   return tx
     .selectFrom('task_results as r')
@@ -113,7 +113,7 @@ export async function listResultsToStart(tx: Tx, stageId: string) {
 
 export type Start = { id: string; tokenId: string; hash: Buffer; sealed: Buffer }
 
-/** Gives each result its token, and makes its request due for delivery. */
+/** Stores each result's token and makes its request due. */
 export async function startResults(tx: Tx, starts: readonly Start[], { now, deadline }: { now: Date; deadline: Date }) {
   const column = <K extends keyof Start>(name: K) => starts.map((start) => start[name])
   await sql`with started as (
@@ -129,7 +129,7 @@ export async function startResults(tx: Tx, starts: readonly Start[], { now, dead
     select token_id, 'task', hash, run_id, id, ${now} from started`.execute(tx)
 }
 
-/** Cancels the results of tasks that are no longer to be asked, as advisory ones: they decide nothing. */
+/** Cancels the results of skipped tasks as advisory, so that they do not affect the stage. */
 export async function skipResults(tx: Tx, skips: readonly { id: string; message: string }[], now: Date) {
   await sql`update task_results r
        set status = 'canceled', enforcement_level = 'advisory', message = x.message, updated_at = ${now},
@@ -146,8 +146,8 @@ export type Ending = {
 }
 
 /**
- * Ends an open result and deletes its token; undefined when it has ended already. `open` counts the other open
- * results of its stage, which stays true while the caller holds the lock on the run's workspace.
+ * Ends an open result and deletes its token; undefined if it has already ended. `open` counts the other open results of
+ * its stage; it stays correct while the caller holds the lock on the run's workspace.
  */
 export async function endResult(tx: Tx, id: string, { status, message, url, now }: Ending) {
   const { rows } = await sql<{ task_stage_id: string; run_id: string; open: number }>`with ended as (
@@ -165,7 +165,7 @@ export async function endResult(tx: Tx, id: string, { status, message, url, now 
   return rows[0]
 }
 
-/** Ends open results as errored and deletes their tokens; returns the stages that have no open result any more. */
+/** Ends open results as errored and deletes their tokens; returns the stages without open results. */
 export async function endErrored(tx: Tx, ends: readonly { id: string; message: string }[], now: Date) {
   const { rows } = await sql<{ task_stage_id: string }>`with ended as (
       update task_results r
@@ -181,21 +181,21 @@ export async function endErrored(tx: Tx, ends: readonly { id: string; message: s
   return rows.map((row) => row.task_stage_id)
 }
 
-/** The next callback is due within `timeoutMs` from now, and the last one within `longestMs` from the start. */
+/** The next callback is due within `timeoutMs` from now, and the last one within `maxMs` from the start. */
 type Progress = {
   message?: string | null
   url?: string | null
   now: Date
   timeoutMs: number
-  longestMs: number
+  maxMs: number
 }
 
-/** Records that a receiver is at work: its request needs no further delivery. Undefined when the result has ended. */
-export async function recordProgress(tx: Tx, id: string, { message, url, now, timeoutMs, longestMs }: Progress) {
+/** Records progress of a receiver: its request needs no further delivery. Undefined if the result has ended. */
+export async function recordProgress(tx: Tx, id: string, { message, url, now, timeoutMs, maxMs }: Progress) {
   const { rows } = await sql<{ id: string }>`update task_results
        set message = coalesce(${message ?? null}, message), url = coalesce(${url ?? null}, url), called_back_at = ${now},
            delivery_due_at = null, updated_at = ${now},
-           deadline_at = least(${new Date(now.getTime() + timeoutMs)}, started_at + ${`${longestMs} ms`}::interval)
+           deadline_at = least(${new Date(now.getTime() + timeoutMs)}, started_at + ${`${maxMs} ms`}::interval)
      where id = ${id} and status = 'running'
     returning id`.execute(tx)
   return rows[0]
@@ -232,7 +232,7 @@ export async function findStatus(db: Db, id: string) {
 
 export type OverdueResult = Awaited<ReturnType<typeof listOverdue>>[number]
 
-/** Open results whose deadline has passed, the oldest first. */
+/** Open results whose deadline has passed, oldest first. */
 export async function listOverdue(db: Db, now: Date, limit: number) {
   return db
     .selectFrom('task_results')
@@ -244,21 +244,21 @@ export async function listOverdue(db: Db, now: Date, limit: number) {
     .execute()
 }
 
-/** SQL of when the first delivery of all is or was due. */
+/** SQL expression: due time of the first delivery. */
 export const FIRST_DELIVERY = sql<Date | null>`(select delivery_due_at from task_results
     where delivery_due_at is not null order by delivery_due_at limit 1)`
 
-/** SQL of the earliest deadline of an open result. */
+/** SQL expression: earliest deadline of an open result. */
 export const FIRST_DEADLINE = sql<Date | null>`(select deadline_at from task_results
     where status = 'running' order by deadline_at limit 1)`
 
-/** The time that one of the two selects; undefined when there is none. */
+/** The time selected by `FIRST_DELIVERY` or `FIRST_DEADLINE`; undefined for none. */
 export async function findFirst(db: Db, first: RawBuilder<Date | null>) {
   const { rows } = await sql<{ due: Date | null }>`select ${first} as due`.execute(db)
   return rows[0]?.due ?? undefined
 }
 
-/** When the next delivery after `now` is due; undefined when none is. */
+/** Due time of the next delivery after `now`; undefined for none. */
 export async function findNextDelivery(db: Db, now: Date) {
   const row = await db
     .selectFrom('task_results')
@@ -275,8 +275,8 @@ function stamp(status: TaskResultStatus, now: Date) {
   return sql`${JSON.stringify({ [status]: now.toISOString() })}::jsonb`
 }
 
-/** Where results belong: some, or all of a run. */
-export function selectPlaces(db: Db, which: { ids: readonly string[] } | { runId: string }) {
+/** Selects run, workspace and organization of results: those with `ids`, or all of a run. */
+export function selectOwners(db: Db, which: { ids: readonly string[] } | { runId: string }) {
   return db
     .selectFrom('task_results as r')
     .innerJoin('runs', 'runs.id', 'r.run_id')

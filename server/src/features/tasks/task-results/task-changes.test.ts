@@ -6,13 +6,13 @@ import {
   callBack,
   createTaskSetting,
   eventually,
+  finishNextJob,
   readResult,
   runReaches,
   startDeliveries,
-  finishNextJob,
 } from '../../../testing/task-runs.ts'
+import { TOPIC } from './events.ts'
 import { loggedDeliveries, readDeliveries, redeliver, requestedRun } from './testing/deliveries.ts'
-import { TOPIC } from './topic.ts'
 
 const app = await createTestApp()
 startDeliveries(app)
@@ -86,7 +86,7 @@ describe('changes while a request is out', () => {
 
     expect(response.status).toBe(409)
     expect(response.json().errors[0].detail).toBe(
-      'the task strict was deleted: its request can not be sent again, but its callback still counts',
+      'the task strict was deleted: its request cannot be redelivered, but its callback is still accepted',
     )
     await callBack(app, payload, { status: 'passed' })
     expect((await readResult(app, setting, id)).attributes).toMatchObject({ status: 'passed', 'delivery-attempts': 1 })

@@ -1,16 +1,14 @@
 import type { Ctx } from '../../../app.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { notFound } from '../../../errors.ts'
-import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
-import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
+import { type Workspace, requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import * as store from './store.ts'
 
 export type WorkspaceTask = store.WorkspaceTaskRow & { workspace: Workspace }
 export type WorkspaceTaskKey = { workspaceId: string; id: string }
 
 /**
- * Throws `not-found` when the workspace has no such task or the actor may not see it, `forbidden` without the
- * permission.
+ * Throws `not-found` if the workspace has no such task or the actor may not see it, `forbidden` without the permission.
  */
 export async function requireWorkspaceTask(
   ctx: Ctx,
@@ -23,7 +21,7 @@ export async function requireWorkspaceTask(
   return { ...row, workspace }
 }
 
-/** Those of the workspace tasks whose workspace the actor may see. */
+/** The workspace tasks whose workspace the actor may see. */
 export async function listReadableWorkspaceTasks(ctx: Ctx, ids: readonly string[]) {
   return ids.length === 0 ? [] : store.findWorkspaceTasks(ctx.db, ctx.actor, ids)
 }

@@ -1,13 +1,17 @@
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createWorkspaceTaskBody, updateWorkspaceTaskBody, workspaceTaskSchema } from '@groundstate/contract/run-tasks'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { created, listPage, noContent, ok } from '../../../http/responses.ts'
-import { requireWorkspaceTask } from './access.ts'
-import { createWorkspaceTask } from './create.ts'
-import { deleteWorkspaceTask } from './delete.ts'
-import { listTaskAttachments, listWorkspaceTasks } from './list.ts'
+import { listReadableWorkspaceTasks, requireWorkspaceTask } from './access.ts'
 import { workspaceTaskResource } from './resource.ts'
-import { updateWorkspaceTask } from './update.ts'
+import {
+  createWorkspaceTask,
+  deleteWorkspaceTask,
+  listTaskAttachments,
+  listWorkspaceTasks,
+  updateWorkspaceTask,
+} from './service.ts'
 
 const ALL = '/workspaces/:workspaceId/tasks'
 const ONE = '/workspaces/:workspaceId/tasks/:id'
@@ -73,3 +77,10 @@ export const workspaceTaskRoutes: Routes = (http) => {
     return noContent()
   })
 }
+
+export const workspaceTaskLoaders: readonly Loader[] = [
+  {
+    type: 'workspace-tasks',
+    load: async (ctx, ids) => (await listReadableWorkspaceTasks(ctx, ids)).map(workspaceTaskResource),
+  },
+]

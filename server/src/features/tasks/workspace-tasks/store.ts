@@ -56,7 +56,7 @@ export async function deleteWorkspaceTask(db: Db, id: string) {
   await db.deleteFrom('workspace_tasks').where('id', '=', id).execute()
 }
 
-/** A task of the organization; undefined when it belongs to another organization. */
+/** A task of the organization; undefined if it belongs to another one. */
 export async function findTaskOf(db: Db, organizationId: string, id: string) {
   return db
     .selectFrom('tasks')

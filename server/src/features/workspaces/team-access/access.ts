@@ -2,8 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { AppError, notFound } from '../../../errors.ts'
 import { requireProject } from '../../organizations/projects/access.ts'
 import { requireWorkspace } from '../workspaces/access.ts'
-import type { GrantKind } from './grant-kind.ts'
-import type { Grant, GrantSubject } from './grant.ts'
+import type { Grant, GrantKind, GrantSubject } from './store.ts'
 import * as store from './store.ts'
 
 /** The workspace or project, for a caller that reads it or manages who has access to it. Throws as `requireWorkspace` does. */

@@ -4,12 +4,8 @@ import type { Http, Routes } from '../../../http/http.ts'
 import { requiredText, text } from '../../../http/query.ts'
 import { created, listAll, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireGrant } from './access.ts'
-import { createGrant } from './create.ts'
-import { deleteGrant } from './delete.ts'
-import { GRANT_KINDS, type GrantKind } from './grant-kind.ts'
-import { listGrants } from './list.ts'
-import { grantResource } from './resource.ts'
-import { updateGrant } from './update.ts'
+import { createGrant, deleteGrant, grantResource, listGrants, updateGrant } from './service.ts'
+import { GRANT_KINDS, type GrantKind } from './store.ts'
 
 export const teamAccessRoutes: Routes = (http) => {
   for (const kind of Object.values(GRANT_KINDS)) registerGrants(http, kind)

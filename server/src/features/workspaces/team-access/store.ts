@@ -1,11 +1,14 @@
-import { sql } from 'kysely'
+import { teamProjects, teamWorkspaces } from '@groundstate/contract/team-access'
+import { type Selectable, sql } from 'kysely'
+import { CUSTOM_PROJECT, CUSTOM_WORKSPACE, PROJECT_LEVELS, WORKSPACE_LEVELS } from '../../../auth/grants.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
-import { raiseAccessRevision } from '../../organizations/organizations/access-revision-store.ts'
-import type { GrantColumns, GrantKind } from './grant-kind.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { invalid } from '../../../errors.ts'
+import { raiseAccessRevision } from '../../organizations/organizations/store.ts'
 
 type NewGrant = GrantRow & { created_at: Date }
-export type GrantRow = GrantColumns & { id: string; team_id: string; subject_id: string; access: string }
+type GrantRow = GrantColumns & { id: string; team_id: string; subject_id: string; access: string }
 
 const columns = ({ subjectColumn }: GrantKind) => sql`*, ${sql.ref(subjectColumn)} as subject_id`
 
@@ -16,7 +19,7 @@ export async function findGrant(db: Db, kind: GrantKind, id: string) {
   return rows[0]
 }
 
-export type GrantFilter = {
+type GrantFilter = {
   subjectId: string
   teamId: string | undefined
   /** Only the teams of this user; undefined for those who see all. */
@@ -80,3 +83,122 @@ export async function deleteGrant(tx: Tx, kind: GrantKind, id: string) {
   const [deleted] = rows
   if (deleted) await raiseAccessRevision(tx, { teamId: deleted.team_id })
 }
+
+/** The workspace or project of a grant, as the actor may see it; `path` is where the interface has it. */
+export type GrantSubject = { id: string; organizationId: string; path: string; seesAllGrants: boolean }
+
+/** What a team may do to a workspace or project that the actor may see. */
+export type Grant = GrantRow & { subject: GrantSubject }
+
+/** The attributes of a request to create or change a grant. */
+export type GrantInput = { access?: string }
+
+/**
+ * The columns of a grant after `input`, on top of what it is now. A fixed level brings its parts along; setting one of
+ * them to something else is `invalid`, in the words of the public API.
+ */
+export function grantColumns(
+  { parts, levels, custom }: GrantKind,
+  input: GrantInput & { access: string },
+  current?: GrantColumns,
+): GrantColumns {
+  const { access } = input
+  const level = levels[access]
+  const columns = parts.map(([column, path, label]) => {
+    const given = attributeAt(input, path)
+    if (level === undefined) return [column, given ?? current?.[column] ?? custom[column]]
+    if (given === undefined || given === level[column]) return [column, level[column]]
+    throw invalid(
+      `${label} is read-only when access level is '${access}'; use the 'custom' access level to set this attribute.`,
+      `/data/attributes/${path}`,
+    )
+  })
+  return Object.fromEntries(columns) as GrantColumns
+}
+
+function attributeAt(attributes: unknown, path: string) {
+  return path
+    .split('/')
+    .reduce<unknown>((value, name) => (value as Readonly<Record<string, unknown>> | undefined)?.[name], attributes)
+}
+
+/** The attributes that the columns are shown as. */
+export function grantAttributes({ parts }: GrantKind, columns: GrantColumns) {
+  const attributes: Record<string, unknown> = {}
+  for (const [column, path] of parts) {
+    const [first = '', second] = path.split('/')
+    if (second === undefined) attributes[first] = columns[column]
+    else attributes[first] = { ...(attributes[first] as object | undefined), [second]: columns[column] }
+  }
+  return attributes
+}
+
+/** The columns that custom access sets one by one; a grant of a workspace has some of them. */
+type GrantColumns = Partial<
+  Omit<Selectable<Schema['team_projects']>, 'id' | 'team_id' | 'project_id' | 'access' | 'created_at'>
+>
+
+/** One part of a custom access: its column, its path in the attributes, and its name in messages. */
+type Part = readonly [column: keyof GrantColumns, path: string, label: string]
+
+type Level = Readonly<Record<string, string | boolean>>
+
+/** A kind of grant to teams: of one workspace, or of a project with the workspaces in it. */
+export type GrantKind = {
+  noun: 'workspace' | 'project'
+  schemas: typeof teamWorkspaces | typeof teamProjects
+  table: 'team_workspaces' | 'team_projects'
+  /** The column of what is granted. */
+  subjectColumn: 'workspace_id' | 'project_id'
+  idPrefix: string
+  parts: readonly Part[]
+  /** Where custom access begins. */
+  custom: Level
+  /** The parts of each fixed level. */
+  levels: Readonly<Record<string, Level>>
+}
+
+export const GRANT_KINDS = {
+  workspace: {
+    noun: 'workspace',
+    schemas: teamWorkspaces,
+    table: 'team_workspaces',
+    subjectColumn: 'workspace_id',
+    idPrefix: 'tws',
+    parts: [
+      ['runs', 'runs', 'Runs'],
+      ['variables', 'variables', 'Variables'],
+      ['state_versions', 'state-versions', 'State versions'],
+      ['sentinel_mocks', 'sentinel-mocks', 'Sentinel mocks'],
+      ['workspace_locking', 'workspace-locking', 'Workspace locking'],
+      ['run_tasks', 'run-tasks', 'Run tasks'],
+      ['policy_overrides', 'policy-overrides', 'Policy overrides'],
+    ],
+    custom: CUSTOM_WORKSPACE,
+    levels: WORKSPACE_LEVELS,
+  },
+  project: {
+    noun: 'project',
+    schemas: teamProjects,
+    table: 'team_projects',
+    subjectColumn: 'project_id',
+    idPrefix: 'tprj',
+    parts: [
+      ['project_settings', 'project-access/settings', 'Project settings'],
+      ['project_teams', 'project-access/teams', 'Project teams'],
+      ['project_variable_sets', 'project-access/variable-sets', 'Project variable sets'],
+      ['workspace_create', 'workspace-access/create', 'Workspace create'],
+      ['workspace_move', 'workspace-access/move', 'Workspace move'],
+      ['workspace_locking', 'workspace-access/locking', 'Workspace locking'],
+      ['workspace_delete', 'workspace-access/delete', 'Workspace delete'],
+      ['runs', 'workspace-access/runs', 'Workspace runs'],
+      ['variables', 'workspace-access/variables', 'Workspace variables'],
+      ['state_versions', 'workspace-access/state-versions', 'Workspace state versions'],
+      ['sentinel_mocks', 'workspace-access/sentinel-mocks', 'Workspace sentinel mocks'],
+      ['run_tasks', 'workspace-access/run-tasks', 'Workspace run tasks'],
+      ['policy_overrides', 'workspace-access/policy-overrides', 'Workspace policy overrides'],
+    ],
+    custom: CUSTOM_PROJECT,
+    levels: PROJECT_LEVELS,
+  },
+} as const satisfies { [Noun in GrantKind['noun']]: GrantKind & { noun: Noun } }

@@ -1,9 +1,11 @@
 import type { Ctx } from '../../../app.ts'
+import type { AuditEvent } from '../../../audit/record.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
 import { listReadableProjects } from '../../organizations/projects/access.ts'
+import { type NoticedSet, setNotice } from '../variables/access.ts'
+import { type VariableSet, listTeamIds } from './store.ts'
 import * as store from './store.ts'
-import type { VariableSet } from './variable-set.ts'
 
 /** Throws `not-found` for a set that the actor may not see, `forbidden` for one that it may only read. */
 export async function requireVariableSet(ctx: Ctx, id: string, access: 'read' | 'manage'): Promise<VariableSet> {
@@ -34,4 +36,26 @@ export async function readableSets(ctx: Ctx, organizationId: string, rows: reado
       row.project_id === null ? organization?.can.has('variable-sets:read') : project?.has('variable-sets:read')
     return read || manage ? [{ ...row, canManage: manage ?? false }] : []
   })
+}
+
+type Audited = { id: string; organization_id: string; project_id: string | null; name: string }
+
+/** The audit event of a change of a set. */
+export async function variableSetAudit(ctx: Ctx, set: Audited, action: string, meta: object = {}): Promise<AuditEvent> {
+  const { id, organization_id: organizationId, name } = set
+  return {
+    organizationId,
+    action,
+    resource: { type: 'variable_set', id },
+    meta: { name, ...meta },
+    notices: [setNotice(await noticedSet(ctx, set))],
+  }
+}
+
+/** The set with the teams that see it, where grants on its project decide that. */
+export async function noticedSet(
+  ctx: Ctx,
+  { id, project_id: projectId }: Pick<Audited, 'id' | 'project_id'>,
+): Promise<NoticedSet> {
+  return { id, teams: projectId === null ? undefined : await listTeamIds(ctx.db, projectId) }
 }

@@ -1,5 +1,8 @@
 import type { VariableSetResource } from '@groundstate/contract/variable-sets'
-import type { VariableSet } from './variable-set.ts'
+import type { VariableResource } from '@groundstate/contract/variables'
+import { type Overwrites, type VariableSource, variableResource } from '../variables/resource.ts'
+import type { VariableRow } from '../variables/store.ts'
+import type { VariableSet } from './store.ts'
 
 export function variableSetResource(set: VariableSet): VariableSetResource {
   const all = <const Type extends string>(ids: readonly string[], type: Type) => ({
@@ -36,4 +39,18 @@ export function variableSetResource(set: VariableSet): VariableSetResource {
     },
     links: { self: `/api/v2/varsets/${set.id}` },
   }
+}
+
+/** A variable among those that are in force in a workspace, with what it comes from. */
+export function effectiveVariableResource(row: EffectiveVariable, overwrites: Overwrites): VariableResource {
+  const resource = variableResource(row, overwrites)
+  return { ...resource, attributes: { ...resource.attributes, 'in-force-by': sourceAttribute(row.source) } }
+}
+
+export type EffectiveVariable = VariableRow & { source: Exclude<VariableSource, { kind: 'run' }> }
+
+export function sourceAttribute(source: EffectiveVariable['source']): VariableResource['attributes']['in-force-by'] {
+  if (source.kind === 'workspace') return { kind: 'workspace' }
+  const { kind, name, priority, scope } = source
+  return { kind, name, priority, scope }
 }

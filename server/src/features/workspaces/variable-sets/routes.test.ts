@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
-import { readRunVariables } from '../variables/resolve.ts'
+import { readRunVariables } from './effective-variables.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)

@@ -1,15 +1,27 @@
 import { variableSetIncludes } from '@groundstate/contract/includes'
+import { identifiersBody } from '@groundstate/contract/json-api'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createVariableSetBody, updateVariableSetBody, variableSetSchema } from '@groundstate/contract/variable-sets'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { boolean, text } from '../../../http/query.ts'
 import { created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { variableResource } from '../variables/resource.ts'
+import { listVariablesOfSets } from '../variables/store.ts'
 import { requireVariableSet } from './access.ts'
-import { createVariableSet } from './create.ts'
-import { deleteVariableSet } from './delete.ts'
-import { listOrganizationSets, listProjectSets, listWorkspaceSets } from './list.ts'
 import { variableSetResource } from './resource.ts'
-import { updateVariableSet } from './update.ts'
+import {
+  addSetProjects,
+  addSetWorkspaces,
+  createVariableSet,
+  deleteVariableSet,
+  listOrganizationSets,
+  listProjectSets,
+  listWorkspaceSets,
+  removeSetProjects,
+  removeSetWorkspaces,
+  updateVariableSet,
+} from './service.ts'
 
 // A set belongs to an organization or to a project.
 const READ = [{ organization: 'variable-sets:read' }, { project: 'variable-sets:read' }] as const
@@ -113,6 +125,62 @@ export const variableSetRoutes: Routes = (http) => {
     { summary: 'Delete a variable set', access: MANAGE, audit: 'variable_set destroy', responses: { 204: null } },
     async (req) => {
       await deleteVariableSet(req.ctx, req.params.id)
+      return noContent()
+    },
+  )
+}
+
+export const variableSetLoaders: readonly Loader[] = [
+  {
+    of: 'varsets',
+    relation: 'vars',
+    load: async (ctx, sets) => {
+      const ids = sets.map(({ id }) => id)
+      const variables = Map.groupBy(await listVariablesOfSets(ctx.db, ids), (row) => row.variable_set_id)
+      return new Map(ids.map((id) => [id, (variables.get(id) ?? []).map((row) => variableResource(row))]))
+    },
+  },
+]
+
+// A set belongs to an organization or to a project.
+const SCOPE_MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
+
+const WORKSPACES = { access: SCOPE_MANAGE, body: identifiersBody('workspaces'), responses: { 204: null } }
+const PROJECTS = { access: SCOPE_MANAGE, body: identifiersBody('projects'), responses: { 204: null } }
+
+/** Where sets apply. */
+export const variableSetScopeRoutes: Routes = (http) => {
+  const workspaces = '/varsets/:id/relationships/workspaces'
+  http.post(
+    workspaces,
+    { ...WORKSPACES, summary: 'Apply a variable set to workspaces', audit: 'variable_set add_workspaces' },
+    async (req) => {
+      await addSetWorkspaces(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
+  http.delete(
+    workspaces,
+    { ...WORKSPACES, summary: 'Remove a variable set from workspaces', audit: 'variable_set remove_workspaces' },
+    async (req) => {
+      await removeSetWorkspaces(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
+  const projects = '/varsets/:id/relationships/projects'
+  http.post(
+    projects,
+    { ...PROJECTS, summary: 'Apply a variable set to projects', audit: 'variable_set add_projects' },
+    async (req) => {
+      await addSetProjects(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
+  http.delete(
+    projects,
+    { ...PROJECTS, summary: 'Remove a variable set from projects', audit: 'variable_set remove_projects' },
+    async (req) => {
+      await removeSetProjects(req.ctx, req.params.id, req.body.data)
       return noContent()
     },
   )

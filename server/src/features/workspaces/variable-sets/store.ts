@@ -1,4 +1,4 @@
-import { type Insertable, type RawBuilder, sql, type Updateable } from 'kysely'
+import { type Insertable, type RawBuilder, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
@@ -104,11 +104,11 @@ function inForce(workspaceId: string, projectId: Scope['projectId']) {
     or exists (select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = ${projectId})))`
 }
 
-export type SetInForce = { id: string; name: string; priority: boolean; scope: 'workspace' | 'project' | 'global' }
+export type EffectiveSet = { id: string; name: string; priority: boolean; scope: 'workspace' | 'project' | 'global' }
 
 /** The sets in force in a workspace, each with the narrowest scope by which it is. */
-export async function listSetsInForce(db: Db, scope: Scope) {
-  const { rows } = await selectSetsInForce(scope).execute(db)
+export async function listEffectiveSets(db: Db, scope: Scope) {
+  const { rows } = await selectEffectiveSets(scope).execute(db)
   return rows
 }
 
@@ -121,8 +121,8 @@ export function projectOf(workspaceId: string) {
 }
 
 /** The query of `listSetsInForce`. */
-export function selectSetsInForce({ workspaceId, projectId, organizationId }: Scope) {
-  return sql<SetInForce>`
+export function selectEffectiveSets({ workspaceId, projectId, organizationId }: Scope) {
+  return sql<EffectiveSet>`
     select s.id, s.name, s.priority,
            case when exists (select from variable_set_workspaces x
                               where x.variable_set_id = s.id and x.workspace_id = ${workspaceId}) then 'workspace'
@@ -182,3 +182,6 @@ export async function listTeamIds(db: Db, projectId: string) {
     where project_id = ${projectId} and (access <> 'custom' or project_variable_sets <> 'none')`.execute(db)
   return rows.map(({ team_id: id }) => id)
 }
+
+/** A variable set that the actor may see. */
+export type VariableSet = VariableSetRow & { canManage: boolean }

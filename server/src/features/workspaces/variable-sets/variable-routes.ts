@@ -1,10 +1,20 @@
 import { documentOf, wholeListOf } from '@groundstate/contract/responses'
 import { createVariableBody, updateVariableBody, variableSchema } from '@groundstate/contract/variables'
 import type { Routes } from '../../../http/http.ts'
+import { boolean } from '../../../http/query.ts'
 import { created, listAll, noContent, ok } from '../../../http/responses.ts'
 import { variableResource } from '../variables/resource.ts'
-import { createSetVariable, deleteSetVariable, updateSetVariable } from './change-variables.ts'
-import { listSetVariables, listSetVariablesIn, showSetVariable, showSetVariableIn } from './list-variables.ts'
+import { listAllWorkspaceVariables } from './effective-variables.ts'
+import { effectiveVariableResource } from './resource.ts'
+import {
+  createSetVariable,
+  deleteSetVariable,
+  listSetVariables,
+  listSetVariablesIn,
+  showSetVariable,
+  showSetVariableIn,
+  updateSetVariable,
+} from './variables.ts'
 
 // A set belongs to an organization or to a project.
 const READ = [{ organization: 'variable-sets:read' }, { project: 'variable-sets:read' }] as const
@@ -34,7 +44,21 @@ const DELETE = {
 } as const
 
 /** The variables of sets. */
+const LIST_EFFECTIVE = {
+  ...LIST,
+  summary: 'List the variables in force in a workspace, those of sets included',
+  access: { workspace: 'variables:read' },
+  query: {
+    overwritten: boolean().describe('our own: whether those that are overwritten are listed too'),
+  },
+} as const
+
 export const variableSetVariableRoutes: Routes = (http) => {
+  http.get('/workspaces/:workspaceId/all-vars', LIST_EFFECTIVE, async (req) => {
+    const all = req.query.overwritten ?? false
+    const variables = await listAllWorkspaceVariables(req.ctx, req.params.workspaceId, { all })
+    return listAll(variables.map(({ variable, overwrites }) => effectiveVariableResource(variable, overwrites)))
+  })
   const path = '/varsets/:variableSetId/relationships/vars'
   http.get(path, { ...LIST, summary: 'List the variables of a variable set', access: READ }, async (req) => {
     const variables = await listSetVariables(req.ctx, req.params.variableSetId)

@@ -1,7 +1,10 @@
+import { type CreateVariable, type UpdateVariable, variableKeyProblem } from '@groundstate/contract/variables'
 import type { Ctx } from '../../../app.ts'
-import { forbidden, notFound } from '../../../errors.ts'
-import { listReadableWorkspaces, requireWorkspace } from '../workspaces/access.ts'
-import type { Workspace } from '../workspaces/workspace.ts'
+import type { AuditEvent } from '../../../audit/record.ts'
+import { isUniqueViolation } from '../../../db/db.ts'
+import { forbidden, invalid, notFound } from '../../../errors.ts'
+import { type Workspace, listReadableWorkspaces, requireWorkspace } from '../workspaces/access.ts'
+import type { VariableRow } from './store.ts'
 import * as store from './store.ts'
 
 /** `workspaceId` is undefined in the older interface, which knows a variable by its id alone. */
@@ -27,4 +30,54 @@ export async function requireWritableVariables(ctx: Ctx, workspaceId: string) {
 function checkWritable(workspace: Workspace) {
   if (workspace.can.has('variables:write')) return workspace
   throw forbidden(`this needs the permission variables:write on the workspace ${workspace.name}`)
+}
+
+/** The set of a variable as open pages know it. */
+export type NoticedSet = { id: string; teams: readonly string[] | undefined }
+
+/** The audit event of a change: the variable and the names of the changed attributes, never a value. */
+export function variableAudit(
+  organizationId: string,
+  action: string,
+  { changes, set }: { changes?: UpdateVariable; set?: NoticedSet } = {},
+) {
+  return (row: VariableRow): AuditEvent => ({
+    organizationId,
+    action,
+    resource: { type: 'variable', id: row.id },
+    meta: {
+      key: row.key,
+      category: row.category,
+      sensitive: row.sensitive,
+      ...(row.workspace_id === null ? { variable_set: row.variable_set_id } : { workspace: row.workspace_id }),
+      changes: changes && Object.keys(changes),
+    },
+    notices: [
+      ...(row.workspace_id === null ? [] : [{ type: 'vars' as const, id: row.id, workspace: row.workspace_id }]),
+      ...(set ? [setNotice(set)] : []),
+    ],
+  })
+}
+
+/** The notice of a set: its settings, its variables and where it applies. Teams are given for the set of a project. */
+export function setNotice({ id, teams }: NoticedSet): AuditEvent['notices'][number] {
+  return { type: 'varsets', id, ...(teams && { teams }) }
+}
+
+/** Throws `invalid` for a key that the engine could not read. `pointer` is where the attributes stand in the body. */
+export function checkKey(category: CreateVariable['category'], key: string, pointer: string) {
+  const problem = variableKeyProblem(category, key)
+  if (problem !== undefined) throw invalid(problem, `${pointer}/key`)
+}
+
+/** Runs a change that sets a key. Throws `invalid` when the owner has another variable with that key and category. */
+export async function refuseTakenKey<T>(key: string, pointer: string, change: () => Promise<T>) {
+  try {
+    return await change()
+  } catch (error) {
+    if (isUniqueViolation(error, 'variables_workspace_key') || isUniqueViolation(error, 'variables_variable_set_key')) {
+      throw invalid(`Key has already been taken: there is a variable ${key} of this category`, `${pointer}/key`)
+    }
+    throw error
+  }
 }

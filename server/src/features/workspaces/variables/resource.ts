@@ -1,5 +1,4 @@
 import type { VariableResource } from '@groundstate/contract/variables'
-import type { Overwrites, VariableSource } from './precedence.ts'
 import type { VariableRow } from './store.ts'
 
 /**
@@ -41,16 +40,11 @@ export function variableResource(row: VariableRow, overwrites?: Overwrites): Var
   }
 }
 
-type InForce = VariableRow & { source: Exclude<VariableSource, { kind: 'run' }> }
+/** Where a variable that a run sees comes from. */
+export type VariableSource =
+  | { kind: 'run' }
+  | { kind: 'workspace' }
+  | { kind: 'set'; name: string; priority: boolean; scope: 'workspace' | 'project' | 'global' }
 
-/** A variable among those that are in force in a workspace, with what it comes from. */
-export function variableInForceResource(row: InForce, overwrites: Overwrites): VariableResource {
-  const resource = variableResource(row, overwrites)
-  return { ...resource, attributes: { ...resource.attributes, 'in-force-by': inForceBy(row.source) } }
-}
-
-function inForceBy(source: InForce['source']): VariableResource['attributes']['in-force-by'] {
-  if (source.kind === 'workspace') return { kind: 'workspace' }
-  const { kind, name, priority, scope } = source
-  return { kind, name, priority, scope }
-}
+/** The variable that overwrites one, and those that it overwrites; each by its id. */
+export type Overwrites = { overwriter: string | null; overwritten: readonly string[] }

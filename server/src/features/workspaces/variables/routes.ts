@@ -7,14 +7,21 @@ import {
   variableSchema,
 } from '@groundstate/contract/variables'
 import type { Routes } from '../../../http/http.ts'
-import { boolean, requiredText } from '../../../http/query.ts'
+import type { Loader } from '../../../http/loaders.ts'
+import { requiredText } from '../../../http/query.ts'
 import { created, listAll, noContent, ok } from '../../../http/responses.ts'
-import { createWorkspaceVariable } from './create.ts'
-import { deleteWorkspaceVariable } from './delete.ts'
-import { listVariablesByNames, listWorkspaceVariables, showWorkspaceVariable } from './list.ts'
-import { listAllWorkspaceVariables } from './resolve.ts'
-import { variableInForceResource, variableResource } from './resource.ts'
-import { updateWorkspaceVariable, updateWorkspaceVariables } from './update.ts'
+import type { permissionsBlock } from '../workspaces/access.ts'
+import { variableResource } from './resource.ts'
+import {
+  createWorkspaceVariable,
+  deleteWorkspaceVariable,
+  listVariablesByNames,
+  listWorkspaceVariables,
+  showWorkspaceVariable,
+  updateWorkspaceVariable,
+  updateWorkspaceVariables,
+} from './service.ts'
+import { listVariablesOfWorkspaces } from './store.ts'
 
 const COLLECTION = '/workspaces/:workspaceId/vars'
 /** The second path is the older interface, which knows a variable by its id alone. */
@@ -40,19 +47,6 @@ export const variableRoutes: Routes = (http) => {
       return listAll(variables.map((row) => variableResource(row)))
     },
   )
-  const listAllInForce = {
-    ...LIST,
-    summary: 'List the variables in force in a workspace, those of sets included',
-    access: { workspace: 'variables:read' },
-    query: {
-      overwritten: boolean().describe('our own: whether those that are overwritten are listed too'),
-    },
-  } as const
-  http.get('/workspaces/:workspaceId/all-vars', listAllInForce, async (req) => {
-    const all = req.query.overwritten ?? false
-    const variables = await listAllWorkspaceVariables(req.ctx, req.params.workspaceId, { all })
-    return listAll(variables.map(({ variable, overwrites }) => variableInForceResource(variable, overwrites)))
-  })
   http.post(COLLECTION, { ...CREATE, body: createVariableBody }, async (req) => {
     const variable = await createWorkspaceVariable(req.ctx, req.params.workspaceId, req.body.data.attributes)
     return created(variableResource(variable))
@@ -127,3 +121,23 @@ export const legacyVariableRoutes: Routes = (http) => {
     return created(variableResource(variable))
   })
 }
+
+/** The variables of workspaces, for callers who may read them. */
+export const variableLoaders: readonly Loader[] = [
+  {
+    of: 'workspaces',
+    relation: 'vars',
+    load: async (ctx, workspaces) => {
+      const readable = workspaces.filter(({ attributes }) => {
+        const permissions = attributes?.['permissions'] as ReturnType<typeof permissionsBlock>
+        return permissions['can-read-variable']
+      })
+      const rows = await listVariablesOfWorkspaces(
+        ctx.db,
+        readable.map(({ id }) => id),
+      )
+      const variables = Map.groupBy(rows, (row) => row.workspace_id)
+      return new Map(workspaces.map(({ id }) => [id, (variables.get(id) ?? []).map((row) => variableResource(row))]))
+    },
+  },
+]

@@ -1,6 +1,7 @@
 import { identifiersBody } from '@groundstate/contract/json-api'
 import { pageOf, wholeListOf } from '@groundstate/contract/responses'
 import {
+  type TagResource,
   effectiveTagBindingSchema,
   tagBindingSchema,
   tagBindingsBody,
@@ -8,14 +9,23 @@ import {
   tagsBody,
 } from '@groundstate/contract/tags'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { text } from '../../../http/query.ts'
 import { listAll, listPage, noContent } from '../../../http/responses.ts'
 import { effectiveTagBindingResource, tagBindingResource } from '../../organizations/tags/resource.ts'
-import { changeWorkspaceTagBindings } from './change-bindings.ts'
-import { addWorkspaceTags, addWorkspacesToTag, deleteTags, removeWorkspaceTags } from './change-flat-tags.ts'
-import { listWorkspaceEffectiveTagBindings, listWorkspaceTagBindings } from './list-bindings.ts'
-import { listTags, listWorkspaceTags } from './list-flat-tags.ts'
-import { tagResource } from './resource.ts'
+import {
+  addWorkspaceTags,
+  addWorkspacesToTag,
+  changeWorkspaceTagBindings,
+  deleteTags,
+  listTags,
+  listEffectiveTagBindings,
+  listWorkspaceEffectiveTagBindings,
+  listWorkspaceTagBindings,
+  listWorkspaceTags,
+  removeWorkspaceTags,
+} from './service.ts'
+import type { Tag } from './store.ts'
 
 const LIST = {
   summary: 'List the tag bindings of a workspace',
@@ -184,3 +194,25 @@ export const tagRoutes: Routes = (http) => {
     },
   )
 }
+
+/** A tag as the older interface has it: a name that workspaces share. */
+function tagResource(tag: Tag, organizationName: string): TagResource {
+  return {
+    id: tag.tag_id,
+    type: 'tags',
+    attributes: { name: tag.key, 'created-at': tag.created_at, 'instance-count': tag.instance_count },
+    relationships: { organization: { data: { id: organizationName, type: 'organizations' } } },
+  }
+}
+
+export const workspaceTagLoaders: readonly Loader[] = [
+  {
+    of: 'workspaces',
+    relation: 'effective-tag-bindings',
+    load: async (ctx, workspaces) => {
+      const ids = workspaces.map(({ id }) => id)
+      const bindings = await listEffectiveTagBindings(ctx, ids)
+      return new Map(ids.map((id) => [id, (bindings.get(id) ?? []).map(effectiveTagBindingResource)]))
+    },
+  },
+]

@@ -29,16 +29,6 @@ export async function deleteFlatTags(db: Db, workspaceId: string, keys: readonly
     .execute()
 }
 
-export async function listKeysOfTagIds(db: Db, organizationId: string, ids: readonly string[]) {
-  return db
-    .selectFrom('tag_bindings')
-    .select(['tag_id', 'key'])
-    .distinct()
-    .where('organization_id', '=', organizationId)
-    .where(sql<boolean>`tag_id = any(${ids})`)
-    .execute()
-}
-
 /** The organization and the key that a tag's id stands for. */
 export async function findTag(db: Db, tagId: string) {
   return db

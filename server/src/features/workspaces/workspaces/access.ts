@@ -1,12 +1,16 @@
 import type { Identifier } from '@groundstate/contract/json-api'
+import { LRUCache } from 'lru-cache'
 import type { Ctx } from '../../../app.ts'
-import { readAccessContext } from '../../../auth/access-context.ts'
+import { type AccessContext, readAccessContext } from '../../../auth/access-context.ts'
+import type { UserActor } from '../../../auth/actor.ts'
 import { checkDemands } from '../../../auth/demands.ts'
 import { type WorkspacePermission, refusal } from '../../../auth/permissions.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
+import { refuseTakenName } from '../../../db/taken-name.ts'
 import { invalid, notFound } from '../../../errors.ts'
+import { type Grants, findGrants } from './list-store.ts'
+import type { findWorkspace } from './store.ts'
 import * as store from './store.ts'
-import type { FoundWorkspace, Workspace } from './workspace.ts'
 
 /**
  * Loads the workspace and checks `permission` in one query. Throws `not-found` when the actor may not see it, or what
@@ -78,4 +82,80 @@ export async function requireVisibleWorkspaces(
   if (missing >= 0)
     throw invalid(`there is no workspace ${ids[missing]} in the organization`, `${pointer}/${missing}/id`)
   return ids
+}
+
+type FoundWorkspace = NonNullable<Awaited<ReturnType<typeof findWorkspace>>>
+
+/** A workspace that the actor may see, with what it may do there. */
+export type Workspace = Omit<FoundWorkspace, 'access'> & {
+  can: ReadonlySet<WorkspacePermission>
+  access: AccessContext
+}
+
+export function permissionsBlock(workspace: Workspace) {
+  const { can } = workspace
+  return {
+    'can-update': can.has('workspace:update'),
+    'can-destroy': can.has('workspace:delete'),
+    // Its mere presence tells the command line that there is a safe delete.
+    'can-force-delete': mayForceDelete(workspace),
+    'can-queue-run': can.has('runs:plan'),
+    'can-queue-apply': can.has('runs:apply'),
+    'can-queue-destroy': can.has('runs:apply') && workspace.allow_destroy_plan,
+    'can-read-run': can.has('runs:read'),
+    'can-read-variable': can.has('variables:read'),
+    'can-update-variable': can.has('variables:write'),
+    'can-read-state-versions': can.has('state-versions:read'),
+    'can-read-state-outputs': can.has('state-outputs:read'),
+    'can-create-state-versions': can.has('state-versions:write'),
+    'can-lock': can.has('lock'),
+    'can-unlock': can.has('lock'),
+    'can-force-unlock': can.has('force-unlock'),
+    'can-read-settings': can.has('workspace:read'),
+    'can-manage-tags': can.has('tags:manage'),
+    'can-manage-run-tasks': can.has('run-tasks:manage'),
+    'can-manage-assessments': false,
+    'can-read-assessment-results': can.has('runs:read'),
+    'can-manage-ephemeral-workspaces': can.has('workspace:update'),
+    'can-manage-hyok': false,
+  }
+}
+
+/**
+ * Whether the actor may delete a workspace that still manages resources: owners always, others who may delete it when
+ * the organization allows that (public documentation: organizations, `allow-force-delete-workspaces`).
+ */
+export function mayForceDelete(workspace: Workspace) {
+  const { role } = workspace.access
+  if (role === 'owner' || role === 'organization-token' || role === 'system') return true
+  return workspace.allow_force_delete_workspaces && workspace.can.has('workspace:delete')
+}
+
+/**
+ * To count what a hundred teams grant takes milliseconds, so the result is cached until the organization's
+ * `access_revision` changes. Every change of members and grants raises it, and every request reads it anyway, so the
+ * cache is never stale, apart from the estimate: that is for a minute at most.
+ */
+const cache = new LRUCache<string, { revision: number; grants: Grants }>({ max: 10_000, ttl: 60_000 })
+
+/** What the teams of the actor grant in the organization, by project and by workspace. */
+export async function readGrants(
+  ctx: Ctx,
+  actor: UserActor,
+  organization: { id: string; access_revision: number },
+): Promise<Grants> {
+  const key = `${organization.id}/${actor.userId}`
+  const known = cache.get(key)
+  if (known?.revision === organization.access_revision) return known.grants
+  const grants = await findGrants(ctx.db, actor, organization.id)
+  cache.set(key, { revision: organization.access_revision, grants })
+  return grants
+}
+
+/** Runs a change that sets the name of a workspace. Throws `invalid` when another one of the organization has it. */
+export async function refuseTakenWorkspaceName<T>(name: string, work: () => Promise<T>) {
+  return refuseTakenName(
+    { constraint: 'workspaces_name_key', detail: `Name has already been taken: there is a workspace ${name}` },
+    work,
+  )
 }

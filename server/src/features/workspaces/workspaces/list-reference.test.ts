@@ -3,10 +3,10 @@ import { queryParser, sortBy } from '../../../http/query.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import type { TestUser } from '../../../testing/factories.ts'
 import { createRandom } from '../../../testing/random.ts'
-import { WORKSPACE_FILTER_QUERY, workspaceFilter } from './filter-query.ts'
-import { countMatches, findGrants, listWorkspaceRows, SORTS } from './list-store.ts'
-import { expectedWorkspaces, type WorkspaceQuery } from './testing/expected-workspaces.ts'
-import { createManyWorkspaces, GROUPS } from './testing/many-workspaces.ts'
+import { WORKSPACE_FILTER_QUERY, workspaceFilter } from './filter-store.ts'
+import { SORTS, countMatches, findGrants, listWorkspaceRows } from './list-store.ts'
+import { type WorkspaceQuery, expectedWorkspaces } from './testing/expected-workspaces.ts'
+import { GROUPS, createManyWorkspaces } from './testing/many-workspaces.ts'
 
 const app = await createTestApp()
 const random = createRandom(20_261)

@@ -11,11 +11,12 @@ import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
+import { type Workspace, readGrants } from './access.ts'
 import type { WorkspaceFilter } from './filter-store.ts'
 import type { Grants, Reach } from './list-store.ts'
 import * as store from './list-store.ts'
-import { readGrants } from './read-grants.ts'
-import type { Workspace } from './workspace.ts'
+import * as waitingStore from './waiting-store.ts'
+import { openTasks, waitingReason } from './waiting.ts'
 
 /**
  * One page of the organization's workspaces that the actor may see. The number of queries does not depend on the size
@@ -93,4 +94,19 @@ function isFiltered(filter: WorkspaceFilter) {
 function present(row: Omit<Workspace, 'can' | 'access'>, organization: AccessContext, grants: GrantsColumn): Workspace {
   const access = listedAccess(organization, grants)
   return { ...row, access, can: workspacePermissions(access) }
+}
+
+/**
+ * The reasons for which workspaces wait, by their ids: that of the active run, else that of the first run in the queue.
+ * Workspaces without a reason are left out.
+ */
+export async function listWaitingReasons(ctx: Ctx, workspaceIds: readonly string[]): Promise<Map<string, string>> {
+  const reasons = new Map<string, string>()
+  if (workspaceIds.length === 0) return reasons
+  const now = ctx.now()
+  for (const run of await waitingStore.listWaiting(ctx.db, { workspaceIds, now })) {
+    const reason = waitingReason(run.waiting, { tasks: openTasks(run.task_stages), now })
+    if (reason !== null && !reasons.has(run.workspace_id)) reasons.set(run.workspace_id, `${run.id} waits: ${reason}`)
+  }
+  return reasons
 }

@@ -2,15 +2,20 @@ import type { Ctx } from '../../../app.ts'
 import { auditedStatement, recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../../errors.ts'
-import { raise } from '../../../events/reaction.ts'
+import { raise } from '../../../events.ts'
 import { findOwnersTeamId } from '../../organizations/teams/access.ts'
-import { requireWorkspace } from './access.ts'
-import { lockAudit, type LockAction } from './audit.ts'
-import { workspaceLocking, workspaceUnlocked } from './events.ts'
-import { type LockHolder, lockHolder, UNLOCKED } from './lock-holder.ts'
-import { checkNoPendingStateVersion } from './pending-state.ts'
+import { type Workspace, requireWorkspace } from './access.ts'
+import {
+  type LockAction,
+  type LockHolder,
+  UNLOCKED,
+  checkNoPendingStateVersion,
+  lockAudit,
+  lockHolder,
+  workspaceLocking,
+  workspaceUnlocked,
+} from './audit.ts'
 import * as store from './store.ts'
-import type { Workspace } from './workspace.ts'
 
 /** Locks the workspace for the caller. Throws `conflict` when it is locked already, also by the caller. */
 export async function lockWorkspace(ctx: Ctx, id: string, reason: string | null): Promise<Workspace> {

@@ -1,10 +1,8 @@
 import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { WorkspaceResource } from '@groundstate/contract/workspaces'
-import { policyIdentifier } from '../../organizations/organizations/retention-policy.ts'
-import { effectiveAutoDestroy } from './auto-destroy.ts'
-import { effectiveExecution } from './execution.ts'
-import { permissionsBlock } from './permissions.ts'
-import type { Workspace } from './workspace.ts'
+import { policyIdentifier } from '../../organizations/organizations/resource.ts'
+import { type Workspace, permissionsBlock } from './access.ts'
+import { effectiveAutoDestroy, effectiveExecution } from './settings.ts'
 
 const LOCK_TYPES = { user: 'users', team: 'teams', run: 'runs' } as const
 

@@ -1,18 +1,27 @@
 import { workspaceIncludes } from '@groundstate/contract/includes'
 import { identifiersBody } from '@groundstate/contract/json-api'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
-import { createWorkspaceBody, updateWorkspaceBody, workspaceSchema } from '@groundstate/contract/workspaces'
+import { createWorkspaceBody, lockBody, updateWorkspaceBody, workspaceSchema } from '@groundstate/contract/workspaces'
 import type { Routes } from '../../../http/http.ts'
 import { sortBy } from '../../../http/query.ts'
 import { created, listPage, noContent, ok } from '../../../http/responses.ts'
 import { requireWorkspaceBy } from './access.ts'
-import { createWorkspace } from './create.ts'
-import { WORKSPACE_FILTER_QUERY, workspaceFilter } from './filter-query.ts'
+import { WORKSPACE_FILTER_QUERY, workspaceFilter } from './filter-store.ts'
 import { SORTS } from './list-store.ts'
 import { listWorkspaces } from './list.ts'
-import { moveWorkspaces } from './move.ts'
-import { showWorkspace, showWorkspaces } from './show.ts'
-import { updateWorkspace } from './update.ts'
+import { forceUnlockWorkspace, lockWorkspace, unlockWorkspace } from './lock.ts'
+import { workspaceResource } from './resource.ts'
+import {
+  addRemoteStateConsumers,
+  createWorkspace,
+  listRemoteStateConsumers,
+  moveWorkspaces,
+  removeRemoteStateConsumers,
+  replaceRemoteStateConsumers,
+  showWorkspace,
+  showWorkspaces,
+  updateWorkspace,
+} from './service.ts'
 
 /** A workspace is addressed by its id, or by its name in an organization. */
 const PATHS = ['/workspaces/:id', '/organizations/:organization/workspaces/:name'] as const
@@ -93,4 +102,93 @@ export const workspaceRoutes: Routes = (http) => {
 
 function readInput<T>({ body, header }: { body: { data: T }; header: (name: string) => string | undefined }) {
   return { input: body.data, clientEngine: header('terraform-version') }
+}
+
+const ACTION = { responses: { 200: documentOf(workspaceSchema) }, include: workspaceIncludes }
+
+export const workspaceLockRoutes: Routes = (http) => {
+  const lock = {
+    ...ACTION,
+    summary: 'Lock a workspace',
+    access: { workspace: 'lock' },
+    audit: 'workspace lock',
+    body: lockBody,
+  } as const
+  http.post('/workspaces/:id/actions/lock', lock, async (req) => {
+    const workspace = await lockWorkspace(req.ctx, req.params.id, req.body)
+    return ok(await showWorkspace(req.ctx, workspace))
+  })
+  http.post(
+    '/workspaces/:id/actions/unlock',
+    { ...ACTION, summary: 'Unlock a workspace', access: { workspace: 'lock' }, audit: 'workspace unlock' },
+    async (req) => {
+      const workspace = await unlockWorkspace(req.ctx, req.params.id)
+      return ok(await showWorkspace(req.ctx, workspace))
+    },
+  )
+  http.post(
+    '/workspaces/:id/actions/force-unlock',
+    {
+      ...ACTION,
+      summary: 'Force-unlock a workspace',
+      access: { workspace: 'force-unlock' },
+      audit: 'workspace force_unlock',
+    },
+    async (req) => {
+      const workspace = await forceUnlockWorkspace(req.ctx, req.params.id)
+      return ok(await showWorkspace(req.ctx, workspace))
+    },
+  )
+}
+
+const PATH = '/workspaces/:id/relationships/remote-state-consumers'
+const CONSUMER_LIST = {
+  summary: 'List the remote state consumers of a workspace',
+  access: { workspace: 'workspace:read' },
+  responses: { 200: pageOf(workspaceSchema) },
+} as const
+const CHANGE = {
+  access: { workspace: 'workspace:update' },
+  body: identifiersBody('workspaces'),
+  responses: { 204: null },
+} as const
+
+export const consumerRoutes: Routes = (http) => {
+  http.get(PATH, CONSUMER_LIST, async (req) => {
+    const page = req.page()
+    const { rows, total } = await listRemoteStateConsumers(req.ctx, req.params.id, page)
+    return listPage({ url: req.url, page }, { rows: rows.map((row) => workspaceResource(row)), total })
+  })
+  http.post(
+    PATH,
+    { ...CHANGE, summary: 'Add remote state consumers to a workspace', audit: 'workspace add_remote_state_consumers' },
+    async (req) => {
+      await addRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
+  http.patch(
+    PATH,
+    {
+      ...CHANGE,
+      summary: 'Replace the remote state consumers of a workspace',
+      audit: 'workspace replace_remote_state_consumers',
+    },
+    async (req) => {
+      await replaceRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
+  http.delete(
+    PATH,
+    {
+      ...CHANGE,
+      summary: 'Remove remote state consumers from a workspace',
+      audit: 'workspace remove_remote_state_consumers',
+    },
+    async (req) => {
+      await removeRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
 }

@@ -6,8 +6,7 @@ import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { raiseAccessRevision } from '../../organizations/organizations/access-revision-store.ts'
-import { policyColumn } from '../../organizations/organizations/retention-policy-store.ts'
+import { policyColumn, raiseAccessRevision } from '../../organizations/organizations/store.ts'
 
 export type WorkspaceRow = Selectable<Schema['workspaces']>
 

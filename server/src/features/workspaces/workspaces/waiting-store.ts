@@ -5,16 +5,18 @@ import { literals } from '../../../db/literals.ts'
 import { MAX_JOBS_COUNTED, type OpenTask, type WaitingCause } from './waiting.ts'
 
 /** An agent that has not asked for work for this long counts as offline, in seconds. */
-const AGENT_SILENCE_SECONDS = 60
+export const AGENT_SILENCE_SECONDS = 60
 
 /** The moment since which an agent must have asked for work to count as online. */
 export function heardSince(now: Date) {
   return new Date(now.getTime() - AGENT_SILENCE_SECONDS * 1000).toISOString()
 }
 
-const TASK_STATUSES = statusesWhere(({ stage }) => stage !== undefined)
-const PLAN_STATUSES = statusesWhere(({ phase }) => phase === 'plan')
-const phase = sql`case when r.status in (${literals(PLAN_STATUSES)}) then 'plan' else 'apply' end`
+export const TASK_STATUSES = statusesWhere(({ stage }) => stage !== undefined)
+
+export const PLAN_STATUSES = statusesWhere(({ phase }) => phase === 'plan')
+
+export const phase = sql`case when r.status in (${literals(PLAN_STATUSES)}) then 'plan' else 'apply' end`
 
 /** The task stages of a run in their order, with the tasks that are open in them; null for a run without stages. */
 export const stagesColumn = sql<{ ids: string[]; open: OpenTask[] | null } | null>`case

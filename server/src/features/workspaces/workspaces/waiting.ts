@@ -30,7 +30,7 @@ export const MAX_JOBS_COUNTED = 1000
 const SILENCE_MS = 15_000
 
 /** A run task whose result a run waits for; `pool` is the name of the pool whose agents have not taken its request yet. */
-export type WaitingTask = { name: string; deadline: Date; pool?: string | null }
+type WaitingTask = { name: string; deadline: Date; pool?: string | null }
 /** As `WaitingTask`, as the database returns it. */
 export type OpenTask = Omit<WaitingTask, 'deadline'> & { deadline: string }
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { createBrowser } from '../../../../testing/browser.ts'
 import { addMember } from '../../../../testing/teams.ts'
-import { approve } from '../../../identity/oauth/approve.ts'
+import { approve } from '../../../identity/oauth/service.ts'
 import { totpCode } from '../../../identity/sessions/totp.ts'
-import { csrfOf, data, formRequest, many, one, SECRET, type MakeChange, type World } from './audit-world.ts'
+import { type MakeChange, SECRET, type World, csrfOf, data, formRequest, many, one } from './audit-world.ts'
 
 const REDIRECT = 'http://localhost:10000/login'
 const VERIFIER = 'v'.repeat(60)

@@ -1,7 +1,7 @@
-import { createConfigurationVersion, EMPTY_ARCHIVE, uploadConfiguration } from '../../../../testing/runs.ts'
+import { EMPTY_ARCHIVE, createConfigurationVersion, uploadConfiguration } from '../../../../testing/runs.ts'
 import { md5, rawState, stateVersionBody } from '../../../../testing/state-versions.ts'
-import { tokenContext } from '../../../tasks/task-results/access-token.ts'
-import { data, one, type MakeChange, type World } from './audit-world.ts'
+import { tokenContext } from '../../../tasks/task-results/deliver.ts'
+import { type MakeChange, type World, data, one } from './audit-world.ts'
 
 const NOBODY = { token: undefined, by: { id: null, tokenId: null } }
 

@@ -4,7 +4,7 @@ import { SYSTEM } from '../../../../auth/actor.ts'
 import { readConfig } from '../../../../config.ts'
 import { transact } from '../../../../db/db.ts'
 import { REACTIONS } from '../../../list.ts'
-import { updateWorkspace } from '../../../workspaces/workspaces/update.ts'
+import { updateWorkspace } from '../../../workspaces/workspaces/service.ts'
 
 /*
  * A server that changes the description of a workspace and is killed then: `statement` before the commit, `commit` before anybody is

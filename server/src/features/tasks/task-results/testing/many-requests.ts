@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { TestApp } from '../../../../testing/app.ts'
-import { tokenContext } from '../access-token.ts'
+import { tokenContext } from '../deliver.ts'
 
 /** Rows that one statement inserts. */
 const BATCH = 5_000

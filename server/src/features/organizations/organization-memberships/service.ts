@@ -1,0 +1,213 @@
+import type { CreateMembership, MembershipResource } from '@groundstate/contract/memberships'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import { organizationPermissions } from '../../../auth/organization-permissions.ts'
+import { checkHoldsAccess } from '../../../auth/team-permissions.ts'
+import { announce, announceAccess } from '../../../changes/announce.ts'
+import { isUniqueViolation, transact } from '../../../db/db.ts'
+import type { Page, Paged } from '../../../db/page.ts'
+import { forbidden, invalid } from '../../../errors.ts'
+import { requireOrganization } from '../organizations/access.ts'
+import { type Team, listReadableTeams, requireTeam, teamNotice } from '../teams/access.ts'
+import { insertInvitedMembers, insertTeamMembers } from '../teams/members-store.ts'
+import { checkOwnerRemains, leaveTeams } from '../teams/members.ts'
+import { insertTeam, listTeamsOfMembership, listVisibleTeams } from '../teams/service.ts'
+import {
+  type Membership,
+  type ShownMembership,
+  membershipAudit,
+  readableMembership,
+  requireMembership,
+} from './access.ts'
+import { membershipResource } from './resource.ts'
+import * as store from './store.ts'
+
+/** Makes an account an active member of the organization, unless it is one; an invitation of its address is spent. */
+export async function insertMembership(
+  ctx: TransactionCtx,
+  { organizationId, userId, viaSso = false }: { organizationId: string; userId: string; viaSso?: boolean },
+) {
+  const now = ctx.now()
+  const accepted = await store.acceptInvitations(ctx.db, { userId, organizationId, now })
+  const id = ctx.newId('ou')
+  await store.insertUserMembership(ctx.db, { id, organizationId, userId, viaSso, now })
+  const memberships = [id, ...accepted.map((membership) => membership.id)]
+  announce(
+    ctx,
+    ...memberships.map((id) => ({ organization: organizationId, type: 'organization-memberships' as const, id })),
+    ...accepted.flatMap(({ teams }) => teams.map((team) => ({ organization: organizationId, ...teamNotice(team) }))),
+  )
+  announceAccess(ctx, organizationId)
+}
+
+/**
+ * Invites by an e-mail address. Someone who has an account with it is a member at once; for all others the invitation
+ * waits until there is one.
+ */
+export async function createMembership(ctx: Ctx, organizationName: string, input: CreateMembership) {
+  const organization = await requireOrganization(ctx, organizationName, 'members:manage')
+  const { email } = input.attributes
+  const teams = await requireTeams(ctx, organization.id, input.relationships.teams?.data.map(({ id }) => id) ?? [])
+  try {
+    return await transact(ctx, async (ctx) => {
+      const now = ctx.now()
+      const id = ctx.newId('ou')
+      const account = await store.findUserByEmail(ctx.db, email)
+      await store.insertMembership(ctx.db, {
+        id,
+        organization_id: organization.id,
+        email,
+        ...(account ? { user_id: account.id } : { placeholder_id: ctx.newId('user') }),
+        status: account ? 'active' : 'invited',
+        created_at: now,
+      })
+      for (const team of teams) {
+        if (account) await insertTeamMembers(ctx.db, { teamId: team.id, userIds: [account.id], now })
+        else await insertInvitedMembers(ctx.db, { teamId: team.id, membershipIds: [id], now })
+      }
+      const meta = { email, teams: teams.map((team) => team.name) }
+      await recordAudit(ctx, membershipAudit({ id, organization_id: organization.id }, 'create', meta))
+      if (account) announce(ctx, ...teams.map((team) => ({ organization: organization.id, ...teamNotice(team) })))
+      return requireMembership(ctx, id)
+    })
+  } catch (error) {
+    if (
+      isUniqueViolation(error, 'organization_memberships_user_key') ||
+      isUniqueViolation(error, 'organization_memberships_invited_key')
+    )
+      throw invalid('Email has already been taken', '/data/attributes/email')
+    throw error
+  }
+}
+
+/** The teams that a body names, to put somebody into. */
+async function requireTeams(ctx: Ctx, organizationId: string, ids: readonly string[]): Promise<Team[]> {
+  const teams = await listReadableTeams(ctx, ids)
+  for (const [index, id] of ids.entries()) {
+    const team = teams.find((team) => team.id === id && team.organization_id === organizationId)
+    if (!team) throw invalid(`there is no team ${id} in the organization`, `/data/relationships/teams/data/${index}/id`)
+    if (!team.can.has('members:manage')) {
+      throw forbidden(`this needs the permission members:manage on the team ${team.name}`)
+    }
+    checkHoldsAccess(team.access, team, team.name)
+  }
+  return teams
+}
+
+/** Presents memberships with those of their teams that the caller may see. The caller has authorised the memberships. */
+export async function showMemberships(
+  ctx: Ctx,
+  memberships: readonly ShownMembership[],
+): Promise<MembershipResource[]> {
+  const access = new Map(memberships.map((membership) => [membership.organization_id, membership.access]))
+  const teams = await listVisibleTeams(ctx, memberships, (id) => access.get(id))
+  return memberships.map((membership) =>
+    membershipResource(
+      membership,
+      (teams.get(membership.id) ?? []).map((id) => ({ id, type: 'teams' })),
+    ),
+  )
+}
+
+/** As `showMemberships`, for one. */
+export async function showMembership(ctx: Ctx, membership: ShownMembership) {
+  const [resource] = await showMemberships(ctx, [membership])
+  if (!resource) throw new Error('every membership has a resource')
+  return resource
+}
+
+type ListMemberships = Pick<store.MembershipFilter, 'status' | 'emails' | 'q'> & { page: Page }
+
+export async function listMemberships(ctx: Ctx, name: string, { page, ...filter }: ListMemberships) {
+  const organization = await requireOrganization(ctx, name, 'members:read')
+  const list = await store.listMemberships(ctx.db, { ...filter, organizationId: organization.id }, { page })
+  return { ...list, rows: list.rows.map((row): Membership => ({ ...row, access: organization.access })) }
+}
+
+/** The memberships of the caller, in all organizations. */
+export async function listOwnMemberships(ctx: Ctx, page: Page): Promise<Paged<Membership>> {
+  const { actor } = ctx
+  if (actor.kind !== 'user') return { rows: [], total: 0 }
+  const { rows, total } = await store.listMembershipsOfUser(ctx.db, actor, actor.userId, page)
+  return { rows: rows.flatMap((row) => readableMembership(ctx, row) ?? []), total }
+}
+
+type ListTeamMemberships = { page: Page; status: string | undefined; byStatus: 'asc' | 'desc' | undefined }
+
+/** The memberships of those in a team, and of those invited to it. */
+export async function listTeamMemberships(ctx: Ctx, teamId: string, { page, status, byStatus }: ListTeamMemberships) {
+  const team = await requireTeam(ctx, teamId, 'team:read')
+  const can = organizationPermissions(team.access)
+  const filter = { organizationId: team.organization_id, status, emails: undefined, q: undefined, teamId }
+  const list = await store.listMemberships(ctx.db, filter, { page, byStatus })
+  const isOwn = (row: store.MembershipRow) => ctx.actor.kind === 'user' && ctx.actor.userId === row.user_id
+  // That someone is in a team that one sees is no secret, but the address is.
+  return {
+    total: list.total,
+    rows: list.rows.map((row): Membership & { hidesEmail: boolean } => ({
+      ...row,
+      access: team.access,
+      hidesEmail: !can.has('members:read') && !isOwn(row),
+    })),
+  }
+}
+
+/**
+ * Makes an account a member of the organizations that have invited its address. Called where an account comes to an
+ * address that is known to be the person's: never for an address that somebody just typed.
+ */
+export async function acceptInvitations(ctx: TransactionCtx, userId: string) {
+  const memberships = await store.acceptInvitations(ctx.db, { userId, organizationId: undefined, now: ctx.now() })
+  for (const { teams, ...membership } of memberships) {
+    await recordAudit(ctx, membershipAudit(membership, 'update', { status: 'active' }))
+    announce(ctx, ...teams.map((team) => ({ organization: membership.organization_id, ...teamNotice(team) })))
+  }
+}
+
+/**
+ * Removes a person from the organization and from all its teams; everyone may leave by themself. Throws `forbidden` for
+ * an owner who leaves, for the last owner, and for a member of a team that the caller may not see.
+ */
+export async function deleteMembership(ctx: Ctx, id: string) {
+  const membership = await requireMembership(ctx, id)
+  await transact(ctx, async (ctx) => {
+    const teams = await listTeamsOfMembership(ctx, membership)
+    checkRemoval(ctx, membership, teams)
+    if (membership.user_id !== null) {
+      await leaveTeams(
+        ctx,
+        membership.user_id,
+        teams.map((team) => team.id),
+      )
+    }
+    await store.deleteMembership(ctx.db, id)
+    if (teams.some((team) => team.isOwners)) await checkOwnerRemains(ctx, membership.organization_id)
+    await recordAudit(ctx, membershipAudit(membership, 'destroy', { email: membership.email }))
+    announce(ctx, ...teams.map((team) => ({ organization: membership.organization_id, ...teamNotice(team) })))
+  })
+}
+
+type MembersTeam = Awaited<ReturnType<typeof listTeamsOfMembership>>[number]
+
+function checkRemoval(ctx: TransactionCtx, membership: Membership, teams: readonly MembersTeam[]) {
+  const { access } = membership
+  const isOwner = teams.some((team) => team.isOwners)
+  if (ctx.actor.kind === 'user' && ctx.actor.userId === membership.user_id) {
+    if (isOwner) throw forbidden('you are an owner: leave the owners team before you leave the organization')
+    return
+  }
+  if (!organizationPermissions(access).has('members:manage')) {
+    throw forbidden(`this needs the permission members:manage in the organization ${membership.organization_name}`)
+  }
+  if (isOwner && access.role !== 'owner' && access.role !== 'system') throw forbidden('only owners may remove an owner')
+  if (teams.some((team) => !team.isVisible)) {
+    throw forbidden('the member is in a team that you may not see: ask an owner')
+  }
+}
+
+/** Creates the owners team of a new organization, with its service account and its first member. */
+export async function insertOwnersTeam(ctx: TransactionCtx, organizationId: string, userId: string) {
+  const teamId = await insertTeam(ctx, { organizationId, name: 'owners', isOwners: true })
+  await insertMembership(ctx, { organizationId, userId })
+  await insertTeamMembers(ctx.db, { teamId, userIds: [userId], now: ctx.now() })
+}

@@ -1,0 +1,68 @@
+import type { OrganizationRow } from './store.ts'
+
+export type OrganizationPlan = OrganizationRow['plan']
+
+/** What an organization may have; null means that there is no limit. */
+export type PlanLimits = {
+  runTasks: number | null
+  /** Workspaces whose runs ask a task. */
+  runTaskWorkspaces: number | null
+  /** Self-hosted agents that are online at once. */
+  agents: number | null
+  /** The newest `kept` states of the organization stay whatever their age, the others for `months`. */
+  states: { kept: number; months: number } | null
+}
+
+const UNLIMITED = { runTasks: null, runTaskWorkspaces: null, agents: null, states: null }
+
+/** The limits of the plans (INTERFACE §6). `standard` and `unlimited` have the same: none. */
+export const PLAN_LIMITS = {
+  free: { runTasks: 1, runTaskWorkspaces: 10, agents: 1, states: { kept: 100, months: 6 } },
+  standard: UNLIMITED,
+  unlimited: UNLIMITED,
+} as const satisfies Record<OrganizationPlan, PlanLimits>
+
+/** What every plan has. Without `operations` the command lines would run everything on the caller's machine. */
+const ALWAYS = {
+  operations: true,
+  'state-storage': true,
+  agents: true,
+  'run-tasks': true,
+  'private-run-tasks': true,
+  'global-run-tasks': true,
+  teams: true,
+  'audit-logging': true,
+  sso: true,
+  'user-limit': null,
+  'run-task-mandatory-enforcement-limit': null,
+}
+
+/** What this server does not do, whatever the plan. */
+const NEVER = {
+  'configuration-designer': false,
+  'cost-estimation': false,
+  'module-tests-generation': false,
+  'policy-enforcement': false,
+  'private-module-registry': false,
+  'private-policy-agents': false,
+  'private-vcs': false,
+  'self-serve-billing': false,
+  sentinel: false,
+  'vcs-integrations': false,
+  'waypoint-actions': false,
+  'waypoint-templates-and-addons': false,
+  infragraph: false,
+  'infragraph-with-nrtu': false,
+}
+
+/** The attributes of an organization's entitlement set. */
+export function entitlements(plan: OrganizationPlan) {
+  const { runTasks, runTaskWorkspaces, agents } = PLAN_LIMITS[plan]
+  return {
+    ...ALWAYS,
+    ...NEVER,
+    'run-task-limit': runTasks,
+    'run-task-workspace-limit': runTaskWorkspaces,
+    'agent-limit': agents,
+  }
+}

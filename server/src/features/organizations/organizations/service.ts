@@ -1,0 +1,103 @@
+import type { CreateOrganization, UpdateOrganization } from '@groundstate/contract/organizations'
+import type { Ctx } from '../../../app.ts'
+import { audited, recordAudit } from '../../../audit/record.ts'
+import { NO_ACCESS } from '../../../auth/access-context.ts'
+import { transact } from '../../../db/db.ts'
+import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
+import { invalid, notFound } from '../../../errors.ts'
+import { raise } from '../../../events.ts'
+import {
+  type Organization,
+  organizationAudit,
+  organizationCreating,
+  organizationDeleting,
+  readableOrganization,
+  requireOrganization,
+  requireOrganizationPool,
+  showChangedOrganization,
+} from './access.ts'
+import { organizationSettingColumns, refuseTakenOrganizationName } from './settings.ts'
+import * as store from './store.ts'
+
+/** Creates an organization with its owners team, of which the caller becomes the first member, and a default project. */
+export async function createOrganization(ctx: Ctx, input: CreateOrganization): Promise<Organization> {
+  const { actor } = ctx
+  if (actor.kind !== 'user' || actor.teamId !== undefined) throw notFound('organization')
+  if (input['default-execution-mode'] === 'agent') {
+    throw invalid(
+      "Default agent pool must be specified when using 'agent' execution mode: create an agent pool first",
+      POOL,
+    )
+  }
+  return refuseTakenOrganizationName(() =>
+    transact(ctx, async (ctx) => {
+      const now = ctx.now()
+      const id = ctx.newId('org')
+      await store.insertOrganization(ctx.db, {
+        ...organizationSettingColumns(input),
+        id,
+        name: input.name,
+        email: input.email,
+        plan: ctx.config.edition === 'hosted' ? 'free' : 'unlimited',
+        created_at: now,
+        updated_at: now,
+      })
+      await raise(ctx, organizationCreating, { organizationId: id, ownerId: actor.userId })
+      await recordAudit(ctx, organizationAudit({ id, name: input.name }, 'create', input))
+      return showChangedOrganization(ctx, id, { ...NO_ACCESS, role: 'owner' })
+    }),
+  )
+}
+
+export async function listOrganizations(
+  ctx: Ctx,
+  { page, ...filter }: store.OrganizationFilter & { page: Page },
+): Promise<Paged<Organization>> {
+  const { rows, total } = await store.listOrganizations(ctx.db, ctx.actor, filter, {
+    limit: page.size,
+    offset: pageOffset(page),
+  })
+  return { rows: rows.flatMap((row) => readableOrganization(ctx, row) ?? []), total }
+}
+
+const POOL = '/data/relationships/default-agent-pool'
+
+export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOrganization): Promise<Organization> {
+  const organization = await requireOrganization(ctx, name, 'organization:update')
+  const { attributes, relationships } = input
+  const mode = attributes['default-execution-mode'] ?? organization.default_execution_mode
+  const related = relationships['default-agent-pool']
+  const named = related && (related.data?.id ?? null)
+  const pool = mode !== 'agent' ? null : named === undefined ? organization.default_agent_pool_id : named
+  if (named && mode !== 'agent')
+    throw invalid("Default agent pool must not be specified unless using 'agent' execution mode", POOL)
+  if (mode === 'agent' && !pool)
+    throw invalid("Default agent pool must be specified when using 'agent' execution mode", POOL)
+  if (named) await requireOrganizationPool(ctx, organization.id, named, POOL)
+  return refuseTakenOrganizationName(() =>
+    transact(ctx, async (ctx) => {
+      await store.updateOrganization(ctx.db, organization.id, {
+        ...organizationSettingColumns(attributes),
+        name: attributes.name,
+        email: attributes.email,
+        default_agent_pool_id: pool,
+        updated_at: ctx.now(),
+      })
+      await recordAudit(ctx, organizationAudit(organization, 'update', attributes))
+      return showChangedOrganization(ctx, organization.id, organization.access)
+    }),
+  )
+}
+
+/** Deletes the organization with everything in it. */
+export async function deleteOrganization(ctx: Ctx, name: string) {
+  await destroyOrganization(ctx, await requireOrganization(ctx, name, 'organization:delete'))
+}
+
+/** As `deleteOrganization`, for a caller that has been authorised. */
+export async function destroyOrganization(ctx: Ctx, { id, name }: { id: string; name: string }) {
+  await audited(ctx, organizationAudit({ id, name }, 'destroy'), async (ctx) => {
+    await raise(ctx, organizationDeleting, { organizationId: id })
+    await store.deleteOrganization(ctx.db, id)
+  })
+}

@@ -1,0 +1,170 @@
+import * as oidc from 'openid-client'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import { SYSTEM } from '../../../auth/actor.ts'
+import { announce, announceAccess } from '../../../changes/announce.ts'
+import { transact } from '../../../db/db.ts'
+import { forbidden, unauthorized } from '../../../errors.ts'
+import { randomText } from '../../../ids.ts'
+import { type OpenedSession, endSessions, openSession } from '../../identity/sessions/service.ts'
+import { removeTwoFactor } from '../../identity/sessions/two-factor.ts'
+import { userAudit } from '../../identity/users/resource.ts'
+import { createUser, updateUser } from '../../identity/users/service.ts'
+import { type UserRow, findUser, findUserByLogin } from '../../identity/users/store.ts'
+import { acceptInvitations, insertMembership } from '../organization-memberships/service.ts'
+import { teamAudit } from '../teams/access.ts'
+import { insertTeamMembers } from '../teams/members-store.ts'
+import { isLastOwner, leaveTeams } from '../teams/members.ts'
+import { type Claims, groupsOf, usernameOf, verifiedEmail } from './claims.ts'
+import { type PendingSignOn, requireProvider } from './provider.ts'
+import * as store from './store.ts'
+
+const CALLBACK = '/auth/oidc/callback'
+
+/** Starts a sign-in. Returns where the browser goes, and what it must remember until it comes back. */
+export async function startSignOn(ctx: Ctx, returnTo: string) {
+  const provider = await requireProvider(ctx)
+  const verifier = oidc.randomPKCECodeVerifier()
+  const pending = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier, returnTo }
+  const url = oidc.buildAuthorizationUrl(provider, {
+    redirect_uri: `${ctx.baseUrl}${CALLBACK}`,
+    scope: ctx.config.oidcScopes,
+    code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    state: pending.state,
+    nonce: pending.nonce,
+  })
+  return { url: url.href, pending }
+}
+
+/**
+ * Finishes a sign-in: exchanges the code in `query` and opens a session for the account of the person, which is made where
+ * there is none. Throws `unauthorized` when the response of the provider does not belong to the sign-in that was started.
+ */
+export async function finishSignOn(ctx: Ctx, query: string, pending: PendingSignOn): Promise<OpenedSession> {
+  const provider = await requireProvider(ctx)
+  const claims = await exchange(ctx, provider, query, pending)
+  const issuer = provider.serverMetadata().issuer
+  return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
+    const email = verifiedEmail(claims)
+    const user = await ensureAccount(ctx, { issuer, subject: String(claims['sub']) }, claims)
+    if (user.suspended_at) throw forbidden('this account is suspended, ask an administrator of this server')
+    // The account may have another address than the one that is verified.
+    if (email !== undefined && user.email?.toLowerCase() === email.toLowerCase()) await acceptInvitations(ctx, user.id)
+    const groups = groupsOf(claims, ctx.config.oidcGroupClaim)
+    if (groups) await syncTeams(ctx, user.id, groups)
+    else ctx.log.warn({ user: user.id }, 'the provider does not send the groups of a person who is in too many')
+    return openSession(ctx, user)
+  })
+}
+
+async function exchange(
+  ctx: Ctx,
+  provider: oidc.Configuration,
+  query: string,
+  pending: PendingSignOn,
+): Promise<Claims> {
+  try {
+    const tokens = await oidc.authorizationCodeGrant(provider, new URL(`${ctx.baseUrl}${CALLBACK}${query}`), {
+      pkceCodeVerifier: pending.verifier,
+      expectedState: pending.state,
+      expectedNonce: pending.nonce,
+      idTokenExpected: true,
+    })
+    const claims = tokens.claims()
+    if (!claims) throw unauthorized('the identity provider sent no identity')
+    if (provider.serverMetadata().userinfo_endpoint === undefined) return claims
+    // Many providers keep the ID token small. What it says itself is signed, and wins.
+    return { ...(await oidc.fetchUserInfo(provider, tokens.access_token, claims.sub)), ...claims }
+  } catch (error) {
+    if (!(error instanceof oidc.ClientError || isRefusal(error))) throw error
+    ctx.log.warn({ err: error }, 'sign-on')
+    throw unauthorized(`the identity provider refused: ${error.message}`)
+  }
+}
+
+function isRefusal(error: unknown): error is Error {
+  return (
+    error instanceof oidc.AuthorizationResponseError ||
+    error instanceof oidc.ResponseBodyError ||
+    error instanceof oidc.WWWAuthenticateChallengeError
+  )
+}
+
+/**
+ * The account of a person at the provider. At the first sign-in it is the account that has their address, if
+ * the provider has verified that, else a new one; never an account by its name alone.
+ */
+async function ensureAccount(ctx: TransactionCtx, identity: store.Identity, claims: Claims): Promise<UserRow> {
+  const now = ctx.now()
+  const known = await store.findIdentity(ctx.db, identity)
+  if (known) {
+    await store.touchIdentity(ctx.db, identity, now)
+    const user = await findUser(ctx.db, known.user_id)
+    if (user) return user
+  }
+  const email = verifiedEmail(claims)
+  const existing = email === undefined ? undefined : await findUserByLogin(ctx.db, email)
+  if (existing && (await store.hasIdentity(ctx.db, identity.issuer, existing.id))) {
+    // Addresses are handed on to newcomers; accounts are not.
+    throw forbidden(
+      'the account with your address belongs to somebody else at the identity provider: ask an administrator',
+    )
+  }
+  const user = existing
+    ? await convertAccount(ctx, existing.id)
+    : await createUser(ctx, { username: await freeUsername(ctx, claims), email: email ?? null, passwordHash: null })
+  // Linking gives a person access to an existing account, so it has an action of its own in the audit trail.
+  await recordAudit(ctx, userAudit(existing ? 'link_identity' : 'create', user, { via: 'sign-on' }))
+  await store.insertIdentity(ctx.db, identity, { userId: user.id, now })
+  return user
+}
+
+/**
+ * Makes an account one of sign-on: what it signed in with before ends, so that nothing gets around what the provider asks
+ * for. Its API tokens stay.
+ */
+async function convertAccount(ctx: TransactionCtx, id: string) {
+  await removeTwoFactor(ctx, id)
+  await endSessions(ctx, id)
+  return updateUser(ctx, id, { auth_method: 'sso', password_hash: null, unconfirmed_email: null })
+}
+
+async function freeUsername(ctx: Ctx, claims: Claims) {
+  const username = usernameOf(claims)
+  return (await findUserByLogin(ctx.db, username)) ? `${username}-${randomText(6)}` : username
+}
+
+/**
+ * Puts the user into the teams that the groups stand for, and takes the user out of those that sign-on had given and that
+ * the groups no longer name. What people have granted stays; an organization keeps its last owner.
+ */
+async function syncTeams(ctx: TransactionCtx, userId: string, groups: readonly string[]) {
+  // Organizations of the hosted edition are strangers to each other: a team's name must not bring in members from outside.
+  const everywhere = ctx.config.edition === 'self-managed'
+  const wanted = await store.listTeamsOfGroups(ctx.db, { userId, groups, everywhere })
+  const current = await store.listTeamsOfUser(ctx.db, userId)
+  for (const team of wanted) {
+    if (current.some(({ id }) => id === team.id)) continue
+    await insertMembership(ctx, { organizationId: team.organization_id, userId, viaSso: true })
+    await insertTeamMembers(ctx.db, { teamId: team.id, userIds: [userId], now: ctx.now(), viaSso: true })
+    await record(ctx, 'add_member', team, userId)
+  }
+  for (const team of current) {
+    if (!team.via_sso || wanted.some(({ id }) => id === team.id)) continue
+    if (team.is_owners && (await isLastOwner(ctx, team.organization_id, userId))) {
+      ctx.log.warn({ organization: team.organization_id, user: userId }, 'sign-on leaves the last owner in place')
+      continue
+    }
+    await leaveTeams(ctx, userId, [team.id])
+    await record(ctx, 'remove_member', team, userId)
+  }
+  for (const { id, organization_id: organization } of await store.deleteLeftMemberships(ctx.db, userId)) {
+    announce(ctx, { organization, type: 'organization-memberships', id })
+    announceAccess(ctx, organization)
+  }
+}
+
+async function record(ctx: TransactionCtx, action: string, team: store.SsoTeam, userId: string) {
+  await recordAudit(ctx, teamAudit(team, action, { members: [userId], via: 'sign-on' }))
+}

@@ -1,0 +1,221 @@
+import type {
+  CreateReservedTagKey,
+  TagBindingInput,
+  TagLinkage,
+  UpdateReservedTagKey,
+} from '@groundstate/contract/tags'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
+import { isUniqueViolation, transact } from '../../../db/db.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
+import { forbidden, invalid, notFound } from '../../../errors.ts'
+import { listReadableOrganizations, requireOrganization } from '../organizations/access.ts'
+import { listTeamsOfProject } from '../organizations/store.ts'
+import * as store from './store.ts'
+
+/** How a change treats existing bindings: `merge` keeps other keys, `replace` removes them. */
+export type TagChange = { change: 'merge' | 'replace'; bindings: readonly TagBindingInput[] }
+
+/** Changes the tags of a workspace or project and returns all that it has then. The caller has authorised the change. */
+export async function changeTagBindings(
+  ctx: Ctx,
+  { name, ...target }: store.TagTarget & { name: string },
+  { change, bindings }: TagChange,
+) {
+  return transact(ctx, async (ctx) => {
+    await writeTagBindings(ctx, target, { change, bindings, pointer: '/data' })
+    const action = change === 'merge' ? 'add_tags' : 'replace_tags'
+    await recordAudit(ctx, tagsAudit({ ...(await subject(ctx, target)), name }, action, bindings))
+    return store.listTagBindings(ctx.db, target)
+  })
+}
+
+async function subject(ctx: TransactionCtx, target: store.TagTarget) {
+  const { organizationId } = target
+  if ('workspaceId' in target) {
+    return { organizationId, type: 'workspace' as const, id: target.workspaceId }
+  }
+  const id = target.projectId
+  return { organizationId, type: 'project' as const, id, teams: await listTeamsOfProject(ctx.db, id) }
+}
+
+/** Gives the target exactly these tags, as a relation in its own body asks. The caller has authorised the change. */
+export async function replaceTagBindings(
+  ctx: TransactionCtx,
+  target: store.TagTarget,
+  bindings: readonly TagBindingInput[],
+) {
+  const pointer = '/data/relationships/tag-bindings/data'
+  await writeTagBindings(ctx, target, { change: 'replace', bindings, pointer })
+}
+
+/** Binds keys without a value to a workspace; a key that is bound already keeps its value. */
+export async function addTagKeys(
+  ctx: TransactionCtx,
+  target: { organizationId: string; workspaceId: string },
+  { keys, pointer }: { keys: readonly string[]; pointer: string },
+) {
+  await checkFixedKeys(ctx, target.workspaceId, { keys, pointer })
+  const bindings = [...new Set(keys)].map((key) => ({ key, value: '' }))
+  const flat = rows(ctx, target, bindings).map((row) => ({ ...row, is_binding: false }))
+  await store.upsertTagBindings(ctx.db, flat, { keep: true })
+}
+
+async function writeTagBindings(
+  ctx: TransactionCtx,
+  target: store.TagTarget,
+  { change, bindings, pointer }: TagChange & { pointer: string },
+) {
+  const keys = bindings.map((binding) => binding.key)
+  const repeated = keys.findIndex((key, index) => keys.indexOf(key) < index)
+  if (repeated >= 0) throw invalid(`key ${keys[repeated]} stands twice`, `${pointer}/${repeated}/attributes/key`)
+  if ('workspaceId' in target) await checkFixedKeys(ctx, target.workspaceId, { keys, pointer })
+  if (change === 'replace') await store.deleteOtherTagBindings(ctx.db, target, keys)
+  await store.upsertTagBindings(ctx.db, rows(ctx, target, bindings), { keep: false })
+}
+
+/** Throws `invalid` for a reserved key whose value workspaces must take from their project. */
+async function checkFixedKeys(
+  ctx: Ctx,
+  workspaceId: string,
+  { keys, pointer }: { keys: readonly string[]; pointer: string },
+) {
+  if (keys.length === 0) return
+  const [fixed] = await store.listFixedKeys(ctx.db, workspaceId, keys)
+  if (!fixed) return
+  throw invalid(
+    `key ${fixed.key} is reserved: the project sets its value, and workspaces can't override it`,
+    `${pointer}/${keys.indexOf(fixed.key)}/attributes/key`,
+  )
+}
+
+function rows(ctx: Ctx, target: store.TagTarget, bindings: readonly TagBindingInput[]) {
+  return bindings.map(({ key, value }) => ({
+    id: ctx.newId('tb'),
+    organization_id: target.organizationId,
+    workspace_id: 'workspaceId' in target ? target.workspaceId : null,
+    project_id: 'projectId' in target ? target.projectId : null,
+    key,
+    value,
+    is_binding: true,
+    created_at: ctx.now(),
+  }))
+}
+
+export async function listReservedTagKeys(ctx: Ctx, organizationName: string, page: Page) {
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  return store.listReservedTagKeys(ctx.db, organization.id, { limit: page.size, offset: pageOffset(page) })
+}
+
+export async function createReservedTagKey(ctx: Ctx, organizationName: string, input: CreateReservedTagKey) {
+  const organization = await requireOrganization(ctx, organizationName, 'tags:manage')
+  const now = ctx.now()
+  const row = {
+    id: ctx.newId('rtk'),
+    organization_id: organization.id,
+    key: input.key,
+    disable_overrides: input['disable-overrides'] ?? false,
+    created_at: now,
+    updated_at: now,
+  }
+  return uniqueKey(() => audited(ctx, keyAudit('create', row), (ctx) => store.insertReservedTagKey(ctx.db, row)))
+}
+
+export async function updateReservedTagKey(ctx: Ctx, id: string, input: UpdateReservedTagKey) {
+  const key = await requireReservedTagKey(ctx, id)
+  const changes = { key: input.key, disable_overrides: input['disable-overrides'], updated_at: ctx.now() }
+  return uniqueKey(() =>
+    audited(ctx, keyAudit('update', key, input), (ctx) => store.updateReservedTagKey(ctx.db, id, changes)),
+  )
+}
+
+export async function deleteReservedTagKey(ctx: Ctx, id: string) {
+  const key = await requireReservedTagKey(ctx, id)
+  await audited(ctx, keyAudit('destroy', key), (ctx) => store.deleteReservedTagKey(ctx.db, id))
+}
+
+function keyAudit(
+  action: string,
+  row: { id: string; organization_id: string; key: string },
+  changes?: object,
+): AuditEvent {
+  const { id, organization_id: organizationId, key } = row
+  return { organizationId, action, resource: { type: 'reserved_tag_key', id }, meta: { key, changes }, notices: [] }
+}
+
+async function requireReservedTagKey(ctx: Ctx, id: string) {
+  const key = await store.findReservedTagKey(ctx.db, id)
+  if (!key) throw notFound('reserved tag key')
+  const [organization] = await listReadableOrganizations(ctx, [key.organization_id])
+  if (!organization) throw notFound('reserved tag key')
+  if (!organization.can.has('tags:manage')) {
+    throw forbidden(`this needs the permission tags:manage in the organization ${organization.name}`)
+  }
+  return key
+}
+
+async function uniqueKey<T>(work: () => Promise<T>) {
+  try {
+    return await work()
+  } catch (error) {
+    if (isUniqueViolation(error, 'reserved_tag_keys_key')) {
+      throw invalid('Key has already been taken', '/data/attributes/key')
+    }
+    throw error
+  }
+}
+
+/** The thing whose tags change. */
+type Tagged = {
+  type: 'workspace' | 'project' | 'organization'
+  id: string
+  name: string
+  organizationId: string
+  /** Those with access to a project. */
+  teams?: readonly string[]
+}
+
+/** The audit event of a change of tags. */
+export function tagsAudit(
+  { type, id, name, organizationId, teams = [] }: Tagged,
+  action: 'add_tags' | 'replace_tags' | 'remove_tags',
+  tags: readonly unknown[],
+): AuditEvent {
+  const notices: Record<Tagged['type'], AuditEvent['notices']> = {
+    workspace: [{ type: 'workspaces', id, workspace: id }],
+    project: [{ type: 'projects', id, teams }],
+    // Its workspaces show them.
+    organization: [],
+  }
+  return { organizationId, action, resource: { type, id }, meta: { name, tags }, notices: notices[type] }
+}
+
+/**
+ * Adds flat tags, which are bindings without a value; a key that is bound already stays as it is. Throws `invalid` for an
+ * id that no tag of the organization has. The caller has authorised the change.
+ */
+export async function addFlatTags(
+  ctx: TransactionCtx,
+  target: { organizationId: string; workspaceId: string },
+  tags: readonly TagLinkage[],
+  pointer: string,
+) {
+  await addTagKeys(ctx, target, { keys: await readTagKeys(ctx, target.organizationId, { tags, pointer }), pointer })
+}
+
+/** The keys of tags that a body names by name or by id. Throws `invalid` at `pointer` for an id that no tag has. */
+export async function readTagKeys(
+  ctx: Ctx,
+  organizationId: string,
+  { tags, pointer }: { tags: readonly TagLinkage[]; pointer: string },
+) {
+  const ids = tags.flatMap((tag) => ('id' in tag ? [tag.id] : []))
+  const known = ids.length === 0 ? [] : await store.listKeysOfTagIds(ctx.db, organizationId, ids)
+  const keys = new Map(known.map((tag) => [tag.tag_id, tag.key]))
+  return tags.map((tag, index) => {
+    if ('attributes' in tag) return tag.attributes.name
+    const key = keys.get(tag.id)
+    if (key === undefined) throw invalid(`there is no tag ${tag.id} in the organization`, `${pointer}/${index}/id`)
+    return key
+  })
+}

@@ -1,0 +1,120 @@
+import type { CreateToken } from '@groundstate/contract/tokens'
+import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import { readAccessContext } from '../../../auth/access-context.ts'
+import { checkDemands } from '../../../auth/demands.ts'
+import { checkHoldsAccess, teamPermissions } from '../../../auth/team-permissions.ts'
+import { isUniqueViolation, transact } from '../../../db/db.ts'
+import type { Page } from '../../../db/page.ts'
+import { forbidden, invalid, notFound } from '../../../errors.ts'
+import { type IssuedToken, issueToken, reissueToken } from '../../identity/tokens/service.ts'
+import { tokenAudit } from '../../identity/tokens/store.ts'
+import { requireOrganization } from '../organizations/access.ts'
+import { tokenSubject } from './store.ts'
+import * as store from './store.ts'
+
+/**
+ * A team whose tokens the actor may manage. Owners manage the tokens of all teams, managers of teams those of all teams but
+ * the owners, and members those of their own team if its settings allow it. A member must be a person: a team's token that
+ * could create others would survive its own revocation. Throws `not-found` for a team that the actor may not see, otherwise
+ * the error of `refuse`.
+ */
+export async function requireTeamForTokens(ctx: Ctx, teamId: string, refuse = forbidTokens) {
+  const team = await store.findTokenSubject(ctx.db, ctx.actor, teamId)
+  if (!team) throw notFound('team')
+  const access = readAccessContext(ctx.actor, { organizationId: team.organization_id, access: team.access })
+  const can = teamPermissions(access, {
+    isOwners: team.is_owners,
+    visibility: team.visibility,
+    allowsMemberTokens: team.allow_member_token_management,
+    isMember: team.is_member,
+    isPerson: ctx.actor.kind === 'user' && ctx.actor.teamId === undefined,
+  })
+  if (!can.has('team:read')) throw notFound('team')
+  checkDemands(access)
+  if (!can.has('tokens:manage')) throw refuse(team.name)
+  return { ...team, access }
+}
+
+function forbidTokens(team: string) {
+  return forbidden(`you may not manage the tokens of the team ${team}`)
+}
+
+/** A team's tokens do not exist for an actor that may not manage them. */
+function hideTokens() {
+  return notFound('token')
+}
+
+/** As `requireTeamForTokens`, to create a token: it can do all that the team can, so the actor must hold that access too. */
+async function requireTeamForNewToken(ctx: Ctx, teamId: string) {
+  const team = await requireTeamForTokens(ctx, teamId)
+  checkHoldsAccess(team.access, team, team.name)
+  return team
+}
+
+/** Makes one of a team's named tokens; the description is its name, which the team has once. */
+export async function createTeamToken(ctx: Ctx, teamId: string, input: CreateToken): Promise<IssuedToken> {
+  const team = await requireTeamForNewToken(ctx, teamId)
+  if (!input.description) throw invalid("description can't be blank", '/data/attributes/description')
+  try {
+    return await issueToken(ctx, tokenSubject(team), input)
+  } catch (error) {
+    if (isUniqueViolation(error, 'tokens_team_description_key'))
+      throw invalid('Description has already been taken', '/data/attributes/description')
+    throw error
+  }
+}
+
+type ListTeamTokens = Pick<store.TeamTokenQuery, 'q' | 'expiry' | 'sort' | 'descending'> & { page: Page }
+
+export async function listTokensOfTeam(ctx: Ctx, teamId: string, { page, ...query }: ListTeamTokens) {
+  const team = await requireTeamForTokens(ctx, teamId, hideTokens)
+  const scope = { all: true, owners: true, memberId: undefined }
+  const where = { organizationId: team.organization_id, teamId: team.id, scope, now: ctx.now() }
+  return store.listTeamTokens(ctx.db, { ...query, ...where }, page)
+}
+
+/** The team tokens of an organization that the actor may manage. */
+export async function listTeamTokens(ctx: Ctx, name: string, { page, ...query }: ListTeamTokens) {
+  const { id, can } = await requireOrganization(ctx, name, 'organization:read')
+  const isPerson = ctx.actor.kind === 'user' && ctx.actor.teamId === undefined
+  const scope = {
+    all: can.has('tokens:manage') || can.has('teams:manage'),
+    owners: can.has('tokens:manage'),
+    memberId: ctx.actor.kind === 'user' && isPerson ? ctx.actor.userId : undefined,
+  }
+  return store.listTeamTokens(ctx.db, { ...query, organizationId: id, scope, now: ctx.now() }, page)
+}
+
+/** The team's one token without a name. */
+export async function showLegacyTeamToken(ctx: Ctx, teamId: string) {
+  const team = await requireTeamForTokens(ctx, teamId, hideTokens)
+  const token = await store.findLegacyToken(ctx.db, team.id)
+  if (!token) throw notFound('token')
+  return token
+}
+
+/** Makes the team's one token without a name, and revokes the one that was there. */
+export async function createLegacyTeamToken(ctx: Ctx, teamId: string, input: CreateToken): Promise<IssuedToken> {
+  const team = await requireTeamForNewToken(ctx, teamId)
+  const { description: _, ...rest } = input
+  return reissueToken(ctx, { ...tokenSubject(team), is_legacy: true }, rest)
+}
+
+export async function deleteLegacyTeamToken(ctx: Ctx, teamId: string) {
+  const team = await requireTeamForTokens(ctx, teamId)
+  await transact(ctx, async (ctx) => {
+    const token = await store.deleteLegacyToken(ctx.db, team.id)
+    if (!token) throw notFound('token')
+    await recordAudit(ctx, tokenAudit('destroy', token))
+  })
+}
+
+/** Revokes many team tokens at once; ids of anything else are left alone. */
+export async function deleteTeamTokens(ctx: Ctx, name: string, ids: readonly string[]) {
+  const organization = await requireOrganization(ctx, name, 'tokens:manage')
+  await transact(ctx, async (ctx) => {
+    const tokens = await store.deleteTeamTokens(ctx.db, organization.id, ids)
+    for (const token of tokens) await recordAudit(ctx, tokenAudit('destroy', token))
+  })
+}

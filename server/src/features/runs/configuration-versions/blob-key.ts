@@ -1,2 +1,0 @@
-/** Archives are stored as `configurations/<version>/<attempt>`. */
-export const ARCHIVE_PREFIX = 'configurations/'

@@ -1,0 +1,127 @@
+import type { CreateConfigurationVersion } from '@groundstate/contract/configuration-versions'
+import type { Ctx } from '../../../app.ts'
+import { auditedStatement, recordAudit } from '../../../audit/record.ts'
+import { actorUserId } from '../../../auth/actor.ts'
+import { BlobNotFoundError } from '../../../blobs/errors.ts'
+import { transact } from '../../../db/db.ts'
+import type { Page } from '../../../db/page.ts'
+import { badRequest, conflict, notFound } from '../../../errors.ts'
+import { requireOrganizationById } from '../../organizations/organizations/access.ts'
+import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
+import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
+import { configurationVersionAudit, requireConfigurationVersion } from './access.ts'
+import * as store from './store.ts'
+
+export async function createConfigurationVersion(
+  ctx: Ctx,
+  workspaceId: string,
+  { input, source }: { input: CreateConfigurationVersion; source: store.ConfigurationVersionRow['source'] },
+) {
+  const workspace = await requireWorkspace(ctx, workspaceId, 'runs:plan')
+  const now = ctx.now()
+  const id = ctx.newId('cv')
+  const values = {
+    id,
+    workspace_id: workspace.id,
+    status: 'pending' as const,
+    status_timestamps: JSON.stringify({ pending: now.toISOString() }),
+    source,
+    auto_queue_runs: input['auto-queue-runs'] ?? true,
+    speculative: input.speculative ?? false,
+    provisional: input.provisional ?? false,
+    created_by_user_id: actorUserId(ctx.actor),
+    created_at: now,
+  }
+  const event = configurationVersionAudit(workspace.organization_id, 'create', { id, workspace_id: workspace.id })
+  const [row] = await auditedStatement(ctx, event, { change: store.insertConfigurationVersion, values })
+  if (!row) throw new Error('an insert returned no row')
+  return row
+}
+
+export async function listConfigurationVersions(ctx: Ctx, workspaceId: string, page: Page) {
+  const workspace = await requireWorkspace(ctx, workspaceId, 'runs:read')
+  return store.listConfigurationVersions(ctx.db, { workspaceId: workspace.id, page })
+}
+
+export async function openArchive(
+  ctx: Ctx,
+  version: Pick<store.ConfigurationVersionRow, 'status' | 'blob_key' | 'size'>,
+) {
+  if (version.status !== 'uploaded' || version.blob_key === null) throw notFound('configuration archive')
+  const content = await ctx.blobs.open(version.blob_key).catch((error: unknown) => {
+    // Lost, as with a disk that was not restored. An agent that gets an error of ours would ask for it for ever.
+    if (error instanceof BlobNotFoundError) throw notFound('configuration archive')
+    throw error
+  })
+  return { content, size: version.size }
+}
+
+/** The archive for a job that is already authorised. */
+export async function openJobConfiguration(ctx: Ctx, id: string) {
+  const version = await store.findConfigurationVersionRow(ctx.db, id)
+  if (!version) throw notFound('configuration version')
+  return openArchive(ctx, version)
+}
+
+/** Deletes the archive of a version. Throws `conflict` if it is current in its workspace or a run needs it. */
+export async function archiveConfigurationVersion(ctx: Ctx, id: string) {
+  const version = await requireConfigurationVersion(ctx, id, 'runs:apply')
+  if (version.status !== 'uploaded')
+    throw conflict(`transition not allowed: the configuration version is ${version.status}, it must be uploaded`)
+  await transact(ctx, async (ctx) => {
+    const workspace = await lockWorkspaceRow(ctx.db, version.workspace_id)
+    if (workspace?.current_configuration_version_id === id)
+      throw conflict('transition not allowed: the configuration could not be archived because it is current')
+    const run = await store.findRunInNeed(ctx.db, id)
+    if (run !== undefined) throw conflict(`transition not allowed: the configuration is needed by ${run}`)
+    const now = ctx.now()
+    const row = await store.updateStatus(ctx.db, id, {
+      from: 'uploaded',
+      to: 'archived',
+      stamp: 'archived',
+      now,
+      changes: { blob_key: null, size: null },
+    })
+    if (!row) throw conflict('transition not allowed: the configuration version has just changed')
+    await recordAudit(ctx, configurationVersionAudit(version.organization_id, 'archive', version))
+  })
+  if (version.blob_key !== null) await ctx.blobs.delete(version.blob_key)
+}
+
+type BackingDataAction = 'soft_delete' | 'restore' | 'permanently_delete'
+
+const BACKING_DATA = {
+  soft_delete: { from: 'uploaded', to: 'backing_data_soft_deleted', stamp: 'soft-delete-backing-data' },
+  restore: { from: 'backing_data_soft_deleted', to: 'uploaded', stamp: 'restore-backing-data' },
+  permanently_delete: {
+    from: 'backing_data_soft_deleted',
+    to: 'backing_data_permanently_deleted',
+    stamp: 'permanently-delete-backing-data',
+  },
+} as const satisfies Record<BackingDataAction, { from: string; to: string; stamp: string }>
+
+/** Owners of an organization on a self-managed server may delete an archive, restore it, and delete it for good. */
+export async function changeBackingData(ctx: Ctx, id: string, action: BackingDataAction) {
+  if (ctx.config.edition === 'hosted') throw notFound('resource')
+  const version = await requireConfigurationVersion(ctx, id, 'runs:read')
+  // Only owners learn that the version exists, as for state versions.
+  const organization = await requireOrganizationById(ctx, version.organization_id, 'organization:read')
+  if (!organization.can.has('owner')) throw notFound('configuration version')
+  const { from, to, stamp } = BACKING_DATA[action]
+  const forGood = action === 'permanently_delete'
+  const row = await transact(ctx, async (ctx) => {
+    const workspace = await lockWorkspaceRow(ctx.db, version.workspace_id)
+    if (action === 'soft_delete' && workspace?.current_configuration_version_id === id)
+      throw badRequest('transition not allowed: it is the current configuration version of its workspace')
+    const run = action === 'soft_delete' ? await store.findRunInNeed(ctx.db, id) : undefined
+    if (run !== undefined) throw badRequest(`transition not allowed: the configuration version is needed by ${run}`)
+    const changes = forGood ? { blob_key: null, size: null } : {}
+    const row = await store.updateStatus(ctx.db, id, { from, to, stamp, now: ctx.now(), changes })
+    if (row)
+      await recordAudit(ctx, configurationVersionAudit(version.organization_id, `${action}_backing_data`, version))
+    return row
+  })
+  if (!row) throw badRequest(`transition not allowed: the configuration version is ${version.status}, not ${from}`)
+  if (forGood && version.blob_key !== null) await ctx.blobs.delete(version.blob_key)
+  return row
+}

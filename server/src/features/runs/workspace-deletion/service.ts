@@ -1,0 +1,98 @@
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import { announce, runNotice } from '../../../changes/announce.ts'
+import { transact } from '../../../db/db.ts'
+import { conflict, forbidden, notFound } from '../../../errors.ts'
+import { countManaged } from '../../states/state-versions/extraction.ts'
+import { type Workspace, mayForceDelete, requireWorkspaceBy } from '../../workspaces/workspaces/access.ts'
+import { workspaceAudit } from '../../workspaces/workspaces/audit.ts'
+import { describeLock } from '../../workspaces/workspaces/lock.ts'
+import * as store from '../../workspaces/workspaces/store.ts'
+import { abandonJobs } from '../agent-jobs/service.ts'
+import { listSourceRuns, listTeamIds, listTriggersAround } from './store.ts'
+
+/**
+ * Deletes a workspace with everything in it. Throws `forbidden` when it still manages resources and the caller may not
+ * force the deletion, unless the deletion `isForced` because the caller may remove what the workspace is a part of.
+ */
+export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey, options: { isForced?: true } = {}) {
+  const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
+  const mayForce = options.isForced || mayForceDelete(workspace)
+  const managed = mayForce ? 0 : await managedBy(ctx, workspace)
+  await transact(ctx, async (ctx) => {
+    const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
+    if (!locked) throw notFound('workspace')
+    if (!mayForce) {
+      checkSameState(workspace, locked)
+      const count = managed === undefined ? undefined : Math.max(managed, locked.resource_count)
+      if (count !== 0) {
+        throw forbidden(
+          `the workspace ${locked.name} manages ${count ?? 'an unknown number of'} resources: destroy them, or ask an owner to delete it`,
+        )
+      }
+    }
+    await destroy(ctx, workspace)
+  })
+}
+
+/**
+ * Deletes a workspace that manages nothing. Throws `conflict`, in the words that clients look for, when it manages
+ * something.
+ */
+export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
+  const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
+  const managed = await managedBy(ctx, workspace)
+  await transact(ctx, async (ctx) => {
+    const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
+    if (!locked) throw notFound('workspace')
+    if (locked.locked_by_type !== null)
+      throw conflict(`the workspace ${locked.name} ${await describeLock(ctx, locked)}`)
+    if (locked.pending_state_version_id !== null) throw stillProcessed(locked)
+    checkSameState(workspace, locked)
+    if (managed === undefined) {
+      throw conflict(`the workspace ${locked.name} may be still managing resources: its state can't be read`)
+    }
+    const count = Math.max(managed, locked.resource_count)
+    if (count > 0) {
+      throw conflict(`the workspace ${locked.name} is still managing resources (${count}): destroy them first`)
+    }
+    await destroy(ctx, workspace)
+  })
+}
+
+type StateOf = Pick<store.WorkspaceRow, 'name' | 'current_state_version_id'>
+
+/**
+ * How many resources the workspace's state manages; undefined when the state can't be read. They are counted here,
+ * since the count of the background may be old right after an apply or a destroy.
+ */
+async function managedBy(ctx: Ctx, { current_state_version_id: id }: StateOf) {
+  return id === null ? 0 : countManaged(ctx, id)
+}
+
+/** Throws `conflict` when the current state is not the one whose resources were counted. */
+function checkSameState(counted: StateOf, locked: StateOf) {
+  if (locked.current_state_version_id !== counted.current_state_version_id) throw stillProcessed(locked)
+}
+
+function stillProcessed({ name }: StateOf) {
+  return conflict(`the state of the workspace ${name} is still being processed: try again in a moment`)
+}
+
+async function destroy(ctx: TransactionCtx, { id, name, organization_id: organizationId }: Workspace) {
+  await abandonJobs(ctx, { workspaceId: id })
+  const event = workspaceAudit({ id, organization_id: organizationId }, 'destroy', { name })
+  const [teams, triggers, sources] = await Promise.all([
+    listTeamIds(ctx.db, id),
+    listTriggersAround(ctx.db, id),
+    listSourceRuns(ctx.db, id),
+  ])
+  await store.deleteWorkspace(ctx.db, id)
+  const notices = [
+    // Grants of teams on it are gone when the notice is delivered.
+    { type: 'workspaces' as const, id, workspace: id, teams },
+    ...triggers.map((trigger) => ({ type: 'run-triggers' as const, id: trigger.id, workspace: trigger.other_id })),
+  ]
+  announce(ctx, ...sources.map(runNotice))
+  await recordAudit(ctx, { ...event, notices })
+}

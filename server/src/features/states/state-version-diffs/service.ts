@@ -1,0 +1,88 @@
+import { parseExact } from '@groundstate/contract/exact-json'
+import type { StateVersionDiffResource } from '@groundstate/contract/state-version-diffs'
+import type { Ctx } from '../../../app.ts'
+import { invalid, invalidParameter, notFound } from '../../../errors.ts'
+import type { StateDiff, StateSummary } from '../../../terraform-state/state-diff.ts'
+import { readStateHeader } from '../../../terraform-state/state-header.ts'
+import { requireStateVersion } from '../state-versions/access.ts'
+import type { ContentLocations } from '../state-versions/content-store.ts'
+import { readContent } from '../state-versions/content.ts'
+import { type PresentedRow, findVersion, findVersionBefore } from '../state-versions/store.ts'
+import { findDiff, insertDiff } from './store.ts'
+
+/** Raised when the form of a comparison changes: older cached ones are then computed again. */
+const REVISION = 2
+
+/**
+ * What changed from one version of a workspace to another, without sensitive values; from the version before it unless `fromId`
+ * names one. It is computed once, off the event loop, and cached.
+ *
+ * Throws `not-found` for what may not be read, `invalid` for content that can't be compared.
+ */
+export async function compareStateVersions(ctx: Ctx, id: string, fromId?: string): Promise<ComparedVersions> {
+  const to = await requireStateVersion(ctx, id)
+  const from = await earlier(ctx, to, fromId)
+  if (from && from.status !== 'finalized')
+    throw invalidParameter(`from is ${from.id}, which is ${from.status}: it has no content`, 'from')
+  if (to.status !== 'finalized') throw invalid(`${to.id} is ${to.status}, it has no content`)
+  const key = { fromId: from?.id ?? null, toId: to.id }
+  const sealKey = `state-diffs/${to.id}/${from?.id ?? 'none'}`
+  const known = await findDiff(ctx.db, { ...key, revision: REVISION })
+  if (known) return { ...key, diff: readDiff(ctx.blobs.unsealBuffer(sealKey, known)) }
+
+  const [before, after] = await Promise.all([
+    from ? comparable(ctx, from) : Buffer.from(EMPTY_STATE),
+    comparable(ctx, to),
+  ])
+  const outcome = await ctx.workers.diff(before, after)
+  if (!outcome.ok) throw invalid(outcome.reason)
+  const bytes = Buffer.from(outcome.value)
+  await insertDiff(ctx.db, { ...key, revision: REVISION, sealed: ctx.blobs.sealBuffer(sealKey, bytes), now: ctx.now() })
+  return { ...key, diff: readDiff(bytes) }
+}
+
+function readDiff(bytes: Buffer) {
+  return parseExact(bytes.toString('utf8')) as StateDiff
+}
+
+/** What the first version of a workspace is compared with. */
+const EMPTY_STATE = '{"version":4,"serial":0,"lineage":"","outputs":{},"resources":[]}'
+
+async function earlier(ctx: Ctx, to: PresentedRow, fromId: string | undefined) {
+  if (fromId === undefined) return findVersionBefore(ctx.db, to.workspace_id, to.revision)
+  // A caller who may read one version of a workspace may read all of them.
+  const from = await findVersion(ctx.db, fromId)
+  if (from?.workspace_id === to.workspace_id) return from
+  throw notFound(`state version ${fromId.slice(0, 100)}`, { parameter: 'from' })
+}
+
+/** The content to compare. Of an encrypted state it is the JSON state, if there is one. */
+async function comparable(ctx: Ctx, version: ContentLocations & { format: number | null }) {
+  const json = version.format === null ? await readContent(ctx, version, 'json') : undefined
+  const content = json ?? (await readContent(ctx, version, 'raw'))
+  if (content === undefined) throw invalid(`${version.id} has no content`)
+  if (json === undefined && version.format === null && readStateHeader(content).kind === 'encrypted')
+    throw invalid(`${version.id} can't be compared: the state is encrypted`)
+  return content
+}
+
+/** A comparison and the ids of the two versions; `fromId` is null when there is no earlier one. */
+export type ComparedVersions = { fromId: string | null; toId: string; diff: StateDiff }
+
+/** Not part of the public API: a document of our own. */
+export function stateDiffResource({ fromId, toId, diff }: ComparedVersions): StateVersionDiffResource {
+  const { from, to, ...changes } = diff
+  return {
+    id: `${fromId ?? 'none'}..${toId}`,
+    type: 'state-version-diffs',
+    attributes: { from: fromId === null ? null : summary(from), to: summary(to), ...changes },
+    relationships: {
+      from: { data: fromId === null ? null : { id: fromId, type: 'state-versions' } },
+      to: { data: { id: toId, type: 'state-versions' } },
+    },
+  }
+}
+
+export function summary({ serial, lineage, engineVersion }: StateSummary) {
+  return { serial, lineage, 'engine-version': engineVersion }
+}

@@ -1,0 +1,103 @@
+import type { Ctx } from '../../../app.ts'
+import { type AuditEvent, recordAudit } from '../../../audit/record.ts'
+import { checkDemands } from '../../../auth/demands.ts'
+import { readAccess } from '../../../auth/workspace-access.ts'
+import { transact } from '../../../db/db.ts'
+import type { Page, Paged } from '../../../db/page.ts'
+import { notFound, unavailable } from '../../../errors.ts'
+import { requireStateVersion, requireStateWorkspace } from '../state-versions/access.ts'
+import { listOutputs } from '../state-versions/extraction-store.ts'
+import { extractVersion } from '../state-versions/extraction.ts'
+import { type Output, comparableOutput, openOutput } from '../state-versions/sealed-outputs.ts'
+import { findVersion } from '../state-versions/store.ts'
+import { countOutputs, findOutput } from './store.ts'
+
+export async function listStateVersionOutputs(ctx: Ctx, stateVersionId: string, page: Page): Promise<Paged<Output>> {
+  const version = await requireStateVersion(ctx, stateVersionId, 'state-outputs:read')
+  // Outputs are part of the content: they can't be read when it can't (INTERFACE §4.8.3).
+  if (version.status === 'pending' || version.status === 'discarded') return { rows: [], total: 0 }
+  if (version.status !== 'finalized') throw notFound('content of this state version')
+  await checkExtracted(ctx, version)
+  const rows = await listOutputs(ctx.db, version.id, page)
+  const isWhole = page.number === 1 && rows.length < page.size
+  const total = isWhole ? rows.length : await countOutputs(ctx.db, version.id)
+  return { rows: rows.map((row) => openOutput(ctx, row)), total }
+}
+
+/** All outputs of the current state, on one page, since clients read no second one. Empty when there is no state. */
+export async function listCurrentOutputs(ctx: Ctx, workspaceId: string): Promise<Output[]> {
+  const workspace = await requireStateWorkspace(ctx, workspaceId, 'state-outputs:read')
+  if (workspace.current_state_version_id === null) return []
+  const rows = await listOutputs(ctx.db, workspace.current_state_version_id)
+  if (rows.length > 0) return rows.map((row) => openOutput(ctx, row))
+  // A version that was not extracted yet has none either.
+  await checkExtracted(ctx, await requireStateVersion(ctx, workspace.current_state_version_id, 'state-outputs:read'))
+  return (await listOutputs(ctx.db, workspace.current_state_version_id)).map((row) => openOutput(ctx, row))
+}
+
+/** Clients read outputs right after an apply, perhaps before the job has extracted them: they are extracted here then. */
+async function checkExtracted(ctx: Ctx, version: { id: string; status: string; resources_processed: boolean }) {
+  if (version.status !== 'finalized' || version.resources_processed) return
+  try {
+    await extractVersion(ctx, version.id)
+  } catch (error) {
+    ctx.log.error({ err: error, version: version.id }, 'extraction on demand failed')
+    throw unavailable(`service unavailable: the outputs of ${version.id} are being processed`, 1000)
+  }
+}
+
+/** One output with its value, even a sensitive one: the audit trail keeps who has read that. */
+export async function showStateVersionOutput(ctx: Ctx, id: string): Promise<Output> {
+  const row = await findOutput(ctx.db, ctx.actor, id)
+  if (!row || row.status !== 'finalized') throw notFound('state version output')
+  const { access, can } = readAccess(ctx.actor, row)
+  if (can.size > 0) checkDemands(access)
+  if (!can.has('state-outputs:read')) throw notFound('state version output')
+  if (row.sensitive) await transact(ctx, async (ctx) => recordAudit(ctx, sensitiveOutputAudit(row)))
+  return openOutput(ctx, row)
+}
+
+/**
+ * The names of the outputs that differ between two versions; null stands for the state before the first. They are extracted if
+ * that was not done yet. Undefined where outputs can't be known: content is deleted, encrypted, or of a format that the server
+ * does not read.
+ */
+export async function listChangedOutputs(
+  ctx: Ctx,
+  { beforeId, afterId }: { beforeId: string | null; afterId: string | null },
+): Promise<ReadonlySet<string> | undefined> {
+  if (beforeId === afterId) return new Set()
+  const before = await comparableOutputs(ctx, beforeId)
+  const after = before && (await comparableOutputs(ctx, afterId))
+  if (!after) return undefined
+  const names = new Set([...before.keys(), ...after.keys()])
+  return new Set([...names].filter((name) => before.get(name) !== after.get(name)))
+}
+
+/** Each output as text that is equal where the output is. */
+async function comparableOutputs(ctx: Ctx, id: string | null): Promise<ReadonlyMap<string, string> | undefined> {
+  if (id === null) return new Map()
+  await extractVersion(ctx, id)
+  const version = await findVersion(ctx.db, id)
+  if (version?.status !== 'finalized' || version.modules === null) return undefined
+  const rows = await listOutputs(ctx.db, id)
+  return new Map(rows.map((row) => [row.name, comparableOutput(ctx, row)]))
+}
+
+/** What the audit trail records when somebody is shown the value of a sensitive output. */
+function sensitiveOutputAudit(output: {
+  id: string
+  name: string
+  state_version_id: string
+  workspace_id: string
+  organization_id: string
+}): AuditEvent {
+  const { id, name, state_version_id: version, workspace_id: workspace, organization_id: organizationId } = output
+  return {
+    organizationId,
+    action: 'read',
+    resource: { type: 'state_version_output', id },
+    meta: { workspace, state_version: version, name },
+    notices: [],
+  }
+}

@@ -1,2 +1,0 @@
-/** The part of an agent that a claim needs. */
-export type ClaimingAgent = { id: string; name: string; agent_pool_id: string }

@@ -1,0 +1,246 @@
+import { RUN_STATUS_TABLE, type RunStatus } from '@groundstate/contract/run-status'
+import type { TaskCallback, TaskOutcome } from '@groundstate/contract/run-tasks'
+import type { App, Ctx, TransactionCtx } from '../../../app.ts'
+import { type AuditEvent, recordAudit } from '../../../audit/record.ts'
+import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
+import { type Db, transact } from '../../../db/db.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
+import { conflict, notFound } from '../../../errors.ts'
+import { raise } from '../../../events.ts'
+import { isWithheld } from '../run-tasks/receiver.ts'
+import type { EffectiveTask } from '../run-tasks/service.ts'
+import { requireOutcome, requireReceiver, requireTaskResult } from './access.ts'
+import { maxResultMs } from './deadlines.ts'
+import { tokenContext } from './deliver.ts'
+import { requeueDelivery } from './deliveries-store.ts'
+import * as deliveriesStore from './deliveries-store.ts'
+import { TOPIC, announceResults, resultsEnded } from './events.ts'
+import { type NewOutcome, mergeOutcomes } from './outcomes-store.ts'
+import * as outcomesStore from './outcomes-store.ts'
+import { findStatus } from './store.ts'
+import * as store from './store.ts'
+
+/** Creates the pending results of a new run; `stages` are its task stages by name. */
+export async function createResults(
+  ctx: TransactionCtx,
+  runId: string,
+  { tasks, stages }: { tasks: readonly EffectiveTask[]; stages: ReadonlyMap<string, { id: string }> },
+) {
+  const rows = tasks.flatMap((task) =>
+    task.stages.flatMap(({ stage, enforcementLevel }): store.NewResult[] => {
+      const taskStage = stages.get(stage)
+      if (!taskStage) return []
+      return [
+        {
+          id: ctx.newId('taskrs'),
+          task_stage_id: taskStage.id,
+          stage,
+          task_id: task.id,
+          task_name: task.name,
+          task_url: task.url,
+          workspace_task_id: task.workspaceTaskId,
+          agent_pool_id: task.agentPoolId,
+          enforcement_level: enforcementLevel,
+        },
+      ]
+    }),
+  )
+  await store.insertResults(ctx.db, runId, { rows, now: ctx.now() })
+}
+
+/**
+ * Queues the requests of a stage, each with its own token; they are sent once this transaction commits. Tasks that were
+ * disabled, detached or deleted since the run was created are skipped. Returns false if no task is left.
+ */
+export async function startResults(ctx: TransactionCtx, stageId: string) {
+  const now = ctx.now()
+  const starts: store.Start[] = []
+  const skips: { id: string; message: string }[] = []
+  for (const row of await store.listResultsToStart(ctx.db, stageId)) {
+    const change = changeSince(row)
+    if (change !== undefined) {
+      skips.push({ id: row.id, message: `skipped: the task ${row.task_name} ${change} after the run was created` })
+      continue
+    }
+    const text = newTokenText()
+    starts.push({
+      id: row.id,
+      tokenId: ctx.newId('at'),
+      hash: tokenHash(text),
+      sealed: ctx.secrets.seal(text, tokenContext(row.id)),
+    })
+  }
+  if (skips.length > 0) await store.skipResults(ctx.db, skips, now)
+  await announceResults(ctx, { ids: [...starts, ...skips].map(({ id }) => id) })
+  if (starts.length === 0) return false
+  const deadline = new Date(now.getTime() + ctx.config.runTaskTimeout)
+  await store.startResults(ctx.db, starts, { now, deadline })
+  ctx.signals.publish(ctx.db, TOPIC)
+  return true
+}
+
+type StartableResult = Awaited<ReturnType<typeof store.listResultsToStart>>[number]
+
+function changeSince(row: StartableResult) {
+  if (row.task_id === null) return 'was deleted'
+  if (!row.enabled) return 'was disabled'
+  const atStage = row.stages?.includes(row.stage) || (row.global_enabled && row.global_stages?.includes(row.stage))
+  if (atStage) return undefined
+  return row.workspace_task_id === null ? 'was detached from the workspace' : 'was removed from this stage'
+}
+
+/** The deliveries of a result, latest first; `isHidden` if the actor may not read the responses. */
+export async function listDeliveries(ctx: Ctx, resultId: string, page: Page) {
+  const result = await requireTaskResult(ctx, resultId, 'runs:read')
+  const { rows, total } = await deliveriesStore.listDeliveries(ctx.db, result.id, {
+    limit: page.size,
+    offset: pageOffset(page),
+  })
+  return { rows: rows.map((row) => ({ ...row, isHidden: isWithheld(ctx, { isPrivate: row.is_private }) })), total }
+}
+
+/** Maximum number of included resources per result; lists return all. */
+const MAX_INCLUDED = { outcomes: 100, deliveries: 10 } as const
+
+/** The latest deliveries of results that the actor may read, latest first. */
+export async function listDeliveriesOf(ctx: Ctx, resultIds: readonly string[]) {
+  const rows = await deliveriesStore.listDeliveriesOf(ctx.db, resultIds, MAX_INCLUDED.deliveries)
+  return rows.map((row) => ({ ...row, isHidden: isWithheld(ctx, { isPrivate: row.is_private }) }))
+}
+
+/** The first outcomes of results that the actor may read. */
+export async function listOutcomesOf(ctx: Ctx, resultIds: readonly string[]) {
+  return outcomesStore.listOutcomesOf(ctx.db, resultIds, MAX_INCLUDED.outcomes)
+}
+
+export async function listOutcomes(ctx: Ctx, resultId: string, page: Page) {
+  const result = await requireTaskResult(ctx, resultId, 'runs:read')
+  const rows = await outcomesStore.listOutcomes(ctx.db, result.id, { limit: page.size, offset: pageOffset(page) })
+  return { rows, total: result.outcomes_count }
+}
+
+/** The Markdown body of an outcome. Throws `not-found` if there is none. */
+export async function readOutcomeBody(ctx: Ctx, id: string) {
+  const outcome = await requireOutcome(ctx, id)
+  const body = await outcomesStore.findBody(ctx.db, outcome.id)
+  if (body === undefined) throw notFound('body of the task result outcome')
+  return body
+}
+
+/** The bodies of all outcomes of a result as one Markdown text. Throws `not-found` if there is none. */
+export async function readResultBody(ctx: Ctx, resultId: string) {
+  const result = await requireTaskResult(ctx, resultId, 'runs:read')
+  const outcomes = await outcomesStore.listOutcomesWithBody(ctx.db, result.id)
+  if (outcomes.length === 0) throw notFound('body of the task result')
+  return (async function* () {
+    for (const { id, description } of outcomes)
+      yield `# ${description}\n\n${await outcomesStore.findBody(ctx.db, id)}\n\n`
+  })()
+}
+
+/**
+ * Records a receiver's callback. `running` keeps the result open; `passed` and `failed` end it and, for the last result of
+ * its stage, advance the run in the same transaction. Throws `conflict` if the result has ended.
+ */
+export async function recordCallback(ctx: Ctx, id: string, { attributes, relationships }: TaskCallback) {
+  const { runId } = requireReceiver(ctx, id)
+  const { status, message, url } = attributes
+  const given = [...(relationships.outcomes?.data ?? []), ...(relationships['task-result-outcomes']?.data ?? [])]
+  const outcomes = newOutcomes(
+    ctx,
+    given.map((outcome) => outcome.attributes),
+  )
+  const report = { message: message || null, url: url || null, now: ctx.now() }
+  const audit = callbackAudit(id, runId, status)
+
+  await transact(ctx, async (ctx) => {
+    await announceResults(ctx, { ids: [id] })
+    if (status === 'running') {
+      const limits = { timeoutMs: ctx.config.runTaskTimeout, maxMs: maxResultMs(ctx) }
+      if (!(await store.recordProgress(ctx.db, id, { ...report, ...limits }))) throw await callbackConflict(ctx, id)
+      if (outcomes.length > 0) await mergeOutcomes(ctx.db, id, { rows: outcomes, now: ctx.now() })
+      await recordAudit(ctx, audit)
+      return
+    }
+    // Written before the lock, which serialises the callbacks of a stage.
+    await recordAudit(ctx, audit)
+    await store.lockWorkspaceOfRun(ctx.db, runId)
+    const ended = await store.endResult(ctx.db, id, { ...report, status })
+    if (!ended) throw await callbackConflict(ctx, id)
+    if (outcomes.length > 0) await mergeOutcomes(ctx.db, id, { rows: outcomes, now: ctx.now() })
+    if (ended.open === 0) await raise(ctx, resultsEnded, { runId, stageIds: [ended.task_stage_id] })
+  })
+}
+
+function callbackAudit(id: string, run: string, status: string): AuditEvent {
+  return {
+    organizationId: { run },
+    action: 'callback',
+    resource: { type: 'task_result', id },
+    meta: { run, status },
+    // The organization is unknown here; results are announced above.
+    notices: [],
+  }
+}
+
+async function callbackConflict(ctx: TransactionCtx, id: string) {
+  const row = await store.findStatus(ctx.db, id)
+  return conflict(`the task result is ${row?.status ?? 'deleted'}, it accepts no further callback`)
+}
+
+/** Rows for the outcomes of a callback. The last of several with the same id wins. */
+function newOutcomes({ newId }: Pick<App, 'newId'>, outcomes: readonly TaskOutcome[]): NewOutcome[] {
+  const byId = new Map(outcomes.map((outcome) => [outcome['outcome-id'], outcome]))
+  return [...byId.values()].map((outcome) => ({
+    id: newId('taskrso'),
+    outcome_id: outcome['outcome-id'],
+    description: outcome.description,
+    url: outcome.url || null,
+    tags: outcome.tags ? JSON.stringify(tagGroups(outcome.tags)) : null,
+    body: outcome.body ?? null,
+  }))
+}
+
+/** Tag groups as clients read them: a list with the receiver's names. */
+function tagGroups(tags: NonNullable<TaskOutcome['tags']>) {
+  return Object.entries(tags).map(([label, value]) => ({ label, value }))
+}
+
+/**
+ * Redelivers the request of an open result now. Throws `conflict` if the result has ended, its request is being delivered,
+ * or its task, and with it the URL, was deleted.
+ */
+export async function redeliver(ctx: Ctx, resultId: string) {
+  const result = await requireTaskResult(ctx, resultId, 'runs:apply')
+  await transact(ctx, async (ctx) => {
+    if (!(await requeueDelivery(ctx.db, result.id, ctx.now()))) throw conflict(await redeliveryConflict(ctx.db, result))
+    ctx.signals.publish(ctx.db, TOPIC)
+    await recordAudit(ctx, {
+      organizationId: result.organization_id,
+      action: 'redeliver',
+      resource: { type: 'task_result', id: result.id },
+      meta: { run: result.run_id },
+      notices: [{ type: 'task-results', id: result.id, workspace: result.workspace_id, run: result.run_id }],
+    })
+  })
+  return requireTaskResult(ctx, resultId, 'runs:read')
+}
+
+async function redeliveryConflict(db: Db, { id, task_name }: { id: string; task_name: string }) {
+  const row = await findStatus(db, id)
+  if (row?.status !== 'running')
+    return `the task result is ${row?.status ?? 'deleted'}: only the request of a running result can be redelivered`
+  if (!row.has_task)
+    return `the task ${task_name} was deleted: its request cannot be redelivered, but its callback is still accepted`
+  return 'the request is being delivered: wait for its response'
+}
+
+/** Ends the results of an ended run: running ones are canceled, pending ones become unreachable, all tokens are deleted. */
+export async function cancelResults(ctx: TransactionCtx, run: EndedRun) {
+  const { stopped } = RUN_STATUS_TABLE[run.status]
+  const message = stopped === undefined ? `the run ended as ${run.status}` : `the run was ${stopped}`
+  await store.cancelResults(ctx.db, run.id, { message, now: ctx.now() })
+  await announceResults(ctx, { runId: run.id })
+}
+
+export type EndedRun = { id: string; status: RunStatus }

@@ -1,2 +1,0 @@
-/** Wakes the processes that send requests and watch deadlines. */
-export const TOPIC = 'task-results'

@@ -1,0 +1,126 @@
+import type { Ctx } from '../../../app.ts'
+import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
+import { isUniqueViolation, transact } from '../../../db/db.ts'
+import type { Page, Paged } from '../../../db/page.ts'
+import { invalid, notFound } from '../../../errors.ts'
+import { listTeamsOfProject } from '../../organizations/organizations/store.ts'
+import { requireTeam } from '../../organizations/teams/access.ts'
+import { requireGrantSubject } from './access.ts'
+import {
+  type Grant,
+  type GrantInput,
+  type GrantKind,
+  type GrantSubject,
+  grantAttributes,
+  grantColumns,
+} from './store.ts'
+import * as store from './store.ts'
+
+type GrantChange = { subject: GrantSubject; teamId: string; action: string; meta: Record<string, string> }
+
+/** The audit event of a change of what a team may do to a workspace or project. */
+async function grantAudit(
+  ctx: Ctx,
+  { noun }: GrantKind,
+  { subject: { id, organizationId }, teamId, action, meta }: GrantChange,
+): Promise<AuditEvent> {
+  return {
+    organizationId,
+    action,
+    resource: { type: noun, id },
+    meta,
+    notices: [
+      noun === 'workspace'
+        ? { type: 'workspaces', id, workspace: id }
+        : { type: 'projects', id, teams: [teamId, ...(await listTeamsOfProject(ctx.db, id))] },
+    ],
+    changesAccess: true,
+  }
+}
+
+type NewGrant = {
+  attributes: GrantInput & { access: string }
+  relationships: Readonly<Record<string, { data: { id: string } } | undefined>>
+}
+
+export async function createGrant(ctx: Ctx, kind: GrantKind, { attributes, relationships }: NewGrant): Promise<Grant> {
+  const idOf = (name: string) => relationships[name]?.data.id ?? ''
+  const subject = await requireGrantSubject(ctx, kind, { id: idOf(kind.noun), permission: 'team-access:manage' })
+  const team = await requireTeam(ctx, idOf('team'), 'team:read')
+  if (team.organization_id !== subject.organizationId) throw notFound('team')
+  const columns = grantColumns(kind, attributes)
+  const { access } = attributes
+  const meta = { team: team.name, permissions: access }
+  try {
+    const event = await grantAudit(ctx, kind, { subject, teamId: team.id, action: 'add_team', meta })
+    const row = await audited(ctx, event, (ctx) =>
+      store.insertGrant(ctx.db, kind, {
+        id: ctx.newId(kind.idPrefix),
+        team_id: team.id,
+        subject_id: subject.id,
+        access,
+        created_at: ctx.now(),
+        ...columns,
+      }),
+    )
+    return { ...row, subject }
+  } catch (error) {
+    if (isUniqueViolation(error))
+      throw invalid(`Team has already been added to the ${kind.noun}`, '/data/relationships/team')
+    throw error
+  }
+}
+
+/**
+ * What teams may do to a workspace or project. An actor that administers it sees all of it; a member sees what its own
+ * teams may do (public documentation, "Team access" and "Project team access").
+ */
+export async function listGrants(
+  ctx: Ctx,
+  kind: GrantKind,
+  { subjectId, teamId, page }: { subjectId: string; teamId: string | undefined; page: Page | undefined },
+): Promise<Paged<Grant>> {
+  const subject = await requireGrantSubject(ctx, kind, { id: subjectId, permission: 'read' })
+  if (!subject.seesAllGrants && ctx.actor.kind !== 'user') return { rows: [], total: 0 }
+  const ofUser = subject.seesAllGrants || ctx.actor.kind !== 'user' ? undefined : ctx.actor.userId
+  const { rows, total } = await store.listGrants(ctx.db, kind, { subjectId, teamId, ofUser, page })
+  return { rows: rows.map((row) => ({ ...row, subject })), total }
+}
+
+export async function updateGrant(
+  ctx: Ctx,
+  kind: GrantKind,
+  { grant, input }: { grant: Grant; input: GrantInput },
+): Promise<Grant> {
+  const { subject } = grant
+  const access = input.access ?? grant.access
+  const columns = grantColumns(kind, { ...input, access }, grant)
+  return transact(ctx, async (ctx) => {
+    const row = await store.updateGrant(ctx.db, kind, { id: grant.id, changes: { ...columns, access } })
+    if (!row) throw notFound('team access')
+    const change = { subject, teamId: row.team_id, meta: { team: row.team_id, permissions: access } }
+    await recordAudit(ctx, await grantAudit(ctx, kind, { ...change, action: 'update_team_permissions' }))
+    return { ...row, subject }
+  })
+}
+
+export async function deleteGrant(ctx: Ctx, kind: GrantKind, { id, subject, team_id: teamId }: Grant) {
+  const event = await grantAudit(ctx, kind, { subject, teamId, action: 'remove_team', meta: { team: teamId } })
+  await audited(ctx, event, (ctx) => store.deleteGrant(ctx.db, kind, id))
+}
+
+/** The attributes are derived from the parts of the kind; tests compare each response with its schema. */
+export function grantResource(kind: GrantKind, grant: Grant) {
+  const { id, team_id: teamId, subject } = grant
+  const { type } = kind.schemas
+  return {
+    id,
+    type,
+    attributes: { access: grant.access, ...grantAttributes(kind, grant) },
+    relationships: {
+      team: { data: { id: teamId, type: 'teams' }, links: { related: `/api/v2/teams/${teamId}` } },
+      [kind.noun]: { data: { id: subject.id, type: `${kind.noun}s` }, links: { related: `/api/v2${subject.path}` } },
+    },
+    links: { self: `/api/v2/${type}/${id}` },
+  }
+}

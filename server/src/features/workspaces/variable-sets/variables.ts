@@ -1,0 +1,107 @@
+import type { UpdateVariableSet } from '@groundstate/contract/variable-sets'
+import type { CreateVariable, UpdateVariable } from '@groundstate/contract/variables'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { audited } from '../../../audit/record.ts'
+import { invalid, notFound } from '../../../errors.ts'
+import { variableAudit } from '../variables/access.ts'
+import { changeVariable, destroyVariable, insertVariable } from '../variables/service.ts'
+import { findVariable, listVariables, lockVariables } from '../variables/store.ts'
+import { requireWorkspace } from '../workspaces/access.ts'
+import { noticedSet, requireVariableSet } from './access.ts'
+import { listOverwrites } from './effective-variables.ts'
+import { type VariableSet, listEffectiveSets } from './store.ts'
+
+export async function createSetVariable(ctx: Ctx, variableSetId: string, input: CreateVariable) {
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  const event = variableAudit(set.organization_id, 'create', { set: await noticedSet(ctx, set) })
+  return audited(ctx, event, (ctx) => insertVariable(ctx, { variableSetId }, { input }))
+}
+
+export async function updateSetVariable(
+  ctx: Ctx,
+  { variableSetId, id }: { variableSetId: string; id: string },
+  input: UpdateVariable,
+) {
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  const event = variableAudit(set.organization_id, 'update', { changes: input, set: await noticedSet(ctx, set) })
+  return audited(ctx, event, (ctx) => changeVariable(ctx, { variableSetId }, { id, input }))
+}
+
+export async function deleteSetVariable(ctx: Ctx, { variableSetId, id }: { variableSetId: string; id: string }) {
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  await destroyVariable(
+    ctx,
+    { variableSetId },
+    {
+      id,
+      organizationId: set.organization_id,
+      set: await noticedSet(ctx, set),
+    },
+  )
+}
+
+type VariableChange = NonNullable<UpdateVariableSet['relationships']['vars']>['data'][number]
+
+/**
+ * Adds variables to the set, and changes those that are given with their id. Each change has an audit event of its own.
+ */
+export async function changeVariables(
+  ctx: TransactionCtx,
+  set: Pick<VariableSet, 'id' | 'organization_id'>,
+  changes: readonly VariableChange[],
+) {
+  const owner = { variableSetId: set.id }
+  const named = changes.flatMap(({ id }) => id ?? [])
+  const known = new Set(named.length === 0 ? [] : await lockVariables(ctx.db, owner, named))
+  for (const [index, change] of changes.entries()) {
+    const place = `/data/relationships/vars/data/${index}`
+    const pointer = `${place}/attributes`
+    if (change.id === undefined) {
+      const { attributes: input } = change
+      const event = variableAudit(set.organization_id, 'create')
+      await audited(ctx, event, (ctx) => insertVariable(ctx, owner, { input, pointer }))
+    } else if (!known.has(change.id)) {
+      throw invalid(`the set has no variable ${change.id}`, `${place}/id`)
+    } else if (change.attributes) {
+      const { id, attributes: input } = change
+      const event = variableAudit(set.organization_id, 'update', { changes: input })
+      await audited(ctx, event, (ctx) => changeVariable(ctx, owner, { id, input, pointer }))
+    }
+  }
+}
+
+export async function listSetVariables(ctx: Ctx, variableSetId: string) {
+  await requireVariableSet(ctx, variableSetId, 'read')
+  return listVariables(ctx.db, { variableSetId })
+}
+
+export async function showSetVariable(ctx: Ctx, variableSetId: string, id: string) {
+  await requireVariableSet(ctx, variableSetId, 'read')
+  const variable = await findVariable(ctx.db, { variableSetId }, id)
+  if (!variable) throw notFound('variable')
+  return variable
+}
+
+/** The variables of a set that is in force in the workspace, with what each overwrites there and is overwritten by. */
+export async function listSetVariablesIn(ctx: Ctx, workspaceId: string, variableSetId: string) {
+  const { project_id: projectId, organization_id: organizationId } = await requireWorkspace(
+    ctx,
+    workspaceId,
+    'variables:read',
+  )
+  const set = await requireVariableSet(ctx, variableSetId, 'read')
+  const scope = { workspaceId, projectId, organizationId }
+  if (!(await listEffectiveSets(ctx.db, scope)).some(({ id }) => id === set.id)) throw notFound('variable set')
+  const [rows, overwrites] = await Promise.all([listVariables(ctx.db, { variableSetId }), listOverwrites(ctx, scope)])
+  return rows.map((row) => ({ row, overwrites: overwrites.get(row.id) }))
+}
+
+export async function showSetVariableIn(
+  ctx: Ctx,
+  { workspaceId, variableSetId, variableId }: { workspaceId: string; variableSetId: string; variableId: string },
+) {
+  const variables = await listSetVariablesIn(ctx, workspaceId, variableSetId)
+  const variable = variables.find(({ row }) => row.id === variableId)
+  if (!variable) throw notFound('variable')
+  return variable
+}

@@ -1,0 +1,218 @@
+import type { FastifyRequest } from 'fastify'
+import { type Selectable, sql } from 'kysely'
+import type { App } from '../app.ts'
+import { ANONYMOUS, type Actor, type UserActor, engineNames } from '../auth/actor.ts'
+import { tokenHash } from '../auth/tokens.ts'
+import type { Db } from '../db/db.ts'
+import { lookup } from '../db/lookup.ts'
+import type { Schema } from '../db/schema.gen.ts'
+import { storeInWindows } from '../db/window.ts'
+import { forbidden, unauthorized } from '../errors.ts'
+
+export const SESSION_COOKIE = 'groundstate_session'
+/** `last_used_at` of a token or session is written at most this often. */
+const LAST_USED_INTERVAL_MS = 60_000
+
+/**
+ * Finds the actor of a request by its bearer token, else by the browser's session cookie. Throws `unauthorized` when
+ * both are missing, and for a token that is unknown, expired or revoked. On public routes the actor is always
+ * anonymous: a command line sends its token with discovery, even when it is no longer valid.
+ */
+export async function authenticate(app: App, request: FastifyRequest, access: 'token' | 'public'): Promise<Actor> {
+  if (access === 'public') return ANONYMOUS
+  const token = bearerToken(request)
+  if (token !== undefined) {
+    const actor = await findTokenActor(app, token)
+    if (!actor) throw unauthorized()
+    return actor
+  }
+  const session = sessionCookie(request)
+  if (session !== undefined) {
+    const actor = await findSessionActor(app, session)
+    if (!actor) throw unauthorized('the session has ended, sign in again')
+    checkSameOrigin(app, request)
+    return actor
+  }
+  throw unauthorized()
+}
+
+export function bearerToken(request: FastifyRequest) {
+  return /^bearer\s+(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
+}
+
+export function sessionCookie(request: FastifyRequest) {
+  for (const pair of (request.headers.cookie ?? '').split(';')) {
+    const [name, value] = pair.trim().split('=', 2)
+    if (name === SESSION_COOKIE && value) return value
+  }
+  return undefined
+}
+
+/**
+ * Protects against cross-site request forgery: a browser sends the cookie with requests that other sites start, so a
+ * change that is requested with a cookie must come from our own pages. Browsers always send the origin of such a
+ * request.
+ */
+export function checkSameOrigin(app: Pick<App, 'baseUrl'>, request: FastifyRequest) {
+  if (request.method === 'GET' || request.method === 'HEAD') return
+  const { origin } = request.headers
+  if (origin !== undefined && isOwnOrigin(app, origin, request.headers.host)) return
+  throw forbidden(
+    origin === undefined
+      ? "a request with a session cookie must come from this server's own pages, and name them as its origin"
+      : `a request with a session cookie must come from this server's own pages, not from ${origin}`,
+  )
+}
+
+/** As `checkSameOrigin`, for requests that have no cookie yet, such as signing in. Programs send no origin and pass. */
+export function checkOwnPages(app: Pick<App, 'baseUrl'>, request: FastifyRequest) {
+  const { origin, host } = request.headers
+  if (origin === undefined || isOwnOrigin(app, origin, host)) return
+  throw forbidden(`this must come from this server's own pages, not from ${origin}`)
+}
+
+/** Pages without an origin, such as sandboxed frames, send the text `null`. */
+function isOwnOrigin(app: Pick<App, 'baseUrl'>, origin: string, host: string | undefined) {
+  if (!URL.canParse(origin)) return false
+  return origin === new URL(app.baseUrl).origin || new URL(origin).host === host
+}
+
+/** Finds a token by its hash, as hex text. */
+const findToken = lookup(['hash'], (db, { hash }) =>
+  db
+    .selectFrom('tokens as t')
+    .leftJoin('users as u', 'u.id', 't.user_id')
+    .leftJoin('runs as r', (join) => join.onRef('r.id', '=', 't.run_id').on('t.kind', '=', sql.lit('run' as const)))
+    .select(['r.engine_organization_name', 'r.engine_workspace_name'])
+    .select([
+      't.id',
+      't.kind',
+      't.organization_id',
+      't.team_id',
+      't.agent_pool_id',
+      't.run_id',
+      't.workspace_id',
+      't.task_result_id',
+    ])
+    .select(['t.last_used_at', 't.expires_at', 'u.id as user_id', 'u.username', 'u.is_site_admin', 'u.suspended_at'])
+    .where('t.hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
+)
+
+/** Finds the actor of a token by the token's text; undefined when the token is unknown, revoked or expired. */
+async function findTokenActor(app: App, text: string): Promise<Actor | undefined> {
+  const now = app.now()
+  const row = await findToken(app.db, { hash: tokenHash(text).toString('hex') })
+  if (!row || (row.expires_at && row.expires_at <= now) || row.suspended_at) return undefined
+  if (!row.last_used_at) await touchTokens(app.db, [row.id], now)
+  else if (now.getTime() - row.last_used_at.getTime() >= LAST_USED_INTERVAL_MS) await noteTokenUse(app, row.id)
+  const tokenId = row.id
+  switch (row.kind) {
+    case 'user':
+    case 'team':
+      if (row.user_id === null) return undefined
+      return {
+        kind: 'user',
+        userId: row.user_id,
+        username: row.username ?? '',
+        isSiteAdmin: row.is_site_admin ?? false,
+        teamId: row.team_id ?? undefined,
+        tokenId,
+      }
+    case 'organization':
+    case 'audit-trails':
+      return { kind: row.kind, organizationId: required(row.organization_id), tokenId }
+    case 'agent':
+      return {
+        kind: 'agent',
+        agentPoolId: required(row.agent_pool_id),
+        organizationId: row.organization_id,
+        tokenId,
+      }
+    case 'run':
+      return {
+        kind: 'run',
+        runId: required(row.run_id),
+        workspaceId: required(row.workspace_id),
+        organizationId: required(row.organization_id),
+        tokenId,
+        names: engineNames(row),
+      }
+    case 'task':
+      return { kind: 'task', taskResultId: required(row.task_result_id), runId: required(row.run_id), tokenId }
+  }
+}
+
+function required(value: string | null) {
+  if (value === null) throw new Error('a token lacks what its kind needs')
+  return value
+}
+
+/** Hundreds of agents use their tokens all the time. */
+const noteTokenUse = storeInWindows(
+  async (ctx: Pick<App, 'db' | 'log' | 'now'>, ids) => touchTokens(ctx.db, ids, ctx.now()),
+  'the use of tokens',
+)
+
+/** The condition on the old value lets only one of several replicas write. */
+async function touchTokens(db: Db, ids: readonly string[], now: Date) {
+  await db
+    .updateTable('tokens')
+    .set({ last_used_at: now })
+    .where(sql<boolean>`id = any(${ids})`)
+    .where((eb) =>
+      eb.or([
+        eb('last_used_at', 'is', null),
+        eb('last_used_at', '<=', new Date(now.getTime() - LAST_USED_INTERVAL_MS)),
+      ]),
+    )
+    .execute()
+}
+
+/** Finds the actor of a session cookie; undefined when the session has ended, by its age or because it was not used. */
+export async function findSessionActor(app: App, cookie: string): Promise<UserActor | undefined> {
+  const now = app.now()
+  const row = await app.db
+    .selectFrom('sessions as s')
+    .innerJoin('users as u', 'u.id', 's.user_id')
+    .select(['s.id as session_id', 's.created_at', 's.last_used_at', 's.idle_minutes', 's.longest_idle_minutes'])
+    .select(['u.id', 'u.username', 'u.is_site_admin'])
+    .where('s.hash', '=', tokenHash(cookie))
+    .where('s.expires_at', '>', now)
+    .where('u.suspended_at', 'is', null)
+    .executeTakeFirst()
+  const age = row && sessionAge(row, now)
+  if (!age) return undefined
+  if (now.getTime() - row.last_used_at.getTime() >= LAST_USED_INTERVAL_MS) {
+    await app.db
+      .updateTable('sessions')
+      .set({ last_used_at: now, longest_idle_minutes: age.idleMinutes })
+      .where('id', '=', row.session_id)
+      .where('last_used_at', '=', row.last_used_at)
+      .execute()
+  }
+  return {
+    kind: 'user',
+    userId: row.id,
+    username: row.username,
+    isSiteAdmin: row.is_site_admin,
+    teamId: undefined,
+    tokenId: undefined,
+    sessionId: row.session_id,
+    sessionAge: age,
+  }
+}
+
+type SessionTimes = Pick<
+  Selectable<Schema['sessions']>,
+  'created_at' | 'last_used_at' | 'idle_minutes' | 'longest_idle_minutes'
+>
+
+/** The age of a session and its longest time without use; undefined when it was not used for too long. */
+export function sessionAge(row: SessionTimes, now: Date): UserActor['sessionAge'] {
+  const idleMs = now.getTime() - row.last_used_at.getTime()
+  if (idleMs >= row.idle_minutes * 60_000) return undefined
+  return {
+    minutes: Math.floor((now.getTime() - row.created_at.getTime()) / 60_000),
+    idleMinutes: Math.max(row.longest_idle_minutes, Math.floor(idleMs / 60_000)),
+  }
+}
