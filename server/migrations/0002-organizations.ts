@@ -11,7 +11,7 @@ create table organizations (
     check (collaborator_auth_policy in ('password', 'two_factor_mandatory')),
   session_timeout integer,
   session_remember integer,
-  -- whether members may use API tokens of their own, beside those of teams and of the organization
+  -- whether members may use personal API tokens, in addition to team and organization tokens
   user_tokens_enabled boolean not null default true,
   cost_estimation_enabled boolean not null default false,
   assessments_enforced boolean not null default false,

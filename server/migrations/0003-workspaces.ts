@@ -36,7 +36,7 @@ create table workspaces (
   locked_reason text,
   locked_at timestamptz,
 
-  -- Whoever changes a run holds the row of its workspace, so that one look at it tells whether a run may start.
+  -- Every change of a run locks the row of its workspace, which therefore decides whether a run may start.
   latest_run_id text,
   -- the run that occupies the workspace
   active_run_id text,
@@ -46,7 +46,7 @@ create table workspaces (
   run_count integer not null default 0,
   current_configuration_version_id text,
 
-  -- Every write of state reads and compares these, beside the lock that it must hold: one row tells whether a version may be
+  -- Every write of state compares these, and the lock that it must hold: one row decides whether a version may be
   -- added, and one update of it makes the version current.
   current_state_version_id text,
   -- goes up with every change to the workspace's states; also the order of its history
@@ -144,7 +144,7 @@ create table team_workspaces (
 );
 create index team_workspaces_workspace_idx on team_workspaces (workspace_id, created_at);
 
--- Workspaces whose runs may read a workspace's state, beside the two flags on the workspace.
+-- Workspaces whose runs may read a workspace's state, in addition to the two flags on the workspace.
 create table remote_state_consumers (
   workspace_id text not null references workspaces on delete cascade,
   consumer_id text not null references workspaces on delete cascade,

@@ -62,7 +62,7 @@ alter table workspaces
   add foreign key (id, pending_state_version_id) references state_versions (workspace_id, id),
   add foreign key (id, latest_state_version_id) references state_versions (workspace_id, id);
 
--- Small content, sealed as blobs are: in the same commit as its version, without a file of its own. It stays in its row:
+-- Small content, encrypted like blobs but stored in the same commit as its version instead of a file. It stays in its row:
 -- with a second table and its index, storing a state of 2 KB takes longer.
 create table state_contents (
   state_version_id text not null references state_versions on delete cascade,

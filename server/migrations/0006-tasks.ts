@@ -17,7 +17,7 @@ create table tasks (
   category text not null default 'task' check (category in ('task')),
   -- sealed
   hmac_key bytea,
-  -- PEM of authorities to trust beside the public ones
+  -- PEM of authorities to trust in addition to the public ones
   ca_certificates text,
   enabled boolean not null default true,
   -- no action on delete: without its pool the task would be asked from the server's network

@@ -260,7 +260,7 @@ create table agent_jobs (
   log_base bigint not null default 0,
   queued_at timestamptz not null,
   leased_at timestamptz,
-  -- the length of the lease that its agent has been told
+  -- the length of the lease that its agent knows
   lease_ms integer not null default 30000,
   lease_expires_at timestamptz,
   -- The agent has to say by then that it received the job: the response to its claim may be lost. Null once it has, and for agents
@@ -290,7 +290,7 @@ create index agent_jobs_organization_queue_idx on agent_jobs (agent_pool_id, cla
 create index agent_jobs_engine_queue_idx on agent_jobs (agent_pool_id, class, organization_id, asked_engine, round, tag, seq)
   where status = 'queued';
 create index agent_jobs_workspace_queue_idx on agent_jobs (agent_pool_id, class, workspace_id, tag) where status = 'queued';
--- An agent has jobs of its own pool reserved, and of that pool alone.
+-- An agent can only reserve jobs of its own pool.
 create index agent_jobs_reserved_idx on agent_jobs (agent_pool_id, preferred_agent_id, seq)
   where status = 'queued' and preferred_agent_id is not null;
 create index agent_jobs_pool_running_idx on agent_jobs (agent_pool_id, class, tag) where status = 'running';

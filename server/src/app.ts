@@ -32,9 +32,9 @@ export type App = {
   events: Events
   blobs: Blobs
   signals: Signals
-  /** What this process asks the database again and again. */
+  /** Queries that this process polls the database with. */
   polls: Polls
-  /** What has changed lately, for the pages that are open. */
+  /** Recent changes, for open pages. */
   changes: ChangeFeed
   secrets: Secrets
   workers: Workers

@@ -15,7 +15,7 @@ const TIME = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`
 
 type DatabaseClock = AsyncDisposable & {
   now: () => Date
-  /** Spares a probe of its own where the process polls: the response tells the time of the database. */
+  /** Saves a separate probe where the process polls anyway: the response contains the database's time. */
   question: Question<number>
 }
 
@@ -64,8 +64,8 @@ export async function createDatabaseClock(
       return TIME
     },
     response(databaseMs) {
-      const { tookMs, offsetMs: told } = offsetOf(databaseMs, asked)
-      if (!isExpected(told, tookMs)) return
+      const { tookMs, offsetMs: reported } = offsetOf(databaseMs, asked)
+      if (!isExpected(reported, tookMs)) return
       measuredAt = asked.startedAt
       aheadMs = asked.ownMs - asked.startedAt
     },
@@ -88,7 +88,7 @@ export async function createDatabaseClock(
   }
 }
 
-/** What a response that has just come says: how long it took, and by how much the database's clock is ahead, in ms. */
+/** Duration of a request that just completed, and the offset of the database's clock, in ms. */
 function offsetOf(databaseMs: number, asked: { ownMs: number; startedAt: number }) {
   const tookMs = performance.now() - asked.startedAt
   return { tookMs, offsetMs: Math.round(databaseMs - asked.ownMs - tookMs / 2) }
@@ -103,9 +103,9 @@ async function measureOffset(db: Db, { ownNow, expectedMs }: { ownNow: () => num
   for (let probe = 0; probe < PROBES; probe += 1) {
     const asked = { ownMs: ownNow(), startedAt: performance.now() }
     const { rows } = await sql<{ ms: number }>`select ${TIME} as ms`.execute(db)
-    const told = offsetOf(rows[0]?.ms ?? asked.ownMs, asked)
-    if (told.tookMs < quickest.tookMs) quickest = told
-    if (told.tookMs < TOLERANCE_MS && Math.abs(quickest.offsetMs - expectedMs) < TOLERANCE_MS) break
+    const probe = offsetOf(rows[0]?.ms ?? asked.ownMs, asked)
+    if (probe.tookMs < quickest.tookMs) quickest = probe
+    if (probe.tookMs < TOLERANCE_MS && Math.abs(quickest.offsetMs - expectedMs) < TOLERANCE_MS) break
   }
   return quickest
 }

@@ -119,7 +119,7 @@ describe('settings', () => {
   })
 })
 
-test('the settings of an agent that is a program of its own are not those of a server, and no problem either', () => {
+test('settings of a stand-alone agent are not settings of a server, and no error either', () => {
   const config = readConfig({ GROUNDSTATE_URL: 'x', GROUNDSTATE_AGENT_TOKEN: 'x', GROUNDSTATE_AGENT_SINGLE: '1' })
 
   expect(config.engineDownloads).toBe(false)

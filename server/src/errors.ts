@@ -50,7 +50,7 @@ export function notFound(noun: string, source?: ErrorSource) {
   return new AppError('not-found', [source === undefined ? { detail } : { detail, source }])
 }
 
-/** What was there and has been deleted, since it is kept for some time only. `what` names it: `the log of plan-…`. */
+/** Something that was deleted after its retention period. `what` names it: `the log of plan-…`. */
 export function noLongerKept(what: string, deletedAt: Date) {
   return new AppError('not-found', [
     { detail: `${what} is no longer kept: it was deleted at ${deletedAt.toISOString()}` },

@@ -1,12 +1,12 @@
 /** How often this process looks whether it has become idle, in ms. */
 const LOOK_MS = 1000
-/** So many looks in a row at less than this share of a processor count as idle. */
+/** Consecutive samples below this share of a processor count as idle. */
 const QUIET_LOOKS = 2
 const QUIET_SHARE = 0.1
 /** Processor time since the last collection, in ms, after which there may be something to give back. */
 const WORTHWHILE_MS = 500
 
-/** With the options that Node has beside those of its types. */
+/** With options that Node supports but its types lack. */
 type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void
 
 const drops: (() => void)[] = []

@@ -197,7 +197,7 @@ test('blobs of another secret are not adopted', async () => {
   await expect(adopt(database, { dataDir: join(top, 'first') })).rejects.toThrow('encrypted with another secret')
 })
 
-test('a bucket is told from a directory, from another bucket and from another prefix', async () => {
+test('a bucket is distinguished from a directory, another bucket and another prefix', async () => {
   const { database, top } = await newSite()
   const s3 = await createS3Server()
   onTestFinished(() => s3[Symbol.asyncDispose]())

@@ -12,7 +12,7 @@ export const requestSeconds = new Histogram({
   registers: [registry],
 })
 
-/** What this process has deleted since the time for which it is kept was over. */
+/** Data that this process deleted after its retention period. */
 export const expiredTotal = new Counter({
   name: 'groundstate_expired_total',
   help: 'logs, plans, archives and others that were deleted after the time for which they are kept',

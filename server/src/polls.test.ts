@@ -9,8 +9,8 @@ test('what several ask is one statement, and each hears its own response', async
   using polls = createPolls(app.db, app.log)
   const xid = sql<string>`pg_current_xact_id()::text || ' ' || statement_timestamp()::text`
   const responses: string[] = []
-  polls.add({ ask: () => xid, response: (told) => responses.push(`first ${told}`) })
-  polls.add({ ask: () => xid, response: (told) => responses.push(`second ${told}`) })
+  polls.add({ ask: () => xid, response: (value) => responses.push(`first ${value}`) })
+  polls.add({ ask: () => xid, response: (value) => responses.push(`second ${value}`) })
   polls.add({ ask: () => undefined, response: () => responses.push('asked nothing') })
 
   await expect.poll(() => responses.length, { timeout: 10_000 }).toBe(2)
@@ -52,7 +52,7 @@ test('a poll that the database leaves without a response is given up, and the ne
   const heard: (number | string)[] = []
   polls.add({
     ask: () => (isStuck ? sql<number>`(select 1 from pg_sleep(3))` : sql<number>`7`),
-    response: (told) => heard.push(told),
+    response: (value) => heard.push(value),
     fail() {
       heard.push('failure')
       isStuck = false
@@ -75,7 +75,7 @@ test('one that throws, as it asks or hears, keeps none of the others from their 
   const heard: number[] = []
   polls.add({ ask: fail, response: fail })
   polls.add({ ask: () => sql<number>`1`, response: fail })
-  polls.add({ ask: () => sql<number>`2`, response: (told) => heard.push(told) })
+  polls.add({ ask: () => sql<number>`2`, response: (value) => heard.push(value) })
 
   await expect.poll(() => heard.slice(0, 2)).toEqual([2, 2])
 

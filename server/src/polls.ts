@@ -6,7 +6,7 @@ import { responseOf, SILENCE_MS } from './silence.ts'
 /** A missed signal delays what waits for it by at most this long, in ms. */
 export const POLL_MS = 2000
 
-/** What a part of this process asks the database again and again, in case that a signal was lost. */
+/** A query that is polled in case a signal was lost. */
 export type Question<T> = {
   /** SQL of one value; undefined when there is nothing to ask now. What throws, here or below, is logged and holds up nobody else. */
   ask: () => RawBuilder<T> | undefined
@@ -15,7 +15,7 @@ export type Question<T> = {
   fail?: () => void
 }
 
-/** All questions of this process, asked together: a part that waits costs no statement of its own. */
+/** All polled queries of this process, sent together: a waiter costs no separate statement. */
 export type Polls = Disposable & {
   /** Asks from the next poll on, until it is disposed of. */
   add: <T>(question: Question<T>) => Disposable

@@ -20,7 +20,7 @@ import { startPostgres } from './postgres/postgres.ts'
 import { StartError } from './start-error.ts'
 import { loadTls } from './tls/tls.ts'
 
-/** What the greeting needs to know about a server that is ready. */
+/** Facts about a started server, for the start message. */
 export type Started = {
   baseUrl: string
   admin: Awaited<ReturnType<typeof ensureAdmin>>

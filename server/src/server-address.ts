@@ -1,4 +1,4 @@
-/** What the paths of this server begin with. */
+/** Path prefixes of this server. */
 export const OWN_PATHS: readonly string[] = [
   '.well-known',
   '_objects',
@@ -16,7 +16,7 @@ export const OWN_PATHS: readonly string[] = [
   'readyz',
 ]
 
-/** Why an address can't be that of the server; undefined when it can. Its path must be told apart from the server's own. */
+/** Reason why a URL cannot be the server's base URL; undefined if it can. Its path must differ from the server's own paths. */
 export function addressProblem(address: string): string | undefined {
   const { pathname, search, hash } = new URL(address)
   const [first = ''] = pathname.slice(1).split('/')

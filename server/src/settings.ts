@@ -76,7 +76,7 @@ export const SETTINGS = {
   },
   databasePoolSize: {
     schema: wholeNumber(1, 200).default(8),
-    doc: 'connections of this process to the database at most, beside the one that listens and, of the embedded database, the one that guards it',
+    doc: 'maximum database connections of this process, in addition to the listening one and, for the embedded database, its guard',
   },
   databasePrepared: {
     schema: onOff.optional(),

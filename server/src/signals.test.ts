@@ -90,7 +90,7 @@ test('what is published to one where none is ready goes to all', async () => {
   expect(await elsewhere.next({ timeoutMs: 5000 })).toBe(true)
 })
 
-test('what is published to one by a transaction that fails is told to nobody', async () => {
+test('what a failed transaction published to one process is not sent', async () => {
   const heard: string[] = []
   using _ = app.signals.listen(
     'failed-work',
@@ -109,7 +109,7 @@ test('what is published to one by a transaction that fails is told to nobody', a
   expect(heard).toEqual([])
 })
 
-test('what can wait is told before what is published after it', async () => {
+test('deferred signals are sent before later ones', async () => {
   const heard: string[] = []
   using _ = app.signals.listen('first', (detail) => heard.push(detail))
   using second = app.signals.subscribe('second')

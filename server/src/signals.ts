@@ -47,7 +47,7 @@ export function poolSessionName(serverId: string) {
  * waiter polls as well, or resets on `onGap`. A topic contains no blank. After one, a signal may carry a detail of up to 7000 bytes. All
  * replicas receive the signals in the same order.
  *
- * A server sends the signals of a transaction once it has committed, on a connection of its own: a transaction that notifies holds a lock of the whole
+ * A server sends the signals of a transaction once it has committed, on a separate connection: a transaction that notifies holds a lock of the whole
  * database until its commit is on disk. A server that is killed in between sends nothing. The others notice that it has disappeared
  * without a farewell, and call `onGap`.
  */
@@ -167,7 +167,7 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
     })
   }
 
-  /** What a connection fails to send is sent again by the next one. */
+  /** Signals that a connection failed to send are sent by the next one. */
   async function sendQueued() {
     // What is published in the same turn goes along.
     await nextTurn()

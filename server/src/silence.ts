@@ -1,7 +1,7 @@
 /** A database that does not answer for this long, in ms, is given up: a network may lose a connection without a word, and the next statement takes another one. */
 export const SILENCE_MS = 10_000
 
-/** What `work` comes to. Throws when that takes longer than `limitMs`; `work` itself goes on, and may still come to something. */
+/** Awaits `work` for at most `limitMs`. Throws after that, while `work` itself continues. */
 export async function responseOf<T>(work: Promise<T>, limitMs = SILENCE_MS): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error(`the database has not answered for ${limitMs} ms`)), limitMs)

@@ -43,7 +43,7 @@ export async function checkArchive(
   return check.end()
 }
 
-/** So much (bytes) may fill the last block of a tape. The parser, here and on agents, keeps all of it, and copies that for each piece. */
+/** Maximum padding after the last block of a tape, in bytes. The parser, here and on agents, buffers all of it and copies it for each chunk. */
 const MAX_PADDING = 1024 * 1024
 
 class ArchiveCheck {

@@ -11,7 +11,7 @@ export type AccessContext = {
   organizationAccess: ReadonlySet<OrganizationAccess>
   projectGrants: readonly ProjectGrant[]
   workspaceGrants: readonly WorkspaceGrant[]
-  /** What the organization demands of how its members sign in, and the actor does not fulfil; see `checkDemands`. */
+  /** The organization's sign-in requirement that the actor does not meet; see `checkDemands`. */
   demands?: Demand | undefined
 }
 
@@ -40,7 +40,7 @@ export const NO_ACCESS: AccessContext = {
 export type AccessColumn = {
   owner?: boolean | null
   member?: boolean | null
-  /** What the actor's teams may do in the organization, as `teams.organization_access` has it. */
+  /** Organization access of the actor's teams, as in `teams.organization_access`. */
   access?: number | null
   projects?: ProjectGrant[] | null
   workspaces?: WorkspaceGrant[] | null

@@ -90,7 +90,7 @@ export function sharedAccessColumn(actor: ActorInSql) {
 
 /**
  * SQL of what the actor's teams grant on one project and one workspace in it. A list within one organization selects
- * this beside each row, and takes the other facts from the organization.
+ * this with each row, and takes the rest of the access context from the organization.
  */
 export function grantsColumn(
   actor: ActorInSql,

@@ -32,7 +32,7 @@ export type RunActor = {
   workspaceId: string
   organizationId: string
   tokenId: string
-  /** What the engine calls its workspace from the plan to the end of the apply, whatever it is renamed to meanwhile. */
+  /** The names by which the engine knows its workspace from the plan to the end of the apply, regardless of renames. */
   names?: EngineNames | undefined
 }
 export type EngineNames = { organization: string; workspace: string }
@@ -80,7 +80,7 @@ export function actorUserId(actor: Actor) {
   return actor.kind === 'user' ? actor.userId : null
 }
 
-/** What the engine of a run calls its workspace; undefined before its plan has begun. */
+/** The names by which the engine of a run knows its workspace; undefined before its plan has started. */
 export function engineNames(run: {
   engine_organization_name: string | null
   engine_workspace_name: string | null

@@ -6,7 +6,7 @@ const DEMANDS = {
     'your session is too old for this organization, or was unused for too long: sign out, and sign in again',
 } as const
 
-/** What an organization demands of how its members sign in. */
+/** Sign-in requirements of an organization. */
 export type Demand = keyof typeof DEMANDS
 
 /**

@@ -1,4 +1,4 @@
-/** What a team may do in the whole organization. An actor has what any of its teams has. */
+/** A team's access to the whole organization. An actor has the access of all its teams. */
 export const ORGANIZATION_ACCESS = [
   'manage_policies',
   'manage_policy_overrides',
@@ -24,12 +24,12 @@ export const ORGANIZATION_ACCESS_BITS = ORGANIZATION_ACCESS.map((name, bit) => `
   ' | ',
 )
 
-/** The access that such an integer stands for. */
+/** Decodes the bit set. */
 export function organizationAccess(bits: number): ReadonlySet<OrganizationAccess> {
   return new Set(ORGANIZATION_ACCESS.filter((_, bit) => (bits & (1 << bit)) !== 0))
 }
 
-/** What one team may do to one workspace, or to all workspaces of one project. */
+/** A team's access to one workspace, or to all workspaces of one project. */
 export type WorkspaceGrant = {
   access: string
   runs: 'read' | 'plan' | 'apply'
@@ -74,7 +74,7 @@ const ADMIN: WorkspaceAccess = { ...WRITE, run_tasks: true, policy_overrides: tr
 /** The defaults of `custom` access to a workspace. */
 export const CUSTOM_WORKSPACE: WorkspaceAccess = { ...READ, variables: 'none', state_versions: 'none' }
 
-/** What each fixed level of access to a workspace implies (public documentation, "Permissions"). */
+/** Permissions implied by each fixed level of access to a workspace (public documentation, "Permissions"). */
 export const WORKSPACE_LEVELS = {
   read: READ,
   plan: { ...READ, runs: 'plan' },
@@ -94,7 +94,7 @@ const READ_PROJECT = {
 /** The defaults of `custom` access to a project. */
 export const CUSTOM_PROJECT: ProjectAccess = { ...READ_PROJECT, ...CUSTOM_WORKSPACE, project_variable_sets: 'none' }
 
-/** What each fixed level of access to a project implies (public documentation, "Project team access"). */
+/** Permissions implied by each fixed level of access to a project (public documentation, "Project team access"). */
 export const PROJECT_LEVELS = {
   read: { ...READ_PROJECT, ...READ },
   write: { ...READ_PROJECT, ...WRITE },

@@ -25,7 +25,7 @@ const READERS: readonly ActorName[] = ['owner', 'read', 'org', 'run', 'stranger'
 const north = await createEveryone(app, 'north')
 const before = new Map<string, string>()
 let south: Everyone
-/** What nothing has: ids of the same form as those of the south. */
+/** Ids that do not exist, in the same form as those of the south. */
 let nothing: Record<string, string>
 
 beforeAll(async () => {
@@ -77,7 +77,7 @@ function sent(route: Route, key: string, ids: Record<string, string>) {
   return given
 }
 
-/** What the north's reader finds there, with everything that it may include. */
+/** Everything that the north's reader can read there, with all includes. */
 async function read(route: Route, key: string, reader: ActorName) {
   const { query } = sent(route, key, north.ids)
   const include = route.options.include && `include=${Object.keys(route.options.include).join(',')}`

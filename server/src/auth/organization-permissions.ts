@@ -2,7 +2,7 @@ import type { AccessContext, Role } from './access-context.ts'
 import type { OrganizationAccess } from './grants.ts'
 import { ORGANIZATION_PERMISSIONS, type OrganizationPermission, without } from './permissions.ts'
 
-/** What the actor may do to the organization that the facts are about. Empty when the actor may not see it. */
+/** The actor's permissions on an organization. Empty if the actor may not see it. */
 export function organizationPermissions(accessContext: AccessContext): ReadonlySet<OrganizationPermission> {
   const permissions = granted(accessContext)
   return accessContext.demands && permissions.size > 0 ? new Set(['organization:read']) : permissions

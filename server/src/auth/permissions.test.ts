@@ -23,7 +23,7 @@ const onWorkspace = (access: string, parts = {}) =>
   member({ workspaceGrants: [{ ...CUSTOM_WORKSPACE, access, ...parts }] })
 const onProject = (access: string, parts = {}) => member({ projectGrants: [{ ...CUSTOM_PROJECT, access, ...parts }] })
 
-/** What each actor may do to a workspace, a letter for each permission in the order of the list; `.` is not allowed. */
+/** Permissions of each actor on a workspace: a letter for each permission in list order, `.` if denied. */
 const LETTERS: Record<WorkspacePermission, string> = {
   'workspace:read': 'r',
   'workspace:update': 'u',

@@ -31,7 +31,7 @@ export const ORGANIZATION_PERMISSIONS = [
   'variable-sets:manage',
   'tags:manage',
   'audit-trail:read',
-  /** What only owners may do: deleting state for good, retention, plans. */
+  /** Owners only: permanent deletion of state data, retention, plans. */
   'owner',
 ] as const
 export type OrganizationPermission = (typeof ORGANIZATION_PERMISSIONS)[number]

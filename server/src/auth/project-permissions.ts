@@ -2,7 +2,7 @@ import type { AccessContext, Role } from './access-context.ts'
 import { impliedGrant } from './grants.ts'
 import { PROJECT_PERMISSIONS, type ProjectPermission } from './permissions.ts'
 
-/** What the actor may do to the project that the facts are about. Empty when the actor may not see it. */
+/** The actor's permissions on a project. Empty if the actor may not see it. */
 export function projectPermissions(accessContext: AccessContext): ReadonlySet<ProjectPermission> {
   const permissions = granted(accessContext)
   return accessContext.demands && permissions.size > 0 ? new Set(['project:read']) : permissions

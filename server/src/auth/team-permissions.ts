@@ -15,7 +15,7 @@ export const TEAM_PERMISSIONS = [
 ] as const
 export type TeamPermission = (typeof TEAM_PERMISSIONS)[number]
 
-/** What decides about permissions on a team, together with the facts about its organization. */
+/** Properties of a team that decide permissions on it, together with the access context of its organization. */
 export type TeamAccessContext = {
   isOwners: boolean
   visibility: 'secret' | 'organization'

@@ -19,7 +19,7 @@ async function createSource({ user, organization }: Pick<RunSetting, 'user' | 'o
   return source
 }
 
-/** What the engine asks for one after the other to read another workspace's state, with the run's token. */
+/** The requests with which an engine reads another workspace's state, with the run's token. */
 async function readFromRun(source: { id: string; name: string }, organization = consumer.organization) {
   const get = async (url: string) => (await app.request({ url: `/api/v2${url}`, token: job.engineToken })).status
   return [
@@ -44,7 +44,7 @@ describe("a run's token", () => {
     expect(await readFromRun(source)).toEqual([404, 404, 404])
   })
 
-  test('is told about sharing when the engine would make the workspace that it may not read', async () => {
+  test('gets an error about state sharing when the engine would create the workspace that it may not read', async () => {
     const source = await createSource(consumer)
     const url = `/api/v2/organizations/${consumer.organization}/workspaces`
     const body = { data: { type: 'workspaces', attributes: { name: source.name } } }

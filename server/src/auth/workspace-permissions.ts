@@ -2,7 +2,7 @@ import type { AccessContext, Role } from './access-context.ts'
 import { WORKSPACE_LEVELS, type WorkspaceGrant, impliedGrant } from './grants.ts'
 import { WORKSPACE_PERMISSIONS, type WorkspacePermission, without } from './permissions.ts'
 
-/** What the actor may do to the workspace that the facts are about. Empty when the actor may not see it. */
+/** The actor's permissions on a workspace. Empty if the actor may not see it. */
 export function workspacePermissions(accessContext: AccessContext): ReadonlySet<WorkspacePermission> {
   const permissions = granted(accessContext)
   return accessContext.demands && permissions.size > 0 ? new Set(['workspace:read']) : permissions

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { StartError } from '../start-error.ts'
 import type { S3Config } from './s3-requests.ts'
 
-/** Where the blobs of an installation are. */
+/** Location of an installation's blobs. */
 export type BlobStore = { kind: 'disk'; root: string } | ({ kind: 's3' } & S3Config)
 
 /** The blob store that the settings name. Throws a `StartError` when they name it in part. */

@@ -9,13 +9,13 @@ import type { KeyPage } from './driver.ts'
 const DIRECTORIES = 16
 /** Many, so that the listing of each stays short: with 10 million blobs a shelf has 2,500. */
 const SHELVES = 256
-/** Begins the name of a shelf. No name of a blob does: `~` stands for `/`, and no key begins with that. */
+/** Prefix of shard directories. No blob's name has it: `~` replaces `/`, and no key starts with that. */
 const SHELF_MARK = '~'
 const PAGE = 500
 /** How many names are in memory at once while a directory is read. */
 const NAMES_AT_ONCE = 64
 
-/** Where a blob may be. It is in `directory` (by its index) when it has just been put, and on its shelf later. */
+/** Possible paths of a blob: in `directory` (by its index) at first, in its shard later. */
 export type DiskPlace = { directory: number; newPath: string; shelf: string; shelfPath: string }
 
 /**

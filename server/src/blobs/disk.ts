@@ -14,7 +14,7 @@ import { BlobExistsError, BlobNotFoundError } from './errors.ts'
 /**
  * Blobs as files. A blob is written to a temporary file, fsynced and linked to its name in one of a few directories. A link, unlike a
  * rename, fails when the name is taken. Then the directory is fsynced, for all that have come meanwhile. Later the blob moves to
- * one of many shelves: put there at once, each blob would need an fsync of its own shelf.
+ * one of many shards: if put there at once, each blob would need an fsync of its own shard.
  */
 export async function openDiskDriver(root: string): Promise<BlobDriver> {
   const objects = join(root, 'objects')

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Blobs } from './blobs.ts'
 import { BlobCorruptError, BlobExistsError, BlobNotFoundError, BlobTooLargeError } from './errors.ts'
 
-/** What the suite needs of a driver: its blobs, and direct access to the stored bytes. */
+/** A driver under test: its blobs, and direct access to the stored bytes. */
 export type SuiteStore = {
   blobs: Blobs
   damage(key: string, change: (sealed: Buffer) => Buffer): Promise<void>

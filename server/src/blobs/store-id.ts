@@ -9,7 +9,7 @@ import { type BlobStore, placeOf } from './blob-store.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
 import { openS3Driver } from './s3.ts'
 
-/** A file beside the blobs, or an object beside theirs; no key of a blob is without a segment before it. */
+/** A file or object next to the blobs; keys of blobs always have a prefix segment. */
 const NAME = 'store-id'
 const PURPOSE = 'blob-store'
 

@@ -56,7 +56,7 @@ export function checkStore(
   if (recorded === undefined) {
     if (found === undefined || (found.isOurs && !isNew)) return
     throw new StartError(`${here} holds the blobs of another database (store ${found.id})`, {
-      advice: `give this server a directory or a bucket of its own, or the database of that store; ${ADOPT}`,
+      advice: `give this server a separate directory or bucket, or the database of that store; ${ADOPT}`,
     })
   }
   if (recorded.id === found?.id) return

@@ -1,6 +1,6 @@
 import type { Db } from '../db/db.ts'
 
-/** Where the sweep of a prefix was broken off; undefined when it came to its end. */
+/** Position at which the sweep of a prefix was interrupted; undefined if it completed. */
 export async function findSweepCursor(db: Db, prefix: string): Promise<string | undefined> {
   const row = await db.selectFrom('blob_sweeps').select('cursor').where('prefix', '=', prefix).executeTakeFirst()
   return row?.cursor

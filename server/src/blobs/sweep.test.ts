@@ -10,7 +10,7 @@ async function keysOf(app: TestApp) {
   return keys
 }
 
-test('a sweep that is broken off is continued by the next one, and the one after that begins anew', async () => {
+test('an interrupted sweep is continued by the next one, and the one after that starts over', async () => {
   const app = await createTestApp()
   await Promise.all(Array.from({ length: 700 }, (_, n) => app.blobs.put(`orphans/${n}/x`, Buffer.from('x'))))
   app.clock.advance(3 * DAY_MS)

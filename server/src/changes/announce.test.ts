@@ -9,22 +9,22 @@ import { announce } from './announce.ts'
 
 const app = await createTestApp()
 
-test('a server that stops tells of what was to be told together, and then leaves the database', async () => {
+test('a server that stops sends its pending notices before it disconnects from the database', async () => {
   const lines: string[] = []
   const log = pino({}, { write: (line: string) => void lines.push(line) })
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
   const place = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
   const options = { baseUrl: app.baseUrl, databaseUrl: place, log, runsJobs: false, reactions: [] }
   const stopping = await createApp(app.config, options)
-  const told: string[] = []
-  using _ = app.changes.listen(({ id }) => told.push(id))
+  const received: string[] = []
+  using _ = app.changes.listen(({ id }) => received.push(id))
   const of = { organization: 'org-a', type: 'logs', workspace: 'ws-a', run: 'run-a' } as const
 
   for (const id of ['first', 'second', 'second']) announce(stopping, { ...of, id })
   await stopping[Symbol.asyncDispose]()
 
   await allSignals(app)
-  expect(told).toEqual(['first', 'second'])
+  expect(received).toEqual(['first', 'second'])
   expect(lines).toEqual([])
 })
 

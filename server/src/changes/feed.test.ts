@@ -26,7 +26,7 @@ async function describe(id: string, description: string) {
   await allSignals(app)
 }
 
-test('a process that began later knows the cursors of what it was told', async () => {
+test('a process that started later knows the cursors of the notices it received', async () => {
   const { organization, workspace } = await setting()
   await describe(workspace.id, 'first')
   using later = createChangeFeed(app.signals)
@@ -35,9 +35,9 @@ test('a process that began later knows the cursors of what it was told', async (
   const cursor = app.changes.cursor()
   await describe(workspace.id, 'third')
 
-  const told = [cursor, unknown].map((after) => later.since(after, organization.id)?.map(({ id }) => id))
+  const received = [cursor, unknown].map((after) => later.since(after, organization.id)?.map(({ id }) => id))
 
-  expect(told).toEqual([[workspace.id, workspace.id], undefined])
+  expect(received).toEqual([[workspace.id, workspace.id], undefined])
 })
 
 test('changes of other organizations are not among those of one', async () => {
@@ -49,7 +49,7 @@ test('changes of other organizations are not among those of one', async () => {
   expect(app.changes.since(cursor, organization.id)?.filter((change) => change.cursor !== cursor)).toEqual([])
 })
 
-test('what has changed in a transaction that fails is not told', async () => {
+test('changes of a failed transaction are not announced', async () => {
   const { organization, workspace } = await setting()
 
   await transact(app.as(), async (ctx) => {

@@ -5,11 +5,11 @@ import type { Signals } from '../signals.ts'
 /** The topic of the signals that carry a notice as JSON. */
 export const CHANGE_TOPIC = 'change'
 
-/** What servers tell each other of a change. */
+/** A change notice as servers send it to each other. */
 export type Notice = Change & {
   /** The id of the organization. */
   organization: string
-  /** Where grants of teams decide who may see it, and are not looked up when it is delivered: these teams may. */
+  /** Teams that may see it, where team grants decide and are not looked up at delivery. */
   teams?: readonly string[]
 }
 
@@ -19,13 +19,13 @@ export type SignalledChange = Notice & { cursor: string }
 /** As many changes are kept for streams that resume. */
 const KEPT = 10_000
 
-/** What has changed lately, in the order in which all servers are told. */
+/** Recent changes, in the order in which all servers receive them. */
 export type ChangeFeed = {
   /** Calls `listener` with each change, until it is disposed of. */
   listen(listener: (change: SignalledChange) => void): Disposable
   /** Calls `listener` when changes may have been missed, until it is disposed of. */
   onGap(listener: () => void): Disposable
-  /** A cursor behind all changes so far. Every server knows it that has been told the last of them. */
+  /** A cursor after all changes so far. Every server that received the last of them knows it. */
   cursor(): string
   /** The changes of an organization from the cursor on, and maybe some before; undefined for a cursor that is too old, or unknown here. */
   since(cursor: string, organizationId: string): SignalledChange[] | undefined
@@ -52,7 +52,7 @@ export function createChangeFeed(signals: Signals): ChangeFeed {
   function add(change: SignalledChange) {
     if (change.cursor !== latest) {
       latest = change.cursor
-      // A cursor that comes again later keeps its first place: what lies between is told twice rather than never.
+      // A repeated cursor keeps its first position: changes in between are sent twice rather than never.
       if (!places.has(latest)) places.set(latest, first + kept.length)
     }
     kept.push(change)

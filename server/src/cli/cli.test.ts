@@ -116,7 +116,7 @@ test.each([
   expect(err).toContain(says)
 })
 
-test('agent is the agent, with settings and a help of its own', async () => {
+test('agent is the agent, with its own settings and help', async () => {
   const { out } = await groundstate('agent', '--help')
   const wrong = await groundstate('agent', '--concurrency', '0')
 

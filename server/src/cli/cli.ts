@@ -65,7 +65,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   withSettings(program.command('token').summary('manage API tokens').command('create'), DATABASE_SETTINGS)
     .summary('create an API token for a user')
     .description(
-      'Creates an API token straight in the database, for whoever may read the data directory. Prints it once.',
+      'Creates an API token straight in the database, for anyone who can read the data directory. Prints it once.',
     )
     .option('--user <name>', 'username of the account', 'admin')
     .option('--description <text>', 'what the token is for', 'created on the command line')
@@ -95,7 +95,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .command('agent')
     .summary('run an agent, which takes the runs of an agent pool')
     .argument('[settings...]', 'see groundstate agent --help')
-    // It reads its settings by itself, as where it is a program of its own.
+    // It reads its own settings, as the stand-alone program does.
     .helpOption(false)
     .allowUnknownOption()
     .passThroughOptions()

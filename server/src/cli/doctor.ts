@@ -106,7 +106,7 @@ async function checkIsolation(config: Config): Promise<Verdict> {
     isolation === 'off'
       ? 'it is turned off'
       : await isolationProblem({ workDir: await agentDirectory(config), enginePath, firstRunUser })
-  if (problem === undefined) return { ok: true, found: 'each run executes as a user of its own' }
+  if (problem === undefined) return { ok: true, found: 'each run executes as a separate user' }
   return {
     ok: isolation !== 'user',
     found: `runs execute as the user of the server: ${problem}`,

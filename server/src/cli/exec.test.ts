@@ -39,7 +39,7 @@ async function startExec(program: string) {
   return await started(spawn(process.execPath, argsOf(program), { stdio: ['pipe', 'pipe', 'inherit'], detached: true }))
 }
 
-/** What is written to `stdin` is typed at a terminal. */
+/** `stdin` is typed at a terminal. */
 async function startExecAtTerminal(program: string) {
   const command = [process.execPath, ...argsOf(program)].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(' ')
   const args = ['-qefc', `exec ${command}`, '/dev/null']

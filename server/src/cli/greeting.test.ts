@@ -25,7 +25,7 @@ test('the lines to paste are right for a directory whose name a shell would take
   expect(text).toContain(String.raw`--data-dir '/srv/it'\''s data')`)
 })
 
-test('a database outside of the data directory is told, and one inside is not', () => {
+test('a database outside the data directory is mentioned, and one inside is not', () => {
   const moved = greeting(config, { ...STARTED, movedDatabase: '/var/lib/groundstate/database-x' })
 
   expect(moved).toContain(`The database is kept in /var/lib/groundstate/database-x`)

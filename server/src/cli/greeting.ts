@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path'
 import { type Config, readConfig } from '../config.ts'
 import type { Started } from '../serve.ts'
 
-/** What a new user needs: the address of the server, the login (shown only once), and commands to paste next. */
+/** The start message: the server's address, the login (shown only once), and the commands to paste next. */
 export function greeting(config: Config, { baseUrl, admin, caFile, movedDatabase }: Started) {
   const lines = [`Groundstate is ready at ${baseUrl}`, '']
   if (caFile !== undefined)

@@ -147,7 +147,7 @@ test('doctor says as whom runs execute, and where to read about it', async () =>
   expect(out).toContain('→ see "Decide who may run code here" in docs/OPERATIONS.md')
 })
 
-test('doctor fails when runs must have users of their own and can not', async () => {
+test('doctor fails when runs must have separate users and cannot', async () => {
   const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url]
   const closed = join(directory, 'closed')
   await mkdir(closed, { mode: 0o700 })

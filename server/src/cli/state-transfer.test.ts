@@ -110,7 +110,7 @@ test('a version whose last response got lost is not written twice', async () => 
   expect(await contents(setting, setting.target, name)).toEqual(HISTORY.map(String))
 })
 
-test('a version that was begun and is gone is written anew', async () => {
+test('a version that was started and is missing is written again', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
   const [{ id }] = (
     await (await clientIn(setting, setting.source, name)).request('GET', versionsOf(setting.source, name))
@@ -264,7 +264,7 @@ describe('an import from a directory', () => {
     expect(await workspaces()).toEqual([])
   })
 
-  test('passes over what others have put beside the states', async () => {
+  test('ignores foreign files next to the states', async () => {
     const { name } = await workspaceWith(setting, HISTORY)
     await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
     await mkdir(join(setting.directory, '.git'))
@@ -280,7 +280,7 @@ describe('an import from a directory', () => {
   })
 })
 
-test('a state that the server refuses is told, not that its workspace can not be unlocked', async () => {
+test('a state that the server rejects is reported, rather than that its workspace cannot be unlocked', async () => {
   const { name } = await workspaceWith(setting, [rawState({ serial: 1 })])
   await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
   const journal = join(setting.directory, name, 'history.jsonl')

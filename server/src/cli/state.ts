@@ -33,7 +33,7 @@ export async function stateImportCommand(flags: StateImportFlags): Promise<numbe
   const to = server(flags, '--url', '--token', 'GROUNDSTATE_TOKEN')
   const from = importSource(flags)
   const latest = latestOf(flags)
-  // From a directory, the checkpoint is stored with the states. From server to server, it needs a path of its own.
+  // From a directory, the checkpoint is stored with the states. From server to server, it needs a separate path.
   const checkpointFile = flags.checkpoint ?? ('directory' in from ? undefined : defaultCheckpoint(from, to))
   const onReady = () => {
     if (checkpointFile !== undefined) process.stderr.write(`What has arrived is noted in ${checkpointFile}\n`)

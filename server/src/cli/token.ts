@@ -7,7 +7,7 @@ import { openDatabase } from './database.ts'
 
 /**
  * Creates an API token directly in the database: access for someone who can read the data directory and has no token.
- * Works beside a running server; without one, the embedded PostgreSQL is started for the command.
+ * Works while a server is running; otherwise the embedded PostgreSQL is started for the command.
  */
 export async function tokenCreateCommand(
   config: Config,

@@ -17,7 +17,7 @@ test('what is asked for at once is found by one query', async () => {
   expect(found).toEqual([{ key: 'a' }, { key: 'b' }, { key: 'a' }, undefined])
 })
 
-test('keys of several parts are told apart', async () => {
+test('keys of several parts are distinguished', async () => {
   const find = batched(async (_, keys) => keys.map((key) => key))
 
   const found = await Promise.all([find(db, ['ab', 'c']), find(db, ['a', 'bc'])])

@@ -10,7 +10,7 @@ export type Db = Kysely<Schema>
 /** An open transaction. Functions that take row locks require it, so passing the pool does not compile. */
 export type Tx = Transaction<Schema>
 
-/** The database by the connections of a pool, or of one of its own to the address. */
+/** The database through a connection pool, or through a new pool for the URL. */
 export function createDb(pool: ConnectionPool | string, options: { max?: number } = {}) {
   const connections = typeof pool === 'string' ? createConnectionPool(pool, { max: options.max ?? 1 }) : pool
   return new Kysely<Schema>({

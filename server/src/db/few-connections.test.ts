@@ -19,7 +19,7 @@ describe.each([
   const app = await create()
   const agent = await createFakeAgent(app)
 
-  test('runs go from their creation to their end beside each other', async () => {
+  test('concurrent runs go from creation to their end', async () => {
     const settings = await Promise.all(Array.from({ length: AT_ONCE }, () => createRunSetting(app)))
 
     const runs = await Promise.all(settings.map((setting) => createRun(app, setting, { 'auto-apply': true })))
@@ -66,7 +66,7 @@ describe.each([
   })
 })
 
-test('a server opens no more connections than its pool has, beside the one that listens', async () => {
+test('a server opens no more connections than its pool has, apart from the listening one', async () => {
   const app = await createTestApp({ GROUNDSTATE_DATABASE_POOL_SIZE: '3' })
   const ada = await createUser(app)
 

@@ -18,7 +18,7 @@ const findPlace = lookup(
     }>`select town, size from places where country = ${country} and town = ${town} and size > ${0}`,
 )
 
-test('each of those who ask at once gets the row of its own key', async () => {
+test('each concurrent caller gets the row of its key', async () => {
   const keys = [
     { country: 'us', town: 'Rome' },
     { country: 'fr', town: 'Rome' },
@@ -61,7 +61,7 @@ test('PostgreSQL plans it once, however many ask', async () => {
     const { rows } = await sql<{ planned: number }>`select custom_plans as planned from pg_prepared_statements
       where statement like ${'%from places where country%'}`.execute(one)
 
-    // PostgreSQL plans the first five executions anew.
+    // PostgreSQL replans the first five executions.
     expect(rows).toEqual([{ planned: 5 }])
   })
 })

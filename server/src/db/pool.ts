@@ -29,7 +29,7 @@ export type PoolOptions = {
   /** How many connections there are at most. */
   max: number
   /**
-   * Whether a pooler such as PgBouncer in transaction mode stands in between: the session is another one in each transaction then,
+   * Whether there is a pooler such as PgBouncer in transaction mode, so that each transaction may use a different session,
    * and a start with parameters that it does not know is refused.
    */
   isPooled?: boolean
@@ -50,7 +50,7 @@ export type ConnectionPool = {
 }
 
 /**
- * A statement of a transaction that is sent with the next one, so that it takes no round trip of its own. `receive` gets its result once
+ * A statement of a transaction that is sent with the next one, without a separate round trip. `receive` gets its result once
  * it is on its way.
  */
 export type DeferredQuery = CompiledQuery & { receive: (result: Promise<StatementResult>) => void }

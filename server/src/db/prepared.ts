@@ -20,7 +20,7 @@ export type Shape = { names: string[]; parsers: Parser[]; blank: Record<string, 
 /** A name for a prepared statement in the database. Without a shape, it still has to be prepared there. */
 export type Place = { name: string; shape: Shape | undefined }
 
-/** Where statements are prepared. */
+/** The places of prepared statements. */
 export type Places = { placeOf: (text: string) => Place }
 
 /** For connections that keep none: each statement is prepared for one execution, in the same round trip. */

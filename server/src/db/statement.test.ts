@@ -32,7 +32,7 @@ test('values of every kind come back the same each time', async () => {
   expect(found).toEqual(always([values, empty]))
 })
 
-test('each row is an object of its own', async () => {
+test('each row is a separate object', async () => {
   const [first, ...others] = await thrice(async (one) => {
     const { rows } = await sql<{ name: string | null }>`select null as name from generate_series(1, ${2})`.execute(one)
     return rows
@@ -71,7 +71,7 @@ test('a statement that failed can be run again', async () => {
   expect(outcomes).toEqual([true, 10, true, 11])
 })
 
-test('a statement that PostgreSQL can not read fails each time', async () => {
+test('a statement that PostgreSQL cannot parse fails each time', async () => {
   const outcomes = await thrice(async (one) => sql`selec ${1}`.execute(one).catch((error: unknown) => String(error)))
 
   expect(outcomes).toEqual(always('error: syntax error at or near "selec"'))

@@ -1,12 +1,12 @@
 import type { Log } from '../log.ts'
 import type { Db } from './db.ts'
 
-/** What arrives within this time, in ms, is stored by one statement. */
+/** Window within which touches are stored by one statement, in ms. */
 const WINDOW_MS = 2000
 
 type WindowCtx = { db: Db; log: Log }
 
-/** What windows that are open have still to store, by the database. */
+/** Pending writes of open windows, by database. */
 const rests = new WeakMap<Db, Set<() => Promise<void>>>()
 
 /** Stores at once what waits for the end of a window: the last thing before the database is left. */

@@ -3,7 +3,7 @@ import type { ApiResponse } from './responses.ts'
 
 /**
  * The path of the address of this server, such as `/groundstate` behind a proxy that serves other things too; empty where
- * the server has a host of its own. Routes know nothing of it: it is taken off requests, and put onto addresses in responses.
+ * the server has a dedicated host. Routes are unaware of it: it is removed from requests and added to URLs in responses.
  */
 export function basePath(baseUrl: string | undefined) {
   // A server without a setting knows its address only when it listens; there is no path in it.
@@ -36,7 +36,7 @@ export function answerWithBasePath(base: string, response: ApiResponse): ApiResp
   }
 }
 
-/** Where a JSON:API document has resources, relationships or links. */
+/** Members of a JSON:API document that contain resources, relationships or links. */
 const PARTS = ['data', 'included', 'relationships'] as const
 
 /** A copy of a document, resource or relationship in which every link begins with the base path. */

@@ -43,7 +43,7 @@ test.each([
   expect(await parse(JSON.stringify({ state: odd }))).toEqual({ state: odd })
 })
 
-test('a long text is a field only where its name stands before it', async () => {
+test('a long text is a field only directly after its name', async () => {
   const bodies = [
     { [text]: 1 },
     { state: 1, [text]: text },
@@ -61,8 +61,8 @@ test.each([
   ['an unclosed text', `{"state":"${text}`],
   ['a line break within a text', `{"state":"${text}","other":"\n"}`],
   ['two values', `{"state":"${text}"} 1`],
-])('%s is told as JSON.parse tells it', async (_, json) => {
-  const told = async (work: () => unknown) => {
+])('%s is reported as by JSON.parse', async (_, json) => {
+  const errorOf = async (work: () => unknown) => {
     try {
       return await work()
     } catch (error) {
@@ -70,5 +70,5 @@ test.each([
     }
   }
 
-  expect(await told(async () => parse(json))).toBe(await told(() => JSON.parse(json)))
+  expect(await errorOf(async () => parse(json))).toBe(await errorOf(() => JSON.parse(json)))
 })

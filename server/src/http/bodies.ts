@@ -129,7 +129,7 @@ function checkValue(root: unknown, texts: boolean) {
     if (typeof value === 'string') {
       if (!isStorable(value))
         throw invalid(
-          'a text has the character U+0000 or half of a surrogate pair, which can not be kept',
+          'a text has the character U+0000 or half of a surrogate pair, which cannot be stored',
           pointer(place),
         )
       continue

@@ -11,7 +11,7 @@ async function statuses(settings: Record<string, string>, forwarded: string) {
   return [await ask(forwarded), await ask(forwarded), await ask(forwarded), await ask('203.0.113.99')]
 }
 
-test('a client can not choose its address', async () => {
+test('a client cannot choose its address', async () => {
   expect(await statuses({}, '203.0.113.7')).toEqual([401, 401, 429, 429])
 })
 

@@ -10,7 +10,7 @@ const SWEEP_MS = 200
 const signals = new WeakMap<object, AbortSignal>()
 
 /**
- * Ends open requests and connections when the server closes. Requests that wait are told to answer (`closingSignal`),
+ * Ends open requests and connections when the server closes. Long polls are asked to respond (`closingSignal`),
  * each connection closes after its response, and the rest is cut off after `GRACE_MS`. Without this, an agent's long poll
  * and kept-alive connections would delay the end, and so would those that browsers and pools open before they ask.
  */

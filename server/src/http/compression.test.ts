@@ -31,7 +31,7 @@ test('its headers are the same where only they are asked for', async () => {
     expect(head.headers[name]).toBe(whole.headers[name])
 })
 
-test('who has it already is told so', async () => {
+test('a client that already has it gets a 304', async () => {
   const { headers } = await app.request({ url, headers: { 'accept-encoding': 'gzip' } })
 
   const response = await app.request({

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { htmlPage } from './html-page.ts'
 import { html } from './html.ts'
 
-/** What programs ask for, whatever they accept. */
+/** Paths that programs request, whatever they accept. */
 const FOR_PROGRAMS = /^\/(?:_\w+|agent|api|assets|avatars|\.well-known|healthz|metrics|oauth\/token|readyz)(?:\/|$)/
 /** Files of pages, such as icons and scripts. */
 const FILE = /\.\w{1,11}$/

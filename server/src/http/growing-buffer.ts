@@ -25,12 +25,12 @@ export class GrowingBuffer {
     this.size = needed
   }
 
-  /** What has arrived so far. The returned bytes do not change when more arrives. */
+  /** The bytes received so far. They do not change when more arrive. */
   whole() {
     return this.from(0)
   }
 
-  /** As `whole`, what stands from byte `start` on. */
+  /** As `whole`, from byte `start` on. */
   from(start: number) {
     return this.#buffer.subarray(start, this.size)
   }

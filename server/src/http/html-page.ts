@@ -38,7 +38,7 @@ const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 /** One string, since the hash covers every space between the tags. */
 const STYLE_ELEMENT = { markup: `<style>${STYLE}</style>` }
 
-/** `formTarget` is an origin that a form of the page may redirect to, beside this server. */
+/** `formTarget` is an origin that a form of the page may redirect to, in addition to this server. */
 type HtmlPageOptions = { status?: number; headers?: Record<string, string>; formTarget?: string }
 
 /** A page that needs no script, in the colours of the web application: signing in, consent, errors. */

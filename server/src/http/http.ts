@@ -33,7 +33,7 @@ export type RouteOptions<
   Path extends string = string,
   Shape extends QueryShape = QueryShape,
 > = {
-  /** What the route does, for the API documentation: `Lock a workspace`. Imperative, no full stop. */
+  /** Summary for the API documentation, such as `Lock a workspace`: imperative, no full stop. */
   summary: string
   /**
    * The callers that may use the route: `{ workspace: 'lock' }` or `'public'`. Admission, the API's documentation and the

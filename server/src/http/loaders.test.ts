@@ -158,7 +158,7 @@ describe('nothing is brought by', () => {
 })
 
 describe('a relation that the resource does not tell', () => {
-  test('is loaded for all parents at once, and told beside its links', async () => {
+  test('is loaded for all parents at once, and shown with its links', async () => {
     const { asked, document, included } = await include([workspace('ws1', 'r1'), workspace('ws2', 'r1')], 'vars')
 
     expect(asked).toEqual(['vars of ws1,ws2'])

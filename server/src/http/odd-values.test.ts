@@ -47,7 +47,7 @@ const VALUES: Record<string, unknown> = {
   'a list': ['', 5, null],
 }
 
-/** What is wrong with a response about the attribute; undefined for a success or a clear refusal. */
+/** The fault of a response about the attribute; undefined for a success or a clear error. */
 function problem(response: TestResponse, name: string) {
   if (response.status === 200) return undefined
   const errors: { detail: string; source?: { pointer?: string } }[] = response.json().errors

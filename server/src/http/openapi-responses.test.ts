@@ -7,7 +7,7 @@ import type { Route } from './http.ts'
 import { type ApiOperation, openApi } from './openapi.ts'
 import { binary } from './responses.ts'
 
-const shelf = resource('shelves', { attributes: { name: z.string().describe('what stands on its label') } }, 'Shelf')
+const shelf = resource('shelves', { attributes: { name: z.string().describe('the text of its label') } }, 'Shelf')
 const book = resource(
   'books',
   {
@@ -115,7 +115,7 @@ test('a resource is described once, as it is on the wire', () => {
   })
   expect(api.components.schemas['Shelf']?.properties?.['attributes']?.properties?.['name']).toEqual({
     type: 'string',
-    description: 'what stands on its label',
+    description: 'the text of its label',
   })
 })
 

@@ -3,7 +3,7 @@ import { RawJson, serialise } from './raw-json.ts'
 
 const raw = (text: string) => new RawJson(Buffer.from(text))
 
-test('raw parts stand in the document as they are, byte for byte', () => {
+test('raw parts are in the document unchanged, byte for byte', () => {
   const document = { a: raw('[1, 2]'), b: { c: 'plain', d: [raw('{"ü":null}'), raw('[]')] } }
 
   expect(serialise(document).content.toString()).toBe('{"a":[1, 2],"b":{"c":"plain","d":[{"ü":null},[]]}}')

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { Page, Paged } from '../db/page.ts'
 import { pageLinks, paginationMeta } from './pagination.ts'
 
-/** What a handler returns; `http/http.ts` writes it. */
+/** The return value of a handler, written by `http/http.ts`. */
 export type ApiResponse = {
   status: number
   headers?: Record<string, string>

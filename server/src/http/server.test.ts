@@ -94,7 +94,7 @@ describe('what is no good request', () => {
     ])
   })
 
-  test('a text that can not be kept is pointed at', async () => {
+  test('a text that cannot be stored is rejected with its pointer', async () => {
     const body = String.raw`{"data":{"type":"organizations","attributes":{"name":"a","e/mail":["x","\ud800"]}}}`
 
     const response = await app.request({ method: 'POST', url: '/api/v2/organizations', body, token: user.token })

@@ -157,13 +157,13 @@ test.each<[schema: z.ZodType, given: unknown, rule: string]>([
   [z.string().length(1), 'ab', 'it must have exactly 1 character'],
   [z.array(z.string()).min(1), [], 'it must not be empty'],
   [z.array(z.string()).max(1), ['a', 'b'], 'it must have at most 1 item'],
-])('a rule is told in words, not in those of the schema: %#', (schema, given, rule) => {
+])('an error is in plain words, not in those of the schema library: %#', (schema, given, rule) => {
   const parse = () => parseBody(z.object({ field: schema }), { field: given })
 
   expect(parse).toThrow(`field is ${JSON.stringify(given)}, ${rule}`)
 })
 
-test.each(['plan', 'run-concurrency'])('an organization is told where its %s is set', async (name) => {
+test.each(['plan', 'run-concurrency'])('an error says where the %s of an organization is set', async (name) => {
   const response = await app.request({
     method: 'PATCH',
     url: `/api/v2${organizationUrl}`,
@@ -235,7 +235,7 @@ test('a response repeats the beginning of a long value only', async () => {
   expect(pointer).toBe('/data/relationships/teams/data/0/id')
 })
 
-test('a body that is too large is told the limit', async () => {
+test('an error about a large body names the limit', async () => {
   const body = data('projects', { name: 'x'.repeat(12_000_000) })
 
   const response = await app.request({

@@ -13,7 +13,7 @@ export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   )
 }
 
-/** Whole numbers have a limit of their own, which says nothing beside the schema's. */
+/** Integers have an implicit limit, which is irrelevant next to the schema's. */
 function withoutWiderLimits(issues: readonly z.core.$ZodIssue[]) {
   return issues.filter(({ code, path }, index) => {
     if (code !== 'too_big' && code !== 'too_small') return true
@@ -34,7 +34,7 @@ function parts(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): ErrorPa
   return [{ detail: detail(issue, nameOf(path)), source: { pointer } }]
 }
 
-/** Of several possible forms, the intended one is the form with the fewest missing fields. */
+/** Selects the intended variant of a union: the one with the fewest missing fields. */
 function missing(issues: readonly z.core.$ZodIssue[]) {
   return issues.filter((issue) => issue.code === 'invalid_type' && issue.input === undefined).length
 }

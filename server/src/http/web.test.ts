@@ -137,11 +137,11 @@ test('a range is one of the bytes that would be sent', async () => {
   expect(plain).toMatchObject({ status: 206, text: 'un(' })
 })
 
-test.each(['/assets/main-abc123.js.br', '/assets/main-abc123.js.gz'])('%s is no file of its own', async (url) => {
+test.each(['/assets/main-abc123.js.br', '/assets/main-abc123.js.gz'])('%s is not a separate file', async (url) => {
   expect((await get(url, '*/*')).status).toBe(404)
 })
 
-test('a file beside the page is not', async () => {
+test('a file next to the page is not', async () => {
   const response = await get('/icon.svg', '*/*')
 
   expect(response.text).toBe('<svg/>')
@@ -203,7 +203,7 @@ test.each([
   '//icon.svg',
   'http://elsewhere.example/assets/../index.html',
   'http://[/',
-])('the target %s is refused as it stands', async (target) => {
+])('the target %s is rejected unchanged', async (target) => {
   for (const method of ['GET', 'HEAD', 'POST']) {
     const answer = await exchange(base, `${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
 

@@ -14,7 +14,7 @@ const DIST = join(import.meta.dirname, '../../../web/dist')
 /** Paths that look like files are answered 404: the application's page would hide that the file is missing. */
 const FILE = /\.(?:css|gif|ico|jpe?g|js|json|map|mjs|png|svg|txt|webmanifest|webp|woff2?|xml)$/i
 
-/** What the build has left for the server to write into the page. */
+/** Placeholders in the built page that the server fills in. */
 const BASE = '<base href="/" />'
 const NONCE = '<meta name="csp-nonce" content="" />'
 
@@ -41,7 +41,7 @@ export async function serveWeb(server: FastifyInstance, { dist = DIST, basePath 
     maxAge: '365d',
   })
   servePage(server, built.replace(BASE, `<base href="${basePath}/" />`))
-  // Other files beside the page, such as its icon, keep their names when they change.
+  // Other files next to the page, such as its icon, keep their names when they change.
   for (const entry of await readdir(dist, { withFileTypes: true })) {
     if (!entry.isFile() || /^index\.html$|\.(?:br|gz)$/.test(entry.name)) continue
     server.get(`/${entry.name}`, async (_, reply) =>
@@ -50,7 +50,7 @@ export async function serveWeb(server: FastifyInstance, { dist = DIST, basePath 
   }
 }
 
-/** Serves the page with a nonce of its own. */
+/** Serves the page with a fresh nonce. */
 function servePage(server: FastifyInstance, page: string) {
   // The policy is part of the tag, since a browser keeps it along with the page.
   const tag = entityTag(digestOf(`${contentPolicy('')}\n${page}`))

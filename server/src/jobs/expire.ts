@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../log.ts'
 import { expiredTotal } from '../metrics.ts'
 
-/** What has an end, as logs and metrics name it. */
+/** Expiring data, as named in logs and metrics. */
 export type Expiring = 'logs' | 'plans' | 'plan files' | 'histories' | 'archives' | 'deliveries' | 'agents'
 
-/** What one batch came to: how much it deleted, and the key that the next one goes on after; undefined when it was the last. */
+/** Result of a batch: how much it deleted, and the key after which the next one continues; undefined after the last. */
 export type Batch<Key> = { deleted: number; next: Key | undefined }
 
 const DAY_MS = 86_400_000
@@ -20,7 +20,7 @@ export function dueBefore(now: Date, days: number): Date | undefined {
 }
 
 /**
- * Deletes what is due in small batches, each in transactions of its own, with pauses in between. Ends with the last batch, when
+ * Deletes expired data in small batches, each in separate transactions, with pauses in between. Ends with the last batch, when
  * `signal` aborts, or after some minutes. Returns how much was deleted.
  */
 export async function expireInBatches<Key>(

@@ -74,7 +74,7 @@ export type Jobs = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** What a queue that is there may have from an earlier version of this server. */
+/** Options that an existing queue may have from an earlier version of this server. */
 const COMPARED = ['retryLimit', 'expireInSeconds', 'heartbeatSeconds', 'notify'] as const
 
 const NO_JOB = '00000000-0000-0000-0000-000000000000'
@@ -106,13 +106,13 @@ function executor(db: Db, queryId: string) {
  * other polls.
  */
 const WORKER_POLL_SECONDS = 300
-/** What jobs share with the rest of the process. */
+/** Resources that jobs share with the rest of the process. */
 type Connected = { pool: ConnectionPool; signals: Signals; polls: Polls; log: Log }
 
 /** On how many connections pg-boss works at once: all its workers ask for jobs at the same moment, every few seconds. */
 const LANES = 2
 
-/** Lets pg-boss use the connections that are there, in place of a pool and a listening connection of its own. */
+/** Lets pg-boss use the existing connections instead of its own pool and listening connection. */
 function sharedConnections(pool: ConnectionPool): QueueConnections {
   let free = LANES
   const waiting: (() => void)[] = []
@@ -218,7 +218,7 @@ export async function createJobs(
     let id = ''
     id = await boss.work(name, { batchSize: 1, pollingIntervalSeconds: WORKER_POLL_SECONDS }, async ([job]) => {
       queue.busy.add(id)
-      // One signal may stand for many jobs.
+      // One signal may represent many jobs.
       queue.wake()
       try {
         if (job) await runOne(ctx, handler, { id: job.id, data: job.data as object })

@@ -3,7 +3,7 @@ import type { Db } from '../db/db.ts'
 import type { Polls } from '../polls.ts'
 import type { Signals } from '../signals.ts'
 
-/** Processes that were all told of a job look for it within so many ms, at different moments: mostly the first one gets it. */
+/** Jitter before processes that were signalled about a job fetch it, in ms: usually the first one gets it. */
 const STAGGER_MS = 50
 /** Jobs for later than this, in ms, are found by the polls. */
 const MAX_TIMER_MS = 60_000

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 /** Whether requests may also go to private and loopback addresses. */
 export type AddressRule = { allowPrivate: boolean }
 
-/** What the other ranges are called. */
+/** Names of the other ranges. */
 const SPECIAL: Readonly<Record<string, string>> = {
   linkLocal: 'a link-local address',
   multicast: 'a multicast address',
@@ -16,7 +16,7 @@ const SPECIAL: Readonly<Record<string, string>> = {
 /** The ranges of private networks and of this machine. */
 const PRIVATE = new Set<string>(['private', 'uniqueLocal', 'loopback', 'carrierGradeNat'])
 
-/** Where clouds serve the credentials of a machine, beside the link-local addresses: those of AWS, Alibaba and Azure. */
+/** Metadata addresses of clouds other than the link-local ones: those of AWS, Alibaba and Azure. */
 const METADATA = new Set(['fd00:ec2::254', '100.100.100.200', '168.63.129.16'])
 
 /** As `addressProblem`, for a text that follows the words "is" or "resolves to". */

@@ -2,7 +2,7 @@ import { ForbiddenAddressError } from './connect.ts'
 
 const NO_TLS = 'the other side does not speak TLS: give the port that does, or a URL with http'
 
-/** Error codes of the system, the TLS library and the HTTP client, explained for whoever runs the receiving server. */
+/** Error codes of the system, the TLS library and the HTTP client, explained for the operator of the receiving server. */
 const WORDS: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused: nothing listens there',
   ECONNRESET: 'the connection was closed before a response came',

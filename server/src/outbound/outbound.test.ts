@@ -94,7 +94,7 @@ describe('a request', () => {
   })
 })
 
-test('a server that does not speak TLS is told in plain words', async () => {
+test('a server that does not speak TLS is reported in plain words', async () => {
   const url = await serve((_, response) => void response.end())
 
   const { error } = await outbound().post({ ...request, url: url.replace('http:', 'https:') })
@@ -211,7 +211,7 @@ describe('a proxy for http', () => {
     expect((await client.post({ ...request, url: 'http://10.0.0.1:8080/' })).error).toContain('private address')
   })
 
-  test('does not stand in for the addresses that are called without it', async () => {
+  test('is not used for addresses that bypass it', async () => {
     const url = await serve((_, response) => response.end())
     const port = new URL(url).port
     const client = outbound({ allowPrivate: false, httpProxy: 'http://127.0.0.1:9', noProxy: 'localhost' })
@@ -249,7 +249,7 @@ describe('TLS', () => {
     )
   })
 
-  test('goes through the proxy for https, which connects where it is told', async () => {
+  test('goes through the proxy for https, which connects to the given target', async () => {
     const port = await secure()
     const asked: string[] = []
     const proxy = createServer().on('connect', (incoming, socket) => {

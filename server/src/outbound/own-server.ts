@@ -5,7 +5,7 @@ export const OWN_RECEIVER_PATH = '/_sample/review'
 
 const MAX_BYTES = 64 * 1024
 
-/** Where the server of this process listens, and the certificate that it shows there (PEM, the leaf first). */
+/** Address of this process's server, and its certificate (PEM, leaf first). */
 export type Listener = { baseUrl: string; origin: string; certificate: string | undefined }
 
 /** How one request gets to the server of this process. */
@@ -17,7 +17,7 @@ export type OwnRequest = {
   headers: Record<string, string>
   body?: string
   signal: AbortSignal
-  /** Of a longer answer only the status is given. */
+  /** For a longer response only the status is returned. */
   maxBytes?: number
 }
 

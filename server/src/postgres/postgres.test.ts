@@ -66,7 +66,7 @@ function startElsewhere() {
 }
 
 describe('a server', () => {
-  test('has a UTF-8 database of its own on a local socket, as a user who is not root', async () => {
+  test('has a separate UTF-8 database on a local socket, as a user other than root', async () => {
     await using postgres = await start()
 
     expect(await value(postgres.url, 'select current_database()')).toBe('groundstate')
@@ -77,7 +77,7 @@ describe('a server', () => {
     expect((await stat(`/proc/${pid}`)).uid).not.toBe(0)
   })
 
-  test('writes safely unless it is told not to', async () => {
+  test('writes safely unless configured otherwise', async () => {
     copyTemplate()
     await using postgres = await startPostgres({ dataDir, log })
 
@@ -168,14 +168,14 @@ describe('a server in another process', () => {
 })
 
 describe('a data directory', () => {
-  test('left running by a killed server is stopped and started anew', async () => {
+  test('left running by a killed server is stopped and restarted', async () => {
     copyTemplate()
     const { child, url, signalGroup } = startElsewhere()
     await execute(await url(), 'create table kept as select 7 as id')
     const { pid: left = 0 } = (await postmaster()) ?? {}
     const processes = await findProcesses(join(dataDir, 'postgres/cluster'))
-    const standings = await Promise.all(processes.map(async (pid) => ({ pid, ...(await parentAndGroupOf(pid)) })))
-    const guard = standings.find((process) => process.group === left && process.pid !== left)
+    const parents = await Promise.all(processes.map(async (pid) => ({ pid, ...(await parentAndGroupOf(pid)) })))
+    const guard = parents.find((process) => process.group === left && process.pid !== left)
     process.kill(guard?.pid ?? Number.NaN, 'SIGKILL')
     signalGroup('SIGKILL')
     await once(child, 'exit')
@@ -216,7 +216,7 @@ describe('a data directory', () => {
     expect(await readdir(cluster)).toEqual(['PG_VERSION'])
   })
 
-  test('whose creation was interrupted is created anew', async () => {
+  test('whose creation was interrupted is created again', async () => {
     const gone = spawn('true')
     await once(gone, 'exit')
     const partial = join(dataDir, `postgres/cluster.new-${gone.pid}-abcdef`)

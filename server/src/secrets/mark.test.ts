@@ -41,7 +41,7 @@ test('another secret is refused', async () => {
   await expect(other).rejects.toThrow('the database was made with another secret than GROUNDSTATE_SECRET')
 })
 
-test('a new data directory gets no secret of its own beside a database that has one', async () => {
+test('a new data directory gets no new secret for a database that has one', async () => {
   const { start, first, second } = await newInstallation()
   await start({ dataDir: first })
 

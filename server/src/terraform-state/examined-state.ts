@@ -7,7 +7,7 @@ import { type PackedExtraction, packedExtraction } from './packed-extraction.ts'
 import { type InspectedState, readStateHeader } from './state-header.ts'
 import { type TopLevel, topLevelFields } from './top-level-fields.ts'
 
-/** What there is to know of a raw state. */
+/** Facts about a raw state. */
 export type ExaminedState = InspectedState & {
   /** Null when the content can't be extracted, because it is encrypted, damaged or of an unknown format. */
   extraction: PackedExtraction | null

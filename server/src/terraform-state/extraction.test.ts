@@ -58,7 +58,7 @@ describe('extractState of format 4', () => {
     })
   })
 
-  test('tainted instances are told, and counted for their resource', () => {
+  test('tainted instances are reported, and counted for their resource', () => {
     const state = testdata('state-1')
     const { instances } = state.resources.find(({ name }: any) => name === 'counted')
     instances[1].status = 'tainted'
@@ -92,7 +92,7 @@ describe('extractState of format 4', () => {
     })
   })
 
-  test('the header is told', () => {
+  test('the header is returned', () => {
     const state = testdata('state-1')
 
     const { engineVersion, stateVersion, serial, lineage } = extractState(state)

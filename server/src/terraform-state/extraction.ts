@@ -45,7 +45,7 @@ export type ExtractedOutput = {
   detailedType: CtyType
 }
 
-/** What a state version shows of its content. A JSON state has no serial, lineage or raw format. */
+/** Data extracted from the content of a state version. A JSON state has no serial, lineage or raw format. */
 export type Extraction = {
   engineVersion: string | null
   stateVersion: number | null
@@ -64,17 +64,17 @@ export type Extraction = {
 
 const UNBILLED = new Set(['null_resource', 'terraform_data'])
 
-/** Of a parsed raw state of format 3 or 4. Throws `invalid` with a detail when it can't be read. */
+/** Extracts a parsed raw state of format 3 or 4. Throws `invalid` with a detail if it cannot be read. */
 export function extractState(parsed: unknown): Extraction {
   return extraction(readRawState(parsed))
 }
 
-/** Of a parsed `terraform show -json` document, for states whose raw content is encrypted. Throws `invalid`. */
+/** Extracts a parsed `terraform show -json` document, for states with encrypted raw content. Throws `invalid`. */
 export function extractJsonState(parsed: unknown): Extraction {
   return extraction(readShowJson(parsed))
 }
 
-/** Of a parsed `json-state-outputs`; a missing type is inferred from the value. Throws `invalid`. */
+/** Extracts a parsed `json-state-outputs`; a missing type is inferred from the value. Throws `invalid`. */
 export function outputsFromJson(parsed: unknown): ExtractedOutput[] {
   if (!isJsonObject(parsed))
     throw invalid('it must be an object of outputs by name, each with sensitive, type and value')

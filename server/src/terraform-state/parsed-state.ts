@@ -1,7 +1,7 @@
 import type { CtyType } from './cty-type.ts'
 import type { Sensitivity } from './sensitivity.ts'
 
-/** What the three documents that describe a state have in common: raw formats 3 and 4, and `terraform show -json`. */
+/** Common form of the three documents that describe a state: raw formats 3 and 4, and `terraform show -json`. */
 export type ParsedState = {
   engineVersion: string | null
   /** The version of the raw format; null for a JSON state, which does not have one. */
@@ -19,7 +19,7 @@ export type StateObject = {
   mode: 'managed' | 'data'
   type: string
   name: string
-  /** Of `count` a number, of `for_each` a string. */
+  /** A number for `count`, a string for `for_each`. */
   key: string | number | undefined
   /** As a raw state writes it: `provider["registry.terraform.io/hashicorp/null"]`, perhaps with an alias. */
   provider: string

@@ -83,11 +83,11 @@ test.each([
     [],
     { module_calls: { far: { source: 'app.example/far', module: { resources: [reader('net')] } } } },
   ],
-])('it can not be told when %s', (_, readers, module) => {
+])('it is undecidable when %s', (_, readers, module) => {
   expect(reads('', readers, module)).toBeUndefined()
 })
 
-test('it can not be told when a reader waits for the apply', () => {
+test('it is undecidable when a reader waits for the apply', () => {
   const plan = { configuration: { root_module: { resources: [reader('net')] } } }
 
   expect(remoteReads(plan, '')).toBeUndefined()

@@ -5,7 +5,7 @@ export type RemoteRead = { organization: string | null; workspace: string; outpu
 
 /**
  * Which outputs of which workspaces a configuration reads by `terraform_remote_state` and `tfe_outputs`. Undefined where it
- * can't be told. `plan` is `terraform show -json` of a plan: it names the workspaces. `text` is the configuration, all files
+ * cannot be decided. `plan` is `terraform show -json` of a plan: it names the workspaces. `text` is the configuration, all files
  * in one: the plan does not show local values and dynamic blocks, so the names of outputs are looked for there.
  */
 export function remoteReads(plan: unknown, text: string): RemoteRead[] | undefined {

@@ -44,7 +44,7 @@ describe('diffStates of two states of terraform', () => {
     expect(diff.truncated).toBe(false)
   })
 
-  test('attributes without a static type are told by what they hold', () => {
+  test('attributes without a static type are typed by their content', () => {
     const counted = diff.resources.find(({ address }) => address === 'terraform_data.counted[1]')
 
     expect(counted?.attributes).toEqual([
@@ -148,7 +148,7 @@ test('the element of a set hides the set, since no path leads to it', () => {
   ])
 })
 
-test('sensitive paths that can not be read hide everything', () => {
+test('unreadable sensitive paths hide everything', () => {
   const before = { attributes: { a: 1 }, sensitive_attributes: 'what' }
 
   expect(attributesOf(before, { attributes: { a: 2 } })).toEqual([{ path: '', action: 'changed', sensitive: true }])

@@ -21,7 +21,7 @@ describe('readStateHeader', () => {
     })
   })
 
-  test('fields are found wherever they stand, and of a repeated key the last counts', () => {
+  test('fields are found at any position, and the last of a repeated key counts', () => {
     const header = read(
       `{"lineage":"a", ${filler}, "serial" : 3 ,"resources":[{"serial":9}],"serial":4\n, "version":3}`,
     )
@@ -40,7 +40,7 @@ describe('readStateHeader', () => {
     expect(read('{"version":4,"serial":null,"lineage":""}')).toMatchObject({ serial: 0, lineage: undefined })
   })
 
-  test("OpenTofu's encrypted envelope is told by its ciphertext", () => {
+  test("OpenTofu's encrypted envelope is recognised by its ciphertext", () => {
     const header = read(
       '{"serial":5,"lineage":"l","meta":{"key_provider.x":"e30="},"encrypted_data":"AAAA","encryption_version":"v0"}',
     )
@@ -51,15 +51,15 @@ describe('readStateHeader', () => {
   test.each([
     ['', 'is empty'],
     [' \n', 'is empty'],
-    ['hello', 'is not a JSON object: "h" stands at byte 0'],
-    ['[]', 'is not a JSON object: "[" stands at byte 0'],
+    ['hello', 'is not a JSON object: "h" is at byte 0'],
+    ['[]', 'is not a JSON object: "[" is at byte 0'],
     ['\ufeff{"version":4}', 'starts with a byte order mark, but the engine reads only plain UTF-8'],
     ['{"version":4', 'is not valid JSON: a comma or closing brace is expected, but the text ends'],
-    ['{"version":4,}', 'is not valid JSON: a key is expected, but "}" stands at byte 13'],
-    ['{"version":4} x', 'is not valid JSON: nothing may follow the object, but "x" stands at byte 14'],
+    ['{"version":4,}', 'is not valid JSON: a key is expected, but "}" is at byte 13'],
+    ['{"version":4} x', 'is not valid JSON: nothing may follow the object, but "x" is at byte 14'],
     ['{"version":nope}', `is not valid JSON: "nope" at byte 11 can't be read`],
-    ['{"version":}', 'is not valid JSON: a value is expected, but "}" stands at byte 11'],
-    ['{"version" 4}', 'is not valid JSON: a colon is expected, but "4" stands at byte 11'],
+    ['{"version":}', 'is not valid JSON: a value is expected, but "}" is at byte 11'],
+    ['{"version" 4}', 'is not valid JSON: a colon is expected, but "4" is at byte 11'],
     ['{"version":4,"a":[{]}', 'is not valid JSON: brackets do not match at byte 19'],
     ['{"version":4,"a":["x}', 'is cut off: the string that starts at byte 18 does not end'],
     ['{"version":4,"a":[[]', 'is cut off: the value that starts at byte 17 does not end'],

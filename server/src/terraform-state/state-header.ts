@@ -22,7 +22,7 @@ export type StateHeader =
   | { kind: 'encrypted'; serial: number; lineage: string | undefined }
   | { kind: 'invalid'; reason: string }
 
-/** What is checked of a raw state when it arrives. */
+/** The fields of a raw state that are checked on upload. */
 export type InspectedState = { md5: string; header: StateHeader }
 
 export function inspectState(raw: Buffer): InspectedState {
@@ -32,7 +32,7 @@ export function inspectState(raw: Buffer): InspectedState {
 class Unreadable extends Error {}
 
 /**
- * Reads the header of a raw state without parsing its resources, wherever its fields stand. Small states are also parsed
+ * Reads the header of a raw state without parsing its resources, at any position of its fields. Small states are also parsed
  * as a whole, so that a reason can name any defect in them; in large ones only the top level and matching brackets and
  * quotes are checked, and the extraction finds the rest.
  */

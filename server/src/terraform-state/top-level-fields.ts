@@ -16,7 +16,7 @@ const STRING = 1
 const OPEN = 2
 const CLOSE = 3
 const LINE = 4
-/** What a byte outside of strings means to the scan of a nested value; 0 is nothing. */
+/** Meaning of a byte outside strings when scanning a nested value; 0 for none. */
 const SIGNIFICANT = new Uint8Array(256)
 SIGNIFICANT[QUOTE] = STRING
 SIGNIFICANT[0x7b] = OPEN
@@ -25,7 +25,7 @@ SIGNIFICANT[0x7d] = CLOSE
 SIGNIFICANT[0x5d] = CLOSE
 SIGNIFICANT[0x0a] = LINE
 
-/** Where a value of a top-level field lies: bytes `start` to `end` (exclusive), without the white space around it. */
+/** Position of a top-level field's value: bytes `start` to `end` (exclusive), without surrounding white space. */
 export type Span = { start: number; end: number }
 
 /** The top-level fields of a JSON object; of a repeated key the last one counts, as for the engine's reader. */
@@ -120,7 +120,7 @@ function containerEnd(raw: Buffer, start: number) {
       open[depth++] = byte
     } else {
       depth--
-      // In ASCII a closing bracket stands two after its opening one.
+      // In ASCII a closing bracket follows two after its opening one.
       if (byte !== (open[depth] as number) + 2) {
         throw new Malformed(`is not valid JSON: brackets do not match at byte ${at - 1}`)
       }
@@ -185,7 +185,7 @@ function isScalarByte(byte: number) {
 
 function found(raw: Buffer, at: number) {
   if (at >= raw.length) return 'the text ends'
-  return `${excerpt(raw, at, at + 1)} stands at byte ${at}`
+  return `${excerpt(raw, at, at + 1)} is at byte ${at}`
 }
 
 function excerpt(raw: Buffer, start: number, end: number) {

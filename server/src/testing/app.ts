@@ -60,7 +60,7 @@ export type TestOptions = {
 }
 
 /**
- * Creates the app on a database of its own, which is dropped when the test file ends. Settings are `GROUNDSTATE_…`
+ * Creates the app on a new database, which is dropped when the test file ends. Settings are `GROUNDSTATE_…`
  * values.
  */
 export async function createTestApp(

@@ -17,7 +17,7 @@ export type DatabaseProxy = {
 
 /** The response of PostgreSQL to a COMMIT: a CommandComplete message with this tag. */
 const COMMITTED = Buffer.from('COMMIT\0')
-/** What PostgreSQL says when a statement is over, and no transaction is open. */
+/** PostgreSQL's ReadyForQuery message outside a transaction. */
 const IDLE = Buffer.from('Z\0\0\0\u0005I')
 
 type Loss = { text: string | undefined; response: Buffer; onLost: () => void }
@@ -38,7 +38,7 @@ export async function passedBy(databaseUrl: string, pass: (client: Socket, targe
 export async function createDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   let loss: Loss | undefined
   const url = await passedBy(databaseUrl, (client, target) => {
-    /** What is lost of the responses of this connection. */
+    /** Responses of this connection to drop. */
     let asked: Loss | undefined
     client.on('data', (data: Buffer) => {
       if (loss?.text !== undefined && data.includes(loss.text)) asked = loss

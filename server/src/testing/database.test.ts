@@ -2,7 +2,7 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { createTestDatabase, execute } from './database.ts'
 
-test('each database is a clone of its own', async () => {
+test('each database is a separate clone', async () => {
   await using one = await createTestDatabase()
   await using other = await createTestDatabase()
 

@@ -38,7 +38,7 @@ export function databaseUrl(adminUrl: string, name: string) {
   return url.href
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a separate connection. */
 export async function execute(url: string, sql: string): Promise<pg.QueryResult> {
   const client = new pg.Client(url)
   await client.connect()

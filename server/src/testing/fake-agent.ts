@@ -52,7 +52,7 @@ export type FakeJob = AgentJob & {
   finish: (body?: Partial<FinishJob>) => Promise<TestResponse>
   /** As `finish`, with the rest of the log and files in the same request. */
   result: (body: Partial<FinishJob>, parts?: ResultParts) => Promise<TestResponse>
-  /** What the outcome has left owing. */
+  /** Artifacts still to upload after the result. */
   documents: (files: Files, header?: Pick<DocumentsHeader, 'counts' | 'problem'>) => Promise<TestResponse>
   release: () => Promise<TestResponse>
 }
@@ -60,7 +60,7 @@ export type FakeJob = AgentJob & {
 type Files = Partial<Record<ArtifactKind, string>>
 type ResultParts = { log?: string; offset?: number; files?: Files; takesApply?: boolean }
 
-/** What it says about itself. Without `downloadsEngines` it is as agents of earlier versions, which may have any engine. */
+/** Properties reported by the agent. Without `downloadsEngines` it acts like earlier versions, which may have any engine. */
 type FakeAgentFacts = Partial<Pick<RegisterAgent, 'engines' | 'downloadsEngines'>> & { accepts?: readonly WorkKind[] }
 
 /** Registers an agent with a token of the pool; of the built-in pool by default. */

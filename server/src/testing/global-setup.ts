@@ -13,7 +13,7 @@ import { databaseUrl, execute } from './database.ts'
 const PREFIX = 'groundstate-tests-'
 /** A directory in memory, which Linux has. There databases are cloned several times as fast as on a disk, and nothing waits for it. */
 const MEMORY = '/dev/shm'
-/** What a test run may keep there, in bytes: some 200 MB, with room to spare. */
+/** Maximum size of a test run's data there, in bytes: some 200 MB, with room to spare. */
 const NEEDED_BYTES = 2 * 1024 ** 3
 
 /**

@@ -13,7 +13,7 @@ type ReplicaOptions = {
   reach?: (databaseUrl: string) => Promise<string>
 }
 
-/** Another server on the database of the app, with its clock, as a process of its own would be. */
+/** Another server on the app's database and clock, like a separate process. */
 export async function createReplica(
   app: TestApp,
   { reach }: ReplicaOptions = {},

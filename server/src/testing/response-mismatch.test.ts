@@ -78,7 +78,7 @@ describe('an included resource', () => {
     expect(included({ id: 'x', type: 'sails' })).toContain('/included/0: sails are nothing that may be included')
   })
 
-  test('stands only where a route includes', () => {
+  test('is present only where a route includes', () => {
     const withoutInclude: RouteOptions = {
       summary: 'Show a boat',
       access: 'public',
@@ -136,7 +136,7 @@ describe('an error', () => {
     expect(mismatch('x', { status: 404, type: 'text/plain', options: page })).toContain('not text/html')
   })
 
-  test('may have a form of its own that the route describes', () => {
+  test('may have a custom form that the route describes', () => {
     expect(mismatch(refusal, { status: 409 })).toContain('/data: data is missing')
   })
 })

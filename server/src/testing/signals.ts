@@ -1,6 +1,6 @@
 import type { App } from '../app.ts'
 
-/** Waits until this server has been told of all signals so far. They come in order, a moment after what they tell of was committed. */
+/** Waits until this server has received all signals so far. They arrive in order, shortly after the commit. */
 export async function allSignals(app: App): Promise<void> {
   using mark = app.signals.subscribe('so-far')
   app.signals.publish(app.db, 'so-far')

@@ -135,7 +135,7 @@ export async function lockedWorkspace(app: TestApp, organization: string, user: 
   return client
 }
 
-/** What tests of states begin with: an app, a user and their organization. */
+/** Fixtures of state tests: an app, a user and their organization. */
 export async function createStateSetting() {
   const app = await createTestApp()
   const ada = await createUser(app)

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { whenFileEnds } from './cleanup.ts'
 import { listen } from './ports.ts'
 
-/** The parameters that PgBouncer takes at the start of a connection unless it is told to ignore others. */
+/** Startup parameters that PgBouncer accepts unless configured to ignore others. */
 const KNOWN_PARAMETERS = new Set([
   'user',
   'database',

@@ -9,10 +9,10 @@ import { remoteReads } from '../terraform-state/remote-reads.ts'
 import { type DiffLimits, diffStates } from '../terraform-state/state-diff.ts'
 import { inspectState, jsonObjectFault, readStateHeader } from '../terraform-state/state-header.ts'
 
-/** What came of reading content: unreadable content is a response, since nobody here can do anything about it. */
+/** Result of reading content. Unreadable content is a result rather than an error, since retrying does not help. */
 export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string }
 
-/** What can be done to content off the loop. Contents come as bytes of JSON; the rest must survive a structured clone. */
+/** Operations on content off the event loop. Contents are bytes of JSON; other arguments must survive a structured clone. */
 export const tasks = {
   examine: ([raw]: Uint8Array[]) => examineState(bufferOf(raw)),
   inspect: ([raw]: Uint8Array[]) => inspectState(bufferOf(raw)),
@@ -83,6 +83,6 @@ function unpacked(archive: Uint8Array | undefined) {
   try {
     return gunzipSync(archive ?? new Uint8Array(), { maxOutputLength: MAX_UNPACKED }).toString('latin1')
   } catch (error) {
-    throw new Unreadable('the configuration can not be unpacked', { cause: error })
+    throw new Unreadable('the configuration cannot be unpacked', { cause: error })
   }
 }

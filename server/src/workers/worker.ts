@@ -2,7 +2,7 @@ import { serialize } from 'node:v8'
 import type { DiffLimits } from '../terraform-state/state-diff.ts'
 import { runTask, type TaskName, tooDeep } from './tasks.ts'
 
-/** What travels to a worker: contents are transferred or shared, never copied. */
+/** Message to a worker: contents are transferred or shared, never copied. */
 export type WorkerRequest = { name: TaskName; contents: Uint8Array[]; options: DiffLimits }
 
 /**

@@ -100,10 +100,10 @@ test('the reads of a configuration are found', async () => {
   expect(outcome).toEqual({ ok: true, value: [{ organization: 'main', workspace: 'network', outputs: ['vpc'] }] })
 })
 
-test('a configuration that can not be unpacked is an outcome with a reason', async () => {
+test('a configuration that cannot be unpacked is a result with a reason', async () => {
   const outcome = await workers.remoteReads(Buffer.from('{}'), Buffer.from('no archive'))
 
-  expect(outcome).toEqual({ ok: false, reason: 'the configuration can not be unpacked' })
+  expect(outcome).toEqual({ ok: false, reason: 'the configuration cannot be unpacked' })
 })
 
 test.each([1000, 3000, 9000])('a value of %i levels leaves the thread free for what comes next', async (depth) => {
@@ -138,7 +138,7 @@ test('large content is read one after the other, and leaves a thread to smaller 
   expect(ended.indexOf('small')).toBeLessThan(ended.indexOf('c'))
 })
 
-test('content with a buffer of its own is given away without a copy', async () => {
+test('content with a dedicated buffer is transferred without a copy', async () => {
   const content = padded(state('state-1'))
 
   const outcome = await workers.extract(content)

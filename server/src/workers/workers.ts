@@ -10,7 +10,7 @@ import type { InspectedState, StateHeader } from '../terraform-state/state-heade
 import { type Outcome, runTask, type TaskName, type Tasks, tooDeep } from './tasks.ts'
 import type { WorkerRequest } from './worker.ts'
 
-/** In a bundle the entry stands beside it too. */
+/** In a bundle the entry is next to it too. */
 const ENTRY = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js'
 
 /** Contents of up to this many bytes in all are worked on at once (0.4 ms): a trip to a worker takes twice as long. */
@@ -42,9 +42,9 @@ export type Workers = {
   readHeader(raw: Uint8Array): Promise<Outcome<StateHeader>>
   /** Why content is no JSON object; undefined when it is one. */
   findJsonFault(json: Uint8Array): Promise<Outcome<string | undefined>>
-  /** Of a raw state, format 3 or 4. */
+  /** Examines a raw state of format 3 or 4. */
   extract(raw: Uint8Array): Promise<Outcome<PackedExtraction>>
-  /** Of a `terraform show -json` state, for states whose raw content is encrypted. */
+  /** Examines a `terraform show -json` state, for states with encrypted raw content. */
   extractJson(json: Uint8Array): Promise<Outcome<PackedExtraction>>
   /** The bytes of a `StateDiff` of two states, each raw or JSON. */
   diff(from: Uint8Array, to: Uint8Array, limits?: DiffLimits): Promise<Outcome<Uint8Array>>
@@ -123,7 +123,7 @@ function kept(content: Uint8Array) {
   return content.buffer instanceof SharedArrayBuffer ? content : Uint8Array.from(content)
 }
 
-/** Each content with a buffer of its own, which nothing else can miss when it is transferred. */
+/** Copies contents into dedicated buffers where needed, so that transferring them affects nothing else. */
 function ownedContents(contents: Uint8Array[]) {
   const seen = new Set<ArrayBufferLike>()
   return contents.map((content) => {

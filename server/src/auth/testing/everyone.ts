@@ -32,7 +32,7 @@ export const ACTORS = [
 ] as const
 export type ActorName = (typeof ACTORS)[number]
 
-/** Of a password that nobody knows: to be told that theirs is wrong costs people here no 100 ms. */
+/** Hash of an unknown password, so that rejecting a wrong one does not take 100 ms in tests. */
 const CHEAP_HASH = `$scrypt$ln=8,r=8,p=1$${'s'.repeat(22)}$${'h'.repeat(43)}`
 
 /** An organization in which there is one of everything, and somebody of every role in it. */

@@ -194,7 +194,7 @@ function lineOf(access: RouteAccess, key: string) {
 const LEVELS: readonly ActorName[] = ['member', 'read', 'plan', 'write', 'admin', 'owner']
 
 /**
- * The actors that a word of the table stands for. A team's token, here that of one that may write, is as good as a
+ * The actors that a word of the table means. A team's token, here of a team with write access, is equivalent to a
  * member.
  */
 function actorsOf(word: string): readonly ActorName[] {

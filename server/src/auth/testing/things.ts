@@ -12,7 +12,7 @@ import { addTask, callBack, finishNextJob } from '../../testing/task-runs.ts'
 export type Things = {
   organization: { id: string; name: string }
   /**
-   * By the segment of a path that stands before the id; where that has more than one meaning, as `first/segment` or
+   * By the path segment before the id; where that is ambiguous, as `first/segment` or
    * `segment>last`, with the path's first or last segment.
    */
   ids: Record<string, string> & { workspaces: string }
@@ -202,7 +202,7 @@ function one(type: string, id: string) {
   return { data: { type, id } }
 }
 
-/** The URL of a route with what its parameters stand for, by the rule of `Things.ids`. */
+/** The URL of a route with its parameters filled in by the rule of `Things.ids`. */
 export function fill(url: string, ids: Record<string, string>) {
   const segments = url.replace(/^\/api\/v2/, '').split('/')
   const last = segments.at(-1)

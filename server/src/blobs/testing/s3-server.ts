@@ -8,7 +8,7 @@ type Upload = { key: string; headers: Record<string, string>; parts: Map<number,
 type Call = { method: string; key: string; query: URLSearchParams; request: IncomingMessage; body: Buffer }
 type ApiResponse = { status: number; body?: string | Buffer; headers?: Record<string, string | number> }
 
-/** What goes wrong with the next requests, one each: a 503, a 501, a connection cut before or after the request had its effect. */
+/** Faults of the next requests, one each: a 503, a 501, a connection closed before or after the request took effect. */
 export type S3Fault = 'none' | 'unavailable' | 'unsupported' | 'cut-before' | 'cut-after'
 
 const PAGE = 100

@@ -140,7 +140,7 @@ export async function replaceProjects(
             select ${poolId}, id from unnest(${ids}::text[]) id on conflict do nothing`.execute(tx)
 }
 
-/** So many of what uses a pool are named, of each kind. */
+/** Maximum number of named users of a pool, per kind. */
 const NAMED = 5
 
 /**

@@ -32,7 +32,7 @@ describe('agents', () => {
     const first = await createFakeAgent(app, { token, name: 'first' })
 
     await expect(createFakeAgent(app, { token, name: 'second' })).rejects.toThrow(
-      'the free plan, with at most 1 self-hosted agent, and this one is online: first',
+      'the free plan, with at most 1 self-hosted agent, and this one is already online: first',
     )
 
     const again = await createFakeAgent(app, { token, name: 'first' })

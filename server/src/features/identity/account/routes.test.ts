@@ -101,7 +101,7 @@ describe('updating the account', () => {
     expect(back.json().data.attributes).toMatchObject({ email: user.email, 'unconfirmed-email': null })
   })
 
-  test('a taken name or address, in any case, is refused where it stands', async () => {
+  test('a taken name or address, in any case, is rejected with its pointer', async () => {
     const taken = await createUser(app)
     const user = await createUser(app, { password: PASSWORD })
 
@@ -172,7 +172,7 @@ describe('changing the password', () => {
       'password_confirmation',
     ],
     ['none', {}, 'current_password'],
-  ])('%s is refused where it stands', async (_, attributes, name) => {
+  ])('%s is rejected with its pointer', async (_, attributes, name) => {
     const user = await createUser(app, { password: PASSWORD })
 
     const response = await change(user.token, attributes)

@@ -94,7 +94,7 @@ describe('signing in', () => {
     expect((await signIn(user, recoveryCodes[1])).status).toBe(201)
   })
 
-  test('codes can not be tried at will, though the password is right each time', async () => {
+  test('codes cannot be tried without limit, even with the right password', async () => {
     const { user, code } = await enrolled()
     expect((await signIn(user, '000000')).status).toBe(401)
     // From addresses of their own.
@@ -157,7 +157,7 @@ test('an organization that demands two-factor authentication is closed to member
   expect(said).toContain('demands two-factor authentication')
   expect(list.status).toBe(200)
   expect(await statuses(owner)).toEqual([200, 200, 200, 200, 200])
-  // A stranger is not told what it lacks, for that would say that there is something.
+  // A stranger does not learn what it lacks, which would reveal that something exists.
   for (const stranger of [elsewhere, await createUser(app, { password: PASSWORD })]) {
     expect(await statuses(stranger)).toEqual([404, 404, 404, 404, 404])
   }

@@ -92,7 +92,7 @@ export function consentPage(
     html`<h1>Allow Terraform to use your account?</h1>
       <p class="dim">A command on this computer (${new URL(request.redirectUri).host}) asks for an API token.</p>
       <div class="who"><img src="${avatar}" width="40" height="40" alt="" /> <strong>${username}</strong></div>
-      <p>Whoever has the token can:</p>
+      <p>Anyone with the token can:</p>
       <ul>
         <li>do everything in Groundstate that you can do</li>
         <li>keep doing it until you delete the token <em>terraform login</em> in your account’s settings</li>

@@ -51,7 +51,7 @@ test.each([
   ['code_challenge_method', 'plain', 'invalid_request'],
   ['code_challenge_method', undefined, 'invalid_request'],
   ['scope', ['a', 'b'], 'invalid_request'],
-])('%s %j is told to the client as %s', (name, value, error) => {
+])('%s %j is reported to the client as %s', (name, value, error) => {
   const read = readAuthorizeRequest({ ...GOOD, [name]: value })
 
   const url = new URL('redirect' in read ? read.redirect : 'http://none')

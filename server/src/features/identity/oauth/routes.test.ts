@@ -17,7 +17,7 @@ beforeAll(async () => {
   ada = await createUser(app, { username: 'ada', password: PASSWORD })
 })
 
-/** What a command line sends, and the verifier that it keeps. */
+/** A client's authorization request, and the verifier that it keeps. */
 function newRequest(changes: Record<string, string> = {}) {
   const verifier = randomBytes(30).toString('hex')
   const query = new URLSearchParams({
@@ -92,7 +92,7 @@ test('a command line is signed in: sign-in page, consent, code, token', async ()
 })
 
 describe('the pages', () => {
-  test('load nothing, run nothing, and can not be framed', async () => {
+  test('load nothing, run nothing, and cannot be framed', async () => {
     const response = await app.request({ url: newRequest().url })
 
     const policy = String(response.headers['content-security-policy'])
@@ -131,7 +131,7 @@ describe('the pages', () => {
     expect(response.text).toContain('redirect_uri must be')
   })
 
-  test('what else is wrong is told to the command line', async () => {
+  test('other errors are reported to the client', async () => {
     const response = await app.request({ url: newRequest({ code_challenge_method: 'plain' }).url })
 
     expect(response.status).toBe(302)
@@ -160,7 +160,7 @@ describe('signing in by the page', () => {
     expect(response.status).toBe(403)
   })
 
-  test('too many attempts are told with the time to wait', async () => {
+  test('too many attempts are rejected with the time to wait', async () => {
     const user = await createUser(app, { password: PASSWORD })
     const ctx = { ...app.as(), request: { id: 'test', address: '127.0.0.1', userAgent: undefined } }
     for (let index = 0; index < ATTEMPT_LIMITS.pair; index += 1) await countAttempt(ctx, user.id)
@@ -172,7 +172,7 @@ describe('signing in by the page', () => {
     expect(Number(response.headers['retry-after'])).toBeGreaterThan(0)
   })
 
-  test('two-factor authentication is asked for on a page of its own, where a wrong code can be corrected', async () => {
+  test('the two-factor code is requested on a separate page, where a wrong code can be corrected', async () => {
     const user = await createUser(app, { password: PASSWORD })
     const act = (action: string, body: unknown) =>
       app.request({ method: 'POST', url: `/api/v2/account/two-factor/actions/${action}`, token: user.token, body })

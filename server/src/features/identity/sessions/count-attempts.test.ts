@@ -122,7 +122,7 @@ test('an address that has tried enough adds no counter for a new name', async ()
   expect(await app.db.selectFrom('sign_in_attempts').select('key').execute()).toHaveLength(before.length)
 })
 
-test('one address can not try many accounts, and others are not held up by it', async () => {
+test('one address cannot try many accounts, and does not block others', async () => {
   const user = await createUser(app, { password: PASSWORD })
   for (let index = 0; index < ATTEMPT_LIMITS.address / 10; index += 1) await fail(`someone-${index}`, 10)
 

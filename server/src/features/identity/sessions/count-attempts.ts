@@ -22,7 +22,7 @@ const SITE_PARTS = 3
 
 type Counter = { key: string; limit: number }
 
-/** What an attempt has counted, to be taken back when it succeeds. */
+/** The counters that an attempt incremented, to be decremented if it succeeds. */
 export type CountedAttempt = { place?: string; pair?: Counter; shared: readonly Counter[] }
 
 /**

@@ -71,7 +71,7 @@ describe('signing in', () => {
     expect((await signIn({ username: 'from-elsewhere', password: '' })).status).toBe(401)
   })
 
-  test('a suspended account is told so once its password was right', async () => {
+  test('a suspended account gets that error only with the right password', async () => {
     const user = await createUser(app, { password: PASSWORD })
     await updateUser(app.as(), user.id, { suspended_at: app.now() })
 

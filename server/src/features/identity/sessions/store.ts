@@ -34,7 +34,7 @@ export async function deleteSessions(db: Db, userId: string, which: { id?: strin
   return Number(result.numDeletedRows)
 }
 
-/** What a counter says: how many attempts there were since the first one. */
+/** A counter: the number of attempts since the first one. */
 export type Attempts = { count: number; startedAt: Date }
 
 export async function findAttempts(db: Db, key: string): Promise<Attempts | undefined> {
@@ -78,7 +78,7 @@ export async function deleteAttempts(db: Db, key: string) {
   await db.deleteFrom('sign_in_attempts').where('key', '=', key).execute()
 }
 
-/** Where a user has signed in with the right password after `since`. */
+/** Addresses from which a user signed in with the right password after `since`. */
 export async function findSignInPlace(
   db: Db,
   { userId, place, since }: { userId: string; place: string; since: Date },

@@ -10,7 +10,7 @@ export function avatarPath(userId: string) {
   return `/avatars/${userId}.svg`
 }
 
-/** Who asks, and the server's own address. */
+/** The actor, and the server's base URL. */
 export type Viewer = Pick<Ctx, 'actor' | 'baseUrl'>
 
 /** A user as others see them: a name and a picture (INTERFACE §3.1). */

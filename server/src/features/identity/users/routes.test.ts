@@ -42,7 +42,7 @@ test('a user is shown with a name, a picture and nothing else that identifies', 
   })
 })
 
-test('the permissions of a user are those of whoever asks', async () => {
+test('the permissions of a user are those of the caller', async () => {
   const organization = await createOrganization(app, ada)
   const { text } = await createOrganizationToken(app.as(ada.actor), organization.name, { kind: 'organization' })
   const grace = await createUser(app, { password: 'a good password' })
@@ -106,7 +106,7 @@ describe('visibility', () => {
   })
 })
 
-test("the account that a run's states are created by is shown to whoever has a token", async () => {
+test("the account that a run's states are created by is shown to every caller with a token", async () => {
   const response = await show('user-GroundstateRuns1', ada.token)
 
   expect(response.status).toBe(200)

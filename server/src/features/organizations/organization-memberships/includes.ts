@@ -17,7 +17,7 @@ export const membershipLoaders: readonly Loader[] = [
   { of: 'organization-memberships', relation: 'teams', load: loadTeams },
 ]
 
-/** The users of memberships, by the ids of the memberships: accounts, and what stands in for those of invited people. */
+/** The users of memberships, by membership id: accounts, and placeholders for invited users. */
 export async function loadUsers(ctx: Ctx, memberships: readonly Resource[]) {
   const active = memberships.filter((membership) => !isInvitation(membership))
   const accounts = new Map((await includedUsers(ctx, active.flatMap(userIds))).map((user) => [user.id, user]))

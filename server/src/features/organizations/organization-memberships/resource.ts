@@ -28,7 +28,7 @@ function memberId({ user_id, placeholder_id }: Membership) {
   return user_id ?? placeholder_id ?? ''
 }
 
-/** What stands in for the account of an invited person, with the id that the membership names. */
+/** Placeholder for the account of an invited user, with the id that the membership names. */
 export function invitedUserResource(id: string): InvitedUserResource {
   return {
     id,

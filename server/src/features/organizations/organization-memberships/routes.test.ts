@@ -86,7 +86,7 @@ describe('an invitation', () => {
     expect((await app.request({ url: `/api/v2/teams/${second}`, token: user.token })).status).toBe(200)
   })
 
-  test('goes past whoever only says that the address is theirs', async () => {
+  test('ignores accounts that only claim the address', async () => {
     const squatter = await createUser(app, { password: 'a good password' })
     const admin = await createUser(app, { isSiteAdmin: true })
     const claim = { data: { type: 'users', attributes: { email: 'wanted@example.com' } } }
@@ -109,7 +109,7 @@ describe('an invitation', () => {
     expect((await invite('not-an-address')).status).toBe(422)
   })
 
-  test('names no team that the caller may not see: it is told from none that does not exist', async () => {
+  test('names no team that the caller may not see: it looks like one that does not exist', async () => {
     const manager = await createUser(app)
     await createTeam(app, organization.id, { members: [manager], columns: { manage_membership: true } })
     const secret = await createTeam(app, organization.id)

@@ -34,7 +34,7 @@ const REFUSED =
   'the organization takes no API tokens of its members: use the token of a team or of the organization, or sign in on the web'
 
 /**
- * The organization after a change by an actor with `facts` there. Whoever switches the tokens of members off, with a
+ * The organization after a change by an actor with `access` there. An owner who disables members' tokens with a
  * token of their own, still gets the response.
  */
 export async function showChangedOrganization(ctx: Ctx, id: string, access: AccessContext): Promise<Organization> {

@@ -2,7 +2,7 @@ import type { OrganizationRow } from './store.ts'
 
 export type OrganizationPlan = OrganizationRow['plan']
 
-/** What an organization may have; null means that there is no limit. */
+/** Quotas of a plan; null means no limit. */
 export type PlanLimits = {
   runTasks: number | null
   /** Workspaces whose runs ask a task. */
@@ -22,7 +22,7 @@ export const PLAN_LIMITS = {
   unlimited: UNLIMITED,
 } as const satisfies Record<OrganizationPlan, PlanLimits>
 
-/** What every plan has. Without `operations` the command lines would run everything on the caller's machine. */
+/** Entitlements of every plan. Without `operations` the CLI would run everything locally. */
 const ALWAYS = {
   operations: true,
   'state-storage': true,
@@ -37,7 +37,7 @@ const ALWAYS = {
   'run-task-mandatory-enforcement-limit': null,
 }
 
-/** What this server does not do, whatever the plan. */
+/** Features that this server does not support, whatever the plan. */
 const NEVER = {
   'configuration-designer': false,
   'cost-estimation': false,

@@ -157,7 +157,7 @@ test('a deleted organization takes everything with it', async () => {
   expect(left).toEqual([])
 })
 
-test('a number out of bounds is told which bounds they are', async () => {
+test('a number out of bounds is rejected with the bounds', async () => {
   const { name } = (await create({ name: 'bounded', email: 'ops@acme.test' })).json().data.attributes
 
   const [low, high] = [await patch(name, { 'session-timeout': 0 }), await patch(name, { 'session-remember': 2 ** 31 })]

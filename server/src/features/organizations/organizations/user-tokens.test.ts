@@ -32,7 +32,7 @@ test('a new organization takes user tokens', async () => {
   })
 })
 
-test('whoever switches them off gets the response, and their token opens the organization no more', async () => {
+test('the owner who disables them gets the response, and their token no longer has access', async () => {
   const off = await switchOff()
 
   const after = await get(`/organizations/${organization.name}`, owner.token)

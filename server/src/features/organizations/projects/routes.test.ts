@@ -192,11 +192,11 @@ test('a project with workspaces stays until they are moved; the default project 
     body: { data: [{ type: 'workspaces', id: workspace.id }] },
   })
   const deleted = await destroy(from.id)
-  const standing = await destroy(acme.default_project_id ?? '')
+  const refused = await destroy(acme.default_project_id ?? '')
 
   expect(refused.status).toBe(409)
   expect(refused.json().errors[0].detail).toContain('1 workspace')
-  expect([moved.status, deleted.status, standing.status]).toEqual([204, 204, 403])
+  expect([moved.status, deleted.status, refused.status]).toEqual([204, 204, 403])
   const shown = await app.request({ url: `/api/v2/projects/${to.id}`, token: owner.token })
   expect(shown.json().data.attributes['workspace-count']).toBe(1)
 })
@@ -239,7 +239,7 @@ test('two moves in opposite directions both succeed', async () => {
   expect(shown.map((response) => response.json().data.attributes['workspace-count'])).toEqual([3, 3])
 })
 
-test('a workspace of another organization can not be moved in', async () => {
+test('a workspace of another organization cannot be moved in', async () => {
   const project = await newProject()
   const elsewhere = await createOrganization(app, owner)
   const foreign = await createWorkspace(app, { organization: elsewhere.name })

@@ -116,7 +116,7 @@ function grants(userId: string, permission: GrantedPermission) {
     where g.project_id = p.id and m.user_id = ${userId} and (${GRANTING[permission]}))`
 }
 
-/** What a list of projects may be limited to. */
+/** Permissions that a list of projects can be filtered by. */
 export type GrantedPermission = keyof typeof GRANTING
 
 export async function insertProject(db: Db, row: Insertable<Schema['projects']>) {

@@ -1,10 +1,10 @@
-/** What a provider says about a person; names of claims are those of OpenID Connect. */
+/** Claims of a provider about a user, named as in OpenID Connect. */
 export type Claims = Readonly<Record<string, unknown>>
 
 /** The address, if the provider has made sure that it is the person's. Only then it may lead to an account. */
 export function verifiedEmail(claims: Claims): string | undefined {
   const { email, email_verified: verified, xms_edov: verifiedByEntra } = claims
-  // Entra has no email_verified; it says the same in a claim of its own. Some providers write booleans as text.
+  // Entra has no email_verified; it has a separate claim for that. Some providers write booleans as text.
   const isVerified = [verified, verifiedByEntra].some(
     (value) => value === true || value === 'true' || value === 1 || value === '1',
   )

@@ -58,7 +58,7 @@ const pendingSignOn = z.object({
   returnTo: z.string(),
   expiresAt: z.number(),
 })
-/** What we must remember while a person is at the provider: in the browser, encrypted, so that any replica can go on. */
+/** State of a sign-in while the user is at the provider: encrypted in the browser, so that any replica can continue. */
 export type PendingSignOn = z.infer<typeof pendingSignOn>
 
 export function pendingCookie(ctx: Ctx, pending: Omit<PendingSignOn, 'expiresAt'>) {

@@ -229,7 +229,7 @@ describe('groups', () => {
     expect(await teamsOf(user.id)).toEqual(['granted'])
   })
 
-  test('stand for teams whose names have spaces, slashes and letters of any script', async () => {
+  test('match teams whose names have spaces, slashes and letters of any script', async () => {
     const names = ['Finance/Admins', 'Site Reliability', 'ÄRZTE', 'ΟΔΟΣ']
     for (const name of names) await createTeam(app, organization.id, { name })
 
@@ -267,7 +267,7 @@ describe('the ways to sign in', () => {
   const methods = async (server: TestApp) =>
     (await server.request({ url: '/api/v2/sessions/methods' })).json().data.attributes
 
-  test('are told to everybody, and shown on the page for command lines', async () => {
+  test('are public, and shown on the sign-in page of the CLI', async () => {
     const query = new URLSearchParams({
       client_id: 'terraform-cli',
       redirect_uri: 'http://localhost:10005/login',

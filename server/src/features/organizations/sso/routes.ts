@@ -55,12 +55,12 @@ export const ssoRoutes: Routes = (http) => {
   })
 }
 
-/** Where to go afterwards is in a link that anybody can make, so it must be a path of ours. */
+/** The return path comes from a link that anyone can make, so it must be a path of this server. */
 function ownPath(text: string | undefined) {
   return text !== undefined && /^\/(?![/\\])[^\s\\]*$/.test(text) ? text : '/app'
 }
 
-/** People stand before this, not programs. */
+/** Shown to users, not to programs. */
 function refusal({ baseUrl }: Ctx, error: unknown) {
   if (!(error instanceof AppError)) throw error
   const text = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`

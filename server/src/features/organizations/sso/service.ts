@@ -114,7 +114,7 @@ async function ensureAccount(ctx: TransactionCtx, identity: store.Identity, clai
   const user = existing
     ? await convertAccount(ctx, existing.id)
     : await createUser(ctx, { username: await freeUsername(ctx, claims), email: email ?? null, passwordHash: null })
-  // Linking gives a person access to an existing account, so it has an action of its own in the audit trail.
+  // Linking gives a person access to an existing account, so it has a separate action in the audit trail.
   await recordAudit(ctx, userAudit(existing ? 'link_identity' : 'create', user, { via: 'sign-on' }))
   await store.insertIdentity(ctx.db, identity, { userId: user.id, now })
   return user
@@ -136,7 +136,7 @@ async function freeUsername(ctx: Ctx, claims: Claims) {
 }
 
 /**
- * Puts the user into the teams that the groups stand for, and takes the user out of those that sign-on had given and that
+ * Adds the user to the teams that match the groups, and removes the user from teams that sign-on had granted and that
  * the groups no longer name. What people have granted stays; an organization keeps its last owner.
  */
 async function syncTeams(ctx: TransactionCtx, userId: string, groups: readonly string[]) {

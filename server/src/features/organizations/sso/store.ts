@@ -53,7 +53,7 @@ export type SsoTeam = {
 }
 
 /**
- * The teams that the groups stand for: by the id that a team names, else by its name. Owners are never matched by name:
+ * The teams that match the groups: by the id that a team names, else by its name. Owners are never matched by name:
  * a group that happens to be called so would own every organization. `everywhere` or in the user's organizations only.
  */
 export async function listTeamsOfGroups(

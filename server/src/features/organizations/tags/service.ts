@@ -68,7 +68,7 @@ async function writeTagBindings(
 ) {
   const keys = bindings.map((binding) => binding.key)
   const repeated = keys.findIndex((key, index) => keys.indexOf(key) < index)
-  if (repeated >= 0) throw invalid(`key ${keys[repeated]} stands twice`, `${pointer}/${repeated}/attributes/key`)
+  if (repeated >= 0) throw invalid(`key ${keys[repeated]} is repeated`, `${pointer}/${repeated}/attributes/key`)
   if ('workspaceId' in target) await checkFixedKeys(ctx, target.workspaceId, { keys, pointer })
   if (change === 'replace') await store.deleteOtherTagBindings(ctx.db, target, keys)
   await store.upsertTagBindings(ctx.db, rows(ctx, target, bindings), { keep: false })

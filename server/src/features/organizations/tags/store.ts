@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type TagBindingRow = Selectable<Schema['tag_bindings']>
-/** What tags are bound to: a workspace or a project. */
+/** The target of tags: a workspace or a project. */
 export type TagTarget = { organizationId: string } & ({ workspaceId: string } | { projectId: string })
 
 function of(target: TagTarget) {

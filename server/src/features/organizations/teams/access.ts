@@ -51,7 +51,7 @@ export type Team = Omit<FoundTeam, 'access'> & { can: ReadonlySet<TeamPermission
 
 type TeamColumns = Pick<FoundTeam, 'is_owners' | 'visibility' | 'allow_member_token_management' | 'is_member'>
 
-/** What the permission model asks about a team, from its row. */
+/** The properties of a team that decide permissions, from its row. */
 export function teamAccess(actor: Actor, row: TeamColumns): TeamAccessContext {
   return {
     isOwners: row.is_owners,

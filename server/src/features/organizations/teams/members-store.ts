@@ -61,7 +61,7 @@ export async function findMembershipsByIds(db: Db, organizationId: string, ids: 
 
 type NewMembers = { teamId: string; userIds: readonly string[]; now: Date; viaSso?: boolean }
 
-/** What a person grants stays, also when sign-on has granted it before. */
+/** A grant by a user persists, even if sign-on granted it before. */
 export async function insertTeamMembers(tx: Tx, { teamId, userIds, now, viaSso = false }: NewMembers) {
   await sql`insert into team_members (team_id, user_id, created_at, via_sso)
     select ${teamId}, u, ${now}, ${viaSso} from unnest(${userIds}::text[]) as t(u)

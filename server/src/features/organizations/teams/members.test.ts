@@ -47,7 +47,7 @@ describe('members', () => {
     expect(included.find((resource: any) => resource.type === 'users').attributes.username).toBe(member.username)
   })
 
-  test('must be members of the organization: others are not told from nobody', async () => {
+  test('must be members of the organization: others look like unknown users', async () => {
     const id = await createTeam(app, organization.id)
 
     const stranger = await users('POST', id, [outsider.username])

@@ -144,7 +144,7 @@ describe('a team that may do more than the caller', () => {
     expect(removed.status).toBe(204)
   })
 
-  test('is told from one that may do as much, or less', async () => {
+  test('is distinguished from one with equal or less access', async () => {
     const passed = [
       await users('POST', equal, [colleague.username], manager.token),
       await join(equal),

@@ -59,7 +59,7 @@ describe('a team', () => {
     })
   })
 
-  test('has a name of its own within its organization', async () => {
+  test('has a unique name within its organization', async () => {
     await create({ name: 'taken' })
 
     const double = await create({ name: 'Taken' })
@@ -91,7 +91,7 @@ describe('a team', () => {
     expect(refused.json().errors[0].detail).toMatch(/name (may only contain|is too long|can't be blank)/i)
   })
 
-  test('that manages projects manages workspaces too, and is told so when asked for less', async () => {
+  test('that manages projects manages workspaces too, and a request for less is rejected with that reason', async () => {
     const { data } = (await create({ name: 'projects', 'organization-access': { 'manage-projects': true } })).json()
 
     const refused = await update(data.id, { 'organization-access': { 'manage-workspaces': false } })

@@ -176,7 +176,7 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
   )
 }
 
-/** What the team may do now, and what it may do after the change. */
+/** The team's access before and after the change. */
 function withAccess(team: AccessColumns, changes: AccessColumns): AccessColumns {
   return Object.fromEntries(ORGANIZATION_ACCESS.map((name) => [name, team[name] || changes[name]]))
 }

@@ -20,7 +20,7 @@ export async function refuseTakenTeamName<T>(work: () => Promise<T>) {
 
 type Access = Record<OrganizationAccess, boolean>
 
-/** What can't be had without something else: access to projects cascades down to workspaces (public documentation, "Teams"). */
+/** Access that requires other access: access to projects cascades down to workspaces (public documentation, "Teams"). */
 const REQUIRED = [
   ['manage_projects', 'manage_workspaces'],
   ['read_projects', 'read_workspaces'],

@@ -27,7 +27,7 @@ test('two processes that start side by side make one administrator, whose token 
   expect(session.status).toBe(201)
 })
 
-test('a fixed token is used and not told', async () => {
+test('a fixed token is used and not printed', async () => {
   const app = await createTestApp({ GROUNDSTATE_ADMIN_TOKEN: FIXED })
 
   const first = await ensureAdmin(app)

@@ -37,7 +37,7 @@ async function newSetting() {
   return { ...setting, receiver, onPlan, entitlements }
 }
 
-/** A pool with a workspace of its own, and a function that starts an agent of it. */
+/** A pool with a workspace, and a function that starts an agent of it. */
 async function withPool(setting: Awaited<ReturnType<typeof newSetting>>, name = 'pool') {
   const pool = await createPool(app, setting, { name })
   const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
@@ -189,7 +189,7 @@ describe('INTERFACE §6.3 the free plan', () => {
     expect((await start('second')).id).toMatch(/^agent-/)
   })
 
-  test('gives the place of an agent that is silent to the next one; it does not come back beside it', async () => {
+  test('gives the place of an offline agent to the next one; the former cannot return in addition', async () => {
     const setting = await newSetting()
     const { start } = await withPool(setting)
     await setting.onPlan('free')

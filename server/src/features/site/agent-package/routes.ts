@@ -24,7 +24,7 @@ export const agentPackageRoutes: Routes = (http) => {
   })
 }
 
-/** What `npm run build:agent` makes. */
+/** The output of `npm run build:agent`. */
 const PACKAGE = join(import.meta.dirname, '../../../../../agent/dist/groundstate-agent.tgz')
 
 /** The agent as a package that npm installs; its size in bytes. Throws `not-found` when it was not built. */

@@ -54,7 +54,7 @@ async function grantEveryWorkspace() {
         on conflict do nothing`.execute(app.db)
 }
 
-/** Who is in the teams of each organization, and the workspaces and projects that these are granted. */
+/** Members of the teams of each organization, and the workspaces and projects that the teams are granted. */
 async function reaches() {
   const { rows } = await sql<{ id: string; revision: number; reach: string }>`
     select o.id, o.access_revision as revision, md5(concat(

@@ -70,7 +70,7 @@ test.each(changes)('$route leaves $recorded, or does not happen', async ({ route
   for (const event of kept) expect(event).toMatchObject({ actor_id: id, token_id: tokenId, address: '127.0.0.1' })
 })
 
-test('no secret stands in an event', async () => {
+test('no event contains a secret', async () => {
   const { rows } = await sql<{ event: string }>`
     select e::text as event from audit_events e
      where e::text like ${`%${SECRET}%`} or e::text like '%.gsv1.%' or e::text like ${`%${world.admin.token}%`}`.execute(

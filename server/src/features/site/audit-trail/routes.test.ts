@@ -158,7 +158,7 @@ test('site administrators read what belongs to no organization, and nobody else 
   expect([(await site(owner.token)).status, (await site(token)).status]).toEqual([404, 404])
 })
 
-test('wrong passwords and codes of whoever is signed in are there too, as failed sign-ins', async () => {
+test('wrong passwords and codes of signed-in users are recorded too, as failed sign-ins', async () => {
   const admin = await createUser(app, { isSiteAdmin: true })
   const person = await createUser(app, { password: 'a good password' })
   const send = (method: 'PATCH' | 'POST', path: string, attributes: object) =>

@@ -9,7 +9,7 @@ export const blobShelfJobs = [
   jobHandler(move, async (ctx, _, signal) => void (await moveBlobs(ctx, signal)), { schedule: '*/10 * * * *' }),
 ]
 
-/** What was put later stays in the directories of new blobs: it is read most, and may be deleted soon. */
+/** Blobs put after this stay in the directories of new blobs: they are read most, and may be deleted soon. */
 const SETTLED_AFTER_MS = 5 * 60_000
 
 /** Moves blobs of a disk out of the directories that they are put into, which would grow without end. */

@@ -6,7 +6,7 @@ import { type AccessSnapshot, accessSnapshot } from './readers.ts'
 import * as store from './store.ts'
 import type { ChangeStream, StreamActor } from './stream.ts'
 
-/** What the callers of the streams may read now. A stream without a standing has lost the access that it was opened with. */
+/** Reads the current access of each stream's caller. A stream without a snapshot has lost the access that it was opened with. */
 export async function readAccessSnapshots(
   ctx: Ctx,
   streams: readonly ChangeStream[],

@@ -5,12 +5,12 @@ import { mayRead, mayReadIn, permissionsIn } from './readers.ts'
 import * as store from './store.ts'
 import { type ChangeStream, addPending, resetStream, endStream, hasNews, sendChanges, sendSign } from './stream.ts'
 
-/** What callers may read is read again after this long, in ms, and nothing is sent on what is older than 10 seconds. */
+/** Lifetime of access snapshots, in ms. Nothing is sent based on a snapshot older than 10 seconds. */
 const KNOWN_MS = 8000
 const STALE_MS = 10_000
 /** After a change of access it is read again at once, but no more often than this, in ms. */
 const SUSPECT_MS = 500
-/** What is known of more workspaces than this is forgotten. */
+/** Maximum number of workspaces whose permissions a stream caches. */
 const KNOWN_WORKSPACES = 2000
 
 /** Whether it must be read again what the caller of a stream may read. */
@@ -18,7 +18,7 @@ export function isDue({ readAt, isSuspect }: ChangeStream, now: number) {
   return now - readAt >= (isSuspect ? SUSPECT_MS : KNOWN_MS)
 }
 
-/** Ends the streams whose callers have lost their access, and tells those whose rights have changed to begin anew. */
+/** Ends streams whose callers lost their access, and resets those whose permissions changed. */
 export async function readRights(ctx: Ctx, streams: readonly ChangeStream[]) {
   if (streams.length === 0) return
   const startedAt = performance.now()
@@ -42,7 +42,7 @@ export async function readRights(ctx: Ctx, streams: readonly ChangeStream[]) {
   }
 }
 
-/** What has changed for a stream, up to a cursor. */
+/** Changes for a stream, up to a cursor. */
 type Batch = { stream: ChangeStream; changes: SignalledChange[]; cursor: string }
 
 /** Sends each stream what has changed and its caller may read. Streams that are stuck keep theirs. */

@@ -14,7 +14,7 @@ import { requestOf, World } from '../audit-trail/testing/audit-world.ts'
 import { auditedChanges, writingRoutes } from '../audit-trail/testing/changes.ts'
 import { watch } from './testing/watch.ts'
 
-/** What the stream calls the resources of the audit trail. */
+/** Change types of audit trail resources. */
 const TYPES: Partial<Record<string, ChangeType[]>> = {
   agent: ['agents'],
   agent_pool: ['agent-pools'],
@@ -50,11 +50,11 @@ const UNTOLD = [/^(POST|DELETE) (\/admin)?\/organizations(\/:\w+)?$/]
 const app = await createTestApp()
 const changes = auditedChanges(app).flatMap(({ route, events, make }) => {
   if (isUntold(route)) return []
-  const told = events.flatMap((event) => {
+  const announced = events.flatMap((event) => {
     const types = TYPES[resourceOf(event)]
     return types ? [types] : []
   })
-  return told.length === 0 ? [] : [{ route, make, told }]
+  return announced.length === 0 ? [] : [{ route, make, announced }]
 })
 
 let url: string
@@ -66,7 +66,7 @@ beforeAll(async () => {
   app.changes.listen((change) => signalled.push(change))
 })
 
-test.each(changes)('$route is told of', async ({ route, make, told }) => {
+test.each(changes)('$route is announced', async ({ route, make, announced }) => {
   const request = requestOf(route, await make(world), world)
   await allSignals(app)
   signalled = []
@@ -76,7 +76,7 @@ test.each(changes)('$route is told of', async ({ route, make, told }) => {
 
   expect(done.status < 400 || done.text).toBe(true)
   const types = new Set(signalled.map(({ type }) => type))
-  expect(told.filter((names) => !names.some((name) => types.has(name)))).toEqual([])
+  expect(announced.filter((names) => !names.some((name) => types.has(name)))).toEqual([])
 })
 
 /** The routes of agents, which leave no audit events, in the order in which an agent calls them. */
@@ -155,7 +155,7 @@ test('what agents report is announced', async () => {
   expect(missed).toEqual([])
 })
 
-test('a run trigger that goes with its source is told on the side that stays', async () => {
+test('a run trigger deleted with its source is announced to the remaining workspace', async () => {
   const { owner, organization, add, open } = await place()
   const [source, target] = await Promise.all([add(), add()])
   const member = await createUser(app)
@@ -213,7 +213,7 @@ test('a request to a receiver is announced before its response', async () => {
   answer()
 })
 
-test('the membership of a user who is deleted is told to other members', async () => {
+test('the deleted membership of a deleted user is announced to other members', async () => {
   const { owner, organization, open } = await place()
   const member = await createUser(app)
   await addMember(app, organization.id, member)

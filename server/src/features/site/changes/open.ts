@@ -15,9 +15,9 @@ import {
 
 /** The most streams of one process, and in it of one organization, of one user, and of one session or token. */
 const MOST = 500
-const MOST_OF_ORGANIZATION = 250
-const MOST_OF_USER = 40
-const MOST_OF_ONE = 20
+const MAX_PER_ORGANIZATION = 250
+const MAX_PER_USER = 40
+const MAX_PER_CREDENTIAL = 20
 const RETRY_MS = 5000
 
 type Watched = Pick<ChangeStream, 'actor' | 'organizationId'>
@@ -26,14 +26,14 @@ type OpenInput = { after: string | undefined; closing: AbortSignal }
 
 /**
  * Opens the stream of what changes in an organization and the caller may read. It goes on after the cursor, without a miss, or
- * tells the client to begin anew. Throws `too-many-requests` and `unavailable` beyond the limits.
+ * resets the client. Throws `too-many-requests` and `unavailable` beyond the limits.
  */
 export function openChanges(ctx: Ctx, watched: Watched, { after, closing }: OpenInput): Readable {
   const hub = streamHubOf(ctx)
   checkLimits([...hub.streams], watched)
   const stream = newStream(watched, () => wakeStreams(hub))
   // Nothing is awaited here: what changes after the cursor is read reaches the stream.
-  // The cursor of a client that resumes moves with what it is told.
+  // The cursor of a resuming client moves with the changes it is sent.
   sendSign(stream, 'ready', after ?? ctx.changes.cursor())
   if (after !== undefined) resume(ctx, stream, after)
   addStream(hub, stream)
@@ -49,15 +49,15 @@ function resume({ changes }: Ctx, stream: ChangeStream, after: string) {
 
 function checkLimits(streams: readonly ChangeStream[], { actor, organizationId }: Watched) {
   const key = keyOf(actor)
-  if (count(streams, (stream) => keyOf(stream.actor) === key) >= MOST_OF_ONE)
-    throw tooMany('session or token', MOST_OF_ONE)
+  if (count(streams, (stream) => keyOf(stream.actor) === key) >= MAX_PER_CREDENTIAL)
+    throw tooMany('session or token', MAX_PER_CREDENTIAL)
   // A user can have any number of tokens.
   const user = userOf(actor)
-  if (user !== undefined && count(streams, (stream) => userOf(stream.actor) === user) >= MOST_OF_USER) {
-    throw tooMany('user', MOST_OF_USER)
+  if (user !== undefined && count(streams, (stream) => userOf(stream.actor) === user) >= MAX_PER_USER) {
+    throw tooMany('user', MAX_PER_USER)
   }
-  if (count(streams, (stream) => stream.organizationId === organizationId) >= MOST_OF_ORGANIZATION) {
-    throw full('organization', MOST_OF_ORGANIZATION)
+  if (count(streams, (stream) => stream.organizationId === organizationId) >= MAX_PER_ORGANIZATION) {
+    throw full('organization', MAX_PER_ORGANIZATION)
   }
   if (streams.length >= MOST) throw full('server', MOST)
 }
@@ -94,7 +94,7 @@ function endOn(closing: AbortSignal, stream: ChangeStream) {
   return undefined
 }
 
-/** The organization for whom its changes are told: people, teams and the organization itself. Throws `not-found` for all others. */
+/** The organization, for actors that may watch it: users, teams and organization tokens. Throws `not-found` for all others. */
 export async function requireWatchedOrganization(
   ctx: Ctx,
   name: string,

@@ -9,13 +9,13 @@ import type { SignalledChange } from '../../../changes/feed.ts'
 type Readers =
   | { workspace: WorkspacePermission }
   | {
-      /** Members with one of these are told. */
+      /** Members with one of these are notified. */
       organization: readonly OrganizationPermission[]
       /** Those whom a signal is for that names teams, besides the teams. */
       ofTeams?: { organization?: readonly OrganizationPermission[]; project?: readonly ProjectPermission[] }
     }
 
-/** Who may read what has changed. */
+/** Permissions that are required to read a change, by its type. */
 const READERS = {
   workspaces: { workspace: 'workspace:read' },
   runs: { workspace: 'runs:read' },
@@ -38,7 +38,7 @@ const READERS = {
   'organization-memberships': { organization: ['members:read'] },
 } as const satisfies Record<ChangeType, Readers>
 
-/** What a caller may read in an organization, apart from what teams grant on single workspaces. */
+/** A caller's access in an organization, apart from grants on single workspaces. */
 export type AccessSnapshot = {
   access: AccessContext
   /** The ids of the caller's teams. */

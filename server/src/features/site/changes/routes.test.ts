@@ -34,7 +34,7 @@ async function setting() {
   return { owner, organization, workspace }
 }
 
-/** Opens a stream when all that was made for it has been told, so that it tells of what comes after. */
+/** Opens a stream once all earlier changes were announced, so that it reports only later ones. */
 async function watch(...stream: Parameters<typeof watchAtOnce>) {
   await allSignals(app)
   return watchAtOnce(...stream)
@@ -83,7 +83,7 @@ test('a stream begins with what a client needs, and then tells of changes', asyn
   expect(stream.events.every(({ id }) => id !== undefined)).toBe(true)
 })
 
-test('what happens on one replica is told by all', async () => {
+test('changes on one replica are sent by all', async () => {
   const { owner, organization, workspace } = await setting()
   const stream = await watch(replicaUrl, organization.name, { token: owner.token })
   await expect.poll(() => named(stream)).toEqual(['ready'])
@@ -93,7 +93,7 @@ test('what happens on one replica is told by all', async () => {
   await expect.poll(() => ids(stream, 'workspaces')).toEqual([workspace.id])
 })
 
-test('a run is told of from its creation to its end, with its log', async () => {
+test('a run is announced from its creation to its end, with its log', async () => {
   const run = await createRunSetting(app)
   const stream = await watch(url, run.organization, { token: run.user.token })
   await expect.poll(() => named(stream)).toEqual(['ready'])
@@ -109,7 +109,7 @@ test('a run is told of from its creation to its end, with its log', async () => 
   await expect.poll(() => ids({ ...stream, changes: stream.changes.slice(before) }, 'runs')).toContain(id)
 })
 
-test('after a cut, what has changed meanwhile is told on any replica, and nothing from before', async () => {
+test('after a reconnect, any replica sends the changes made meanwhile, and none from before', async () => {
   const { owner, organization, workspace } = await setting()
   const [missed, old] = [await addWorkspace(), workspace]
   const [first, witness] = [await open(url), await open(replicaUrl)]
@@ -148,9 +148,7 @@ test('a client that is cut off again and again, at any moment, misses nothing', 
     await vi.waitFor(() => index > 0 || named(stream)[0] === 'ready' || Promise.reject(new Error('it is not ready')))
     await describe(id, 'new')
     changed.add(id)
-    await vi.waitFor(
-      () => index % 3 > 0 || stream.events.length > 0 || Promise.reject(new Error('it is told of nothing')),
-    )
+    await vi.waitFor(() => index % 3 > 0 || stream.events.length > 0 || Promise.reject(new Error('no change arrived')))
     await stream.leave()
     take(stream)
   }
@@ -158,7 +156,7 @@ test('a client that is cut off again and again, at any moment, misses nothing', 
 
   await expect.poll(() => [...take(last)].toSorted()).toEqual([...changed].toSorted())
 
-  /** A client that begins anew reads everything. */
+  /** A client that is reset reads everything. */
   function take(stream: Watch) {
     for (const id of named(stream).includes('reset') ? changed : ids(stream, 'workspaces')) seen.add(id)
     cursor = stream.cursor
@@ -166,7 +164,7 @@ test('a client that is cut off again and again, at any moment, misses nothing', 
   }
 })
 
-test('a cursor that the server does not know begins anew', async () => {
+test('an unknown cursor causes a reset', async () => {
   const { owner, organization } = await setting()
 
   const stream = await watch(url, organization.name, { token: owner.token, headers: { 'last-event-id': 'of yore' } })
@@ -174,7 +172,7 @@ test('a cursor that the server does not know begins anew', async () => {
   await expect.poll(() => named(stream)).toEqual(['ready', 'reset'])
 })
 
-test('more changes than a client should ask for one by one begin anew', async () => {
+test('more changes than a client should fetch one by one cause a reset', async () => {
   const { owner, organization, workspace } = await setting()
   const first = await watch(url, organization.name, { token: owner.token })
   await expect.poll(() => named(first)).toEqual(['ready'])
@@ -191,7 +189,7 @@ test('more changes than a client should ask for one by one begin anew', async ()
   await expect.poll(() => named(stream)).toEqual(['ready', 'reset'])
 })
 
-test('when signals may have been lost, every stream begins anew', async () => {
+test('when signals may have been lost, every stream is reset', async () => {
   const { owner, organization, workspace } = await setting()
   const stream = await watch(url, organization.name, { token: owner.token })
   await expect.poll(() => named(stream)).toEqual(['ready'])
@@ -208,7 +206,7 @@ test('when signals may have been lost, every stream begins anew', async () => {
   await expect.poll(change, { timeout: 5000 }).toContain(workspace.id)
 })
 
-test('a member is told of what it may read, and of nothing else', async () => {
+test('a member is notified of changes that it may read, and of no others', async () => {
   const { owner, organization, workspace: hidden } = await setting()
   const project = await createProject(app, { organization: organization.name, actor: owner.actor })
   const place = { organization: organization.name, projectId: project.id }
@@ -230,7 +228,7 @@ test('a member is told of what it may read, and of nothing else', async () => {
   expect(stream.events.some(({ data }) => data.includes(hidden.id))).toBe(false)
 })
 
-test('access that is taken away ends what a member is told, and given access begins it', async () => {
+test('revoked access ends notifications to a member, and granted access starts them', async () => {
   const { owner, organization, workspace } = await setting()
   const other = await createWorkspace(app, { organization: organization.name, actor: owner.actor })
   const member = await createUser(app)

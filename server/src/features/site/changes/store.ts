@@ -10,7 +10,7 @@ const MINE: RawBuilder<unknown> = sql`team_members mine
   join teams my_team on my_team.id = mine.team_id and my_team.organization_id = asked.organization_id
   where mine.user_id = asked.user_id`
 
-/** What decides about the rights of users in organizations; of organizations that are gone there is no row. */
+/** The access of users in organizations; deleted organizations have no row. */
 export async function listAccessRows(db: Db, members: readonly Member[]) {
   const access = accessColumn(userInSql(sql`asked.user_id`), { organizationId: sql`asked.organization_id` })
   const { rows } = await sql<MemberRow>`
@@ -28,7 +28,7 @@ export async function listAccessRows(db: Db, members: readonly Member[]) {
   return rows
 }
 
-/** What the teams of a user grant on a workspace and its project. */
+/** Grants of a user's teams on a workspace and its project. */
 export async function listGrants(db: Db, asked: readonly { userId: string; workspaceId: string }[]) {
   const { rows } = await sql<{ userId: string; workspaceId: string; grants: GrantsColumn }>`
     select asked.user_id as "userId", w.id as "workspaceId",

@@ -142,7 +142,7 @@ export function isGone({ stuckSince }: ChangeStream, now: number) {
   return stuckSince !== undefined && now - stuckSince > STUCK_MS
 }
 
-/** The cursor of a client that has been told of everything moves on, whatever has changed elsewhere. */
+/** Advances the cursor of an up-to-date client past changes elsewhere. */
 export function keepAlive({ changes }: Ctx, stream: ChangeStream) {
   if (stream.stuckSince !== undefined || performance.now() - stream.sentAt < ALIVE_MS) return
   sendSign(stream, 'alive', hasNews(stream) ? stream.cursor : changes.cursor())

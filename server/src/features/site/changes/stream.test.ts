@@ -16,7 +16,7 @@ function fill(stream: ChangeStream) {
   return sent
 }
 
-test('for a client that does not read, little is kept, and it begins anew', () => {
+test('for a client that does not read, few changes are kept, and it is reset', () => {
   const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
   fill(stream)
 

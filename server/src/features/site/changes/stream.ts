@@ -12,17 +12,17 @@ export type ChangeStream = {
   actor: StreamActor
   organizationId: string
   readable: Readable
-  /** What has changed and was not sent yet, each thing once. */
+  /** Changes that were not sent yet, without duplicates. */
   pending: Map<string, SignalledChange>
-  /** More has changed than is kept, or it is not known what: the client is told to begin anew. */
+  /** More changed than is kept, or it is unknown what changed: the client will be reset. */
   isReset: boolean
   /** The cursor that the client has. */
   cursor: string | undefined
   snapshot: AccessSnapshot | undefined
   readAt: number
-  /** Something has happened that may have taken access away since the standing was read. */
+  /** Access may have been revoked since the snapshot was read. */
   isSuspect: boolean
-  /** What the caller may do in workspaces, as far as it was asked for since the standing was read. */
+  /** The caller's permissions in workspaces, as far as they were read since the snapshot. */
   inWorkspaces: Map<string, ReadonlySet<WorkspacePermission>>
   /** Since when the client reads slower than it is sent to; undefined while it does not. */
   stuckSince: number | undefined
@@ -30,12 +30,12 @@ export type ChangeStream = {
 }
 
 /** More than this are not kept for a client; it reads its page again instead. */
-const MOST_PENDING = 500
+const MAX_PENDING = 500
 const BUFFERED_BYTES = 64 * 1024
 /** How long clients wait before they connect again, in ms. */
 const RETRY_MS = 2000
 
-/** A stream that `onRead` is told of when its client has read all that was sent. */
+/** Creates a stream. `onRead` is called when its client has read everything that was sent. */
 export function newStream(
   { actor, organizationId }: Pick<ChangeStream, 'actor' | 'organizationId'>,
   onRead: (stream: ChangeStream) => void,
@@ -69,14 +69,14 @@ export function newStream(
 /** Keeps a change until it is sent. */
 export function addPending(stream: ChangeStream, change: SignalledChange) {
   if (stream.isReset) return
-  if (stream.pending.size >= MOST_PENDING) return resetStream(stream)
+  if (stream.pending.size >= MAX_PENDING) return resetStream(stream)
   stream.pending.set(keyOf(change), change)
 }
 
 /** The key of a change is the same for everybody, and may be long. */
 const keys = new WeakMap<SignalledChange, string>()
 
-/** Changes with the same key are told once. */
+/** Changes with the same key are sent once. */
 function keyOf(change: SignalledChange) {
   const known = keys.get(change)
   if (known !== undefined) return known
@@ -86,7 +86,7 @@ function keyOf(change: SignalledChange) {
   return key
 }
 
-/** The client will be told to begin anew. */
+/** Resets the client at the next delivery. */
 export function resetStream(stream: ChangeStream) {
   stream.isReset = true
   stream.pending.clear()
@@ -107,7 +107,7 @@ export function sendChanges(stream: ChangeStream, changes: readonly SignalledCha
 }
 
 /**
- * `ready`: changes are told from the cursor on. `reset`: and whatever is shown may be old. `alive`: nothing was told for a while, and
+ * `ready`: changes follow from the cursor on. `reset`: also, everything shown may be stale. `alive`: nothing was sent for a while, and
  * the cursor moves on with the changes elsewhere.
  */
 export function sendSign(stream: ChangeStream, event: 'ready' | 'reset' | 'alive', cursor: string | undefined) {

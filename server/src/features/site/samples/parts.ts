@@ -17,7 +17,7 @@ import * as store from './store.ts'
 export const CONFIGURATIONS = ['network', 'app'] as const
 export type Configuration = (typeof CONFIGURATIONS)[number]
 
-/** What the parts are called, unless others have the names. */
+/** The names of the parts, unless they are taken. */
 export const NAMES = {
   project: 'Sample',
   network: 'sample-network',
@@ -113,7 +113,7 @@ export function variableSetInput(name: string, projectId: string): CreateVariabl
       vars: {
         data: [
           variable('owner', 'platform team', 'Who is asked about what the sample makes.'),
-          variable('environment', 'development', 'Used where a workspace has no value of its own.'),
+          variable('environment', 'development', 'Used where a workspace sets no value.'),
         ],
       },
     },
@@ -159,7 +159,7 @@ export function counted(count: number, noun: string) {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** Where the task of a sample is answered, and the key that signs its requests. Nothing of this is stored twice. */
+/** The receiver URL of a sample's task, and the key that signs its requests. Both are derived, not stored. */
 export function sampleReceiver({ baseUrl, secrets }: Pick<App, 'baseUrl' | 'secrets'>, sampleId: string) {
   return { url: `${baseUrl}${OWN_RECEIVER_PATH}`, hmacKey: secrets.sign(sampleId, 'sample-receiver') }
 }
@@ -169,7 +169,7 @@ export function isFormerReceiver(url: string, current: string) {
   return url !== current && URL.parse(url)?.pathname.endsWith(OWN_RECEIVER_PATH) === true
 }
 
-/** What it takes to make and to remove a sample, beside what its single parts take. */
+/** Permissions needed to create and remove a sample, in addition to those of its parts. */
 export const SAMPLE_PERMISSIONS = [
   'projects:create',
   'workspaces:create',

@@ -79,7 +79,7 @@ describe('the receiver of the sample', () => {
     expect(body.text).toContain('| create | 1 | `module.firewall.terraform_data.rule["https"]` |')
   })
 
-  test('says so when it can not read the plan', async () => {
+  test('says so when it cannot read the plan', async () => {
     const owner = await createOwner(app)
     const { resultId } = await createPlanned(owner, { resource_changes: 'none' })
 

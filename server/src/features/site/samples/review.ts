@@ -8,7 +8,7 @@ import { TEST_TOKEN, taskSignature } from '../../tasks/run-tasks/request.ts'
 import { sampleReceiver } from './parts.ts'
 import * as store from './store.ts'
 
-/** What the receiver reads of a plan in JSON; everything else in it is ignored. */
+/** The parts of a JSON plan that the receiver reads. */
 const planJson = z.object({
   resource_changes: z
     .array(z.object({ address: z.string(), change: z.object({ actions: z.array(z.string()), after: z.unknown() }) }))
@@ -20,7 +20,7 @@ type PlanJson = z.infer<typeof planJson>
 type Review = { message: string; outcomes: TaskOutcome[] }
 type Level = NonNullable<NonNullable<TaskOutcome['tags']>[string]>[number]['level']
 
-/** What the receiver says about a plan: what it does, and findings about what it destroys, opens and exposes. */
+/** The receiver's review of a plan: a summary, and findings about destroyed, opened and exposed resources. */
 function reviewOf(plan: PlanJson, url: string): Review {
   const outcomes = [countChanges(plan), findDeletions(plan), findOpenRules(plan), findSensitiveOutputs(plan)]
   const findings = outcomes.filter(({ tags }) =>
@@ -71,7 +71,7 @@ function findDeletions(plan: PlanJson): TaskOutcome {
     description: isFine ? 'Nothing is destroyed' : `Destroyed or replaced: ${listed(lost)}`,
     tags: isFine
       ? { status: [tag('Passed', 'info')], severity: [tag('None', 'none')] }
-      : { status: [tag('Needs a look', 'warning')], severity: [tag('Medium', 'warning')] },
+      : { status: [tag('Needs review', 'warning')], severity: [tag('Medium', 'warning')] },
     body: isFine
       ? '## Nothing is destroyed\n\nEvery resource that exists stays.'
       : `## What would be gone\n\n${lost
@@ -121,12 +121,12 @@ function findSensitiveOutputs({ output_changes: outputs }: PlanJson): TaskOutcom
       '## Sensitive outputs',
       names.length === 0
         ? 'Every output may be shown.'
-        : `Pages and logs mask ${names.map(code).join(', ')}. Whoever may read the state of the workspace can read the values.`,
+        : `Pages and logs mask ${names.map(code).join(', ')}. Anyone who may read the workspace's state can read the values.`,
     ].join('\n\n'),
   }
 }
 
-/** Whether the text stands somewhere in a value of JSON. */
+/** Whether a JSON value contains the text anywhere. */
 function contains(value: unknown, text: string): boolean {
   if (typeof value === 'string') return value === text
   if (typeof value !== 'object' || value === null) return false
@@ -242,7 +242,7 @@ function refused(what: string, { status, text }: { status: number; text: string 
   return new Error(`the ${what} of a sample's task was answered with ${status}: ${text?.slice(0, 500)}`)
 }
 
-/** What the receiver reads of a request; a receiver ignores what it does not know. */
+/** The parts of a request that the receiver reads; unknown fields are ignored. */
 const request = z.object({
   payload_version: z.literal(1),
   stage,

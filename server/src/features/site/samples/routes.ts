@@ -114,7 +114,7 @@ function sampleResource({ row, organizationName, isComplete, contents }: Sample)
   }
 }
 
-/** What goes with the sample, in the order in which a person would name it. */
+/** The parts deleted with the sample, in the order in which a user would name them. */
 function removed({ network, app, trigger, set, task, project, attachments }: Sample['contents']): Removed[] {
   const workspaces = [network, app].flatMap((workspace) => workspace ?? [])
   const own = new Set(workspaces.map(({ id }) => id))

@@ -49,7 +49,7 @@ export async function listTakenNames(
   return new Set(rows.map(({ name }) => name))
 }
 
-/** What the sample consists of now, whoever may see it; a part that is gone is undefined. */
+/** The current parts of the sample, regardless of access; a deleted part is undefined. */
 export type SampleContents = Awaited<ReturnType<typeof findContents>>
 
 export async function findContents(db: Db, sample: SampleRow) {
@@ -118,7 +118,7 @@ async function findProject(db: Db, sample: SampleRow) {
     .executeTakeFirst()
 }
 
-/** Where the task of the sample is attached. */
+/** The attachments of the sample's task. */
 async function listAttachments(db: Db, taskId: string | null) {
   return db
     .selectFrom('workspace_tasks as wt')

@@ -192,7 +192,7 @@ describe('backing data', () => {
 })
 
 describe('a soft deletion with a malformed body', () => {
-  test('is not found by whoever may not delete', async () => {
+  test('is not found by callers who may not delete', async () => {
     const { id } = await workspace.create(rawState({ serial: 1 }))
     const stranger = stateClient(app, workspace, (await createUser(app)).token)
 
@@ -225,10 +225,15 @@ describe('days until a deletion', () => {
   const DAYS = 'delete-older-than-n-days'
 
   test.each([
-    ['beside data', { [DAYS]: 'x' }, '/data', `data is missing: ${DAYS} belongs in data.attributes`],
-    ['beside an empty data', { data: null, [DAYS]: 3 }, '/data', `data is missing: ${DAYS} belongs in data.attributes`],
-    ['beside the document', { data: { attributes: {} }, [DAYS]: 3 }, `/${DAYS}`, `${DAYS} belongs in data.attributes`],
-    ['beside the attributes', { data: { [DAYS]: 3 } }, `/data/${DAYS}`, `${DAYS} belongs in data.attributes`],
+    ['next to data', { [DAYS]: 'x' }, '/data', `data is missing: ${DAYS} belongs in data.attributes`],
+    [
+      'next to an empty data',
+      { data: null, [DAYS]: 3 },
+      '/data',
+      `data is missing: ${DAYS} belongs in data.attributes`,
+    ],
+    ['next to the document', { data: { attributes: {} }, [DAYS]: 3 }, `/${DAYS}`, `${DAYS} belongs in data.attributes`],
+    ['next to the attributes', { data: { [DAYS]: 3 } }, `/data/${DAYS}`, `${DAYS} belongs in data.attributes`],
   ])('%s are refused, and nothing is deleted', async (_, body, pointer, detail) => {
     const { id } = await workspace.create(rawState({ serial: 1 }))
     await workspace.create(rawState({ serial: 2 }))

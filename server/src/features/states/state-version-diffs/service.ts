@@ -45,7 +45,7 @@ function readDiff(bytes: Buffer) {
   return parseExact(bytes.toString('utf8')) as StateDiff
 }
 
-/** What the first version of a workspace is compared with. */
+/** The empty state that the first version of a workspace is compared with. */
 const EMPTY_STATE = '{"version":4,"serial":0,"lineage":"","outputs":{},"resources":[]}'
 
 async function earlier(ctx: Ctx, to: PresentedRow, fromId: string | undefined) {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
 
-/** A cached comparison, sealed; a `fromId` of null stands for the empty state before the first. */
+/** A cached comparison, sealed; a null `fromId` means the empty state before the first. */
 export async function findDiff(db: Db, key: { fromId: string | null; toId: string; revision: number }) {
   const { rows } = await sql<{ sealed: Buffer }>`
     select sealed from state_diffs

@@ -58,7 +58,7 @@ export async function showStateVersionOutput(ctx: Ctx, id: string): Promise<Outp
 }
 
 /**
- * The names of the outputs that differ between two versions; null stands for the state before the first. They are extracted if
+ * The names of the outputs that differ between two versions; null means the state before the first. They are extracted if
  * that was not done yet. Undefined where outputs can't be known: content is deleted, encrypted, or of a format that the server
  * does not read.
  */
@@ -84,7 +84,7 @@ async function comparableOutputs(ctx: Ctx, id: string | null): Promise<ReadonlyM
   return new Map(rows.map((row) => [row.name, comparableOutput(ctx, row)]))
 }
 
-/** What the audit trail records when somebody is shown the value of a sensitive output. */
+/** The audit event of revealing a sensitive output. */
 function sensitiveOutputAudit(output: {
   id: string
   name: string

@@ -163,7 +163,7 @@ describe('the end of a run', () => {
     },
   )
 
-  test('touches nothing of whoever holds the lock by then', async () => {
+  test('changes nothing of the current lock holder', async () => {
     const setting = await createRunSetting(app)
     await createRun(app, setting)
     const plan = await agent.take()

@@ -9,7 +9,7 @@ type AuditedVersion = {
   organization_id: string
 }
 
-/** What the audit trail records of a change to a state version. */
+/** The audit event of a change to a state version. */
 export function stateVersionAudit(version: AuditedVersion, action: string, meta?: { rollback_of: string }): AuditEvent {
   const { id, serial, workspace_id: workspace, organization_id: organizationId } = version
   return {

@@ -41,7 +41,7 @@ function seeded(seed: number) {
 }
 
 describe('sixteen clients at once', () => {
-  test('that post the same serial: one wins, and the others are told', async () => {
+  test('that post the same serial: one wins, and the others get an error', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const states = Array.from({ length: CLIENTS }, (_, index) =>
       rawState({ serial: 1, outputs: { index: `${index}` } }),

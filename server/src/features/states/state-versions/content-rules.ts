@@ -25,7 +25,7 @@ const EXAMINED_HERE = 256 * 1024
  */
 export const EXAMINED_BYTES = 16 * 1024 * 1024
 
-/** What was found in a raw state; the extraction is left to the job where it is undefined. */
+/** Result of examining a raw state. If `extraction` is undefined, the job extracts it. */
 export type Examined = InspectedState & { extraction?: PackedExtraction | null }
 
 /** Reads a raw state, which is not given away: its MD5, its header, and up to `EXAMINED_BYTES` all that is extracted. */
@@ -45,7 +45,7 @@ export async function readHeader(ctx: Ctx, content: Buffer): Promise<StateHeader
 }
 
 /**
- * Checks a raw state against what was declared for it, and throws `invalid`. `pointer` says where the declaration stands; for an
+ * Checks a raw state against its declared properties, and throws `invalid`. `pointer` points to the declaration; for an
  * upload, which has none, the error points to the whole body. The serial and lineage of an encrypted state are not checked.
  */
 export function checkContent(
@@ -88,7 +88,7 @@ async function findJsonFault(ctx: Ctx, content: Buffer) {
   return outcome.ok ? outcome.value : outcome.reason
 }
 
-/** What a signed URL allows: to read one content of one state version, or to upload it once. */
+/** Grant of a signed URL: to read one content of one state version, or to upload it once. */
 type ObjectKind = 'raw' | 'json' | 'raw-upload' | 'json-upload'
 
 const PURPOSE = 'state-object'
@@ -106,7 +106,7 @@ export function objectUrl(app: Pick<App, 'baseUrl' | 'secrets' | 'now'>, kind: O
   return `${app.baseUrl}${OBJECT_PATH}/${app.secrets.signPath({ purpose: PURPOSE, id: `${id}-${kind}`, expiresAt })}`
 }
 
-/** What the id in a signed URL allows; undefined when its signature is wrong or it has expired. */
+/** The grant of a signed URL's id; undefined if its signature is invalid or it has expired. */
 export function openObjectId(
   app: Pick<App, 'secrets' | 'now'>,
   objectId: string,

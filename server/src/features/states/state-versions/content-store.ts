@@ -3,7 +3,7 @@ import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { StateVersionRow } from './store.ts'
 
-/** Where the content of a version is. */
+/** Location of a version's content. */
 export type ContentLocations = {
   id: string
   raw_location: string | null
@@ -22,7 +22,7 @@ export async function findContent(db: Db, id: string, kind: 'raw' | 'json') {
   return row?.sealed
 }
 
-/** Where the content of a version is, for a download; the content itself where that is a row. */
+/** Location of a version's content for a download, or the content itself if it is stored in a row. */
 export const findDownload = lookup(
   ['id', 'kind'],
   (_, { id, kind }) => sql<

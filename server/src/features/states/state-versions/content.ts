@@ -12,15 +12,15 @@ import { type ContentLocations, findContent } from './content-store.ts'
 export type ContentKind = 'raw' | 'json'
 
 /**
- * Up to this size (bytes) content is kept sealed in a row, so that it costs no file and no fsync of its own; measured, a
+ * Up to this size (bytes) content is kept sealed in a row, so that it needs no separate file and fsync; measured, a
  * row is faster than a file up to several hundred KB.
  */
 export const ROW_BYTES = 256 * 1024
 
-/** Of content above this size (bytes), a process has little in memory at a time, however much is uploaded at once. */
+/** Content above this size (bytes) is read in small parts, so that concurrent uploads need little memory. */
 export const LARGE_BYTES = 4 * 1024 * 1024
 
-/** Where content is: sealed bytes, which the transaction of its version inserts into a row, or the key of a blob. */
+/** Stored content: encrypted bytes for the transaction that inserts the version, or the key of a blob. */
 export type StoredContent = { location: string; sealed: Buffer | undefined; size: number }
 
 const IN_ROW = 'row'

@@ -137,7 +137,7 @@ describe('the lock', () => {
     expect(response.json().errors[0].detail).toMatch(/is locked by User bob-the-locker.*maintenance/)
   })
 
-  test('a malformed body is told before a missing lock', async () => {
+  test('a malformed body is reported before a missing lock', async () => {
     await workspace.unlock()
 
     expect((await workspace.post(raw, { md5: '0'.repeat(32) })).status).toBe(422)
@@ -195,7 +195,7 @@ describe('serial and lineage', () => {
   })
 })
 
-test('the content of whoever may not write is not even read', async () => {
+test('content from callers who may not write is not even read', async () => {
   const stranger = await createUser(app)
   // Read, it would be answered as what is no JSON.
   const body = 'x'.repeat(2_000_000)

@@ -27,7 +27,7 @@ async function outputs() {
   return workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)
 }
 
-test.each(SIZES)('a %s state with names that the database can not hold is processed', async (_, padding) => {
+test.each(SIZES)('a %s state with names that the database cannot store is processed', async (_, padding) => {
   const raw = stateOf(
     {
       outputs: {

@@ -73,7 +73,7 @@ export async function listOutputs(db: Db, stateVersionId: string, page?: Page): 
     .execute()
 }
 
-/** What was extracted from a state, as columns; JSON as text. */
+/** Extracted data as columns; JSON as text. */
 export type ExtractionColumns = {
   /** False until the content was extracted. */
   processed: boolean

@@ -84,7 +84,7 @@ describe('a state of several MB, which a worker reads', () => {
     expect((await download(app, String(data.attributes['hosted-state-download-url']))).bytes.equals(large)).toBe(true)
   })
 
-  test('in a body above the limit is told the limit', async () => {
+  test('in a body above the limit is rejected with the limit', async () => {
     const refused = await app.request({
       method: 'POST',
       url: `/api/v2/workspaces/${workspace.id}/state-versions`,

@@ -225,7 +225,7 @@ const transition = fc
     }),
   )
 
-/** What everybody must see at any moment. */
+/** Invariants that hold for every reader at any time. */
 const look = user.map((index) =>
   command(`look(${index})`, async (model, real) => {
     const client = clientOf(real, index)

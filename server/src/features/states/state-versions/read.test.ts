@@ -207,7 +207,7 @@ test('billable resources are shown on a metered plan, to those who see the usage
   expect((await stateClient(app, workspace, text).show(id)).attributes).not.toHaveProperty('billable-rum-count')
 })
 
-test('a member who has to switch two-factor authentication on is told so', async () => {
+test('a member who must enable two-factor authentication gets that error', async () => {
   const owner = await createUser(app)
   await app.db.updateTable('users').set({ auth_method: 'password' }).where('id', '=', owner.id).execute()
   const { id, name } = await createOrganization(app, owner)

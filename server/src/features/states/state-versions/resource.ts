@@ -18,7 +18,7 @@ export function displayContextOf(workspace: {
   return { plan: workspace.organization_plan, vcs_repo: workspace.vcs_repo, access: workspace.access }
 }
 
-/** What a version shows that does not stand in its row. */
+/** Data shown with a version that is not in its row. */
 export type DisplayOptions = {
   /** The commit of the run's configuration; absent when the workspace has no repository. */
   commit?: { sha: string | null; url: string | null } | undefined
@@ -30,11 +30,11 @@ export type DisplayOptions = {
   mayDelete?: boolean
   /** Whether the list of resources is left out. */
   withoutResources?: boolean
-  /** What the caller asked for with the soft delete. */
+  /** The retention requested with the soft delete. */
   deleteOlderThanDays?: number | undefined
 }
 
-/** What the versions of a workspace show the caller, on every route. */
+/** Display options of a workspace's versions for the caller, on every route. */
 export function displayOptions(context: DisplayContext): DisplayOptions {
   return {
     seesBilling: seesBilling(context),

@@ -8,13 +8,13 @@ import { findRunStatus } from './store.ts'
 
 const SERIAL = '/data/attributes/serial'
 
-/** What identifies the content of a state version; early engines wrote no lineage. */
+/** Identity of a state version's content; early engines wrote no lineage. */
 type StateIdentity = { serial: number; md5: string; lineage?: string | null | undefined }
 
 /** The columns of a workspace's row that identify its newest finalized version, snapshots included. */
 type LatestState = Pick<WorkspaceRow, 'latest_state_serial' | 'latest_state_md5' | 'latest_state_lineage'>
 
-/** What the next state has to follow; undefined when there is no state yet. */
+/** The state that the next one must follow; undefined without a state. */
 export function latestState(workspace: LatestState): StateIdentity | undefined {
   const { latest_state_serial: serial, latest_state_md5: md5, latest_state_lineage: lineage } = workspace
   return serial === null || md5 === null ? undefined : { serial, md5, lineage }

@@ -75,7 +75,7 @@ test('where no room becomes free nothing is held, and what is freed is free agai
   expect(await bytesOf(await shared(randomUUID(), 16 * MB).open())).toHaveLength(content.length)
 })
 
-test('a content that can not be read fails each reader, and is read again by the next', async () => {
+test('unreadable content fails each reader, and is read again by the next', async () => {
   const key = randomUUID()
   const fail = async () => openShared(key, 1, () => Promise.reject(new Error('damaged')))
 

@@ -185,7 +185,7 @@ type Arriving = {
   free: (chunk: Buffer) => void
 }
 
-/** So much of what is held is written at a time, in bytes: each piece costs several turns of the loop. */
+/** Size of the chunks in which buffered content is written, in bytes: each chunk takes several turns of the event loop. */
 const WRITTEN_AT_ONCE = 512 * 1024
 
 /** The rest of an upload, after its beginning: a blob is written as it arrives. */

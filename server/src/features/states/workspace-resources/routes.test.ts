@@ -134,7 +134,7 @@ describe('the resources of a workspace', () => {
     expect(found.json().data).toEqual(list.data)
   })
 
-  test.each(['__proto__', 'constructor', 'toString:desc', 'address'])('can not be sorted by %s', async (sort) => {
+  test.each(['__proto__', 'constructor', 'toString:desc', 'address'])('cannot be sorted by %s', async (sort) => {
     const workspace = await lockedWorkspace(app, organization, ada)
     await workspace.create(rawState({ resources: ['web', 'db'] }))
 

@@ -73,7 +73,7 @@ function compare(a: string, b: string) {
 }
 
 /** More names than this are for nobody to choose from; those with the most instances are kept. */
-const MOST_NAMES = 1000
+const MAX_NAMES = 1000
 
 /** How many instances the current state has, by module and by type. */
 export async function countWorkspaceResources(ctx: Ctx, workspaceId: string): Promise<ResourceCounts> {
@@ -92,7 +92,7 @@ function counted(names: readonly string[]): CountedName[] {
   return [...counts]
     .map(([name, count]) => ({ name, count }))
     .toSorted((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1))
-    .slice(0, MOST_NAMES)
+    .slice(0, MAX_NAMES)
 }
 
 /** An instance under its address for clients; `engineAddress` is that of the engine. */

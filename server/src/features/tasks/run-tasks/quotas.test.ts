@@ -36,7 +36,7 @@ describe('INTERFACE §6.2 the free plan', () => {
     const second = await postTask(app, setting, { url: setting.receiver.url })
 
     expect(second.status).toBe(422)
-    expect(second.json().errors[0].detail).toContain('the free plan has 1 run task')
+    expect(second.json().errors[0].detail).toContain('the free plan allows 1 run task')
   })
 
   test('has it in ten workspaces', async () => {

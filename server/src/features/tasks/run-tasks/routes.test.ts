@@ -96,7 +96,7 @@ describe('a task', () => {
     expect(setting.receiver.tests).toHaveLength(0)
   })
 
-  test('has a name of its own in the organization', async () => {
+  test('has a unique name in the organization', async () => {
     const setting = await setUp()
     await createTask(app, setting, { name: 'cost' })
 
@@ -265,7 +265,7 @@ describe('the test of a task', () => {
 })
 
 describe('what comes back from a private address', () => {
-  test('is told to nobody but site administrators, but for its status: not by a test, not by a refusal', async () => {
+  test('is shown to site administrators only, apart from its status: neither by a test nor by an error', async () => {
     const setting = await setUp()
     const owner = await createUser(app)
     const organization = (await createOrganization(app, owner)).name

@@ -74,7 +74,7 @@ export async function deleteTask(db: Db, id: string) {
   await db.deleteFrom('tasks').where('id', '=', id).execute()
 }
 
-/** Where tasks are attached. Workspaces that the actor may not see are left out. */
+/** Attachments of tasks. Workspaces that the actor may not see are omitted. */
 export async function listAttachments(db: Db, actor: Actor, taskIds: readonly string[]) {
   return db
     .selectFrom('workspace_tasks as a')

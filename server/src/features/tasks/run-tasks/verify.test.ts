@@ -11,7 +11,7 @@ import { hmac, startReceiver } from '../../../testing/receiver.ts'
 import { createTask, postTask } from '../../../testing/task-runs.ts'
 import { localCertificate } from '../../../tls/authority.ts'
 
-/** What a receiver is asked before it becomes a task's, and which ones may be asked at all. */
+/** The verification request of a new receiver, and which receivers are allowed. */
 
 const app = await createTestApp({
   GROUNDSTATE_BASE_URL: 'https://groundstate.example',

@@ -54,7 +54,7 @@ async function createTask(attributes: Record<string, unknown>) {
   }
 }
 
-/** A workspace of its own with the task attached. */
+/** A new workspace with the task attached. */
 async function workspaceWith(task: string) {
   const workspace = await addWorkspace(app, setting)
   await attachTask(app, workspace, { task, stages: ['pre_plan'] })
@@ -113,7 +113,7 @@ test('a certificate of a private authority is trusted by the task that names the
   expect(other.json().errors[0].detail).toContain('give the task its ca-certificate')
 })
 
-test('an idle agent is told of a request, and need not ask again for it', async () => {
+test('an idle agent is notified of a request without polling again', async () => {
   const receiver = await startReceiver()
   const workspace = await workspaceWith(await createTask({ url: receiver.url }))
   const waits: number[] = []

@@ -33,6 +33,6 @@ test('a claim is answered 503 while the database fails', async () => {
   const claim = await agent.claimTask().catch(String)
   await sql`alter table task_requests_away rename to task_requests`.execute(app.db)
 
-  expect(claim).toContain('the queue of requests can not be read now')
+  expect(claim).toContain('the request queue cannot be read at the moment')
   expect(await agent.claimTask()).toBeUndefined()
 })

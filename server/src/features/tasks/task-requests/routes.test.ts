@@ -117,7 +117,7 @@ describe('a task with an agent pool', () => {
     },
   )
 
-  test('takes a pool of its own organization only, and never the one of the agents in the server', async () => {
+  test('accepts only a pool of its organization, and never the built-in one', async () => {
     const setting = await createPoolSetting(app)
     const stranger = await createPoolSetting(app)
 
@@ -165,7 +165,7 @@ describe('a task with an agent pool', () => {
     expect(response.json().included).toMatchObject([{ id: setting.poolId, attributes: { name: 'cellar' } }])
   })
 
-  test('keeps the pool in use: it can not be deleted before the task lets go of it', async () => {
+  test('keeps the pool in use: it cannot be deleted before the task is detached from it', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     const id = await createPoolTask(app, setting, { agent, name: 'scan' })
@@ -180,7 +180,7 @@ describe('a task with an agent pool', () => {
     expect((await remove()).status).toBe(204)
   })
 
-  test('is named beside the workspaces that use the pool, which are in order and counted', async () => {
+  test('is named with the workspaces that use the pool, which are sorted and counted', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     await createPoolTask(app, setting, { agent, name: 'scan' })

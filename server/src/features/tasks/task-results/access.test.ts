@@ -14,7 +14,7 @@ import {
   type TaskSetting,
 } from '../../../testing/task-runs.ts'
 
-/** What the access token of a result opens, and who reads results. */
+/** Access of a result's token, and access to results. */
 
 const app = await createTestApp({
   GROUNDSTATE_BASE_URL: 'https://groundstate.example',

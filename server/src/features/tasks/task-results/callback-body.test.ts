@@ -9,7 +9,7 @@ import {
   type TaskSetting,
 } from '../../../testing/task-runs.ts'
 
-/** What INTERFACE §2 says of the body of a callback and of the responses to it. */
+/** INTERFACE §2: the body of a callback and its responses. */
 
 const app = await createTestApp({
   GROUNDSTATE_BASE_URL: 'https://groundstate.example',

@@ -17,7 +17,7 @@ import {
 import { claimDeliveries } from './deliveries-store.ts'
 import { startReplica } from './testing/replica.ts'
 
-/** Processes that share nothing but the database: each is an app of its own, with its own loop. */
+/** Processes that share only the database: each is a separate app with its own loop. */
 
 const app = await createTestApp()
 const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)

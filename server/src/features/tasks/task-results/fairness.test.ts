@@ -53,7 +53,7 @@ async function createHangingSetting(app: TestApp, { tasks = 1, runs = 1 }: { tas
   return { ...setting, end, receives: (count: number) => eventually(async () => receiver.requests.length >= count) }
 }
 
-/** Creates a task, and runs that ask it, each in a workspace of its own. */
+/** Creates a task, and runs that use it, each in a separate workspace. */
 async function askOften(app: TestApp, setting: TaskSetting, runs: number) {
   const task = await createTask(app, setting)
   for (let index = 0; index < runs; index += 1) {

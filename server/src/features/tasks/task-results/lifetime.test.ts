@@ -12,7 +12,7 @@ import {
   type TaskSetting,
 } from '../../../testing/task-runs.ts'
 
-/** What INTERFACE §2 says of the status of a result and of its deadline. */
+/** INTERFACE §2: the status of a result and its deadline. */
 
 const app = await createTestApp({
   GROUNDSTATE_BASE_URL: 'https://groundstate.example',

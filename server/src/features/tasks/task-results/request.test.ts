@@ -12,7 +12,7 @@ import {
   startDeliveries,
 } from '../../../testing/task-runs.ts'
 
-/** What INTERFACE §2 says of the request: its payload, when it is sent, its headers and signature. */
+/** INTERFACE §2: the request, its payload, timing, headers and signature. */
 
 const app = await createTestApp({
   GROUNDSTATE_BASE_URL: 'https://groundstate.example',

@@ -28,7 +28,7 @@ type GrantFilter = {
   page: Page | undefined
 }
 
-/** What teams may do to a workspace or project. */
+/** Grants of teams on a workspace or project. */
 export async function listGrants(db: Db, kind: GrantKind, { subjectId, teamId, ofUser, page }: GrantFilter) {
   const found = sql`from ${sql.table(kind.table)} g where ${sql.ref(kind.subjectColumn)} = ${subjectId}
     ${teamId === undefined ? sql`` : sql`and team_id = ${teamId}`}
@@ -87,7 +87,7 @@ export async function deleteGrant(tx: Tx, kind: GrantKind, id: string) {
 /** The workspace or project of a grant, as the actor may see it; `path` is where the interface has it. */
 export type GrantSubject = { id: string; organizationId: string; path: string; seesAllGrants: boolean }
 
-/** What a team may do to a workspace or project that the actor may see. */
+/** A team's grant on a workspace or project that the actor may see. */
 export type Grant = GrantRow & { subject: GrantSubject }
 
 /** The attributes of a request to create or change a grant. */
@@ -152,7 +152,7 @@ export type GrantKind = {
   subjectColumn: 'workspace_id' | 'project_id'
   idPrefix: string
   parts: readonly Part[]
-  /** Where custom access begins. */
+  /** The level at which custom access starts. */
   custom: Level
   /** The parts of each fixed level. */
   levels: Readonly<Record<string, Level>>

@@ -318,7 +318,7 @@ test('members read sets but see no workspace that is hidden from them', async ()
   expect([changed.status, unseen.status, made.status]).toEqual([403, 404, 403])
 })
 
-test('what is not in the organization can not be named', async () => {
+test('resources outside the organization cannot be named', async () => {
   const other = await createOrganization(app, owner)
   const foreign = await createWorkspace(app, { organization: other.name })
   const set = await newSet()

@@ -148,7 +148,7 @@ const SCOPE_MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'vari
 const WORKSPACES = { access: SCOPE_MANAGE, body: identifiersBody('workspaces'), responses: { 204: null } }
 const PROJECTS = { access: SCOPE_MANAGE, body: identifiersBody('projects'), responses: { 204: null } }
 
-/** Where sets apply. */
+/** The scope of variable sets. */
 export const variableSetScopeRoutes: Routes = (http) => {
   const workspaces = '/varsets/:id/relationships/workspaces'
   http.post(

@@ -29,7 +29,7 @@ export async function findVariableSet(db: Db, actor: Actor, id: string) {
   return selectVariableSets(db, actor).where('s.id', '=', id).executeTakeFirst()
 }
 
-/** Which sets a list has, beside those of one organization that its actor may see. */
+/** Filter of a list of sets, in addition to the organization and the actor's access. */
 export type VariableSetScope =
   | { kind: 'organization' }
   /** In force in the workspace. */
@@ -112,7 +112,7 @@ export async function listEffectiveSets(db: Db, scope: Scope) {
   return rows
 }
 
-/** A workspace, and where it is; `projectOf` stands for the project where only the workspace is known. */
+/** A workspace and its location; `projectOf` is used as the project where only the workspace is known. */
 type Scope = { workspaceId: string; projectId: string | RawBuilder<string>; organizationId: string }
 
 /** SQL of the id of a workspace's project. */

@@ -43,7 +43,7 @@ export async function deleteSetVariable(ctx: Ctx, { variableSetId, id }: { varia
 type VariableChange = NonNullable<UpdateVariableSet['relationships']['vars']>['data'][number]
 
 /**
- * Adds variables to the set, and changes those that are given with their id. Each change has an audit event of its own.
+ * Adds variables to the set, and changes those that are given with their id. Each change has a separate audit event.
  */
 export async function changeVariables(
   ctx: TransactionCtx,

@@ -64,7 +64,7 @@ export function setNotice({ id, teams }: NoticedSet): AuditEvent['notices'][numb
   return { type: 'varsets', id, ...(teams && { teams }) }
 }
 
-/** Throws `invalid` for a key that the engine could not read. `pointer` is where the attributes stand in the body. */
+/** Throws `invalid` for a key that the engine could not read. `pointer` points to the attributes in the body. */
 export function checkKey(category: CreateVariable['category'], key: string, pointer: string) {
   const problem = variableKeyProblem(category, key)
   if (problem !== undefined) throw invalid(problem, `${pointer}/key`)

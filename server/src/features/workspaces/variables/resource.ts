@@ -40,7 +40,7 @@ export function variableResource(row: VariableRow, overwrites?: Overwrites): Var
   }
 }
 
-/** Where a variable that a run sees comes from. */
+/** Source of an effective variable. */
 export type VariableSource =
   | { kind: 'run' }
   | { kind: 'workspace' }

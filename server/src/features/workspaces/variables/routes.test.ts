@@ -50,7 +50,7 @@ test('a variable is created, shown, changed and deleted', async () => {
   expect([deleted.status, gone.status]).toEqual([204, 404])
 })
 
-test('a sensitive value is never told again, nor does it lie in the database', async () => {
+test('a sensitive value is never shown again, nor stored in plain text', async () => {
   const workspace = await newWorkspace()
   const created = await create(workspace.id, { key: 'secret', value: 'hunter2', category: 'env', sensitive: true })
   const url = `workspaces/${workspace.id}/vars/${created.json().data.id}`

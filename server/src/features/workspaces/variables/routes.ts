@@ -106,7 +106,7 @@ const LIST_BY_NAMES = {
   },
 } as const
 
-/** The older interface, in which the workspace does not stand in the path. */
+/** The older interface, without the workspace in the path. */
 export const legacyVariableRoutes: Routes = (http) => {
   http.get('/vars', LIST_BY_NAMES, async (req) => {
     const variables = await listVariablesByNames(req.ctx, {

@@ -26,7 +26,7 @@ export async function createWorkspaceVariable(ctx: Ctx, workspaceId: string, inp
 /**
  * Creates a variable on a workspace or in a set; the caller has authorised it. A sensitive value is sealed and never
  * shown again. Throws `invalid` for a key that is taken or that the engine could not read; `pointer` is where the
- * attributes stand in the body.
+ * attributes are in the body.
  */
 export async function insertVariable(
   ctx: Ctx,

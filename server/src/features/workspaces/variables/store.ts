@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type VariableRow = Selectable<Schema['variables']>
-/** What a variable belongs to: a workspace or a variable set. */
+/** The owner of a variable: a workspace or a variable set. */
 export type VariableOwner = { workspaceId: string } | { variableSetId: string }
 
 function of(owner: VariableOwner) {

@@ -148,7 +148,7 @@ test('a list of tags shows those of workspaces that the caller sees', async () =
   expect(refused.status).toBe(403)
 })
 
-test('what is on workspaces that the caller does not see is neither counted nor told by a filter', async () => {
+test('tags of workspaces that the caller cannot see are neither counted nor revealed by a filter', async () => {
   const visible = await newWorkspace(['counted', 'probed'])
   const hidden = await newWorkspace(['counted', 'probed'])
   const member = await createUser(app)

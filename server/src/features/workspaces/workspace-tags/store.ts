@@ -29,7 +29,7 @@ export async function deleteFlatTags(db: Db, workspaceId: string, keys: readonly
     .execute()
 }
 
-/** The organization and the key that a tag's id stands for. */
+/** The organization and key encoded in a tag's id. */
 export async function findTag(db: Db, tagId: string) {
   return db
     .selectFrom('tag_bindings')

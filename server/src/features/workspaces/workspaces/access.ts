@@ -138,7 +138,7 @@ export function mayForceDelete(workspace: Workspace) {
  */
 const cache = new LRUCache<string, { revision: number; grants: Grants }>({ max: 10_000, ttl: 60_000 })
 
-/** What the teams of the actor grant in the organization, by project and by workspace. */
+/** Grants of the actor's teams in the organization, by project and by workspace. */
 export async function readGrants(
   ctx: Ctx,
   actor: UserActor,

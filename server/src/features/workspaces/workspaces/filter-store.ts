@@ -12,7 +12,7 @@ import { type Query, boolean, exactText, listOf, text, textList } from '../../..
 
 export type WorkspaceFilter = {
   name?: string | undefined
-  /** `*` stands for any text. */
+  /** `*` matches any text. */
   wildcardName?: string | undefined
   projectId?: string | undefined
   /** Tags that a workspace has bound or inherits from its project: all of them, or any with `union`. */
@@ -49,15 +49,15 @@ export function filterConditions(organizationId: string, filter: WorkspaceFilter
   ].filter((condition) => typeof condition === 'object')
 }
 
-/** So many tags have a condition each. The time that a statement takes to plan grows with them: a second for a thousand. */
-const MOST_CONDITIONS = 20
+/** Maximum number of tags with a condition each. Planning time grows with them: a second for a thousand. */
+const MAX_CONDITIONS = 20
 
 /**
  * One for each tag, or one for all of which any is enough. PostgreSQL makes no join of what is within a function: it would guess how few
  * workspaces the rest of the filter leaves, and compare each with each when it is wrong.
  */
 function taggedConditions(organizationId: string, { pairs, union }: NonNullable<WorkspaceFilter['tagged']>) {
-  if (!union && pairs.length > MOST_CONDITIONS)
+  if (!union && pairs.length > MAX_CONDITIONS)
     return [sql`coalesce(w.id in (${withAllTags(organizationId, pairs)}), false)`]
   const sets = union ? [pairs] : pairs.map((pair) => [pair])
   return sets.map((set) => sql`coalesce(w.id in (${withAnyTag(organizationId, set)}), false)`)
@@ -117,7 +117,7 @@ const GROUPS = [...RUN_GROUP_NAMES, 'none'] as const
 /** The parameters of a list of workspaces. */
 export const WORKSPACE_FILTER_QUERY = {
   'search[name]': text().describe('part of the name'),
-  'search[wildcard-name]': text().describe('the name, in which `*` stands for any text'),
+  'search[wildcard-name]': text().describe('the name, in which `*` matches any text'),
   'search[tags]': textList().describe('keys of tags that a workspace must have'),
   'search[exclude-tags]': textList().describe('keys of tags that must not be bound to a workspace'),
   'filter[tagged][0][key]': exactText().describe('key of a tag that a workspace must have; 0 may be any index'),

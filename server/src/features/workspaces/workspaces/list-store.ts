@@ -9,7 +9,7 @@ import { selectWorkspaces } from './store.ts'
 export const SORTS = ['name', 'latest-change-at', 'current-run.created-at'] as const
 export type Sort = { name: (typeof SORTS)[number]; descending: boolean }
 
-/** What the teams of a user are granted on single projects and workspaces of an organization. */
+/** Grants of a user's teams on single projects and workspaces of an organization. */
 export type Grants = {
   teamIds: readonly string[]
   /** Projects granted as a whole. */

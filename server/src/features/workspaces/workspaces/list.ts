@@ -52,8 +52,8 @@ async function listEvery({ db, actor }: Ctx, { access, ...rest }: Query, window:
   return { rows, total: count ?? (await totalOf(db, actor, query, rows)) }
 }
 
-/** Workspaces that are looked up one by one in no more time than a look at all of them takes. */
-const MOST_COLLECTED = 1000
+/** Number of workspaces up to which single lookups are no slower than a full scan. */
+const MAX_COLLECTED = 1000
 
 /** A scan looks at many rows when few are visible; a collection looks at every visible row. What must be counted is looked at anyway. */
 function strategyFor(
@@ -61,8 +61,8 @@ function strategyFor(
   { visible, all, counts }: { visible: number; all: number; counts: boolean },
 ): Reach['strategy'] {
   const walked = ((offset + limit) * all) / Math.max(1, visible)
-  if (!counts && store.hasIndex(sort) && walked < Math.min(visible, MOST_COLLECTED)) return 'scan'
-  return visible > MOST_COLLECTED ? 'match' : 'collect'
+  if (!counts && store.hasIndex(sort) && walked < Math.min(visible, MAX_COLLECTED)) return 'scan'
+  return visible > MAX_COLLECTED ? 'match' : 'collect'
 }
 
 async function listGranted({ db, actor }: Ctx, { grants, ...rest }: Query & { grants: Grants }, window: Window) {

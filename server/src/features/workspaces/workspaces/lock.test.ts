@@ -148,7 +148,7 @@ test('what still manages resources goes by force only, and by those who may', as
   expect([refused.status, forced.status]).toEqual([403, 204])
 })
 
-describe('a state whose resources are not counted yet, or can not be', () => {
+describe('a state whose resources are not counted yet, or cannot be', () => {
   const large = rawState({ resources: ['one', 'two'], padding: 50_000 })
   const encrypted = Buffer.from(
     JSON.stringify({ serial: 1, lineage: 'l', meta: {}, encrypted_data: 'AAAA', encryption_version: 'v0' }),

@@ -90,7 +90,7 @@ export async function showWorkspaces(ctx: Ctx, workspaces: readonly Workspace[])
 
 /**
  * An idle workspace needs no query, and the reason is only for those who may read its runs. The engine of the active run, which
- * asks for its workspace with each command, is at work and need not be told why it would wait.
+ * asks for its workspace with each command, is running and does not need its waiting reason.
  */
 function mayHaveWaitingRun({ actor }: Ctx, { active_run_id, waiting_runs, can }: Workspace) {
   if (actor.kind === 'run' && actor.runId === active_run_id) return false

@@ -56,7 +56,7 @@ test('trigger prefixes go with empty patterns, and not with others', async () =>
     status: 422,
     errors: [
       {
-        detail: 'trigger-prefixes and trigger-patterns can not be set both: one of them must be left out or empty',
+        detail: 'trigger-prefixes and trigger-patterns cannot both be set: omit one of them or leave it empty',
         source: { pointer: '/data/attributes/trigger-patterns' },
       },
     ],
@@ -93,7 +93,7 @@ test('a workspace inherits the time to its destruction, until it has its own and
   expect(autoDestroy(echoed)).toEqual(autoDestroy(inherited))
 })
 
-test('a time of its own takes the place of what a workspace inherits', async () => {
+test("a workspace's own time overrides the inherited one", async () => {
   const { id } = await newWorkspace({ 'auto-destroy-at': '2030-01-02T03:04:05Z' })
 
   const set = await patch(id, {})
@@ -121,7 +121,7 @@ test.each([
   [{ 'execution-mode': 'remote' }, () => related(poolId), "unless using 'agent' execution mode"],
   [{}, () => related(poolId), "unless using 'agent' execution mode"],
   [{ 'execution-mode': 'agent' }, () => related('apool-none'), 'The provided agent pool does not exist'],
-])('an agent pool that a workspace can not have is refused: %j', async (attributes, relationships, detail) => {
+])('an agent pool that a workspace cannot have is rejected: %j', async (attributes, relationships, detail) => {
   const { id } = await newWorkspace()
 
   const refused = await patch(id, attributes, relationships())

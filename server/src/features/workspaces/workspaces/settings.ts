@@ -47,7 +47,7 @@ export function workspaceSettingColumns(
 function triggerColumns({ 'trigger-prefixes': prefixes, 'trigger-patterns': patterns }: Attributes) {
   if (prefixes?.length && patterns?.length) {
     throw invalid(
-      'trigger-prefixes and trigger-patterns can not be set both: one of them must be left out or empty',
+      'trigger-prefixes and trigger-patterns cannot both be set: omit one of them or leave it empty',
       '/data/attributes/trigger-patterns',
     )
   }
@@ -57,7 +57,7 @@ function triggerColumns({ 'trigger-prefixes': prefixes, 'trigger-patterns': patt
   }
 }
 
-/** Who inherits has nothing of its own, even where a client sends back the inherited values that it has read. */
+/** A workspace that inherits has no own values, even if a client sends back the inherited ones. */
 function autoDestroyColumns(attributes: Attributes) {
   const inherits = attributes['inherits-project-auto-destroy']
   return {
@@ -80,7 +80,7 @@ type Defaults = {
   organization_agent_pool_id: string | null
 }
 
-/** Where a workspace's runs execute: its own settings, else its project's, else its organization's. */
+/** Effective execution of a workspace's runs: its own settings, else its project's, else its organization's. */
 export function effectiveExecution(workspace: ExecutionSettings & Defaults) {
   const mode = workspace.execution_mode ?? workspace.project_execution_mode ?? workspace.organization_execution_mode
   const pool = workspace.agent_pool_id ?? workspace.project_agent_pool_id ?? workspace.organization_agent_pool_id
@@ -94,7 +94,7 @@ type ProjectDefaults = {
   organization_agent_pool_id: string | null
 }
 
-/** What the workspaces of a project inherit. */
+/** Execution defaults that workspaces of a project inherit. */
 export function defaultsOf(project: ProjectDefaults) {
   return {
     project_execution_mode: project.default_execution_mode,
@@ -148,7 +148,7 @@ type Settings = Pick<
   | 'latest_change_at'
 >
 
-/** When clients are told that a workspace is due, and after how long without a change; its own settings come first. */
+/** Effective auto-destroy time and idle duration; the workspace's own settings take precedence. */
 export function effectiveAutoDestroy(workspace: Settings) {
   const { auto_destroy_at: ownTime, auto_destroy_activity_duration: ownDuration } = workspace
   const inherits = workspace.inherits_project_auto_destroy && ownTime === null && ownDuration === null

@@ -29,7 +29,7 @@ export const stagesColumn = sql<{ ids: string[]; open: OpenTask[] | null } | nul
           from task_results t where t.run_id = r.id and t.status = 'running') end)
     end`
 
-/** What a run waits for. It is read only for runs that wait, or that an agent works on. */
+/** What a run waits for. Read only for waiting or executing runs. */
 export function waitingColumn(heard: string | RawBuilder<string>) {
   return sql<WaitingCause | null>`case
     when r.waits then (select jsonb_build_object(
@@ -79,9 +79,9 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
     end`
 }
 
-/** What the active run of each workspace and the first in its queue wait for. */
+/** Waiting causes of each workspace's active run and the first in its queue. */
 export async function listWaiting(db: Db, { workspaceIds, now }: { workspaceIds: readonly string[]; now: Date }) {
-  // The subquery hides the ids from the planner: their number would have it plan this statement for each execution anew.
+  // The subquery hides the ids from the planner: otherwise it would replan the statement for each execution, depending on their number.
   const ids = sql`(select ${workspaceIds}::text[])::text[]`
   return db
     .selectFrom('workspaces as w')

@@ -1,4 +1,4 @@
-/** What a run waits for, as the database returns it; times as in JSON. */
+/** Waiting cause of a run as the database returns it; times as in JSON. */
 export type WaitingCause = Partial<{
   lockedBy: string | null
   lockedByRun: boolean | null
@@ -17,7 +17,7 @@ export type WaitingCause = Partial<{
   /** The limit of jobs at once, where it is reached. */
   poolLimit: number | null
   organizationLimit: number | null
-  /** The jobs that stand before it in the queue of the pool, counted up to one more than `MOST_JOBS_COUNTED`. */
+  /** Number of jobs before it in the pool's queue, counted up to one more than `MAX_JOBS_COUNTED`. */
   jobsBefore: number
   agentName: string | null
   leaseExpiresAt: string | null

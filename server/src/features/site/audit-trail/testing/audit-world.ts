@@ -15,7 +15,7 @@ import { rawState, stateVersionBody } from '../../../../testing/state-versions.t
 /** Stands wherever a secret does, so that it can be looked for where none may be. */
 export const SECRET = 'never-to-be-kept-4711'
 
-/** Who is expected to stand in an event: a person, by their token or session, or whoever has a signed URL. */
+/** The expected actor of an event: a user, by token or session, or the holder of a signed URL. */
 export type Author = { id: string | null; tokenId: string | null | undefined }
 
 /**

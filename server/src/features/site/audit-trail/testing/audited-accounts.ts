@@ -91,7 +91,7 @@ async function teamWithToken(w: World) {
 
 const onPerson: MakeChange = async (w) => ({ ids: [(await w.person()).id] })
 
-/** Who there is and who may do what: teams, members, grants, tokens, accounts, sessions, and the site itself. */
+/** Accounts and access: teams, members, grants, tokens, accounts, sessions, and the site. */
 export const ACCOUNTS: Record<string, MakeChange> = {
   'POST /organizations/:organization/teams': (w) => ({
     ids: [w.organization.name],

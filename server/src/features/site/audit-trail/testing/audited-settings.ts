@@ -48,7 +48,7 @@ async function nameOf(w: World, workspace: string) {
   return (await w.send('GET', `/workspaces/${workspace}`)).attributes.name as string
 }
 
-/** What people set up: organizations, projects, workspaces, variables, tags, pools and tasks. */
+/** Settings: organizations, projects, workspaces, variables, tags, pools and tasks. */
 export const SETTING_CHANGES: Record<string, MakeChange> = {
   'POST /organizations': (w) => ({
     body: data('organizations', { name: w.name('organization'), email: 'a@example.com' }),

@@ -63,7 +63,7 @@ async function softDeletedConfiguration(w: World) {
   return { ids: [id] }
 }
 
-/** What happens in workspaces: configurations, runs, states, and what run tasks say. */
+/** Activity in workspaces: configurations, runs, states and task results. */
 export const WORK: Record<string, MakeChange> = {
   'POST /workspaces/:workspaceId/configuration-versions': async (w) => ({
     ids: [await w.workspace()],

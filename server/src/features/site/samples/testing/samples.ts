@@ -51,9 +51,9 @@ export async function listAll(owner: Owner) {
   }
 }
 
-/** What `listAll` finds without a sample. */
+/** The result of `listAll` without a sample. */
 export const BARE = { projects: ['Default Project'], workspaces: [], tasks: [], sets: [] }
-/** What `listAll` finds with one. */
+/** The result of `listAll` with a sample. */
 export const MADE = {
   projects: ['Default Project', 'Sample'],
   workspaces: ['sample-app', 'sample-network'],

@@ -18,7 +18,7 @@ export async function loggedDeliveries(
   })
 }
 
-/** A run whose task has been asked before the plan, after `prepare` has told the receiver what to answer. */
+/** A run whose pre-plan request was sent, after `prepare` has set the receiver's response. */
 export async function requestedRun(
   app: TestApp,
   attributes: Record<string, unknown> = {},

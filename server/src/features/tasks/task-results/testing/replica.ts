@@ -10,7 +10,7 @@ import { startTaskDeliveries } from '../delivery-loop.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../../../../bin/groundstate.mjs')
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export type Replica = { url: string; kill: () => Promise<void> }
 
 /**

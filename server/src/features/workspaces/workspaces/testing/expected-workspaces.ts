@@ -6,7 +6,7 @@ export type WorkspaceQuery = Readonly<Record<string, string>>
 
 type Meaning = (workspace: KnownWorkspace, value: string, query: WorkspaceQuery) => boolean
 
-/** What each parameter asks of a workspace, in the words of the API's documentation; others don't filter. */
+/** Condition of each filter parameter, as documented in the API; other parameters do not filter. */
 const MEANINGS: Record<string, Meaning> = {
   'search[name]': ({ name }, value) => name.toLowerCase().includes(value.toLowerCase()),
   'search[wildcard-name]': ({ name }, value) => patternOf(value).test(name),

@@ -16,7 +16,7 @@ import { currentRunColumns } from '../../../runs/runs/transition.ts'
 
 type Tags = Readonly<Record<string, string>>
 
-/** What filters and orders of workspaces look at. */
+/** Properties that filters and sort orders of workspaces use. */
 export type KnownWorkspace = {
   id: string
   organization: string
@@ -24,7 +24,7 @@ export type KnownWorkspace = {
   projectId: string
   tags: Tags
   projectTags: Tags
-  /** Of the current run; undefined without one. */
+  /** Status of the current run; undefined without one. */
   status: string | undefined
   runCreatedAt: Date | undefined
   latestChangeAt: Date
