@@ -194,8 +194,8 @@ test('a project with workspaces stays until they are moved; the default project 
   const deleted = await destroy(from.id)
   const remaining = await destroy(acme.default_project_id ?? '')
 
-  expect(remaining.status).toBe(409)
-  expect(remaining.json().errors[0].detail).toContain('1 workspace')
+  expect(refused.status).toBe(409)
+  expect(refused.json().errors[0].detail).toContain('1 workspace')
   expect([moved.status, deleted.status, remaining.status]).toEqual([204, 204, 403])
   const shown = await app.request({ url: `/api/v2/projects/${to.id}`, token: owner.token })
   expect(shown.json().data.attributes['workspace-count']).toBe(1)
