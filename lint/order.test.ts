@@ -36,7 +36,7 @@ describe('an import must not point', () => {
     ['to higher machinery', 'server/src/db/db.ts', 'server/src/http/http.ts', /db is below http/],
     ['to the list of features', feature('runs/runs/service'), 'server/src/features/list.ts', /starts a server/],
     ['to test fixtures', feature('runs/runs/service'), 'server/src/testing/app.ts', /only tests/],
-    ['by path into another package', 'agent/src/agent.ts', 'contract/src/agent.ts', /by name/],
+    ['by path into another package', 'agent/src/agent/agent.ts', 'contract/src/agent.ts', /by name/],
     [
       'from a noun without a place',
       feature('runs/things/store'),

@@ -86,9 +86,24 @@ const MACHINERY: readonly string[] = [
   'http',
 ]
 
-/** Units of `agent/src/` and `web/src/`, lowest first. In `web`, each directory of `features/` is a unit. */
-const AGENT: readonly string[] = []
-const WEB: readonly string[] = []
+/** Units of `agent/src/` and `web/src/`, lowest first. */
+const AGENT: readonly string[] = [
+  'log',
+  'old-node',
+  'process',
+  'server',
+  'gateway',
+  'isolation',
+  'results',
+  'engine',
+  'run',
+  'settings',
+  'job',
+  'agent',
+  'command-line',
+  'main',
+]
+const WEB: readonly string[] = ['search-params', 'api', 'components', 'features', 'frame', 'router', 'main']
 
 /** Kinds of files in a feature, lowest first: a file imports its own kind and those before it. */
 const KINDS = ['store', 'access', 'resource', 'service', 'includes', 'entry'] as const
@@ -122,7 +137,7 @@ function positionOf(path: string): Position | undefined {
     const [, unit = '', name = ''] = feature
     return { order: FEATURES, unit, label: 'AREAS', kind: kindOf(name) }
   }
-  const [, part, unit] = /^(server|agent|web)\/src\/((?:features\/)?[^/.]+)/.exec(path) ?? []
+  const [, part, unit] = /^(server|agent|web)\/src\/([^/.]+)/.exec(path) ?? []
   if (part === 'server')
     return unit?.startsWith('features/') ? undefined : { order: MACHINERY, unit, label: 'MACHINERY' }
   if (part === 'agent') return { order: AGENT, unit, label: 'AGENT' }
@@ -145,7 +160,7 @@ export function importProblem(from: string, to: string): string | undefined {
   if (from.startsWith('server/') && !imported && to.startsWith('server/src/features/')) {
     return 'only the code that starts a server imports the list of features'
   }
-  if (!importer || !imported || importer.order.length === 0) return undefined
+  if (!importer || !imported) return undefined
   if (importer.order !== imported.order) {
     return imported.order === FEATURES ? `machinery must not import the feature ${imported.unit}` : undefined
   }

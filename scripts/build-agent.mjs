@@ -54,8 +54,8 @@ async function bundle() {
     // launcher.ts and plan-document.ts look for their programs beside themselves, by these names.
     input: {
       'groundstate-agent': join(AGENT, 'src/main.ts'),
-      'launcher-process': join(AGENT, 'src/launcher-process.ts'),
-      'plan-worker': join(AGENT, 'src/plan-worker.ts'),
+      'launcher-process': join(AGENT, 'src/process/launcher-process.ts'),
+      'plan-worker': join(AGENT, 'src/run/plan-worker.ts'),
       'old-node': join(AGENT, 'src/old-node.ts'),
     },
     platform: 'node',

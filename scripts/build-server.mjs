@@ -45,8 +45,8 @@ async function bundle() {
     input: {
       main: join(ROOT, 'server/src/main.ts'),
       worker: join(ROOT, 'server/src/workers/worker.ts'),
-      'launcher-process': join(ROOT, 'agent/src/launcher-process.ts'),
-      'plan-worker': join(ROOT, 'agent/src/plan-worker.ts'),
+      'launcher-process': join(ROOT, 'agent/src/process/launcher-process.ts'),
+      'plan-worker': join(ROOT, 'agent/src/run/plan-worker.ts'),
     },
     platform: 'node',
     transform: { target: 'node24' },

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AGENT_SETTINGS } from '../agent/src/agent-settings.ts'
+import { AGENT_SETTINGS } from '../agent/src/settings/agent-settings.ts'
 import { settingsTable } from '../agent/src/settings/settings-text.ts'
 import { SETTINGS } from '../server/src/settings.ts'
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { AGENT_SETTINGS } from './agent-settings.ts'
+import { AGENT_SETTINGS } from './settings/agent-settings.ts'
 import { flagOf, variablesOf } from './settings/setting.ts'
 
 const BIN = join(import.meta.dirname, '../bin/groundstate-agent.mjs')

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import manifest from '../package.json' with { type: 'json' }
-import { AGENT_SETTINGS, readAgentSettings, TOKEN_VARIABLES, type AgentSettings } from './agent-settings.ts'
-import { runAgent } from './agent.ts'
-import { createLineLog } from './line-log.ts'
+import { runAgent } from './agent/agent.ts'
+import { createLineLog } from './log.ts'
+import { AGENT_SETTINGS, type AgentSettings, TOKEN_VARIABLES, readAgentSettings } from './settings/agent-settings.ts'
 import { settingsHelp } from './settings/settings-text.ts'
 import { sharedOptions } from './settings/shared-settings.ts'
 

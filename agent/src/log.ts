@@ -23,3 +23,32 @@ function plain(facts: object): object {
   ])
   return Object.fromEntries(entries)
 }
+
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+type LogLevel = (typeof LEVELS)[number]
+
+/** The log of an agent that is a process of its own, on its standard output: a line for each event. */
+export function createLineLog({ level, json }: { level: LogLevel; json: boolean }): AgentLog {
+  const write = (wanted: LogLevel) => {
+    if (LEVELS.indexOf(wanted) < LEVELS.indexOf(level)) return () => {}
+    return (facts: object, message: string) => {
+      const time = new Date().toISOString()
+      const line = json
+        ? JSON.stringify({ time, level: wanted, message, ...facts })
+        : `${time} ${wanted.toUpperCase().padEnd(5)} ${message}${factsText(facts)}`
+      process.stdout.write(`${line}\n`)
+    }
+  }
+  return createAgentLog({ debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') })
+}
+
+function factsText(facts: object): string {
+  const known = Object.entries(facts).filter(([, value]) => value !== undefined)
+  return known
+    .map(([key, value]) => ` ${key}=${typeof value === 'string' ? quoted(value) : JSON.stringify(value)}`)
+    .join('')
+}
+
+function quoted(text: string): string {
+  return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text)
+}

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { claimWorkDir } from '@groundstate/agent/work-dir'
+import { claimWorkDir } from '@groundstate/agent/isolation/work-dir'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openAgentDirectory } from './agent-directory.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { access, chmod, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isClaimed } from '@groundstate/agent/work-dir'
+import { isClaimed } from '@groundstate/agent/isolation/work-dir'
 import type { Config } from './config.ts'
 import { makeDirectory } from './directory.ts'
 

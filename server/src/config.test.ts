@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AGENT_SETTINGS } from '@groundstate/agent/agent-settings'
+import { AGENT_SETTINGS } from '@groundstate/agent/settings/agent-settings'
 import { settingsTable } from '@groundstate/agent/settings/settings-text'
 import { describe, expect, test } from 'vitest'
 import { ConfigError, isOnLoopback, readConfig } from './config.ts'

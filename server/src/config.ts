@@ -1,10 +1,10 @@
-import { AGENT_SETTINGS, TOKEN_VARIABLES } from '@groundstate/agent/agent-settings'
+import { AGENT_SETTINGS, TOKEN_VARIABLES } from '@groundstate/agent/settings/agent-settings'
 import {
+  type Sources,
+  type Values,
   knownVariables,
   readSettings,
-  type Sources,
   unknownVariables,
-  type Values,
 } from '@groundstate/agent/settings/setting'
 import ipaddr from 'ipaddr.js'
 import { SETTINGS } from './settings.ts'

@@ -1,4 +1,4 @@
-import { runAgent } from '@groundstate/agent/agent'
+import { runAgent } from '@groundstate/agent/agent/agent'
 import { createAgentLog } from '@groundstate/agent/log'
 import { sharedOptions } from '@groundstate/agent/settings/shared-settings'
 import { openAgentDirectory } from './agent-directory.ts'

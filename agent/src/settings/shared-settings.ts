@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { AgentOptions } from '../agent-options.ts'
-import { cpuLimit, memoryLimit, oneOf, onOff, webAddress, wholeNumber } from './schemas.ts'
+import type { AgentOptions } from './agent-options.ts'
+import { cpuLimit, memoryLimit, onOff, oneOf, webAddress, wholeNumber } from './schemas.ts'
 import type { Settings, Values } from './setting.ts'
 
 /** Settings of every agent, stand-alone or built into a server. */

@@ -3,10 +3,10 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
-import type { AgentOptions } from '../agent-options.ts'
-import { runAgent } from '../agent.ts'
+import { runAgent } from '../agent/agent.ts'
+import type { AgentOptions } from '../settings/agent-options.ts'
 import { archiveOf } from './archive.ts'
-import { AGENT_TOKEN, startProtocolServer, type ProtocolServer } from './protocol-server.ts'
+import { AGENT_TOKEN, type ProtocolServer, startProtocolServer } from './protocol-server.ts'
 
 const terraform = spawnSync('terraform', ['version'], { env: { PATH: process.env['PATH'], CHECKPOINT_DISABLE: '1' } })
 

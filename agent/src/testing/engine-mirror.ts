@@ -5,7 +5,7 @@ import { arch, platform } from 'node:os'
 import { crc32, deflateRawSync } from 'node:zlib'
 import { createMessage, generateKey, readPrivateKey, sign } from 'openpgp'
 import { onTestFinished } from 'vitest'
-import type { Product } from '../engine-keys.ts'
+import type { Product } from '../engine/engine-keys.ts'
 
 /** A key pair that signs the releases of a mirror. */
 export async function createSigner() {

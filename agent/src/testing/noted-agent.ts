@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AgentOptions } from '../agent-options.ts'
+import type { AgentOptions } from '../settings/agent-options.ts'
 import { startAgent, temporaryDirectory } from './agent-fixture.ts'
 import type { JobInput } from './protocol-job.ts'
 import type { ProtocolServer } from './protocol-server.ts'

@@ -1,7 +1,6 @@
-import type { LucideIcon } from 'lucide-react'
-import { LoaderCircle } from 'lucide-react'
+import { LoaderCircle, type LucideIcon } from 'lucide-react'
 import type { ButtonHTMLAttributes, MouseEvent, Ref } from 'react'
-import { Tooltip } from './tooltip.tsx'
+import { Tooltip } from './overlay-hosts.tsx'
 
 const KINDS = {
   /** The one thing that the page is for. */

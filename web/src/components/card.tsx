@@ -35,7 +35,7 @@ type CardProps = {
 }
 
 /** Facts of a thing: a name and its value each. Those that are undefined are left out. */
-export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+export function DescriptionList({ facts }: { facts: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className="grid grid-cols-[minmax(7rem,max-content)_1fr] gap-x-4 gap-y-1.5">
       {facts.map(([name, value]) =>

@@ -2,8 +2,8 @@ import type { LucideIcon } from 'lucide-react'
 import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import { Button, type ButtonKind } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
-import { focusHeading } from './focus-heading.ts'
 import { TextArea, TextField } from './form.tsx'
+import { focusHeading } from './page.tsx'
 
 /**
  * A button whose action is confirmed in place, where it stands: the consequence, an optional comment, and the name to

@@ -1,5 +1,4 @@
-import type { LucideIcon } from 'lucide-react'
-import { Search, X } from 'lucide-react'
+import { type LucideIcon, Search, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { TONE_TEXT, type Tone } from './status.tsx'
 
@@ -104,4 +103,16 @@ export function ActiveFilter({ name, value, onRemove }: { name: string; value: s
       </button>
     </span>
   )
+}
+
+const DEBOUNCE_MS = 150
+
+/** A text once nobody has typed for a moment, for what is asked of the server. */
+export function useSettled(text: string) {
+  const [settled, setSettled] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), DEBOUNCE_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  return settled
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { byteSize, counted } from './numbers.ts'
-import { ago, duration } from './time.tsx'
+import { relativeTime, duration } from './time.tsx'
 
 test.each([
   [0, '0 resources'],
@@ -37,5 +37,5 @@ test.each([
   [-90_000_000, 'yesterday'],
   [7_200_000, 'in 2 hr.'],
 ])('%d ms from now are %s', (ms, text) => {
-  expect(ago(ms)).toBe(text)
+  expect(relativeTime(ms)).toBe(text)
 })

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { type ReactElement, Suspense, cloneElement, lazy, useEffect, useState } from 'react'
 
 export type ToastOptions = { text: string; tone?: 'good' | 'bad' }
 
@@ -24,4 +24,12 @@ export function OverlayHosts() {
       <TooltipHost />
     </Suspense>
   ) : null
+}
+
+/**
+ * A hint at an element that can have the focus. What is needed to understand a page does not stand in one. The element only
+ * carries the text; `tooltip-host.tsx` shows it, and is loaded after the page.
+ */
+export function Tooltip({ text, children }: { text: string; children: ReactElement<Record<string, unknown>> }) {
+  return cloneElement(children, { 'data-tooltip': text, 'aria-description': text })
 }

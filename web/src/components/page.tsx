@@ -40,3 +40,18 @@ export function usePageTitle(title: string | undefined) {
     if (title !== undefined) document.title = `${title} · Groundstate`
   }, [title])
 }
+
+/** Puts the focus on the heading of the page, where what had it is gone. */
+export function focusHeading() {
+  const heading = document.querySelector<HTMLElement>('main h1') ?? document.querySelector<HTMLElement>('main')
+  heading?.focus({ preventScroll: true })
+}
+
+/** Layers of ground: the mark of the product. */
+export function Mark() {
+  return (
+    <svg viewBox="0 0 16 16" className="size-5 text-accent" aria-hidden="true">
+      <path d="M1 12h14M3 9h10M5 6h6" stroke="currentColor" strokeWidth="2" strokeLinecap="round" />
+    </svg>
+  )
+}

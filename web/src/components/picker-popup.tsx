@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Command } from 'cmdk'
 import { type RefObject, useState } from 'react'
 import { isOfScope } from '../api/queries.ts'
+import { useSettled } from './filters.tsx'
 import type { Choice, PickerProps } from './picker.tsx'
-import { useSettled } from './settled.ts'
 
 /** The popup of a picker; see `picker.tsx`. */
 export default function PickerPopup({

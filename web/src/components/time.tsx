@@ -37,11 +37,11 @@ const minutes = ticker(10_000)
 const seconds = ticker(1000)
 
 /** "3 min. ago", with the exact time on hover. */
-export function Ago({ at }: { at: string }) {
+export function RelativeTime({ at }: { at: string }) {
   const now = useSyncExternalStore(minutes.subscribe, minutes.now)
   return (
     <time dateTime={at} title={exactTime(at)} className="whitespace-nowrap">
-      {ago(new Date(at).getTime() - now)}
+      {relativeTime(new Date(at).getTime() - now)}
     </time>
   )
 }
@@ -50,7 +50,7 @@ export function Ago({ at }: { at: string }) {
 const LAG_S = 15
 
 /** `ms` is negative for the past. A time within the last minute is "just now". */
-export function ago(ms: number) {
+export function relativeTime(ms: number) {
   const s = Math.round(ms / 1000)
   const step = STEPS.find(([, size]) => Math.abs(s) >= size)
   if (!step) return s > LAG_S ? 'in less than a minute' : 'just now'

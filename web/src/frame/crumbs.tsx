@@ -1,5 +1,6 @@
-import { useMatches } from '@tanstack/react-router'
-import { Fragment } from 'react'
+import { useMatches, useRouter } from '@tanstack/react-router'
+import { Fragment, useEffect } from 'react'
+import { focusHeading } from '../components/page.tsx'
 import { type Target, TargetLink } from '../components/target.tsx'
 
 /** A step of the way to a page. The last one is the page itself. */
@@ -45,5 +46,20 @@ export function Breadcrumb() {
         ))}
       </ol>
     </nav>
+  )
+}
+
+/**
+ * Puts the focus on the heading of a page that has been navigated to, so that keys and screen readers begin there. What
+ * only changes the search of an address, such as a filter, leaves the focus where it is.
+ */
+export function useFocusOnArrival() {
+  const router = useRouter()
+  useEffect(
+    () =>
+      router.subscribe('onRendered', ({ fromLocation, pathChanged }) => {
+        if (fromLocation && pathChanged) focusHeading()
+      }),
+    [router],
   )
 }

@@ -8,10 +8,10 @@ import { Boxes, Building2, ListChecks, type LucideIcon, Play, Plus } from 'lucid
 import { useState } from 'react'
 import { get, queryString } from '../api/client.ts'
 import { isOfScope } from '../api/queries.ts'
-import { useSettled } from '../components/settled.ts'
+import { useSettled } from '../components/filters.tsx'
 import { type Target, useGo } from '../components/target.tsx'
 import { useOrganizations } from '../features/organizations/organizations.ts'
-import { chooseGuide } from '../features/overview/guide-choice.ts'
+import { chooseGuide } from '../features/overview/getting-started.tsx'
 import { runTitle } from '../features/runs/run-title.ts'
 import { OWN_PAGES, organizationPages } from './navigation.ts'
 

@@ -1,9 +1,11 @@
 import { Link } from '@tanstack/react-router'
-import { BookOpen } from 'lucide-react'
+import { BookOpen, Building2, ChevronsUpDown } from 'lucide-react'
 import { serverPath } from '../api/base.ts'
+import { Menu } from '../components/menu.tsx'
+import { Mark } from '../components/page.tsx'
 import { TargetLink } from '../components/target.tsx'
-import { type Destination, organizationPages, OWN_PAGES } from './navigation.ts'
-import { OrganizationSwitcher } from './organization-switcher.tsx'
+import { useOrganizations } from '../features/organizations/organizations.ts'
+import { type Destination, OWN_PAGES, organizationPages } from './navigation.ts'
 
 const ITEM =
   'flex items-center gap-2.5 rounded-md px-2.5 py-1.5 text-dim no-underline hover:bg-hover hover:text-ink data-[status=active]:bg-accent-soft data-[status=active]:font-medium data-[status=active]:text-accent'
@@ -54,11 +56,31 @@ function Destinations({ destinations }: { destinations: readonly Destination[] }
   )
 }
 
-/** Layers of ground: the mark of the product. */
-export function Mark() {
+/** Leads to the other organizations of the person. */
+function OrganizationSwitcher({ current }: { current: string | undefined }) {
+  const { data } = useOrganizations()
+  const names = data?.data.map(({ attributes }) => attributes.name) ?? []
   return (
-    <svg viewBox="0 0 16 16" className="size-5 text-accent" aria-hidden="true">
-      <path d="M1 12h14M3 9h10M5 6h6" stroke="currentColor" strokeWidth="2" strokeLinecap="round" />
-    </svg>
+    <Menu
+      align="start"
+      trigger={
+        <button
+          type="button"
+          className="flex w-full cursor-pointer items-center gap-2 rounded-md border border-line bg-paper px-2.5 py-1.5 text-left hover:bg-hover"
+        >
+          <Building2 size={16} aria-hidden="true" className="shrink-0 text-dim" />
+          <span className="min-w-0 flex-1 truncate font-medium">
+            <span className="sr-only">Organization: </span>
+            {current ?? 'Choose an organization'}
+          </span>
+          <ChevronsUpDown size={14} aria-hidden="true" className="shrink-0 text-dim" />
+        </button>
+      }
+      items={[
+        ...names.map((name) => ({ text: name, link: { to: '/app/$organization', params: { organization: name } } })),
+        ...(names.length > 0 ? (['separator'] as const) : []),
+        { text: 'All organizations', icon: Building2, link: { to: '/app', search: { all: true } } },
+      ]}
+    />
   )
 }

@@ -1,4 +1,4 @@
-import { Card, Facts } from '../../components/card.tsx'
+import { Card, DescriptionList } from '../../components/card.tsx'
 import { AttributesForm } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Page } from '../../components/page.tsx'
@@ -33,7 +33,7 @@ export function AccountPage() {
 function ForeignProfile({ account }: { account: AccountAttributes }) {
   return (
     <Card title="Profile" about="Your name, address and password are kept by the service that you sign in with.">
-      <Facts
+      <DescriptionList
         facts={[
           ['Username', account.username],
           ['Email', account.email],

@@ -3,7 +3,7 @@ import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { Badge } from '../../components/status.tsx'
-import { Ago } from '../../components/time.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { useAccountSessions, useEndSession, useSignOutEverywhere } from './account.ts'
 
 export function Sessions() {
@@ -24,7 +24,8 @@ export function Sessions() {
               </p>
               <p className="text-dim">
                 {attributes.address !== null && `from ${attributes.address}, `}
-                signed in <Ago at={attributes['created-at']} />, last used <Ago at={attributes['last-used-at']} />
+                signed in <RelativeTime at={attributes['created-at']} />, last used{' '}
+                <RelativeTime at={attributes['last-used-at']} />
               </p>
             </div>
             {attributes['is-current'] ? (

@@ -9,7 +9,7 @@ import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { Badge } from '../../components/status.tsx'
-import { Ago } from '../../components/time.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { useOverview } from '../overview/overview.ts'
 import { useSession } from '../session/session.ts'
 import { useOrganizations } from './organizations.ts'
@@ -96,7 +96,7 @@ function OrganizationTile({
         )}
       </span>
       <span className="block text-dim">
-        created <Ago at={organization['created-at']} />
+        created <RelativeTime at={organization['created-at']} />
       </span>
     </Link>
   )

@@ -8,8 +8,7 @@ import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
 import { Figures } from './figures.tsx'
-import { FirstSteps } from './first-steps.tsx'
-import { chooseGuide, useGuideChoice } from './guide-choice.ts'
+import { GettingStarted, chooseGuide, useGuideChoice } from './getting-started.tsx'
 import { type Overview, type Sample, useOverview, useTokenWatch } from './overview.ts'
 import { RunColumns } from './run-columns.tsx'
 import { SampleCard, SampleOffer } from './sample-card.tsx'
@@ -63,7 +62,7 @@ function Content({
     >
       {sample && sampleCard}
       {hasGuide && (
-        <FirstSteps
+        <GettingStarted
           organization={organization}
           overview={overview}
           mayCreate={permissions?.['can-create-workspace'] ?? false}

@@ -2,17 +2,17 @@ import { Link } from '@tanstack/react-router'
 import { CircleX, Hand, Hourglass, Trash2 } from 'lucide-react'
 import { buttonClass } from '../../components/button.tsx'
 import { Badge } from '../../components/status.tsx'
-import { Ago, Elapsed } from '../../components/time.tsx'
+import { RelativeTime, Elapsed } from '../../components/time.tsx'
 import { runEnd } from '../runs/run-end.ts'
 import { RunStatus, runState } from '../runs/run-status.tsx'
 import type { ListedRun } from '../runs/runs-list-query.ts'
 import { waitingReason } from '../runs/waiting-reason.ts'
-import { agentLoad } from './agent-load.ts'
 import { useFailureReason } from './failure-reason.ts'
 import {
   type FailedRun,
   type LinedRun,
   type Overview,
+  agentLoad,
   useFailedRuns,
   useRunsInLine,
   useRunsToDecide,
@@ -63,7 +63,7 @@ function RunToDecide({ organization, run }: { organization: string; run: ListedR
           </Badge>
         )
       }
-      when={<Ago at={attributes['created-at']} />}
+      when={<RelativeTime at={attributes['created-at']} />}
       beside={
         mayDecide(run) && (
           <Link
@@ -115,7 +115,7 @@ function Failure({ organization, run }: { organization: string; run: FailedRun }
       organization={organization}
       run={run}
       {...(hasLog && { part: 'log' as const })}
-      when={<Ago at={runEnd(run.attributes) ?? run.attributes['created-at']} />}
+      when={<RelativeTime at={runEnd(run.attributes) ?? run.attributes['created-at']} />}
     >
       {reason !== undefined && (
         <p className="line-clamp-2 text-bad">{reason ?? (hasLog ? 'Its log says why.' : 'The run says why.')}</p>
@@ -151,7 +151,7 @@ function RunInLine({ organization, run }: { organization: string; run: LinedRun 
       organization={organization}
       run={run}
       beside={<RunStatus run={attributes} />}
-      when={isRunning ? <Elapsed from={attributes['created-at']} /> : <Ago at={attributes['created-at']} />}
+      when={isRunning ? <Elapsed from={attributes['created-at']} /> : <RelativeTime at={attributes['created-at']} />}
     >
       {(reason !== null || place !== undefined) && (
         <p className="text-dim">

@@ -6,7 +6,7 @@ import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
-import { Ago } from '../../components/time.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { NoRun, RunStatus } from '../runs/run-status.tsx'
 import type { Sample } from './overview.ts'
 import { type Run, useLatestRun, useMakeSample, usePersonName, useRemoveSample } from './sample.ts'
@@ -61,7 +61,7 @@ function MadeBy({ sample }: { sample: Sample }) {
   return (
     <>
       Made {name !== undefined && `by ${name} `}
-      <Ago at={sample.attributes['created-at']} />.
+      <RelativeTime at={sample.attributes['created-at']} />.
     </>
   )
 }

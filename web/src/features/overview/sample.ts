@@ -4,7 +4,7 @@ import type { runSchema } from '@groundstate/contract/runs'
 import type { userSchema } from '@groundstate/contract/users'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, request } from '../../api/client.ts'
-import { focusHeading } from '../../components/focus-heading.ts'
+import { focusHeading } from '../../components/page.tsx'
 
 export type Run = Wire<typeof runSchema>
 type Permissions = Wire<typeof organizationSchema>['attributes']['permissions']

@@ -5,8 +5,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Badge } from '../../components/status.tsx'
 import { AttachmentForm } from './attachment-form.tsx'
-import { LEVELS, STAGES } from './stages.ts'
-import { type Task, useChangeAttachment, useDetachTask, type WorkspaceTask } from './workspace-tasks.ts'
+import { LEVELS, STAGES, type Task, type WorkspaceTask, useChangeAttachment, useDetachTask } from './workspace-tasks.ts'
 
 /** One task that is attached to the workspace: at which stages, how strictly, and the ways to change that. */
 export function AttachedTask({ workspaceId, workspaceName, attachment, task, mayManage }: AttachedTaskProps) {

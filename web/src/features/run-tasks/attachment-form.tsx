@@ -1,8 +1,7 @@
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../components/button.tsx'
-import { CheckField, fieldError, FormErrors, RadioField, SelectField } from '../../components/form.tsx'
-import { LEVELS, type Level, STAGE_NAMES, STAGES } from './stages.ts'
-import type { Attachment, Task } from './workspace-tasks.ts'
+import { CheckField, FormErrors, RadioField, SelectField, fieldError } from '../../components/form.tsx'
+import { type Attachment, LEVELS, type Level, STAGES, STAGE_NAMES, type Task } from './workspace-tasks.ts'
 
 const NAMES = ['stages', 'enforcement-level']
 const USUAL: NonNullable<AttachmentFormProps['saved']> = { stages: ['post_plan'], 'enforcement-level': 'advisory' }

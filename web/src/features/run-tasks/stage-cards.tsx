@@ -1,7 +1,6 @@
 import { Globe, OctagonX, TriangleAlert } from 'lucide-react'
 import { Badge } from '../../components/status.tsx'
-import { LEVELS, STAGES } from './stages.ts'
-import { askedTasks, type Task, type WorkspaceTask } from './workspace-tasks.ts'
+import { LEVELS, STAGES, type Task, type WorkspaceTask, askedTasks } from './workspace-tasks.ts'
 
 /** What a run of the workspace asks at each stage, in the order of its stages. */
 export function StageCards({ tasks, attachments }: { tasks: readonly Task[]; attachments: readonly WorkspaceTask[] }) {

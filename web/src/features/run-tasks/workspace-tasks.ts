@@ -1,8 +1,7 @@
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
-import type { taskSchema, workspaceTaskSchema } from '@groundstate/contract/run-tasks'
+import type { Stage, taskSchema, workspaceTaskSchema } from '@groundstate/contract/run-tasks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
-import { type Level, STAGE_NAMES } from './stages.ts'
 
 export type Task = Wire<typeof taskSchema>
 export type WorkspaceTask = Wire<typeof workspaceTaskSchema>
@@ -39,7 +38,7 @@ export function useWorkspaceTasks(workspaceId: string) {
 }
 
 /** A task as runs of the workspace ask it at one stage, and by what: its attachment, or for all workspaces. */
-export type AskedTask = { task: Task; level: Level; isGlobal: boolean }
+type AskedTask = { task: Task; level: Level; isGlobal: boolean }
 
 /** The enabled tasks that a run asks at each stage; the stricter level counts where a task is there twice. */
 export function askedTasks(tasks: readonly Task[], attachments: readonly WorkspaceTask[]) {
@@ -95,7 +94,7 @@ function useChange<Input>(workspaceId: string, mutationFn: (input: Input) => Pro
   })
 }
 
-export type NewTask = { name: string; url: string; description: string; 'hmac-key': string }
+type NewTask = { name: string; url: string; description: string; 'hmac-key': string }
 
 /** Creates a run task of the organization. The server first asks its receiver whether it is there. */
 export function useCreateTask(organization: string) {
@@ -117,3 +116,21 @@ export function useCreateTask(organization: string) {
     onSuccess: async () => queries.invalidateQueries({ queryKey: ['tasks', organization] }),
   })
 }
+
+/** The points of a run at which tasks are asked, in their order. */
+export const STAGES = {
+  pre_plan: { text: 'Pre-plan', about: 'before the plan, with the configuration' },
+  post_plan: { text: 'Post-plan', about: 'after the plan, with what it changes' },
+  pre_apply: { text: 'Pre-apply', about: 'after the approval, before the apply' },
+  post_apply: { text: 'Post-apply', about: 'after the apply: nothing can be stopped any more' },
+} as const satisfies Record<Stage, { text: string; about: string }>
+
+export const STAGE_NAMES = Object.keys(STAGES) as Stage[]
+
+export type Level = 'advisory' | 'mandatory'
+
+/** What a failed task does to its run. */
+export const LEVELS = {
+  advisory: { text: 'Advisory', about: 'A failure warns, and the run goes on.', verb: 'warns' },
+  mandatory: { text: 'Mandatory', about: 'A failure stops the run.', verb: 'stops' },
+} as const satisfies Record<Level, { text: string; about: string; verb: string }>

@@ -4,7 +4,7 @@ import { failureOf } from '../../api/queries.ts'
 import { Card } from '../../components/card.tsx'
 import { ErrorNote } from '../../components/feedback.tsx'
 import { StatusText } from '../../components/status.tsx'
-import { Ago } from '../../components/time.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { type TriggerChain, useTriggerChain } from './run-triggers.ts'
 
@@ -60,7 +60,7 @@ function Firing({ firing, chain }: { firing: TriggerChain['firings'][number]; ch
         {text}
       </StatusText>
       <span className="text-dim">
-        <Ago at={firing['decided-at'] ?? firing['created-at']} />
+        <RelativeTime at={firing['decided-at'] ?? firing['created-at']} />
       </span>
     </li>
   )

@@ -1,4 +1,4 @@
-import { Card, Facts } from '../../components/card.tsx'
+import { Card, DescriptionList } from '../../components/card.tsx'
 import { CheckField, fieldError } from '../../components/form.tsx'
 import { SettingsForm, useDraft } from '../workspaces/settings-form.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from '../workspaces/workspace.ts'
@@ -28,7 +28,7 @@ export function TriggerSettings() {
   if (!attributes.permissions['can-update'])
     return (
       <Card title="Triggered runs">
-        <Facts facts={FLAGS.map(({ name, label }) => [label, attributes[name] ? 'yes' : 'no'])} />
+        <DescriptionList facts={FLAGS.map(({ name, label }) => [label, attributes[name] ? 'yes' : 'no'])} />
       </Card>
     )
   return (

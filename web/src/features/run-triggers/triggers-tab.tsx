@@ -8,8 +8,8 @@ import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedba
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { Picker } from '../../components/picker.tsx'
-import { Ago } from '../../components/time.tsx'
-import { findWorkspaces } from '../workspaces/state-sharing.ts'
+import { RelativeTime } from '../../components/time.tsx'
+import { findWorkspaces } from '../workspaces/sharing-settings.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { ChainCard } from './chain-card.tsx'
 import { type RunTrigger, useAddTrigger, useCircle, useRemoveTrigger, useRunTriggers } from './run-triggers.ts'
@@ -114,7 +114,7 @@ function Source({ trigger }: { trigger: RunTrigger }) {
     <li className="flex flex-wrap items-center gap-x-3 gap-y-2 px-4 py-2">
       <TriggersLink workspace={source} />
       <span className="text-dim max-sm:hidden">
-        since <Ago at={trigger.attributes['created-at']} />
+        since <RelativeTime at={trigger.attributes['created-at']} />
       </span>
       {permissions['can-update'] && (
         <Confirm

@@ -4,7 +4,7 @@ import type { teamSchema } from '@groundstate/contract/teams'
 import type { userSchema } from '@groundstate/contract/users'
 import { useQuery } from '@tanstack/react-query'
 import { get } from '../../api/client.ts'
-import { includedOf } from '../../api/included.ts'
+import { includedOf } from '../../api/queries.ts'
 
 const RELATIONS = {
   approve: { relation: 'may-apply', include: 'may_apply.users', title: 'Who may approve' },

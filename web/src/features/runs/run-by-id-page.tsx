@@ -4,8 +4,7 @@ import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { Navigate, getRouteApi } from '@tanstack/react-router'
 import { get } from '../../api/client.ts'
-import { includedOf } from '../../api/included.ts'
-import { failureOf } from '../../api/queries.ts'
+import { failureOf, includedOf } from '../../api/queries.ts'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
 
 const route = getRouteApi('/frame/app/$organization/runs/$run')

@@ -6,7 +6,7 @@ import { Notice } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { Badge } from '../../components/status.tsx'
-import { Ago, Elapsed } from '../../components/time.tsx'
+import { RelativeTime, Elapsed } from '../../components/time.tsx'
 import { runEnd } from './run-end.ts'
 import { RunAuthorName } from './run-origin.tsx'
 import { RunStatus, runState } from './run-status.tsx'
@@ -87,7 +87,7 @@ function Origin({ document: { run, createdBy, triggers, plan, apply } }: { docum
       <span className="sm:hidden">
         in <WorkspaceLink />
       </span>
-      <Ago at={attributes['created-at']} />
+      <RelativeTime at={attributes['created-at']} />
       <span>
         {runEnd(attributes) === null ? 'for ' : 'took '}
         <Elapsed from={attributes['created-at']} to={runEnd(attributes)} />

@@ -12,8 +12,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { get, request } from '../../api/client.ts'
 import { gathered } from '../../api/gathered.ts'
-import { includedOf } from '../../api/included.ts'
 import { onChange } from '../../api/live.ts'
+import { includedOf } from '../../api/queries.ts'
 
 export type Run = Wire<typeof runSchema>
 export type Plan = Wire<typeof planSchema>

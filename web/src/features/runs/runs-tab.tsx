@@ -1,5 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { CommandLineSteps } from '../workspaces/command-line-steps.tsx'
+import { ConnectCli } from '../workspaces/connect-cli.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { RunsList } from './runs-list.tsx'
 
@@ -28,7 +28,7 @@ export function RunsTab() {
       ) : (
         <>
           <p>A run needs a configuration. The command line uploads one with its first plan:</p>
-          <CommandLineSteps organization={organization} workspace={name} />
+          <ConnectCli organization={organization} workspace={name} />
         </>
       )}
     </RunsList>

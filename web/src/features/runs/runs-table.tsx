@@ -3,7 +3,7 @@ import { useMemo } from 'react'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { Ago, Elapsed } from '../../components/time.tsx'
+import { RelativeTime, Elapsed } from '../../components/time.tsx'
 import { runEnd } from './run-end.ts'
 import { RunMarks } from './run-marks.tsx'
 import { originText, RunAuthorName } from './run-origin.tsx'
@@ -99,7 +99,7 @@ function columnsOf({ organization, workspace, places }: Omit<RunsTableProps, 'ro
       id: 'created',
       header: 'Started',
       className: 'w-px text-dim whitespace-nowrap max-sm:hidden',
-      cell: ({ attributes }) => <Ago at={attributes['created-at']} />,
+      cell: ({ attributes }) => <RelativeTime at={attributes['created-at']} />,
     },
   ]
 }
@@ -141,7 +141,7 @@ function RunCell({
       <span className="flex flex-wrap gap-x-2 text-dim sm:hidden">
         {workspace === '' && <span>{own}</span>}
         {run.plan && <PlanCounts counts={countsOf(run.plan)} />}
-        <Ago at={attributes['created-at']} />
+        <RelativeTime at={attributes['created-at']} />
       </span>
     </>
   )

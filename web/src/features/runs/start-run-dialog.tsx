@@ -6,7 +6,7 @@ import { Dialog } from '../../components/dialog.tsx'
 import { ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
 import { FormErrors, RadioField, TextField } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
-import { CommandLineSteps } from '../workspaces/command-line-steps.tsx'
+import { ConnectCli } from '../workspaces/connect-cli.tsx'
 import { ConfigurationFacts, DestroyNotice, WaitNotice } from './start-run-facts.tsx'
 import { StartRunOptions } from './start-run-options.tsx'
 import { type StartableWorkspace, useStartFacts, useStartRun } from './start-run-queries.ts'
@@ -118,7 +118,7 @@ function NoStart({
           ? 'The configuration of this workspace is no longer there: its archive was deleted. Upload it again by a plan.'
           : 'A run needs a configuration, and this workspace has none yet. The command line uploads one with its first plan, which is a run already.'}
       </Notice>
-      <CommandLineSteps organization={organization} workspace={workspace.attributes.name} />
+      <ConnectCli organization={organization} workspace={workspace.attributes.name} />
     </div>
   )
 }

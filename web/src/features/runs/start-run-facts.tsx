@@ -4,7 +4,7 @@ import { FINAL_STATUSES } from '@groundstate/contract/run-status'
 import { Link } from '@tanstack/react-router'
 import { Notice } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
-import { Ago } from '../../components/time.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { lockReason } from '../workspaces/lock-words.ts'
 import { runTitle } from './run-title.ts'
 import { type StartableWorkspace, useRunOfConfiguration, type useStartFacts } from './start-run-queries.ts'
@@ -34,7 +34,7 @@ export function ConfigurationFacts({
         <span className="font-medium">Configuration</span> <code>{id}</code>
       </p>
       <p className="text-dim">
-        uploaded by {UPLOADED_BY[attributes.source]} <Ago at={attributes['created-at']} />
+        uploaded by {UPLOADED_BY[attributes.source]} <RelativeTime at={attributes['created-at']} />
         <LastUse workspace={workspace} versionId={id} />
       </p>
     </section>

@@ -7,7 +7,7 @@ import type { workspaceResourceSchema } from '@groundstate/contract/workspace-re
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
-import { includedOf } from '../../api/included.ts'
+import { includedOf } from '../../api/queries.ts'
 import { holderOf } from '../workspaces/lock-words.ts'
 import { engineAddress } from './resource-address.ts'
 import { type NewRun, newRunBody } from './start-run.ts'

@@ -8,7 +8,7 @@ import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Pane } from '../../components/pane.tsx'
 import { Badge } from '../../components/status.tsx'
-import { Ago } from '../../components/time.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import type { TaskResult } from './run.ts'
 import { type TaskDelivery, useRedeliver, useTaskDeliveries } from './tasks.ts'
 
@@ -80,7 +80,7 @@ function Delivery({ delivery: { attributes } }: { delivery: TaskDelivery }) {
             <Badge tone={isGood ? 'good' : 'bad'}>{response ? `answer ${response.status}` : 'no response'}</Badge>
             <span className="numeric text-dim">{attributes['duration-ms'].toLocaleString('en')} ms</span>
             <span className="text-dim">
-              <Ago at={attributes['sent-at']} />
+              <RelativeTime at={attributes['sent-at']} />
             </span>
             {attributes['agent-name'] !== null && (
               <span className="text-dim">by the agent {attributes['agent-name']}</span>

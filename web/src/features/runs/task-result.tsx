@@ -1,7 +1,7 @@
 import { Ban, CircleAlert, CircleCheck, CircleDashed, CircleX, ExternalLink, LoaderCircle } from 'lucide-react'
 import type { LucideIcon } from 'lucide-react'
 import { Badge, StatusText, type Tone } from '../../components/status.tsx'
-import { Ago, Elapsed } from '../../components/time.tsx'
+import { RelativeTime, Elapsed } from '../../components/time.tsx'
 import { isWebAddress } from '../../components/web-address.ts'
 import { Countdown } from './countdown.tsx'
 import { isAdvisoryFailure } from './run-stages.ts'
@@ -92,7 +92,7 @@ function Waiting({ attributes }: { attributes: TaskResult['attributes'] }) {
     <p className="mt-1 text-dim">
       {delivered !== null && (
         <>
-          The receiver got the request <Ago at={delivered} />.{' '}
+          The receiver got the request <RelativeTime at={delivered} />.{' '}
         </>
       )}
       {delivered === null && next !== null && attributes['delivery-attempts'] > 0 && (

@@ -5,7 +5,7 @@ import { ErrorNote } from '../../components/feedback.tsx'
 import { TextArea } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { TONE_TEXT } from '../../components/status.tsx'
-import { Ago } from '../../components/time.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { type RunDocument, useAddComment } from './run.ts'
 import { STEP_LOOKS } from './stage-strip.tsx'
 import { type TimelineEntry, timelineOf } from './timeline.ts'
@@ -45,7 +45,7 @@ function Entry({ entry: { at, state, author, text, description, comment } }: { e
             {text}
           </span>
           <span className="text-dim">
-            <Ago at={at} />
+            <RelativeTime at={at} />
           </span>
         </p>
         {description !== undefined && <p className="whitespace-pre-line text-dim">{description}</p>}

@@ -41,7 +41,7 @@ export function useSignInMethods() {
   })
 }
 
-export type Credentials = { username: string; password: string; otp?: string }
+type Credentials = { username: string; password: string; otp?: string }
 
 export function useSignIn() {
   const queries = useQueryClient()
@@ -61,4 +61,12 @@ export function useSignOut() {
       window.location.assign(serverPath('/app/sign-in'))
     },
   })
+}
+
+/**
+ * Where a sign-in leads: to a path of the application only, since `next` comes from outside. A browser takes a backslash
+ * for a slash and leaves out tabs and line breaks, so that `/\t/example.org` would lead to another host.
+ */
+export function signInTarget(next: string | undefined) {
+  return serverPath(next !== undefined && /^\/(?![/\\])[^\s\\]*$/.test(next) ? next : '/app')
 }

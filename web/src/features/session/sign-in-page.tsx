@@ -2,11 +2,9 @@ import { getRouteApi } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { serverPath } from '../../api/base.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
-import { fieldError, FormErrors, formValues, TextField } from '../../components/form.tsx'
-import { usePageTitle } from '../../components/page.tsx'
-import { Mark } from '../../frame/sidebar.tsx'
-import { useSignIn, useSignInMethods } from './session.ts'
-import { signInTarget } from './sign-in-target.ts'
+import { FormErrors, TextField, fieldError, formValues } from '../../components/form.tsx'
+import { Mark, usePageTitle } from '../../components/page.tsx'
+import { signInTarget, useSignIn, useSignInMethods } from './session.ts'
 
 const route = getRouteApi('/app/sign-in')
 

@@ -4,7 +4,7 @@ import { useEffect } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
 import { usePageTitle } from '../../components/page.tsx'
-import { Ago } from '../../components/time.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { DiffList } from './diff-list.tsx'
 import { PartHeader } from './part-header.tsx'
@@ -102,7 +102,7 @@ function VersionLink({ own: { id, version } }: { own: AuthoredVersion }) {
       >
         serial {version.attributes.serial}
       </Link>
-      , <Ago at={version.attributes['created-at']} />
+      , <RelativeTime at={version.attributes['created-at']} />
     </span>
   )
 }

@@ -3,7 +3,7 @@ import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
-import { Ago, exactTime } from '../../components/time.tsx'
+import { RelativeTime, exactTime } from '../../components/time.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { type StateVersion, useBackingData } from './states.ts'
 
@@ -40,7 +40,7 @@ function SoftDeleted({ version }: { version: StateVersion }) {
         The content of this state was deleted: its resources, outputs and raw data can’t be read.{' '}
         {until !== null && (
           <>
-            It can be restored until {exactTime(until)} (<Ago at={until} />
+            It can be restored until {exactTime(until)} (<RelativeTime at={until} />
             ), then it is gone for good.
           </>
         )}

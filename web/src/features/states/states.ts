@@ -6,8 +6,7 @@ import type { stateVersionSchema } from '@groundstate/contract/state-versions'
 import type { userSchema } from '@groundstate/contract/users'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
-import { includedOf } from '../../api/included.ts'
-import { isOfScope } from '../../api/queries.ts'
+import { includedOf, isOfScope } from '../../api/queries.ts'
 import type { RunAuthor } from '../runs/run-origin.tsx'
 
 export type StateVersion = Wire<typeof stateVersionSchema>

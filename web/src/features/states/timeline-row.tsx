@@ -1,7 +1,7 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { byteSize } from '../../components/numbers.ts'
 import { Badge } from '../../components/status.tsx'
-import { Ago } from '../../components/time.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
 import { runTitle } from '../runs/run-title.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
@@ -74,7 +74,7 @@ export function TimelineRow({
             </span>
           )}
           <span aria-hidden="true">·</span>
-          <Ago at={at} />
+          <RelativeTime at={at} />
         </div>
       </div>
       <span className={`numeric w-20 text-right text-dim ${isBeside ? 'hidden' : 'max-md:hidden'}`}>

@@ -9,7 +9,7 @@ import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedba
 import { byteSize } from '../../components/numbers.ts'
 import { usePageTitle } from '../../components/page.tsx'
 import { Badge } from '../../components/status.tsx'
-import { Ago } from '../../components/time.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { originText, RunAuthorName } from '../runs/run-origin.tsx'
 import { runTitle } from '../runs/run-title.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
@@ -126,7 +126,7 @@ function VersionFacts({ own: { version, run, author } }: { own: AuthoredVersion 
   const { organization, workspace } = useOpenWorkspace()
   const { attributes } = version
   const facts: (readonly [string, ReactNode])[] = [
-    ['Made', <Ago key="ago" at={attributes['created-at']} />],
+    ['Made', <RelativeTime key="ago" at={attributes['created-at']} />],
     [
       'By',
       <span key="by" className="flex flex-wrap gap-x-1.5">

@@ -1,7 +1,6 @@
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
-import { includedOf } from '../../api/included.ts'
-import { failureOf } from '../../api/queries.ts'
+import { failureOf, includedOf } from '../../api/queries.ts'
 import { Card } from '../../components/card.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
@@ -11,13 +10,13 @@ import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { AccessForm } from './access-form.tsx'
 import { ownWords, projectAccessWords } from './access-words.ts'
 import {
-  findTeams,
   type TeamProject,
   type TeamWorkspace,
+  findTeams,
   useAddTeam,
   useTeamProjects,
-  useTeams,
   useTeamWorkspaces,
+  useTeams,
 } from './team-access.ts'
 import { TeamRow } from './team-row.tsx'
 

@@ -7,14 +7,14 @@ import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { CodeBlock } from '../../components/copy.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
-import { fieldError, FormErrors, formValues, SelectField, TextField } from '../../components/form.tsx'
+import { FormErrors, SelectField, TextField, fieldError, formValues } from '../../components/form.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { Ago } from '../../components/time.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
-import { commandLineHost, firstCommands } from '../workspaces/command-line.ts'
+import { commandLineHost, firstCommands } from '../workspaces/cli-setup.ts'
 import { type Token, useCreateToken, useRevokeToken, useTokens } from './tokens.ts'
 
 const route = getRouteApi('/frame/app/settings/tokens')
@@ -125,20 +125,20 @@ function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token
         id: 'created',
         header: 'Created',
         className: 'hidden sm:table-cell',
-        cell: ({ attributes }) => <Ago at={attributes['created-at']} />,
+        cell: ({ attributes }) => <RelativeTime at={attributes['created-at']} />,
       },
       {
         id: 'used',
         header: 'Last used',
         className: 'hidden sm:table-cell',
-        cell: ({ attributes: { 'last-used-at': at } }) => (at === null ? 'never' : <Ago at={at} />),
+        cell: ({ attributes: { 'last-used-at': at } }) => (at === null ? 'never' : <RelativeTime at={at} />),
       },
       {
         id: 'end',
         header: 'Expires',
         cell: ({ attributes: { 'expired-at': at } }) => {
           if (at === null) return <span className="text-dim">never</span>
-          return Date.parse(at) <= now ? <Badge tone="bad">expired</Badge> : <Ago at={at} />
+          return Date.parse(at) <= now ? <Badge tone="bad">expired</Badge> : <RelativeTime at={at} />
         },
       },
       {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Candidate, changedIn } from './candidates.ts'
+import { type Candidate, changedIn, formatOf, soundsSecret } from './candidates.ts'
 
 const token = { key: 'token', hcl: false, existingId: undefined, before: undefined, isChosen: false }
 const candidates: readonly Candidate[] = [
@@ -11,4 +11,26 @@ test('a value that is given to an environment variable leaves the Terraform vari
   const changed = changedIn(candidates, { key: 'token', category: 'env' }, { value: 'secret', isChosen: true })
 
   expect(changed).toEqual([candidates[0], { ...candidates[1], value: 'secret', isChosen: true }])
+})
+
+test.each([
+  { text: 'A=b\nC=d', is: 'env' },
+  { text: 'export A=b', is: 'env' },
+  { text: 'region = "eu"', is: 'tfvars' },
+  { text: '{"a":1}', is: 'json' },
+  { text: 'A=b', name: 'x.tfvars', is: 'tfvars' },
+  { text: 'a = 1', name: 'prod.tfvars.json', is: 'json' },
+  { text: 'a=1', name: '.env.local', is: 'env' },
+])('$text in the file "$name" is $is', ({ text, name, is }) => {
+  expect(formatOf(text, name)).toBe(is)
+})
+
+test.each([
+  ['db_password', true],
+  ['API_TOKEN', true],
+  ['AWS_SECRET_ACCESS_KEY', true],
+  ['AWS_ACCESS_KEY_ID', false],
+  ['region', false],
+])('%s sounds like a secret: %s', (key, is) => {
+  expect(soundsSecret(key)).toBe(is)
 })

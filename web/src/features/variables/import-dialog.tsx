@@ -14,8 +14,15 @@ import { counted } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { CandidateTable } from './candidate-table.tsx'
-import { type Candidate, candidatesOf, changedIn, copied } from './candidates.ts'
-import { type Given, type GivenFormat, formatOf } from './given.ts'
+import {
+  type Candidate,
+  type Given,
+  type GivenFormat,
+  candidatesOf,
+  changedIn,
+  copied,
+  formatOf,
+} from './candidates.ts'
 import { type Sourced, readOwnVariables, useSaveVariable } from './variables.ts'
 
 type ImportDialogProps = {
@@ -134,9 +141,9 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
 }
 
 async function parse(text: string, format: GivenFormat) {
-  if (format === 'env') return (await import('./env.ts')).parseEnv(text)
-  if (format === 'json') return (await import('./json-vars.ts')).parseJsonVariables(text)
-  return (await import('./tfvars.ts')).parseTfvars(text)
+  if (format === 'env') return (await import('./import-formats.ts')).parseEnv(text)
+  if (format === 'json') return (await import('./import-formats.ts')).parseJsonVariables(text)
+  return (await import('./import-formats.ts')).parseTfvars(text)
 }
 
 /** A file of variables is text of some KB. */

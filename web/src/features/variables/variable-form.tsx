@@ -1,10 +1,9 @@
-import { type FormEvent, lazy, Suspense, useEffect, useId, useRef, useState } from 'react'
+import { type FormEvent, Suspense, lazy, useEffect, useId, useRef, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Skeleton } from '../../components/feedback.tsx'
-import { CheckField, fieldError, FormErrors, SelectField, TextArea, TextField } from '../../components/form.tsx'
+import { CheckField, FormErrors, SelectField, TextArea, TextField, fieldError } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
-import { changesOf, type Draft, draftOf } from './variable-draft.ts'
-import { type Category, type Sourced, useSaveVariable, type Variable } from './variables.ts'
+import { type Category, type Sourced, type Variable, useSaveVariable } from './variables.ts'
 
 const Editor = lazy(async () => import('../../components/editor.tsx'))
 
@@ -49,7 +48,7 @@ export function VariableForm({
     }
     const isValueSent = !wasSensitive || draft.value !== ''
     if (draft.hcl && isValueSent) {
-      const { hclFault } = await import('./tfvars.ts')
+      const { hclFault } = await import('./import-formats.ts')
       const found = hclFault(draft.value)
       setFault(found)
       if (found !== undefined) return
@@ -213,4 +212,32 @@ function ValueField({
       </div>
     </div>
   )
+}
+
+/** A variable as it stands in the form. */
+type Draft = {
+  key: string
+  value: string
+  description: string
+  category: Category
+  hcl: boolean
+  sensitive: boolean
+}
+
+const EMPTY: Draft = { key: '', value: '', description: '', category: 'terraform', hcl: false, sensitive: false }
+
+/** The form of a variable, or of a new one. That of a sensitive one begins without its value, which nobody can read. */
+export function draftOf(variable: Variable | undefined): Draft {
+  if (!variable) return EMPTY
+  const { key, value, description, category, hcl, sensitive } = variable.attributes
+  return { key, value: value ?? '', description, category, hcl, sensitive }
+}
+
+/**
+ * What the person has changed, which is all that is sent: the rest may have been changed by others in the meantime. A
+ * sensitive value that is left empty stays the one that is there.
+ */
+export function changesOf(draft: Draft, initial: Draft): Partial<Draft> {
+  const names = Object.keys(draft) as (keyof Draft)[]
+  return Object.fromEntries(names.filter((name) => draft[name] !== initial[name]).map((name) => [name, draft[name]]))
 }

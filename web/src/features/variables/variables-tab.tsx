@@ -10,11 +10,10 @@ import { Menu } from '../../components/menu.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { usePageTitle } from '../../components/page.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
-import { envText, tfvarsText } from './as-text.ts'
 import { ImportDialog } from './import-dialog.tsx'
 import { VariableForm } from './variable-form.tsx'
 import { VariableRow } from './variable-row.tsx'
-import { type Category, type Sourced, useVariables } from './variables.ts'
+import { type Category, type Sourced, envText, tfvarsText, useVariables } from './variables.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/variables')
 

@@ -1,11 +1,10 @@
 import type { CreateWorkspace } from '@groundstate/contract/workspaces'
-import { includedOf } from '../../api/included.ts'
-import { Card, Facts } from '../../components/card.tsx'
-import { CheckField, fieldError, RadioField, SelectField, TextField } from '../../components/form.tsx'
-import { MODES } from './execution-modes.ts'
+import { includedOf } from '../../api/queries.ts'
+import { Card, DescriptionList } from '../../components/card.tsx'
+import { CheckField, RadioField, SelectField, TextField, fieldError } from '../../components/form.tsx'
 import { useAgentPools } from './new-workspace.ts'
 import { SettingsForm, useDraft } from './settings-form.tsx'
-import { useOpenWorkspace, useUpdateWorkspace, type WorkspaceDocument } from './workspace.ts'
+import { type WorkspaceAttributes, type WorkspaceDocument, useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
 
 type Mode = keyof typeof MODES
 const INHERITED = 'inherited'
@@ -199,7 +198,7 @@ function ExecutionFacts() {
   const mode = MODES[attributes['execution-mode']].text
   return (
     <Card title="Execution">
-      <Facts
+      <DescriptionList
         facts={[
           ['Where', isOwn ? mode : `${mode}, from the ${inheritedMode(document).from}`],
           ['Agent pool', pool?.attributes.name],
@@ -211,3 +210,10 @@ function ExecutionFacts() {
     </Card>
   )
 }
+
+/** Where runs execute, in words. */
+export const MODES = {
+  remote: { text: 'Remote', about: 'Runs execute on this server.' },
+  agent: { text: 'Agent', about: 'Runs execute on agents of a pool, in your own network.' },
+  local: { text: 'Local', about: 'Runs execute where the command line is; only the state is kept here.' },
+} as const satisfies Record<WorkspaceAttributes['execution-mode'], { text: string; about: string }>

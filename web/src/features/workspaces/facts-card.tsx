@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { includedOf } from '../../api/included.ts'
-import { Card, Facts } from '../../components/card.tsx'
+import { includedOf } from '../../api/queries.ts'
+import { Card, DescriptionList } from '../../components/card.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Badge } from '../../components/status.tsx'
-import { Ago, duration } from '../../components/time.tsx'
-import { MODES } from './execution-modes.ts'
+import { RelativeTime, duration } from '../../components/time.tsx'
+import { MODES } from './execution-settings.tsx'
 import { useOpenWorkspace } from './workspace.ts'
 
 /** What one looks up about a workspace. */
@@ -22,7 +22,7 @@ export function FactsCard() {
   const applyMs = attributes['apply-duration-average']
   return (
     <Card title="Facts">
-      <Facts
+      <DescriptionList
         facts={[
           ['Project', project?.attributes.name],
           ['Execution', `${MODES[attributes['execution-mode']].text}${pool ? `, ${pool.attributes.name}` : ''}`],
@@ -35,8 +35,8 @@ export function FactsCard() {
           ],
           ['Approval', attributes['auto-apply'] ? 'applies by itself' : 'a person approves'],
           ['Resources', counted(attributes['resource-count'], 'resource')],
-          ['Last change', <Ago key="change" at={attributes['latest-change-at']} />],
-          ['Created', <Ago key="created" at={attributes['created-at']} />],
+          ['Last change', <RelativeTime key="change" at={attributes['latest-change-at']} />],
+          ['Created', <RelativeTime key="created" at={attributes['created-at']} />],
           ['Plan takes', planMs === null ? undefined : `${duration(planMs)} on average`],
           ['Apply takes', applyMs === null ? undefined : `${duration(applyMs)} on average`],
           [

@@ -1,10 +1,10 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { includedOf } from '../../api/included.ts'
-import { Card, Facts } from '../../components/card.tsx'
-import { fieldError, TextArea, TextField } from '../../components/form.tsx'
+import { includedOf } from '../../api/queries.ts'
+import { Card, DescriptionList } from '../../components/card.tsx'
+import { TextArea, TextField, fieldError } from '../../components/form.tsx'
 import { type Choice, Picker } from '../../components/picker.tsx'
-import { errorAt, SettingsForm, useDraft } from './settings-form.tsx'
+import { SettingsForm, errorAt, useDraft } from './settings-form.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
 import { findProjects } from './workspaces.ts'
 
@@ -26,7 +26,7 @@ export function GeneralSettings() {
   if (!attributes.permissions['can-update'])
     return (
       <Card title="General">
-        <Facts
+        <DescriptionList
           facts={[
             ['Name', attributes.name],
             ['Description', attributes.description || 'none'],

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import { Hand } from 'lucide-react'
-import { includedOf } from '../../api/included.ts'
+import { includedOf } from '../../api/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
-import { Ago } from '../../components/time.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { RunMarks } from '../runs/run-marks.tsx'
-import { originText, RunAuthorName } from '../runs/run-origin.tsx'
+import { RunAuthorName, originText } from '../runs/run-origin.tsx'
 import { RunStatus, runState } from '../runs/run-status.tsx'
 import { runTitle } from '../runs/run-title.ts'
 import { useOpenWorkspace } from './workspace.ts'
@@ -52,7 +52,7 @@ export function LatestRunCard() {
               </>
             )}
             {originText(attributes)} ·
-            <Ago at={attributes['created-at']} />
+            <RelativeTime at={attributes['created-at']} />
           </p>
         </div>
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">

@@ -2,7 +2,7 @@ import type { Wire } from '@groundstate/contract/responses'
 import type { teamSchema } from '@groundstate/contract/teams'
 import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
-import { includedOf } from '../../api/included.ts'
+import { includedOf } from '../../api/queries.ts'
 import type { WorkspaceDocument } from './workspace.ts'
 
 /** Who holds a lock. A person who left, or a team that one can't see, has no name. */

@@ -5,18 +5,18 @@ import { Dialog } from '../../components/dialog.tsx'
 import { Skeleton } from '../../components/feedback.tsx'
 import {
   CheckField,
-  fieldError,
   FormErrors,
   RadioField,
   SelectField,
   TextArea,
   TextField,
+  fieldError,
 } from '../../components/form.tsx'
-import { CommandLineSteps } from './command-line-steps.tsx'
-import { MODES } from './execution-modes.ts'
+import { ConnectCli } from './connect-cli.tsx'
+import { MODES } from './execution-settings.tsx'
 import {
-  nameProblem,
   type NewWorkspace,
+  nameProblem,
   useAgentPools,
   useCreatableProjects,
   useCreateWorkspace,
@@ -257,7 +257,7 @@ function CreatedDialog({
         </>
       }
     >
-      <CommandLineSteps organization={organization} workspace={name} isLocal={isLocal} />
+      <ConnectCli organization={organization} workspace={name} isLocal={isLocal} />
     </Dialog>
   )
 }

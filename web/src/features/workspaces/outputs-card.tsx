@@ -8,8 +8,7 @@ import { CopyButton } from '../../components/copy.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { outputText, shortened, typeText } from './output-text.ts'
-import { type Output, useCurrentOutputs, useRevealedOutput } from './outputs.ts'
+import { type Output, outputText, shortened, typeText, useCurrentOutputs, useRevealedOutput } from './outputs.ts'
 
 /** An output in a table; one that is sensitive is revealed by itself. */
 export const OUTPUT_COLUMNS: readonly Column<Output>[] = [

@@ -1,8 +1,10 @@
+import type { PageOnWire } from '@groundstate/contract/responses'
+import type { tagBindingSchema } from '@groundstate/contract/tags'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
-import { ApiError } from '../../api/client.ts'
-import { includedOf } from '../../api/included.ts'
-import { failureOf } from '../../api/queries.ts'
+import { ApiError, get, request } from '../../api/client.ts'
+import { failureOf, includedOf } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
@@ -10,7 +12,6 @@ import { TextField } from '../../components/form.tsx'
 import { Badge } from '../../components/status.tsx'
 import { SettingsForm } from './settings-form.tsx'
 import { type Tag, tagText } from './tag-filter.ts'
-import { useOwnTags, useReplaceTags } from './tag-settings.ts'
 import { useOpenWorkspace } from './workspace.ts'
 
 /** The tags of the workspace, with their values; those of its project beside them. */
@@ -136,4 +137,31 @@ function texts(tags: readonly Tag[]) {
 function tagError(error: Error | null, place: number, part: 'key' | 'value') {
   if (!(error instanceof ApiError)) return undefined
   return error.refusals.find(({ pointer }) => pointer === `/data/${place}/attributes/${part}`)?.detail
+}
+
+/** The tags that the workspace has itself, without those of its project. */
+function useOwnTags(workspaceId: string) {
+  return useQuery({
+    queryKey: ['workspaces', workspaceId, 'tags'],
+    queryFn: async () => {
+      const { data } = await get<PageOnWire<typeof tagBindingSchema>>(`/workspaces/${workspaceId}/tag-bindings`)
+      return data.map(({ attributes: { key, value } }): Tag => ({ key, value }))
+    },
+  })
+}
+
+/** Replaces the tags of the workspace. */
+function useReplaceTags(organization: string, workspaceId: string) {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async (tags: readonly Tag[]) =>
+      request('PATCH', `/workspaces/${workspaceId}/relationships/tag-bindings`, {
+        data: tags.map((attributes) => ({ type: 'tag-bindings', attributes })),
+      }),
+    onSuccess: async () =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ['workspaces', workspaceId, 'tags'] }),
+        queries.invalidateQueries({ queryKey: ['workspaces', organization] }),
+      ]),
+  })
 }

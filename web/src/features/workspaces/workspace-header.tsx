@@ -1,7 +1,7 @@
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { Link, getRouteApi } from '@tanstack/react-router'
 import { Play } from 'lucide-react'
-import { lazy, type ReactNode, Suspense } from 'react'
-import { includedOf } from '../../api/included.ts'
+import { type ReactNode, Suspense, lazy } from 'react'
+import { includedOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Notice } from '../../components/feedback.tsx'
 import { Page } from '../../components/page.tsx'
@@ -11,7 +11,7 @@ import { NoRun, RunStatus, runState } from '../runs/run-status.tsx'
 import { waitingReason } from '../runs/waiting-reason.ts'
 import { WorkspaceDescription } from './workspace-description.tsx'
 import { LockActions, LockLine } from './workspace-lock.tsx'
-import { useOpenWorkspace, type WorkspaceAttributes } from './workspace.ts'
+import { type WorkspaceAttributes, useOpenWorkspace } from './workspace.ts'
 
 const StartRunDialog = lazy(async () => ({
   default: (await import('../runs/start-run-dialog.tsx')).StartRunDialog,

@@ -3,7 +3,7 @@ import { Lock, LockOpen } from 'lucide-react'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
-import { Ago } from '../../components/time.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
 import { type LockHolder, lockHolder, lockReason } from './lock-words.ts'
 import { type LockAction, useOpenWorkspace, useWorkspaceLock } from './workspace.ts'
@@ -35,7 +35,7 @@ export function LockLine() {
         {at !== null && (
           <>
             {' '}
-            <Ago at={at} />
+            <RelativeTime at={at} />
           </>
         )}
         {reason ? `: ${reason}` : holder.kind === 'run' && ', which works on the workspace'}

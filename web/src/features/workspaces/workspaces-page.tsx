@@ -1,18 +1,18 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { Boxes, Plus, SearchX } from 'lucide-react'
-import { lazy, Suspense, useCallback, useState } from 'react'
+import { Suspense, lazy, useCallback, useState } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { BulkBar } from './bulk-bar.tsx'
-import { CommandLineSteps } from './command-line-steps.tsx'
+import { ConnectCli } from './connect-cli.tsx'
 import { useCreatableProjects } from './new-workspace.ts'
 import { readTags, tagText } from './tag-filter.ts'
 import { type ChangeSearch, NO_FILTER, WorkspacesFilters } from './workspaces-filters.tsx'
 import { WorkspacesTable } from './workspaces-table.tsx'
-import { useWorkspaces, type WorkspaceSearch } from './workspaces.ts'
+import { type WorkspaceSearch, useWorkspaces } from './workspaces.ts'
 
 const NewWorkspaceDialog = lazy(async () => import('./new-workspace-dialog.tsx'))
 
@@ -124,7 +124,7 @@ function NoWorkspaces({ organization, create }: { organization: string; create: 
         A workspace is the place of one configuration, with its variables, its state and its runs. The command line
         makes one by itself when the configuration names it:
       </p>
-      <CommandLineSteps organization={organization} workspace="my-first-workspace" />
+      <ConnectCli organization={organization} workspace="my-first-workspace" />
     </EmptyState>
   )
 }

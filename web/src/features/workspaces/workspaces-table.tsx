@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router'
 import { Lock } from 'lucide-react'
 import { useMemo } from 'react'
+import { Tooltip } from '../../components/overlay-hosts.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { Ago } from '../../components/time.tsx'
-import { Tooltip } from '../../components/tooltip.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { RunMarks } from '../runs/run-marks.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
 import { NoRun, RunStatus } from '../runs/run-status.tsx'
@@ -93,7 +93,7 @@ function columnsOf(organization: string, onTag: (tag: string) => void): readonly
       header: 'Changed',
       sort: 'latest-change-at',
       className: 'hidden w-px whitespace-nowrap text-dim xl:table-cell',
-      cell: ({ attributes }) => <Ago at={attributes['latest-change-at']} />,
+      cell: ({ attributes }) => <RelativeTime at={attributes['latest-change-at']} />,
     },
     {
       id: 'lock',
@@ -137,7 +137,7 @@ function Name({ organization, row }: { organization: string; row: Row }) {
       </span>
       <span className="flex flex-wrap gap-x-2 text-dim md:hidden">
         {row.latestRun?.plan && <PlanCounts counts={countsOf(row.latestRun.plan)} />}
-        {row.latestRun && <Ago at={row.latestRun.run.attributes['created-at']} />}
+        {row.latestRun && <RelativeTime at={row.latestRun.run.attributes['created-at']} />}
       </span>
     </>
   )
@@ -154,7 +154,7 @@ function LastRun({ organization, row: { attributes, currentRun, latestRun } }: {
         className="hover:underline"
       >
         <span className="sr-only">Last run of {attributes.name}, </span>
-        <Ago at={run.attributes['created-at']} />
+        <RelativeTime at={run.attributes['created-at']} />
       </Link>
       <RunAuthorName run={run.attributes} author={author} />
       {plan && <PlanCounts counts={countsOf(plan)} />}

@@ -3,7 +3,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runAgent } from '@groundstate/agent/agent'
+import { runAgent } from '@groundstate/agent/agent/agent'
 import { createAgentLog } from '@groundstate/agent/log'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
@@ -13,7 +13,7 @@ import { addWorkspace, createRun } from '../../../testing/runs.ts'
 import { attachTask, callBack, postTask, readResult, runReaches, startDeliveries } from '../../../testing/task-runs.ts'
 import { localCertificate } from '../../../tls/authority.ts'
 import { loggedDeliveries } from '../task-results/testing/deliveries.ts'
-import { createPoolSetting, poolRelation, type PoolSetting } from './testing/pool-tasks.ts'
+import { type PoolSetting, createPoolSetting, poolRelation } from './testing/pool-tasks.ts'
 
 /** The real agent between the server and a real receiver, which the server itself may not call. */
 

@@ -1,0 +1,52 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ONE_RESOURCE, configuration, startAgent, startServer, temporaryDirectory } from '../testing/agent-fixture.ts'
+
+test('a claim waits at the server for every free slot', async () => {
+  const server = await startServer()
+
+  await startAgent(server, { concurrency: 3 })
+
+  await expect.poll(() => server.claims()).toBe(3)
+})
+
+test('an agent that takes no runs claims none, and waits for its end', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server, { accepts: ['task'] })
+  await expect.poll(() => agent.logged.map(({ message }) => message)).toContain('agent 1.0.0 is ready')
+
+  expect(server.claims()).toBe(0)
+  agent.stop()
+  await agent.ended
+  expect(server.deregistered).toEqual(['agent-1'])
+})
+
+test('a job that comes to an agent as it stops is handed back', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server)
+  await expect.poll(() => server.claims()).toBe(1)
+
+  agent.stop()
+  const job = server.submit({ configuration: configuration('') })
+
+  await job.released
+  await agent.ended
+})
+
+test('a job that the server has given to another before it arrived does not begin', async () => {
+  const server = await startServer()
+  const workDir = await temporaryDirectory()
+  const agent = await startAgent(server, { workDir })
+  await expect.poll(() => server.claims()).toBe(1)
+  const job = server.submit({ kind: 'apply', configuration: configuration(ONE_RESOURCE) })
+  job.loseLease()
+  const says = () => agent.logged.some(({ message }) => message === 'job left to others: it has not begun here')
+
+  await expect.poll(says).toBe(true)
+
+  // After a pause: what kept the server from hearing of the agent may keep on.
+  await expect.poll(() => server.claims(), { timeout: 5_000 }).toBe(1)
+  expect(job.log()).toBe('')
+  expect(await readdir(join(workDir, 'jobs'))).toEqual([])
+})

@@ -1,0 +1,226 @@
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { startAgent, startServer } from '../testing/agent-fixture.ts'
+import { guardedLookup } from './task-guard.ts'
+
+/** The agent as the sender of run tasks: what it sends, what it reports, and when it stops. */
+
+type Reply = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void
+type Received = {
+  method: string | undefined
+  url: string | undefined
+  headers: IncomingMessage['headers']
+  body: Buffer
+}
+
+async function startReceiver(reply: Reply = (_, response) => response.end('thanks')) {
+  const received: Received[] = []
+  const arrived = Promise.withResolvers<void>()
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const body = Buffer.concat(chunks)
+      received.push({ method: request.method, url: request.url, headers: request.headers, body })
+      arrived.resolve()
+      reply(request, response, body)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/task?from=agent`, received, arrived: arrived.promise }
+}
+
+test('a request is sent as it is, and what came back is reported', async () => {
+  const server = await startServer()
+  await startAgent(server)
+  const receiver = await startReceiver((_, response) => response.writeHead(200, { 'x-by': 'inside' }).end('thanks'))
+  const body = Buffer.from([0x7b, 0x22, 0xc3, 0xa9, 0x22, 0x7d])
+
+  const answer = await server.tasks.submit({
+    url: receiver.url,
+    headers: { 'content-type': 'application/json', 'X-TFC-Task-Signature': 'abc', accept: '*/*' },
+    body: body.toString('base64'),
+  })
+
+  expect(answer).toMatchObject({ status: 200, headers: { 'x-by': 'inside' }, isTruncated: false })
+  expect('body' in answer && Buffer.from(answer.body, 'base64').toString()).toBe('thanks')
+  expect(receiver.received).toHaveLength(1)
+  expect(receiver.received[0]).toMatchObject({
+    method: 'POST',
+    url: '/task?from=agent',
+    headers: { 'x-tfc-task-signature': 'abc', 'content-type': 'application/json', 'content-length': '6' },
+    body,
+  })
+})
+
+test('a redirect is reported, not followed', async () => {
+  const server = await startServer()
+  await startAgent(server)
+  const receiver = await startReceiver((_, response) => response.writeHead(307, { location: '/other' }).end())
+
+  expect(await server.tasks.submit({ url: receiver.url })).toMatchObject({ status: 307 })
+  expect(receiver.received).toHaveLength(1)
+})
+
+test('of a long answer the first 64 KB are reported', async () => {
+  const server = await startServer()
+  await startAgent(server)
+  const receiver = await startReceiver((_, response) => response.end(Buffer.alloc(200_000, 'a')))
+
+  const answer = await server.tasks.submit({ url: receiver.url })
+
+  expect(answer).toMatchObject({ status: 200, isTruncated: true })
+  expect('body' in answer && Buffer.from(answer.body, 'base64')).toHaveLength(65_536)
+})
+
+test('a receiver that is silent beyond the limit is reported', async () => {
+  const server = await startServer()
+  await startAgent(server)
+  const receiver = await startReceiver(() => {})
+
+  expect(await server.tasks.submit({ url: receiver.url, timeoutMs: 50 })).toMatchObject({
+    error: 'no response within 0.05 s',
+  })
+})
+
+test('a refused connection is reported with its code', async () => {
+  const server = await startServer()
+  await startAgent(server)
+
+  expect(await server.tasks.submit({ url: 'http://127.0.0.1:1/' })).toMatchObject({ code: 'ECONNREFUSED' })
+})
+
+test.each([
+  ['file:///etc/passwd', 'the agent calls http and https URLs only'],
+  [
+    'http://169.254.169.254/latest/meta-data',
+    '169.254.169.254 is a link-local or metadata address, which the agent never calls',
+  ],
+  ['http://[fe80::1]/', 'fe80::1 is a link-local or metadata address, which the agent never calls'],
+  ['http://[::ffff:169.254.169.254]/', 'which the agent never calls'],
+  ['http://100.100.100.200/latest/meta-data', 'which the agent never calls'],
+  ['http://2852039166/', '169.254.169.254 is a link-local or metadata address, which the agent never calls'],
+])('%s is not called', async (url, error) => {
+  const server = await startServer()
+  await startAgent(server)
+
+  expect(await server.tasks.submit({ url })).toMatchObject({ error: expect.stringContaining(error) })
+})
+
+test('a name may be called whose addresses are open', async () => {
+  const address = await new Promise((resolve, reject) => {
+    guardedLookup('localhost', { all: true }, (error, found) => (error ? reject(error) : resolve(found)))
+  })
+
+  expect(address).toContainEqual({ address: '127.0.0.1', family: 4 })
+})
+
+test('ten requests are under way side by side, and no eleventh', async () => {
+  const server = await startServer()
+  await startAgent(server)
+  const held: ServerResponse[] = []
+  const receiver = await startReceiver((_, response) => void held.push(response))
+
+  const responses = Array.from({ length: 11 }, () => server.tasks.submit({ url: receiver.url }))
+  await expect.poll(() => held.length).toBe(10)
+  expect(server.tasks.claims()).toBe(0)
+  held[0]?.end()
+
+  await expect.poll(() => held.length).toBe(11)
+  for (const response of held) response.end()
+  expect((await Promise.all(responses)).every((answer) => 'status' in answer && answer.status === 200)).toBe(true)
+})
+
+test('an agent that drains claims no more, and finishes what is under way', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server)
+  let finish: (() => void) | undefined
+  const receiver = await startReceiver((_, response) => {
+    finish = () => void response.end()
+  })
+  const answer = server.tasks.submit({ url: receiver.url })
+  await receiver.arrived
+
+  agent.stop()
+  await expect.poll(() => server.tasks.claims()).toBe(0)
+  finish?.()
+
+  expect(await answer).toMatchObject({ status: 200 })
+  await agent.ended
+})
+
+test('an agent that has to end at once reports that it was stopped', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server)
+  const receiver = await startReceiver(() => {})
+  const answer = server.tasks.submit({ url: receiver.url, timeoutMs: 60_000 })
+  await receiver.arrived
+
+  agent.stop()
+  agent.forceStop()
+
+  expect(await answer).toMatchObject({ error: 'the agent was stopped before a response came' })
+  await agent.ended
+})
+
+test('a response is reported although the server is away for a while', async () => {
+  const server = await startServer()
+  await startAgent(server)
+  let finish: (() => void) | undefined
+  const receiver = await startReceiver((_, response) => {
+    finish = () => void response.end()
+  })
+  const answer = server.tasks.submit({ url: receiver.url })
+  await receiver.arrived
+
+  await server.pause()
+  finish?.()
+  await server.resume()
+
+  expect(await answer).toMatchObject({ status: 200 })
+})
+
+test('an agent for a single job ends after one request', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server, { accepts: ['task'], single: true })
+  const receiver = await startReceiver()
+  const first = server.tasks.submit({ url: receiver.url })
+  void server.tasks.submit({ url: receiver.url })
+
+  expect(await first).toMatchObject({ status: 200 })
+  await agent.ended
+
+  expect(receiver.received).toHaveLength(1)
+  expect(server.deregistered).toEqual(['agent-1'])
+})
+
+test('a request under way counts as work', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server, { accepts: ['task'], idleTimeoutMs: 300 })
+  let finish: (() => void) | undefined
+  const receiver = await startReceiver((_, response) => {
+    finish = () => void response.end()
+  })
+  const answer = server.tasks.submit({ url: receiver.url })
+  await receiver.arrived
+  setTimeout(() => finish?.(), 500)
+
+  expect(await answer).toMatchObject({ status: 200 })
+  expect(server.deregistered).toEqual([])
+  await agent.ended
+})
+
+test('an agent that does not accept tasks claims none', async () => {
+  const server = await startServer()
+  await startAgent(server, { accepts: ['plan', 'apply'] })
+
+  await expect.poll(() => server.claims()).toBe(1)
+
+  expect(server.tasks.claims()).toBe(0)
+})

@@ -1,0 +1,225 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { access, chmod, constants, readFile, realpath, stat, writeFile } from 'node:fs/promises'
+import { basename, delimiter, dirname, join, sep } from 'node:path'
+import { promisify } from 'node:util'
+import type { AgentLog } from '../log.ts'
+import type { Exit, LaunchSpec } from '../process/launcher-process.ts'
+import { type Launcher, createLauncher } from '../process/launcher.ts'
+import type { ProcessSpec } from '../process/process.ts'
+import { endProcessesOf } from '../process/user-processes.ts'
+import { type Cgroups, type ResourceLimits, openCgroups } from './cgroup.ts'
+import { type PluginCaches, openPluginCaches } from './plugin-caches.ts'
+import type { DirectoryOwners, RunDirectory, Workplace } from './run-directory.ts'
+import { type IdBlock, claimIds, createIdPool, freeIds } from './run-users.ts'
+import { type Sandbox, exitInSandbox, openSandbox } from './sandbox.ts'
+
+export type ConfinementOptions = {
+  /** `user` runs each run as a user of its own, `auto` does so where it can be; the agent's own user otherwise. */
+  isolation?: 'auto' | 'user' | 'off' | undefined
+  /** The first of the user and group ids for runs; ids that nobody else has by default. */
+  firstRunUser?: number | undefined
+  /** Runs every program of a run in a sandbox of bubblewrap. */
+  sandbox?: boolean | undefined
+  /** More directories, beside those of the agent, that a sandbox must not show. */
+  hiddenDirectories?: readonly string[] | undefined
+  limits?: ResourceLimits | undefined
+  /** A directory of programs to run before and after plans and applies. */
+  hooks?: string | undefined
+}
+
+/** The first of the user ids that the agent had last. */
+const LAST_USERS = 'run-users'
+
+/** Processes that a run may have where nothing else is said. */
+const DEFAULT_PIDS = 4_096
+
+/** What stands between a run and everything else on the machine. */
+export type Confinement = Disposable & {
+  launcher: Launcher
+  caches: PluginCaches
+  users: DirectoryOwners['users']
+  /** Makes a program one of the run's: its user, limits and sandbox. */
+  confine: (spec: Omit<ProcessSpec, 'cwd'>, context: Workplace) => ProcessSpec
+  /** Writes what the confinement of this run needs. */
+  prepare: (directory: RunDirectory) => Promise<void>
+  /** How a confined program ended. */
+  exitOf: (exit: Exit) => Exit
+  /** What a run is told whose program took more memory than it may. */
+  memoryMessage: (file: string) => string
+}
+
+type Site = {
+  workDir: string
+  enginePath: string | undefined
+  log: AgentLog
+  certificates: string | undefined
+  /** Users whose processes go on: engines that an earlier agent has left, and that store their state. */
+  sparedUsers: ReadonlySet<number>
+}
+
+/** Prepares what the options ask for. Throws when something that was asked for can't be had here. */
+export async function openConfinement(options: ConfinementOptions, site: Site): Promise<Confinement> {
+  const { limits = {}, hooks } = options
+  using stack = new DisposableStack()
+  if (hooks !== undefined) await requireDirectory(hooks)
+  const block = await claimUsers(options, site)
+  if (block !== undefined) stack.use(block)
+  await chmod(site.workDir, block === undefined ? 0o700 : 0o711)
+  // A user's limit of processes does for all that the user has.
+  const kept = block !== undefined && limits.memory === undefined && limits.cpu === undefined ? {} : limits
+  const cgroups = await limitedCgroups(kept, site.log)
+  const launcher = stack.use(
+    createLauncher(block === undefined ? [] : await launcherWrapper(limits.pids ?? DEFAULT_PIDS)),
+  )
+  const caches = await openPluginCaches(site.workDir, block && createIdPool(block))
+  const sandbox = options.sandbox === true ? await tryOutSandbox(options, site, { block, launcher }) : undefined
+  const owned = stack.move()
+  return {
+    launcher,
+    caches,
+    users: block && {
+      ...createIdPool(block, site.sparedUsers),
+      // An id that an earlier agent had in another block may be one of another agent's runs by now.
+      clear: async (uid) => (isOf(block, uid) ? launcher.clear(uid) : undefined),
+    },
+    confine: (spec, context) => confined(spec, context, { sandbox, cgroups }),
+    prepare: async (directory) => sandbox?.prepare(directory),
+    exitOf: sandbox === undefined ? (exit) => exit : exitInSandbox,
+    memoryMessage: (file) =>
+      `${basename(file)} was ended: it took more memory than a run may have here, which is ${inUnits(limits.memory)}`,
+    [Symbol.dispose]: () => owned.dispose(),
+  }
+}
+
+/** Why runs can't have users of their own here; undefined when they can. Changes nothing. */
+export async function isolationProblem(site: {
+  workDir: string
+  enginePath: string | undefined
+  firstRunUser: number | undefined
+}): Promise<string | undefined> {
+  if (process.platform !== 'linux') return 'only Linux can do it'
+  if (process.geteuid?.() !== 0) return 'root has not started the agent'
+  const ids = await freeIds(site.firstRunUser)
+  if (typeof ids === 'string') return ids
+  const closed = await closedDirectory(dirname(site.workDir))
+  if (closed !== undefined) return `other users can't enter ${closed}, above the working directory ${site.workDir}`
+  return engineProblem(site.enginePath)
+}
+
+/** Why programs can't run in a sandbox here; undefined when they can. */
+export async function sandboxProblem(): Promise<string | undefined> {
+  using launcher = createLauncher([])
+  try {
+    await openSandbox({ hidden: [], shown: [] }, launcher, undefined)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+async function claimUsers(options: ConfinementOptions, site: Site): Promise<IdBlock | undefined> {
+  const { isolation = 'auto', firstRunUser } = options
+  if (isolation === 'off') return undefined
+  const problem = await isolationProblem({ ...site, firstRunUser })
+  const note = join(site.workDir, LAST_USERS)
+  const last = Number(await readFile(note, 'utf8').catch(() => 'NaN'))
+  const block = problem ?? (await claimIds(firstRunUser, { last }))
+  if (typeof block !== 'string') {
+    await writeFile(note, String(block.first), { mode: 0o600 })
+    // Whatever an agent that was killed has left under these ids.
+    const ids = Array.from({ length: block.size }, (_, index) => block.first + index)
+    await endProcessesOf(ids.filter((id) => !site.sparedUsers.has(id)))
+    return block
+  }
+  if (isolation === 'user') throw new Error(`runs can't have users of their own: ${block}`)
+  const message = `runs execute as the agent's own user and can read what it can: ${block}`
+  site.log[process.geteuid?.() === 0 ? 'warn' : 'info']({}, message)
+  return undefined
+}
+
+function isOf({ first, size }: IdBlock, id: number): boolean {
+  return id >= first && id < first + size
+}
+
+/** All processes of runs descend from the launcher, and keep what it starts with. As root it is bound by none of it. */
+async function launcherWrapper(pids: number): Promise<string[]> {
+  const found = await Promise.all([
+    working('setpriv', ['--no-new-privs']),
+    working('prlimit', ['--core=0', `--nproc=${pids}`]),
+  ])
+  return found.flat()
+}
+
+/** The command of a program of the system that starts another one; empty where it is not there or may not do so. */
+async function working(name: string, args: string[]): Promise<string[]> {
+  const file = ['/usr/bin', '/bin', '/usr/sbin', '/sbin']
+    .map((directory) => join(directory, name))
+    .find((path) => existsSync(path))
+  if (file === undefined) return []
+  return promisify(execFile)(file, [...args, '/bin/sh', '-c', ':'], { env: {} }).then(
+    () => [file, ...args],
+    () => [],
+  )
+}
+
+async function limitedCgroups(limits: ResourceLimits, log: AgentLog): Promise<Cgroups | undefined> {
+  if (Object.values(limits).every((limit) => limit === undefined)) return undefined
+  const cgroups = await openCgroups(limits)
+  if (typeof cgroups !== 'string') return cgroups
+  log.warn({}, `runs are not held to their limits: ${cgroups}`)
+  return undefined
+}
+
+async function tryOutSandbox(
+  { hiddenDirectories = [], hooks }: ConfinementOptions,
+  { workDir, enginePath, certificates }: Site,
+  { block, launcher }: { block: IdBlock | undefined; launcher: Launcher },
+): Promise<Sandbox> {
+  const shown = [hooks, enginePath, certificates].filter((path) => path !== undefined)
+  const hidden = [...hiddenDirectories, workDir]
+  const user = block && { uid: block.first, gid: block.first }
+  return openSandbox({ hidden, shown }, launcher, user)
+}
+
+type Means = { sandbox: Sandbox | undefined; cgroups: Cgroups | undefined }
+
+function confined(spec: Omit<ProcessSpec, 'cwd'>, context: Workplace, { sandbox, cgroups }: Means): ProcessSpec {
+  const { user, configuration } = context.directory
+  const cgroup = cgroups?.next()
+  const own: Pick<LaunchSpec, 'user' | 'cgroup'> = { ...(user && { user }), ...(cgroup && { cgroup }) }
+  if (sandbox !== undefined) return { ...spec, ...sandbox.wrap(spec, context), ...own, cwd: configuration }
+  const { workingDirectory } = context
+  // The launcher is root, and would follow a link that the run has put in the place of a directory.
+  const isReplaceable = user !== undefined && workingDirectory.startsWith(configuration + sep)
+  return { ...spec, ...own, cwd: workingDirectory, ...(isReplaceable && { root: configuration }) }
+}
+
+/** The first directory on the way to this one that other users can't enter. */
+async function closedDirectory(path: string): Promise<string | undefined> {
+  const real = await realpath(path).catch(() => undefined)
+  if (real === undefined) return path === '/' ? undefined : closedDirectory(dirname(path))
+  const above = real === '/' ? undefined : await closedDirectory(dirname(real))
+  return above ?? (((await stat(real)).mode & 0o001) === 0 ? real : undefined)
+}
+
+/** An engine that only root may execute would fail every run. */
+async function engineProblem(enginePath: string | undefined): Promise<string | undefined> {
+  const directories = (process.env['PATH'] ?? '').split(delimiter).filter((directory) => directory !== '')
+  const named = directories.flatMap((directory) => [join(directory, 'terraform'), join(directory, 'tofu')])
+  const paths = (enginePath === undefined ? named : [enginePath]).filter((path) => existsSync(path))
+  const closed = await Promise.all(paths.map(closedDirectory))
+  const first = closed[0]
+  return first !== undefined && !closed.includes(undefined) ? `other users can't execute ${first}` : undefined
+}
+
+async function requireDirectory(path: string) {
+  const facts = await stat(path).catch(() => undefined)
+  if (facts?.isDirectory() !== true) throw new Error(`the hooks directory ${path} is not there`)
+  await access(path, constants.R_OK | constants.X_OK)
+}
+
+function inUnits(bytes = 0): string {
+  const mebibytes = bytes / 1024 ** 2
+  return mebibytes >= 1024 ? `${Number((mebibytes / 1024).toFixed(2))} GiB` : `${Number(mebibytes.toFixed(2))} MiB`
+}

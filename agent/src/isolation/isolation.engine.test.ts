@@ -1,0 +1,294 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createLineLog } from '../log.ts'
+import {
+  applied,
+  configuration,
+  describeWithTerraform,
+  hooksDirectory,
+  scripted,
+  startAgent,
+  startServer,
+  temporaryDirectory,
+} from '../testing/agent-fixture.ts'
+import { processIsAlive } from '../testing/processes.ts'
+import { AGENT_TOKEN } from '../testing/protocol-server.ts'
+import { openConfinement } from './confinement.ts'
+import { openPluginCaches } from './plugin-caches.ts'
+import { claimIds, createIdPool } from './run-users.ts'
+
+const asRoot = process.geteuid?.() === 0
+if (!asRoot) process.stderr.write('\nNOT ROOT: the tests of users of their own for runs are SKIPPED.\n\n')
+const describeAsRoot = asRoot ? describeWithTerraform : describe.skip
+
+describeAsRoot('a run whose agent root has started', () => {
+  test('has a user without a name, the group of its organization alone, and can gain no rights', async () => {
+    const server = await startServer()
+    await startAgent(server)
+    const script =
+      'echo ids: $(id -u) $(id -g) $(id -G); grep -E "^(NoNewPrivs|CapEff|CapPrm|CapBnd):" /proc/self/status; ulimit -c'
+
+    const { apply } = await applied(server, scripted(script))
+
+    const [, uid, gid, groups] = /ids: (\d+) (\d+) ([\d ]+)$/m.exec(apply.log()) ?? []
+    expect(Number(uid)).toBeGreaterThanOrEqual(1_000)
+    expect(Number(gid)).toBeGreaterThanOrEqual(1_000)
+    expect(groups).toBe(gid)
+    expect(apply.log()).toMatch(/NoNewPrivs:\t1/)
+    expect(apply.log()).toMatch(/CapEff:\t0{16}/)
+    expect(apply.log()).toMatch(/CapPrm:\t0{16}/)
+  })
+
+  test('of another run has another user; one of another organization has another group', async () => {
+    const server = await startServer()
+    await startAgent(server)
+    const ids = async (organizationId: string, workspaceName: string) => {
+      const more = { organizationId, workspaceName, workspaceId: `ws-acme-${workspaceName}` }
+      const { apply } = await applied(server, scripted('echo ids: $(id -u)/$(id -g)'), more)
+      return /ids: (\d+)\/(\d+)/.exec(apply.log())?.slice(1)
+    }
+
+    const [first, second, third] = [await ids('org-a', 'one'), await ids('org-a', 'two'), await ids('org-b', 'three')]
+
+    expect(second?.[0]).not.toBe(first?.[0])
+    expect(second?.[1]).toBe(first?.[1])
+    expect(third?.[1]).not.toBe(first?.[1])
+  })
+
+  test('keeps its directory to itself while it waits for its apply, and goes on as the same user', async () => {
+    const server = await startServer()
+    const { workDir } = await startAgent(server)
+    const archive = scripted('echo owner: $(stat -c %u "$PWD") me: $(id -u)')
+    const plan = server.submit({ configuration: archive })
+    await plan.finished
+    await expect
+      .poll(async () => {
+        const [name = ''] = await readdir(join(workDir, 'runs'))
+        return existsSync(join(workDir, 'runs', name, 'kept.json'))
+      })
+      .toBe(true)
+
+    const [name = ''] = await readdir(join(workDir, 'runs'))
+    const root = await stat(join(workDir, 'runs', name))
+    const apply = server.submit({ kind: 'apply', runId: plan.runId, configuration: archive })
+    await apply.finished
+
+    expect({ uid: root.uid, mode: root.mode & 0o777 }).toEqual({ uid: 0, mode: 0o700 })
+    const [, owner, me] = /owner: (\d+) me: (\d+)/.exec(apply.log()) ?? []
+    expect(owner).toBe(me)
+  })
+
+  test('leaves nothing running, and no file, when it ends', async () => {
+    const server = await startServer()
+    const { workDir } = await startAgent(server)
+    const script = `for n in 1 2 3; do setsid sh -c 'echo left $$; trap "" TERM INT HUP; exec sleep 1000' & done; sleep 0.3`
+
+    const { apply } = await applied(server, scripted(`(${script}) 2>&1 | head -3`))
+
+    const pids = [...apply.log().matchAll(/left (\d+)/g)].map(([, pid]) => Number(pid))
+    expect(pids).toHaveLength(3)
+    await expect.poll(() => pids.filter(processIsAlive), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'runs'))).toEqual([])
+  })
+
+  test('that is left by a killed agent has ended when another one uses its ids', async () => {
+    const server = await startServer()
+    const firstRunUser = 1_800_000_000
+    const { stop, ended, workDir } = await startAgent(server, { firstRunUser })
+    await expect.poll(() => existsSync(join(workDir, 'run-users'))).toBe(true)
+    stop()
+    await ended
+    const left = spawn('sleep', ['1000'], { uid: firstRunUser + 7, gid: firstRunUser, stdio: 'ignore' })
+    const gone = new Promise((resolve) => left.once('exit', (_, signal) => resolve(signal)))
+
+    await startAgent(server, { firstRunUser, workDir })
+
+    expect(await gone).toBe('SIGKILL')
+  })
+
+  test("cannot have the agent send it another's file by a link", async () => {
+    const server = await startServer()
+    const directory = await temporaryDirectory()
+    const secret = join(directory, 'secret')
+    await writeFile(secret, 'of the agent', { mode: 0o600 })
+    await startAgent(server)
+
+    const { apply, outcome } = await applied(server, scripted(`ln -s ${secret} errored.tfstate; exit 1`))
+
+    expect(outcome).toMatchObject({ status: 'errored', message: expect.stringContaining('is not a file of the run') })
+    expect(apply.artifacts.has('errored-state')).toBe(false)
+  })
+
+  test('cannot hold its agent up by a pipe in the place of a file', async () => {
+    const server = await startServer()
+    await startAgent(server)
+
+    const { outcome } = await applied(server, scripted('mkfifo errored.tfstate; exit 1'))
+
+    expect(outcome).toMatchObject({ status: 'errored', message: expect.stringContaining('is not a file of the run') })
+  })
+
+  test('works in its working directory', async () => {
+    const server = await startServer()
+    await startAgent(server)
+    const archive = configuration('', {
+      'net/main.tf': `resource "terraform_data" "one" {
+  provisioner "local-exec" { command = "echo here: $(pwd)" }
+}`,
+    })
+
+    const { apply, outcome } = await applied(server, archive, { workingDirectory: 'net' })
+
+    expect(outcome).toMatchObject({ status: 'finished' })
+    expect(apply.log()).toMatch(/here: \S+\/configuration\/net$/m)
+  })
+
+  test('is not started behind a link that has taken the place of its working directory', async () => {
+    const server = await startServer()
+    const closed = await temporaryDirectory()
+    await mkdir(join(closed, 'open'), { mode: 0o755 })
+    const hooks = await hooksDirectory({ 'post-plan': `cd .. && mv net gone && ln -s ${closed}/open net` })
+    await startAgent(server, { hooks })
+    const archive = configuration('', { 'net/main.tf': 'output "one" { value = 1 }' })
+
+    const plan = server.submit({ configuration: archive, workingDirectory: 'net' })
+
+    // The engine would show the plan there.
+    const message = expect.stringMatching(/configuration\/net is not a directory of the run$/)
+    expect(await plan.finished).toMatchObject({ status: 'errored', message })
+  })
+
+  test('works in a working directory that a link within its configuration leads to', async () => {
+    const server = await startServer()
+    const hooks = await hooksDirectory({ 'post-plan': 'cd .. && mv net moved && ln -s moved net' })
+    await startAgent(server, { hooks })
+
+    const plan = server.submit({
+      configuration: configuration('', { 'net/main.tf': 'output "one" { value = 1 }' }),
+      workingDirectory: 'net',
+    })
+
+    expect(await plan.finished).toMatchObject({ status: 'finished' })
+  })
+
+  test('has no access to the directories and to the token of its agent', async () => {
+    const server = await startServer()
+    const { workDir } = await startAgent(server)
+    const tries = [
+      `ls ${workDir}`,
+      `ls ${workDir}/schemas`,
+      `ls ${workDir}/plugins`,
+      `touch ${workDir}/x`,
+      `cat /proc/${process.pid}/environ`,
+    ]
+    const script = `${tries.map((command) => `if ${command}; then echo GOT IN; fi`).join('\n')}\nenv | grep -c ${AGENT_TOKEN} | sed 's/^/found: /'`
+
+    const { apply } = await applied(server, scripted(script))
+
+    expect(apply.log()).not.toContain('GOT IN')
+    expect(apply.log()).toContain('found: 0')
+  })
+
+  test('fills a plugin cache that later runs of the organization add to, and no other one', async () => {
+    const server = await startServer()
+    const { workDir } = await startAgent(server)
+    const init = async (type: string, organizationId: string) => {
+      const main = `terraform {
+  required_providers { ${type} = { source = "example.com/acme/${type}" } }
+}
+resource "${type}_thing" "one" {}
+`
+      const provider = `terraform.d/plugins/example.com/acme/${type}/1.0.0/linux_amd64/terraform-provider-${type}_v1.0.0`
+      const plan = server.submit({ configuration: configuration(main, { [provider]: '#!/bin/sh' }), organizationId })
+      // The script is no provider, which init does not notice.
+      expect(await plan.finished).toMatchObject({ message: expect.stringContaining('plan ended') })
+    }
+
+    await init('first', 'org-a')
+    await init('second', 'org-a')
+    await init('first', 'org-b')
+
+    const cached = (organization: string) => readdir(join(workDir, 'plugins', organization, 'example.com/acme'))
+    expect((await cached('org-a')).toSorted()).toEqual(['first', 'second'])
+    expect(await cached('org-b')).toEqual(['first'])
+  })
+
+  test('is refused when users are asked for that are not free', async () => {
+    const server = await startServer()
+
+    const { ended } = await startAgent(server, { isolation: 'user', firstRunUser: 2 ** 32 - 100 })
+
+    await expect(ended).rejects.toThrow(
+      "runs can't have users of their own: no 1024 user ids from 4294967196 on are free here",
+    )
+  })
+
+  test('executes as root with a warning where users of runs could not reach their directories', async () => {
+    const server = await startServer()
+    const parent = await temporaryDirectory()
+    await chmod(parent, 0o700)
+    const { logged } = await startAgent(server, { workDir: join(parent, 'work') })
+
+    const { apply } = await applied(server, scripted('echo uid: $(id -u)'))
+
+    expect(apply.log()).toContain('uid: 0')
+    const warnings = logged.filter(({ level }) => level === 'warn').map(({ message }) => message)
+    expect(warnings).toEqual([expect.stringContaining(`other users can't enter ${parent}`)])
+  })
+
+  test('executes as the user of the agent when isolation is off', async () => {
+    const server = await startServer()
+    await startAgent(server, { isolation: 'off' })
+
+    const { apply } = await applied(server, scripted('echo uid: $(id -u)'))
+
+    expect(apply.log()).toContain('uid: 0')
+  })
+})
+
+describe.skipIf(!asRoot)('the ids of an agent', () => {
+  test('are not those of another agent of the machine', async () => {
+    const registry = await temporaryDirectory()
+    using first = (await claimIds(undefined, { registry })) as Disposable & { first: number }
+    using second = (await claimIds(undefined, { registry })) as Disposable & { first: number }
+
+    expect(second.first).not.toBe(first.first)
+  })
+})
+
+describe.skipIf(!asRoot)('ids of runs', () => {
+  test('of another agent are left alone, even if a run of an earlier agent here had them', async () => {
+    const workDir = await temporaryDirectory()
+    using other = requireBlock(await claimIds(undefined))
+    const site = { workDir, enginePath: undefined, certificates: undefined, sparedUsers: new Set([other.first]) }
+    using confinement = await openConfinement(
+      { isolation: 'user' },
+      { ...site, log: createLineLog({ level: 'error', json: false }) },
+    )
+    const run = spawn('sleep', ['60'], { uid: other.first, gid: other.first, stdio: 'ignore', cwd: '/' })
+
+    await confinement.users?.clear(other.first)
+
+    expect(processIsAlive(run.pid ?? 0)).toBe(true)
+    run.kill('SIGKILL')
+  })
+
+  test('of a group that another organization gets open nothing of the former one', async () => {
+    const caches = await openPluginCaches(await temporaryDirectory(), createIdPool({ first: 1_999_000_000, size: 1 }))
+    const former = await caches.enter('org-former')
+    caches.leave('org-former')
+
+    const next = await caches.enter('org-next')
+
+    expect(next.gid).toBe(former.gid)
+    expect(existsSync(former.path)).toBe(false)
+  })
+})
+
+function requireBlock<T>(block: T | string): T {
+  if (typeof block === 'string') throw new Error(block)
+  return block
+}

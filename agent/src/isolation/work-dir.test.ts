@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, onTestFinished, test } from 'vitest'
+import { startAgent, startServer } from '../testing/agent-fixture.ts'
+import { claimWorkDir } from './work-dir.ts'
+
+async function startTimeOf(pid: number) {
+  const status = await readFile(`/proc/${pid}/stat`, 'utf8')
+  return status.slice(status.lastIndexOf(')') + 2).split(' ')[19]
+}
+
+async function directoryOf(pid: number) {
+  const directory = await mkdtemp(join(tmpdir(), 'groundstate-work-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  await writeFile(join(directory, 'agent.pid'), `${pid} ${await startTimeOf(pid)}\n`)
+  return directory
+}
+
+test.runIf(process.platform === 'linux')('the directory of a process that is just ending is waited for', async () => {
+  const former = spawn('sleep', ['0.3'])
+  const directory = await directoryOf(former.pid ?? 0)
+
+  using claim = await claimWorkDir(directory, new AbortController().signal)
+
+  expect(claim).toBeDefined()
+})
+
+test.runIf(process.platform === 'linux')(
+  'a process that has ended holds nothing, though nobody has asked how',
+  async () => {
+    // The shell becomes a program that never waits for the child that it started before.
+    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'])
+    onTestFinished(() => void parent.kill('SIGKILL'))
+    const [line] = await once(parent.stdout, 'data')
+    const former = Number(String(line))
+    const directory = await directoryOf(former)
+    process.kill(former, 'SIGKILL')
+
+    using claim = await claimWorkDir(directory, new AbortController().signal)
+
+    expect(claim).toBeDefined()
+  },
+)
+
+/** Says when it begins to claim the directory given and whether it got it, and keeps it until it is ended. */
+const CLAIMANT = `
+import { claimWorkDir } from ${JSON.stringify(join(import.meta.dirname, 'work-dir.ts'))}
+const claiming = claimWorkDir(process.argv[1], AbortSignal.timeout(1000))
+console.log('waits')
+const claim = await claiming
+console.log(claim === undefined ? 'nothing' : 'claimed')
+process.stdin.resume()`
+
+test.runIf(process.platform === 'linux')('of several that wait for one that is just ending, one gets it', async () => {
+  const former = spawn('sleep', ['60'])
+  const directory = await directoryOf(former.pid ?? 0)
+  const claimants = Array.from({ length: 3 }, () => {
+    const args = ['--input-type=module', '-e', CLAIMANT, directory]
+    const claimant = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+    onTestFinished(() => void claimant.kill())
+    return createInterface(claimant.stdout)[Symbol.asyncIterator]()
+  })
+  const next = () => Promise.all(claimants.map(async (lines) => String((await lines.next()).value)))
+  const before = await next()
+
+  former.kill()
+  const responses = await next()
+
+  expect(before).toEqual(['waits', 'waits', 'waits'])
+  expect(responses.toSorted()).toEqual(['claimed', 'nothing', 'nothing'])
+  expect(await readdir(directory)).toEqual(['agent.1.pid'])
+})
+
+test.runIf(process.platform === 'linux')('the end of the agent ends the wait for its directory', async () => {
+  const former = spawn('sleep', ['60'])
+  onTestFinished(() => void former.kill())
+  const directory = await directoryOf(former.pid ?? 0)
+  const stop = new AbortController()
+
+  const claiming = claimWorkDir(directory, stop.signal)
+  stop.abort()
+
+  expect(await claiming).toBeUndefined()
+  expect(former.exitCode).toBeNull()
+})
+
+test('a directory that cannot be used is named with its setting', async () => {
+  const server = await startServer()
+
+  const agent = await startAgent(server, { workDir: '/dev/null/work' })
+
+  await expect(agent.ended).rejects.toThrow('--work-dir /dev/null/work: this user cannot work there')
+})
+
+test('a second agent in the same working directory is refused', async () => {
+  const server = await startServer()
+  const { workDir } = await startAgent(server)
+  await expect.poll(() => server.claims()).toBe(1)
+
+  const second = await startAgent(server, { workDir })
+
+  await expect(second.ended).rejects.toThrow('is used by another agent')
+})

@@ -1,0 +1,91 @@
+import { readFile, stat } from 'node:fs/promises'
+import type { FinishJob } from '@groundstate/contract/agent'
+import { type Journal, readExit, storeErroredState } from '../results/journal.ts'
+import { openLogStream } from '../results/log-stream.ts'
+import { readApplySummary } from '../run/summaries.ts'
+import { Refused } from '../server/connection.ts'
+import type { JobClient } from '../server/job-client.ts'
+
+/** What is smaller is sent from memory, in bytes. */
+const SMALL_BYTES = 1024 * 1024
+
+/** Sends what a dead agent has left of an apply: the rest of the log, the state that was not stored, and the outcome. */
+export async function deliverLeft(
+  client: JobClient,
+  journal: Journal,
+  outcome: FinishJob,
+  { workDir, signal }: Delivery,
+) {
+  const append = (offset: number, bytes: Uint8Array) => client.appendLog(offset, bytes, signal)
+  using log = openLogStream({ append, file: journal.log, limitBytes: Infinity, sent: await sizeAt(append) })
+  const missing = await log.close()
+  const kept = await sendErroredState(client, journal, { workDir, signal })
+  await client.finish(withNotes(outcome, [missing, kept]), signal)
+}
+
+/** What the server has of a log. It skips what is sent again, so that nothing is a good answer where a proxy refuses to ask. */
+async function sizeAt(append: (offset: number, bytes: Uint8Array) => Promise<number>) {
+  try {
+    return await append(0, Buffer.alloc(0))
+  } catch (error) {
+    if (error instanceof Refused) return 0
+    throw error
+  }
+}
+
+type Delivery = { workDir: string; signal: AbortSignal }
+
+/**
+ * Sends the state that the engine could not store, if there is any. One that is refused, since it is too large for a proxy for
+ * example, stays on the agent: answers what to say about it.
+ */
+export async function sendErroredState(
+  client: JobClient,
+  journal: Journal,
+  { workDir, signal }: Delivery,
+): Promise<string | undefined> {
+  const facts = await stat(journal.erroredState).catch(() => undefined)
+  if (facts === undefined) return undefined
+  const body =
+    facts.size < SMALL_BYTES ? await readFile(journal.erroredState) : { file: journal.erroredState, size: facts.size }
+  try {
+    await client.putArtifact('errored-state', body, signal)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    const kept = await storeErroredState(workDir, journal.facts().job.runId, journal.erroredState)
+    return `The state that the engine could not store was refused with status ${error.status}. It is kept on the agent: ${kept}`
+  }
+}
+
+/** The longest message of an outcome that the server takes. */
+const LONGEST_MESSAGE = 10_000
+
+/** An outcome with what else there is to say, which stands whole: it may name the only copy of a state. */
+export function withNotes(outcome: FinishJob, notes: readonly (string | undefined)[]): FinishJob {
+  const said = notes.filter((note) => note !== undefined).join('\n')
+  if (said === '') return outcome
+  const start = outcome.message?.slice(0, LONGEST_MESSAGE - said.length - 1)
+  return { ...outcome, message: start === undefined ? said : `${start}\n${said}` }
+}
+
+/** What became of an apply whose agent died, as far as its engine has left a trace. */
+export async function readOutcome(journal: Journal, keepsState: boolean): Promise<FinishJob> {
+  const exit = await readExit(journal)
+  if (exit?.code === 0) {
+    const counts = readApplySummary(await readFile(journal.log).catch(() => Buffer.alloc(0)))
+    const message =
+      'The agent was killed while it applied. Its engine came to its end all the same, and stored its state.'
+    return { status: 'finished', exitCode: 0, counts, message }
+  }
+  const state = keepsState
+    ? 'The state that the engine could not store is kept: download it as the errored state of the apply, and compare it ' +
+      'with that of the workspace before the next apply.'
+    : 'The engine stored the state that it had reached.'
+  const message =
+    exit === undefined || exit.code === null
+      ? 'The agent was killed while it applied, and its engine with it: nobody knows how far it came. The state that has ' +
+        'reached the server was kept. Compare it with what really exists before the next apply.'
+      : `The agent was killed while it applied, and the engine was interrupted. ${state}`
+  return { status: 'errored', exitCode: exit?.code ?? null, message }
+}

@@ -1,0 +1,213 @@
+import { once } from 'node:events'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import {
+  configuration,
+  describeWithTerraform,
+  pidIn,
+  startAgent,
+  startServer,
+  startSlowApply,
+  temporaryDirectory,
+} from '../testing/agent-fixture.ts'
+import { kill, spawnAgent } from '../testing/agent-process.ts'
+import { processIsAlive } from '../testing/processes.ts'
+import type { ProtocolServer } from '../testing/protocol-server.ts'
+
+/** An engine whose plan and apply take long. The apply heeds an interrupt, and leaves a state that it could not store. */
+async function slowEngine(delay = 'true'): Promise<string> {
+  const path = join(await temporaryDirectory(), 'terraform')
+  const script = `#!/bin/sh
+case $1 in
+  version) printf 'Terraform v9.9.9\\non linux_amd64\\n' ;;
+  plan) echo "pid=$$"; exec sleep 300 ;;
+  apply)
+    trap 'echo interrupted once; ${delay}; echo not stored; echo kept > errored.tfstate; exit 1' INT
+    echo "pid=$$"
+    while :; do sleep 0.1; done ;;
+esac
+`
+  await writeFile(path, script, { mode: 0o755 })
+  return path
+}
+
+/** An apply of a plan that was made elsewhere. */
+async function startColdApply(server: ProtocolServer, job: { leaseMs?: number; graceMs?: number } = {}) {
+  const artifacts = new Map([['plan-file' as const, Buffer.from('plan')]])
+  const apply = server.submit({ kind: 'apply', configuration: configuration(''), artifacts, ...job })
+  await apply.logged(/pid=\d/)
+  return { apply, pid: pidIn(apply.log()) }
+}
+
+const namesOf = (state: { resources: { name: string }[] } | undefined) => state?.resources.map(({ name }) => name)
+
+describeWithTerraform('an apply whose server is away for longer than its lease', () => {
+  test('is interrupted; its log, the state that it could not store and its outcome arrive later', async () => {
+    const server = await startServer()
+    const { workDir } = await startAgent(server)
+    const { apply, pid } = await startSlowApply(server, { leaseMs: 2_000 })
+
+    await server.pause()
+    await expect.poll(() => processIsAlive(pid), { timeout: 10_000 }).toBe(false)
+    apply.giveUp()
+    await server.resume()
+    const applied = await apply.finished
+
+    expect(applied).toMatchObject({
+      status: 'errored',
+      message: expect.stringContaining('could not be reached for 2 s'),
+    })
+    expect(apply.log()).toMatch(/could not be reached[^]*Interrupt received/)
+    expect(namesOf(JSON.parse(String(apply.artifacts.get('errored-state'))))).toContain('first')
+    await expect.poll(() => readdir(join(workDir, 'jobs'))).toEqual([])
+  }, 60_000)
+
+  test('is interrupted when the server has given it up meanwhile, and still reports', async () => {
+    const server = await startServer()
+    await startAgent(server)
+    const { apply } = await startSlowApply(server)
+
+    apply.giveUp()
+
+    expect(await apply.finished).toMatchObject({
+      status: 'errored',
+      message: 'The apply was interrupted: the server has given it up, since no sign of life had reached it in time.',
+    })
+    expect(apply.artifacts.has('errored-state')).toBe(true)
+  }, 60_000)
+})
+
+test('an apply whose agent has to end before its server is back is reported by the next agent on the directory', async () => {
+  const server = await startServer()
+  const enginePath = await slowEngine()
+  const { workDir, forceStop, stop, ended, logged } = await startAgent(server, { enginePath })
+  const { apply, pid } = await startColdApply(server, { leaseMs: 2_000 })
+  await server.pause()
+  await expect.poll(() => processIsAlive(pid), { timeout: 5_000 }).toBe(false)
+  stop()
+  forceStop()
+  await ended
+  await server.resume()
+
+  await startAgent(server, { workDir, enginePath })
+  const applied = await apply.finished
+
+  expect(logged.map(({ message }) => message)).toContainEqual(expect.stringContaining('when this agent starts again'))
+  expect(applied).toMatchObject({ status: 'errored', message: expect.stringContaining('could not be reached') })
+  expect(apply.log()).toContain('not stored')
+  expect(String(apply.artifacts.get('errored-state'))).toContain('kept')
+}, 60_000)
+
+test('a plan whose server is away for longer than its lease is killed, and handed back when the server is there again', async () => {
+  const server = await startServer()
+  await startAgent(server, { enginePath: await slowEngine() })
+  const plan = server.submit({ configuration: configuration(''), leaseMs: 2_000 })
+  await plan.logged(/pid=\d/)
+  const pid = pidIn(plan.log())
+
+  await server.pause()
+  await expect.poll(() => processIsAlive(pid), { timeout: 5_000 }).toBe(false)
+  await server.resume()
+
+  await plan.released
+})
+
+test('an agent that ends when there is no work waits for the engine that its predecessor has left', async () => {
+  const server = await startServer()
+  const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine('sleep 10') }
+  const workDir = await temporaryDirectory()
+  const agent = spawnAgent(server, workDir, env)
+  const { apply } = await startColdApply(server)
+  await kill(agent)
+
+  const next = spawnAgent(server, workDir, { ...env, GROUNDSTATE_AGENT_IDLE_TIMEOUT: '1' })
+  await once(next, 'exit')
+
+  expect(String(apply.artifacts.get('errored-state'))).toContain('kept')
+  expect(await readdir(join(workDir, 'jobs'))).toEqual([])
+}, 60_000)
+
+describeWithTerraform('an agent that was killed', () => {
+  test('in an apply leaves an engine that stores its state; the next agent says what became of it', async () => {
+    const server = await startServer()
+    const workDir = await temporaryDirectory()
+    const agent = spawnAgent(server, workDir)
+    const { apply, pid } = await startSlowApply(server)
+    await kill(agent)
+    await expect.poll(() => processIsAlive(pid), { timeout: 5_000 }).toBe(false)
+
+    spawnAgent(server, workDir)
+    const applied = await apply.finished
+
+    expect(applied).toMatchObject({
+      status: 'errored',
+      exitCode: 1,
+      message:
+        'The agent was killed while it applied, and the engine was interrupted. The engine stored the state that it had reached.',
+    })
+    // What it prints on its two streams comes in any order; whether it says more depends on how soon the resource ends.
+    for (const said of ['pid=', 'Interrupt received']) expect(apply.log()).toContain(said)
+    expect(namesOf(server.api.current())).toContain('first')
+    await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])
+    expect(await readdir(join(workDir, 'runs'))).toEqual([])
+  }, 60_000)
+})
+
+describe('an agent that was killed', () => {
+  test('while its server was away leaves the state for the next agent to report', async () => {
+    const server = await startServer()
+    const workDir = await temporaryDirectory()
+    const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine() }
+    const agent = spawnAgent(server, workDir, env)
+    const { apply, pid } = await startColdApply(server)
+    await server.pause()
+
+    await kill(agent)
+    await expect.poll(() => processIsAlive(pid), { timeout: 5_000 }).toBe(false)
+    await server.resume()
+    spawnAgent(server, workDir, env)
+    const applied = await apply.finished
+
+    expect(applied).toMatchObject({
+      status: 'errored',
+      message: expect.stringContaining('download it as the errored state'),
+    })
+    expect(apply.log()).toContain('not stored')
+    expect(String(apply.artifacts.get('errored-state'))).toContain('kept')
+  }, 60_000)
+
+  test('does not interrupt an engine again that it has interrupted', async () => {
+    const server = await startServer()
+    const workDir = await temporaryDirectory()
+    const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine('sleep 3') }
+    const agent = spawnAgent(server, workDir, env)
+    const { apply } = await startColdApply(server, { graceMs: 60_000 })
+    apply.command('cancel')
+    await apply.logged(/interrupted once/)
+
+    await kill(agent)
+    spawnAgent(server, workDir, env)
+    await apply.finished
+
+    expect(apply.log()).toContain('not stored')
+    expect(apply.log().match(/interrupted once/g)).toHaveLength(1)
+  }, 60_000)
+
+  test('in a plan hands it back when it starts again', async () => {
+    const server = await startServer()
+    const workDir = await temporaryDirectory()
+    const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine() }
+    const agent = spawnAgent(server, workDir, env)
+    const plan = server.submit({ configuration: configuration('') })
+    await plan.logged(/pid=\d/)
+    const pid = pidIn(plan.log())
+
+    await kill(agent)
+    await expect.poll(() => processIsAlive(pid), { timeout: 5_000 }).toBe(false)
+    spawnAgent(server, workDir, env)
+
+    await plan.released
+    await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])
+  }, 60_000)
+})

@@ -1,0 +1,150 @@
+import { createReadStream, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFile, mkdir, open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type AgentJob, agentJobKind, finishBody } from '@groundstate/contract/agent'
+import { z } from 'zod'
+import { type Bounds, openConfined } from '../process/confined-file.ts'
+import { parseJson } from '../server/connection.ts'
+
+const FACTS = 'job.json'
+
+const journalFacts = z.object({
+  job: z.object({
+    id: z.string(),
+    kind: agentJobKind,
+    runId: z.string(),
+    token: z.string(),
+    leaseMs: z.number(),
+  }),
+  /** Where it works, and as whose user; both directories go when it is over. */
+  directory: z.object({ root: z.string(), tmp: z.string(), uid: z.number().optional() }).optional(),
+  workingDirectory: z.string().optional(),
+  /** The engine was told to apply, so that the job can't be handed back any more. */
+  began: z.boolean().optional(),
+  /** A plan whose outcome may have been told, and whose documents were not delivered. */
+  owesDocuments: z.boolean().optional(),
+  /** The one that has made that plan. */
+  engine: z.object({ product: z.enum(['terraform', 'tofu']), version: z.string() }).optional(),
+  /** It is over, and this is how. */
+  outcome: finishBody.optional(),
+})
+type JournalFacts = z.infer<typeof journalFacts>
+
+/**
+ * What an agent that starts again needs to know of a job: a directory with its token, how far it is and its log. It is there from
+ * the start of a job until the server has its outcome.
+ */
+export type Journal = {
+  directory: string
+  /** All that the job has logged. */
+  log: string
+  /** The process id of the engine that applies. */
+  pid: string
+  /** The agent has interrupted it. */
+  interrupted: string
+  /** How that engine has ended, when the agent was gone by then. */
+  exit: string
+  /** The state that the engine could not store. */
+  erroredState: string
+  facts: () => JournalFacts
+  note: (facts: Partial<JournalFacts>) => Promise<void>
+  remove: () => Promise<void>
+}
+
+const journalsOf = (workDir: string) => join(workDir, 'jobs')
+
+export async function createJournal(workDir: string, { id, kind, runId, token, leaseMs }: AgentJob): Promise<Journal> {
+  const directory = join(journalsOf(workDir), id)
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const journal = journalAt(directory, { job: { id, kind, runId, token, leaseMs } })
+  await journal.note({})
+  return journal
+}
+
+/** The journals of the jobs that an agent on this directory had when it died. What can't be read is removed. */
+export async function readJournals(workDir: string): Promise<Journal[]> {
+  const parent = journalsOf(workDir)
+  const journals: Journal[] = []
+  for (const name of await readdir(parent).catch(() => [])) {
+    const directory = join(parent, name)
+    const text = await readFile(join(directory, FACTS), 'utf8').catch(() => '')
+    const facts = journalFacts.safeParse(parseJson(text))
+    if (facts.success) journals.push(journalAt(directory, facts.data))
+    else await rm(directory, { recursive: true, force: true })
+  }
+  return journals
+}
+
+function journalAt(directory: string, start: JournalFacts): Journal {
+  let current = start
+  return {
+    directory,
+    log: join(directory, 'log'),
+    pid: join(directory, 'pid'),
+    interrupted: join(directory, 'interrupted'),
+    exit: join(directory, 'exit.json'),
+    erroredState: join(directory, 'errored.tfstate'),
+    facts: () => current,
+    async note(facts) {
+      current = { ...current, ...facts }
+      const draft = join(directory, `${FACTS}.draft`)
+      const text = JSON.stringify(current)
+      // Should the machine lose its power, an apply that has begun must not be taken for one that has not.
+      const isVital = facts.began !== undefined || facts.outcome !== undefined
+      if (isVital) {
+        await writeFile(draft, text, { mode: 0o600, flush: true })
+        await rename(draft, join(directory, FACTS))
+        await syncDirectory(directory)
+      } else {
+        writeFileSync(draft, text, { mode: 0o600 })
+        renameSync(draft, join(directory, FACTS))
+      }
+    },
+    remove: () => rm(directory, { recursive: true, force: true }),
+  }
+}
+
+async function syncDirectory(path: string) {
+  const directory = await open(path)
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
+
+/** How the engine ended behind the back of its agent; undefined when nobody knows. */
+export async function readExit(journal: Journal): Promise<{ code: number | null } | undefined> {
+  const text = await readFile(journal.exit, 'utf8').catch(() => '')
+  return z.object({ code: z.number().nullable() }).safeParse(parseJson(text)).data
+}
+
+/** The file in which the engine leaves state that it could not store. */
+const ERRORED_STATE = 'errored.tfstate'
+
+/**
+ * Copies the state that the engine could not store to the journal, where it stays until the server has it; returns whether there
+ * is one. Throws when what is there is not a file of the run.
+ */
+export async function saveErroredState(journal: Journal, bounds: Bounds, workingDirectory: string): Promise<boolean> {
+  using file = openConfined(join(workingDirectory, ERRORED_STATE), bounds)
+  if (file === undefined) return false
+  const content = createReadStream('', { fd: file.fd, autoClose: false })
+  await writeFile(journal.erroredState, content, { mode: 0o600, flush: true })
+  return true
+}
+
+/** Whether the journal has a state that the engine could not store. */
+export function hasErroredState(journal: Journal): boolean {
+  return existsSync(journal.erroredState)
+}
+
+/** Copies the only copy of a state to a place that no clean-up reaches, and returns its path. */
+export async function storeErroredState(workDir: string, runId: string, path: string): Promise<string> {
+  const directory = join(workDir, 'errored-states')
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const kept = join(directory, `${runId}.tfstate`)
+  await copyFile(path, kept)
+  return kept
+}

@@ -1,0 +1,135 @@
+import { type IncomingMessage, createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { Refused, openConnection } from '../server/connection.ts'
+import { type JobClient, jobClient } from '../server/job-client.ts'
+import { ONE_RESOURCE, configuration, startAgent, startServer } from '../testing/agent-fixture.ts'
+import type { ProtocolServer } from '../testing/protocol-server.ts'
+import { holdLease } from './lease.ts'
+
+/** A proxy in front of a server; `cut` ends its connections and takes no others until it is called again with false. */
+async function startProxy(server: ProtocolServer, hangs: (incoming: IncomingMessage) => boolean = () => false) {
+  let isCut = false
+  const proxy = createServer((incoming, response) => {
+    if (hangs(incoming)) return
+    const outgoing = request(
+      server.url + (incoming.url ?? ''),
+      { method: incoming.method, headers: incoming.headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers)
+        answer.pipe(response)
+      },
+    )
+    outgoing.on('error', () => incoming.socket.destroy())
+    response.on('close', () => outgoing.destroy())
+    incoming.pipe(outgoing)
+  })
+  proxy.on('connection', (socket) => isCut && socket.destroy())
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  return {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    cut(from: boolean) {
+      isCut = from
+      if (from) proxy.closeAllConnections()
+    },
+  }
+}
+
+test.each([
+  [0, 1000],
+  [2300, 1000],
+])('a lease of 4 s survives a cut after %d ms for %d ms', { timeout: 20_000 }, async (after, length) => {
+  const server = await startServer()
+  const proxy = await startProxy(server)
+  const { id } = server.submit({ configuration: configuration(ONE_RESOURCE), leaseMs: 4000 })
+  const connection = openConnection(proxy.url, undefined, () => {})
+  const said: string[] = []
+  const events = {
+    onCommand() {},
+    onCutOff: (why: string) => said.push(why),
+    onLost: (why: string) => said.push(why),
+    onRefused() {},
+  }
+
+  {
+    await using _ = holdLease(jobClient(connection, { id, token: 'job-token-1' }), { leaseMs: 4000 }, events)
+    await delay(after)
+    proxy.cut(true)
+    await delay(length)
+    proxy.cut(false)
+    await delay(1500)
+  }
+  await connection.dispatcher.close()
+
+  expect(said).toEqual([])
+})
+
+test('a receipt that was answered late counts from when it was sent, as every heartbeat does', async () => {
+  let beats = 0
+  const client = {
+    async heartbeat(holdMs: number, _: string, { signal }: { signal: AbortSignal }) {
+      beats += 1
+      await delay(beats === 1 ? 1200 : holdMs, undefined, { signal })
+      return 'continue'
+    },
+  } as unknown as JobClient
+  const said: string[] = []
+  const events = { onCommand() {}, onCutOff: (why: string) => said.push(why), onLost() {}, onRefused() {} }
+
+  {
+    await using lease = holdLease(client, { leaseMs: 2000 }, events)
+    await lease.received
+    await delay(1200)
+  }
+
+  expect(said).toEqual([])
+  expect(beats).toBeGreaterThan(2)
+})
+
+test('heartbeats that get no response of the server are mentioned, each kind once', async () => {
+  const refusals = [
+    new Refused('POST /heartbeat', 403, { detail: 'request 1' }),
+    new Refused('POST /heartbeat', 403, { detail: 'request 2' }),
+    new TypeError('no command'),
+  ]
+  let beats = 0
+  const client = {
+    async heartbeat(holdMs: number, _: string, { signal }: { signal: AbortSignal }) {
+      beats += 1
+      if (beats > 1 && refusals.length > 0) throw refusals.shift()
+      await delay(holdMs, undefined, { signal })
+      return 'continue'
+    },
+  } as unknown as JobClient
+  const said: unknown[] = []
+  const events = { onCommand() {}, onCutOff() {}, onLost() {}, onRefused: (error: unknown) => said.push(error) }
+
+  {
+    await using _ = holdLease(client, { leaseMs: 30_000 }, events)
+    await expect.poll(() => beats).toBe(5)
+  }
+
+  expect(said.map(String)).toEqual([
+    'Refused: the server answered 403 to POST /heartbeat: request 1',
+    'TypeError: no command',
+  ])
+})
+
+test('a receipt that gets no response is sent again before the first part of the lease is over', async () => {
+  const server = await startServer()
+  let beats = 0
+  const proxy = await startProxy(server, ({ url }) => url?.endsWith('/heartbeat') === true && (beats += 1) === 1)
+  await startAgent(server, { serverUrl: proxy.url })
+  await expect.poll(() => server.claims()).toBe(1)
+  const started = performance.now()
+
+  const job = server.submit({ configuration: configuration(ONE_RESOURCE) })
+  await job.logged(/./)
+
+  expect(performance.now() - started).toBeLessThan(5000)
+})

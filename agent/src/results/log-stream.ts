@@ -1,0 +1,202 @@
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Refused } from '../server/connection.ts'
+
+/** The bytes that the server puts around a log, 0x02 and 0x03: the command line takes them for its beginning and end. */
+const MARKS = [0x02, 0x03]
+const FLUSH_MS = 100
+const FLUSH_BYTES = 64 * 1024
+const LARGEST_CHUNK = 1024 * 1024
+/** A chunk of this size, in bytes, is not cut in two when it is refused. */
+const SMALLEST_CHUNK = 4 * 1024
+/** A refusal may pass, as that of a proxy whose server starts again: a chunk is sent again for this long, in ms. */
+const PATIENCE_MS = 10_000
+/** The pause before a refused chunk is sent again, in ms. */
+const AGAIN_MS = 500
+
+export type LogStream = Disposable & {
+  write: (output: Buffer | string) => void
+  /**
+   * Ends the log, and returns what the server has not got of it, for another request to bring; undefined where that is more than
+   * `limit` bytes, or where some of it was refused: `close` sends it.
+   */
+  rest: (limit: number) => Promise<{ offset: number; bytes: Uint8Array } | undefined>
+  /** Sends what is left. Resolves when the server has all that it takes, with what to say if not even a note of a gap is taken. */
+  close: () => Promise<string | undefined>
+}
+
+type LogOptions = {
+  /** Stores bytes at an offset and answers the size stored; rejects when that cannot succeed any more, or with `Refused`. */
+  append: (offset: number, bytes: Buffer) => Promise<number>
+  /** Keeps all of the log until the job is over: the server may be away for longer than memory lasts, or the agent may die. */
+  file: string
+  /** Output beyond this is dropped, and a line says so, in bytes. */
+  limitBytes: number
+  /** What the server has of a file that is there already. */
+  sent?: number
+  patienceMs?: number
+}
+
+/**
+ * The log of one phase as it goes to the server: text alone, which the server frames for its readers.
+ *
+ * Chunks go out one after the other, by offset, so that a repeated one does no harm: what has gathered every 100 ms, or 64 KB if
+ * that is sooner. So what a short phase logs goes with its outcome alone. A server that is behind, or away, does not hold the engine back.
+ *
+ * A chunk that is refused goes out in smaller parts. What is refused in the end is left out, and the log says so: that a proxy
+ * does not let bytes pass is no reason to give up what they tell of.
+ */
+export function openLogStream({ append, file, limitBytes, sent = 0, patienceMs = PATIENCE_MS }: LogOptions): LogStream {
+  let descriptor: number | undefined = openSync(file, 'a+', 0o600)
+  let taken = 0
+  /** What the file has, and what the server has of it. */
+  let stored = fstatSync(descriptor).size
+  // A machine that lost its power may have lost what the server has.
+  let offset = Math.min(sent, stored)
+  let largest = LARGEST_CHUNK
+  /** Since when the chunk at the offset is refused although it is small. */
+  let refusedSince: number | undefined
+  let missing: string | undefined
+  let lastSentAt = performance.now()
+  let sending: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let failure: { error: unknown } | undefined
+  let closed = false
+  /** What is left goes with another request, unless that is refused. */
+  let held = false
+  /** Nothing more is taken: the limit is reached, or the disk is full. */
+  let ended = false
+
+  function schedule() {
+    if (held || sending !== undefined || failure !== undefined || descriptor === undefined || stored === offset) return
+    const waitMs = closed || stored - offset >= FLUSH_BYTES ? 0 : lastSentAt + FLUSH_MS - performance.now()
+    if (waitMs <= 0) {
+      clearTimeout(timer)
+      timer = undefined
+      sending = sendNext(descriptor).finally(() => {
+        sending = undefined
+        schedule()
+      })
+    } else timer ??= setTimeout(onTimer, waitMs)
+  }
+
+  function onTimer() {
+    timer = undefined
+    schedule()
+  }
+
+  async function sendNext(from: number) {
+    lastSentAt = performance.now()
+    try {
+      const space = Buffer.allocUnsafe(Math.min(largest, stored - offset))
+      const chunk = withoutMarks(space.subarray(0, readSync(from, space, 0, space.length, offset)))
+      const refusal = await tryAppend(chunk)
+      if (refusal === undefined) largest = Math.min(largest * 2, LARGEST_CHUNK)
+      else await yieldTo(refusal, chunk.length)
+    } catch (error) {
+      failure = { error }
+    }
+  }
+
+  async function tryAppend(chunk: Buffer): Promise<Refused | undefined> {
+    try {
+      const size = await append(offset, chunk)
+      if (size <= offset) throw new Error(`the server has ${size} bytes of the log, and took none of those behind them`)
+      offset = Math.min(size, stored)
+      refusedSince = undefined
+      return undefined
+    } catch (error) {
+      if (error instanceof Refused) return error
+      throw error
+    }
+  }
+
+  async function yieldTo({ status }: Refused, length: number) {
+    // It has less than it once had: its database has lost the last moments of a primary that died.
+    if (status === OUT_OF_RANGE) offset = await append(0, Buffer.alloc(0))
+    else if (length > SMALLEST_CHUNK) largest = Math.floor(length / 2)
+    else {
+      refusedSince ??= performance.now()
+      if (performance.now() - refusedSince < patienceMs) return delay(Math.min(AGAIN_MS, patienceMs))
+      await leaveOut(status, length)
+    }
+  }
+
+  /** Sends a note in the place of bytes, of their length. Where that is refused too, the rest of the log stays here. */
+  async function leaveOut(status: number, length: number) {
+    const note = Buffer.alloc(length, ' ')
+    note.write(`\nA part of the log is missing here: the server, or a proxy before it, answers ${status} to it.\n`)
+    if ((await tryAppend(note)) === undefined) return
+    missing = `The log is not complete: the server, or a proxy before it, answers ${status} to what is missing.`
+    ended = true
+    offset = stored
+  }
+
+  function take(bytes: Buffer) {
+    if (descriptor === undefined) return
+    try {
+      for (let at = 0; at < bytes.length;) {
+        const written = writeSync(descriptor, bytes, at)
+        at += written
+        stored += written
+      }
+    } catch {
+      // The disk is full. An apply must not fail for its log.
+      ended = true
+    }
+    schedule()
+  }
+
+  const isSending = () => sending !== undefined
+
+  return {
+    write(output) {
+      if (closed || ended || failure !== undefined) return
+      const bytes = Buffer.from(output)
+      const room = limitBytes - taken
+      taken += bytes.length
+      if (bytes.length > room) {
+        ended = true
+        take(bytes.subarray(0, room))
+        take(Buffer.from(`\nThe log is cut off here: it is longer than ${limitBytes} bytes. The run goes on.\n`))
+      } else take(bytes)
+    },
+    async rest(limit) {
+      closed = true
+      held = true
+      clearTimeout(timer)
+      timer = undefined
+      while (isSending()) await sending
+      if (descriptor === undefined || failure !== undefined || missing !== undefined || refusedSince !== undefined)
+        return undefined
+      if (stored - offset > limit) return undefined
+      const space = Buffer.allocUnsafe(stored - offset)
+      return { offset, bytes: withoutMarks(space.subarray(0, readSync(descriptor, space, 0, space.length, offset))) }
+    },
+    async close() {
+      closed = true
+      held = false
+      schedule()
+      while (isSending()) await sending
+      if (failure !== undefined) throw failure.error
+      return missing
+    },
+    [Symbol.dispose]() {
+      closed = true
+      clearTimeout(timer)
+      if (descriptor !== undefined) closeSync(descriptor)
+      descriptor = undefined
+    },
+  }
+}
+
+/** The status of a chunk whose offset lies behind what the server has. */
+const OUT_OF_RANGE = 416
+
+/** The engine's own marks would end the log for its reader: they become spaces. */
+function withoutMarks(bytes: Buffer): Buffer {
+  for (const mark of MARKS) {
+    for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + 1)) bytes[at] = 0x20
+  }
+  return bytes
+}

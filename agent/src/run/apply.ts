@@ -1,0 +1,70 @@
+import type { FinishJob } from '@groundstate/contract/agent'
+import { saveErroredState } from '../results/journal.ts'
+import { downloadArtifact } from './artifacts.ts'
+import type { EngineContext } from './context.ts'
+import { HookFailed, runHook } from './hooks.ts'
+import { lockFile, runEngine } from './run-engine.ts'
+import { LONE_GRACE_MS } from './stop.ts'
+import { readApplySummary } from './summaries.ts'
+import { readDeclaredVariables, writeVariables } from './variables.ts'
+import { runInit } from './working-directory.ts'
+
+/** Brings a new directory into the state in which the plan left its own. */
+export async function prepareColdApply(context: EngineContext) {
+  const [planned] = await Promise.all([
+    downloadArtifact(context, 'plan-file', context.directory.planFile),
+    downloadArtifact(context, 'lock-file', lockFile(context)),
+  ])
+  if (!planned) throw new Error('the server has no plan file of this run')
+  await runInit(context)
+}
+
+/** Applies the plan file. The engine itself stores the state; what it could not store is in the journal afterwards. */
+export async function runApply(context: EngineContext): Promise<FinishJob> {
+  const { agent, directory, job, journal, log, workingDirectory } = context
+  await runHook(context, 'pre-apply')
+  let counts: FinishJob['counts']
+  const args = [
+    'apply',
+    '-input=false',
+    '-lock=false',
+    ...(job.structuredOutput ? ['-json'] : []),
+    ...(await ephemeralVariables(context)),
+    directory.planFile,
+  ]
+  const { root, tmp, user } = directory
+  await journal.note({ directory: { root, tmp, uid: user?.uid }, workingDirectory, began: true })
+  try {
+    const exitCode = await runEngine(context, args, {
+      onOutput(lines, stream) {
+        if (stream === 'stdout') counts = readApplySummary(lines) ?? counts
+        return log.write(lines)
+      },
+      orphan: {
+        pidFile: journal.pid,
+        logFile: journal.log,
+        exitFile: journal.exit,
+        interruptedFile: journal.interrupted,
+        graceMs: LONE_GRACE_MS,
+        relay: agent.gateway.relay(),
+      },
+    })
+    if (exitCode === 0) await runHook(context, 'post-apply').catch(warn)
+    return { status: exitCode === 0 ? 'finished' : 'errored', exitCode, counts }
+  } finally {
+    await saveErroredState(journal, directory, workingDirectory)
+  }
+
+  /** The apply has happened, whatever the hook thinks of it. */
+  async function warn(error: unknown) {
+    if (!(error instanceof HookFailed)) throw error
+    log.write(`\nWarning: ${error.message}. The apply itself has succeeded.\n`)
+  }
+}
+
+/** A plan file holds the values of all variables but the ephemeral ones, which are given again. */
+async function ephemeralVariables({ directory, job, workingDirectory }: EngineContext): Promise<string[]> {
+  const declared = await readDeclaredVariables(workingDirectory, directory)
+  const ephemeral = new Map([...declared].filter(([, variable]) => variable.ephemeral))
+  return writeVariables(directory, job.variables, ephemeral)
+}

@@ -1,0 +1,54 @@
+import { createWriteStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import type { ArtifactKind } from '@groundstate/contract/agent'
+import { handOver } from '../isolation/run-directory.ts'
+import { factsOf, openConfined, readWhole } from '../process/confined-file.ts'
+import type { EngineContext, JobContext } from './context.ts'
+
+/** A file below this is read into memory for its upload, which is quicker; a larger one is streamed, in bytes. */
+const SMALL_FILE = 1024 * 1024
+
+type Sender = Pick<JobContext, 'client' | 'outbox' | 'alive'>
+
+/** Uploads a file that the run has made, if it exists; returns whether it does. */
+export async function uploadResult(context: EngineContext, kind: ArtifactKind, path: string): Promise<boolean> {
+  using file = openConfined(path, context.directory)
+  if (file === undefined) return false
+  const { fd, facts } = file
+  // By its descriptor: whatever becomes of the path, this is the file that was looked at.
+  const large = { file: process.platform === 'linux' ? `/proc/self/fd/${fd}` : path, size: facts.size }
+  if (facts.size < SMALL_FILE) await uploadBytes(context, kind, await readWhole(file))
+  else await context.client.putArtifact(kind, large, context.alive)
+  return true
+}
+
+/** Uploads a file of the agent's own if it exists; returns whether it does. */
+export async function uploadFile(sender: Sender, kind: ArtifactKind, path: string): Promise<boolean> {
+  const facts = factsOf(path)
+  if (facts === undefined) return false
+  if (facts.size < SMALL_FILE) await uploadBytes(sender, kind, await readFile(path))
+  else await sender.client.putArtifact(kind, { file: path, size: facts.size }, sender.alive)
+  return true
+}
+
+/** So much goes along with a report, in bytes; what is more goes ahead of it. */
+const OUTBOX_BYTES = 2 * 1024 * 1024
+
+/** Sends a file that is in memory, with what is reported next where it fits in there. */
+export async function uploadBytes({ client, outbox, alive }: Sender, kind: ArtifactKind, bytes: Uint8Array) {
+  const waiting = outbox?.files.reduce((size, file) => size + file.bytes.length, 0) ?? OUTBOX_BYTES
+  if (outbox !== undefined && waiting + bytes.length <= OUTBOX_BYTES) outbox.files.push({ kind, bytes })
+  else await client.putArtifact(kind, bytes, alive)
+}
+
+/** Downloads an artifact of an earlier phase of the run; returns whether there is one. */
+export async function downloadArtifact(context: EngineContext, kind: ArtifactKind, path: string): Promise<boolean> {
+  const signal = AbortSignal.any([context.alive, context.stop.interrupt])
+  const received = await context.client.getArtifact(kind, signal, async (body) => {
+    await pipeline(body, createWriteStream(path, { mode: 0o600 }))
+    handOver(path, context.directory)
+    return true
+  })
+  return received ?? false
+}

@@ -1,0 +1,69 @@
+import type { AgentJob, ArtifactKind } from '@groundstate/contract/agent'
+import type { Engine } from '../engine/engine.ts'
+import type { EngineEnvironment } from '../engine/environment.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Confinement } from '../isolation/confinement.ts'
+import type { RunDirectories, Workplace } from '../isolation/run-directory.ts'
+import type { Launcher } from '../process/launcher.ts'
+import type { StopSignals } from '../process/process.ts'
+import type { Watchdog } from '../process/watchdog.ts'
+import type { Journal } from '../results/journal.ts'
+import type { LogStream } from '../results/log-stream.ts'
+import type { JobClient } from '../server/job-client.ts'
+
+/** What an `init` has left in `.terraform`, by paths in there; directories come before their content, and links have a target. */
+export type InitResult = { workspaceId: string; entries: { path: string; text?: string; target?: string }[] }
+
+/** What all jobs of an agent share. */
+export type AgentContext = {
+  /** Base of the public API, as the engine is to call it. */
+  apiUrl: string
+  /** Answers engines in the place of the server. */
+  gateway: Gateway
+  directories: RunDirectories
+  launcher: Launcher
+  watchdog: Watchdog
+  confinement: Confinement
+  /** A directory of programs that the operator has run around plans and applies. */
+  hooks: string | undefined
+  schemaCache: string
+  /** By a digest of all that decides them, in the order of last use. */
+  initResults: Map<string, InitResult>
+  /** A PEM file of the authorities that engines trust, when those of the system are not enough. */
+  certificates: string | undefined
+}
+
+/** Files that go to the server together with what is reported of a job. */
+export type Outbox = { files: { kind: ArtifactKind; bytes: Uint8Array }[] }
+
+/** A job that is being executed. */
+export type JobContext = {
+  agent: AgentContext
+  job: AgentJob
+  client: JobClient
+  log: LogStream
+  /** Base of the public API for the engine of this job. */
+  engineApiUrl: Promise<string>
+  engine: Engine
+  stop: StopSignals
+  journal: Journal
+  /** Undefined for a server that takes each file by itself. */
+  outbox: Outbox | undefined
+  /** Aborts when nothing more of this job can be reported. */
+  alive: AbortSignal
+}
+
+/** What it takes to run the engine in a directory that is ready for it, and to send what it makes. */
+export type EngineSite = Workplace &
+  Pick<JobContext, 'agent' | 'client' | 'engine' | 'stop' | 'outbox' | 'alive'> & {
+    job: Pick<AgentJob, 'stateBytes'>
+    environment: Pick<EngineEnvironment, 'run' | 'quiet'>
+  }
+
+/** A job whose directory is ready for the engine. */
+export type EngineContext = JobContext &
+  Workplace & {
+    environment: EngineEnvironment
+    /** The SHA-256 of the configuration's archive; undefined in the directory of a plan, which needs no init. */
+    archiveDigest?: string
+  }

@@ -1,0 +1,220 @@
+import { chmod, readdir, truncate, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  ONE_RESOURCE,
+  WAITING,
+  configuration,
+  describeWithTerraform,
+  startAgent,
+  startServer,
+  temporaryDirectory,
+} from '../testing/agent-fixture.ts'
+import { kill, spawnAgent } from '../testing/agent-process.ts'
+
+const ITSELF = { runId: 'run-a', documentsMayFollow: true }
+const DOCUMENTS = ['plan-json', 'plan-json-redacted']
+
+/** The real engine, whose `show` waits for a file. */
+async function engineWithSlowShow() {
+  const directory = await temporaryDirectory()
+  // Else no run could have a user of its own.
+  await chmod(directory, 0o755)
+  const [path, go] = [join(directory, 'terraform'), join(directory, 'go')]
+  const real = `PATH=${process.env['PATH'] ?? ''}; exec terraform "$@"`
+  const wait = `[ "$1" = show ] && while [ ! -e '${go}' ]; do sleep 0.05; done`
+  await writeFile(path, `#!/bin/sh\n${wait}\n${real}\n`, { mode: 0o755 })
+  return { enginePath: path, goOn: () => writeFile(go, '') }
+}
+
+describeWithTerraform('a plan', () => {
+  test('has its documents where a disk that was full, or a loss of power, has left half of the cached schemas', async () => {
+    const server = await startServer()
+    const { workDir } = await startAgent(server)
+    const archive = configuration(ONE_RESOURCE)
+    await server.submit({ runId: 'run-a', configuration: archive }).finished
+    const schemas = join(workDir, 'schemas')
+    const names = await readdir(schemas)
+    for (const name of names) await truncate(join(schemas, name), 100)
+
+    const plan = server.submit({ runId: 'run-b', configuration: archive })
+
+    expect(names).not.toEqual([])
+    expect(await plan.finished).toMatchObject({ status: 'finished' })
+    const redacted = JSON.parse(plan.artifacts.get('plan-json-redacted')?.toString() ?? '')
+    expect(Object.keys(redacted.provider_schemas)).toEqual(['terraform.io/builtin/terraform'])
+    expect(await server.submit({ runId: 'run-c', configuration: archive }).finished).toMatchObject({
+      status: 'finished',
+    })
+  })
+})
+
+describeWithTerraform('a plan of a run that applies by itself', () => {
+  test.for([false, true])(
+    'is told before its documents, with its counts (structured output: %s)',
+    async (structuredOutput) => {
+      const server = await startServer()
+      const { enginePath, goOn } = await engineWithSlowShow()
+      await startAgent(server, { enginePath })
+      const archive = configuration(ONE_RESOURCE)
+
+      const plan = server.submit({ ...ITSELF, structuredOutput, configuration: archive })
+      const planned = await plan.finished
+      const applied = await server.submit({ kind: 'apply', runId: 'run-a', configuration: Buffer.of() }).finished
+      const early = [...plan.artifacts.keys()]
+      await goOn()
+      const documents = await plan.documents
+
+      const counts = { additions: 1, changes: 0, destructions: 0, imports: 0 }
+      expect(planned).toMatchObject({ status: 'finished', exitCode: 0, hasChanges: true, owesDocuments: true, counts })
+      expect([applied.status, early]).toEqual(['finished', ['plan-file']])
+      expect(documents.counts).toEqual(counts)
+      expect([...plan.artifacts.keys()].toSorted()).toEqual(['plan-file', ...DOCUMENTS])
+    },
+  )
+
+  test('keeps the directory of the run until its documents are made, and no longer', async () => {
+    const server = await startServer()
+    const { enginePath, goOn } = await engineWithSlowShow()
+    const { workDir } = await startAgent(server, { enginePath })
+    const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
+    await plan.finished
+    await server.submit({ kind: 'apply', runId: 'run-a', configuration: Buffer.of() }).finished
+
+    const during = [await readdir(join(workDir, 'runs')), await readdir(join(workDir, 'jobs'))]
+    await goOn()
+    await plan.documents
+
+    expect(during.map(({ length }) => length > 0)).toEqual([true, true])
+    await expect.poll(() => readdir(join(workDir, 'runs'))).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'jobs'))).toEqual([])
+  })
+
+  test.for([
+    ['changes nothing', 'locals { a = 1 }'],
+    ['fails', 'output "a" { value = file("missing") }'],
+  ] as const)('that %s owes nothing', async ([, main]) => {
+    const server = await startServer()
+    await startAgent(server)
+
+    const planned = await server.submit({ ...ITSELF, configuration: configuration(main) }).finished
+
+    expect(planned.owesDocuments).toBeUndefined()
+    expect(planned.hasChanges ?? false).toBe(false)
+  })
+
+  test('that changes outputs alone counts nothing, and has changes', async () => {
+    const server = await startServer()
+    await startAgent(server)
+
+    const plan = server.submit({ ...ITSELF, configuration: configuration('output "a" { value = "b" }') })
+
+    const counts = { additions: 0, changes: 0, destructions: 0, imports: 0 }
+    expect(await plan.finished).toMatchObject({ hasChanges: true, owesDocuments: true, counts })
+    expect((await plan.documents).counts).toEqual(counts)
+  })
+
+  test('whose documents can not be made says so, and is applied', async () => {
+    const server = await startServer()
+    const path = join(await temporaryDirectory(), 'terraform')
+    const real = `PATH=${process.env['PATH'] ?? ''}; exec terraform "$@"`
+    await writeFile(path, `#!/bin/sh\n[ "$1" = show ] && { echo no plan >&2; exit 1; }\n${real}\n`, { mode: 0o755 })
+    await startAgent(server, { enginePath: path })
+
+    const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
+    const documents = await plan.documents
+    const applied = await server.submit({ kind: 'apply', runId: 'run-a', configuration: Buffer.of() }).finished
+
+    expect(documents).toEqual({ files: [], problem: expect.stringContaining('no plan') })
+    expect(applied.status).toBe('finished')
+  })
+
+  test('has its documents made by an agent that is asked to end meanwhile', async () => {
+    const server = await startServer()
+    const { enginePath, goOn } = await engineWithSlowShow()
+    const { workDir, stop, ended } = await startAgent(server, { enginePath })
+    const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
+    await plan.finished
+
+    stop()
+    await expect.poll(() => server.deregistered.length).toBe(1)
+    await goOn()
+    await ended
+
+    expect([...plan.artifacts.keys()].toSorted()).toEqual(['plan-file', ...DOCUMENTS])
+    expect(await readdir(join(workDir, 'jobs'))).toEqual([])
+  })
+
+  test('whose agent is killed before its documents are made has them made by the next one, and its directory goes to the apply', async () => {
+    const server = await startServer()
+    const { enginePath, goOn } = await engineWithSlowShow()
+    const workDir = await temporaryDirectory()
+    const agent = spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
+    const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
+    await plan.finished
+    await kill(agent)
+    // Else its last claim would get the apply.
+    await expect.poll(() => server.claims()).toBe(0)
+
+    spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
+    const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: Buffer.of() })
+    const applied = await apply.finished
+    await goOn()
+    const documents = await plan.documents
+
+    expect(documents.counts).toEqual({ additions: 1, changes: 0, destructions: 0, imports: 0 })
+    expect([...plan.artifacts.keys()].toSorted()).toEqual(['plan-file', ...DOCUMENTS])
+    expect([applied.status, apply.fetches()]).toEqual(['finished', 0])
+    await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'runs')), { timeout: 5_000 }).toEqual([])
+  }, 60_000)
+
+  test('whose agent is killed in its apply, before its documents are made, hears from the next one that there are none', async () => {
+    const server = await startServer()
+    const { enginePath } = await engineWithSlowShow()
+    const workDir = await temporaryDirectory()
+    const agent = spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
+    const plan = server.submit({ ...ITSELF, configuration: WAITING })
+    await plan.finished
+    const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: Buffer.of() })
+    await apply.logged(/pid=\d/)
+    await kill(agent)
+
+    spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
+    const [documents, applied] = await Promise.all([plan.documents, apply.finished])
+
+    expect(documents).toEqual({ files: [], problem: expect.stringContaining('was killed') })
+    expect(applied).toMatchObject({ status: 'errored', message: expect.stringContaining('was interrupted') })
+    await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'runs')), { timeout: 5_000 }).toEqual([])
+  }, 60_000)
+
+  test('whose agent comes back without its engine hears why there are no documents', async () => {
+    const server = await startServer()
+    const { enginePath } = await engineWithSlowShow()
+    const workDir = await temporaryDirectory()
+    const agent = spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
+    const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
+    await plan.finished
+    await kill(agent)
+
+    spawnAgent(server, workDir, { PATH: dirname(process.execPath) })
+    const documents = await plan.documents
+
+    expect(documents).toEqual({ files: [], problem: expect.stringContaining('this agent has no Terraform') })
+  }, 60_000)
+})
+
+describeWithTerraform('a server that takes each file by itself', () => {
+  test('gets the outcome after the log and the files', async () => {
+    const server = await startServer()
+    await startAgent(server)
+
+    const plan = server.submit({ takesResults: false, configuration: configuration(ONE_RESOURCE) })
+    const planned = await plan.finished
+
+    expect(planned).toMatchObject({ status: 'finished', counts: { additions: 1 } })
+    expect([...plan.artifacts.keys()].toSorted()).toEqual(['plan-file', ...DOCUMENTS])
+    expect(plan.log()).toContain('1 to add')
+  })
+})

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto'
+import {
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, isAbsolute, join, normalize, sep } from 'node:path'
+import type { AgentJob } from '@groundstate/contract/agent'
+import { z } from 'zod'
+import { handOver } from '../isolation/run-directory.ts'
+import { readConfined } from '../process/confined-file.ts'
+import { parseJson } from '../server/connection.ts'
+import type { AgentContext, EngineContext, InitResult } from './context.ts'
+import { hasHook } from './hooks.ts'
+import { lockFile } from './run-engine.ts'
+
+/** Limits of the cache: results, and characters of their files. */
+const MAX_RESULTS = 500
+const MAX_TOTAL_LENGTH = 16 * 1024 * 1024
+/** Limits of one result: characters of a file, and entries. An archive may bring more. */
+const MAX_FILE_LENGTH = 256 * 1024
+const MAX_ENTRIES = 1_000
+
+/**
+ * The cached or future result of this job's `init`; undefined where every init may come to another result, or must run. A result has no
+ * content of its own: links to providers in the plugin cache, and small files.
+ */
+export async function openInitCache(context: EngineContext) {
+  const { agent, job, environment, directory, workingDirectory, archiveDigest } = context
+  const results = agent.initResults
+  const tuned = Object.keys(environment.run).some((name) => /^TF_(?:LOG|CLI_ARGS$|CLI_ARGS_init$)/.test(name))
+  const needed = providersOf(job)
+  if (tuned || job.options.debug || needed === undefined || archiveDigest === undefined) return undefined
+  // It may change the configuration.
+  if (await hasHook(agent, 'pre-plan')) return undefined
+  const lock = (await readConfined(lockFile(context), directory))?.toString()
+  const key = keyOf(context, lock)
+  const data = join(workingDirectory, '.terraform')
+  return {
+    /** Whether `.terraform` is now as init would leave it. */
+    restore(): boolean {
+      const found = results.get(key)
+      results.delete(key)
+      const has = (provider: string) => found?.entries.some(({ path }) => path === join('providers', provider))
+      if (found === undefined || !needed.every(has)) return false
+      try {
+        restoreEntries(found.entries, data, context)
+      } catch {
+        return false
+      }
+      results.set(key, found)
+      return true
+    },
+    /** Call it right after init: the result is cached if an init at any other time would come to the same. */
+    async save() {
+      const isPinned = lock === (await readConfined(lockFile(context), directory))?.toString()
+      if (!isPinned || !(await hasLocalModules(data, context))) return
+      const entries = await readEntries(data, context)
+      if (entries === undefined) return
+      results.delete(key)
+      results.set(key, { workspaceId: job.workspaceId, entries })
+      dropOldest(results)
+    },
+  }
+}
+
+/** A cached result may be what a run of the workspace has failed by. */
+export function forgetInits({ initResults }: Pick<AgentContext, 'initResults'>, workspaceId: string) {
+  for (const [key, result] of initResults) if (result.workspaceId === workspaceId) initResults.delete(key)
+}
+
+function dropOldest(results: AgentContext['initResults']) {
+  let total = [...results.values()].reduce((sum, { entries }) => sum + lengthOf(entries), 0)
+  for (const [key, { entries }] of results) {
+    if (results.size <= MAX_RESULTS && total <= MAX_TOTAL_LENGTH) return
+    results.delete(key)
+    total -= lengthOf(entries)
+  }
+}
+
+function lengthOf(entries: InitResult['entries']) {
+  return entries.reduce((sum, { text = '' }) => sum + text.length, 0)
+}
+
+/** A digest of all that decides what an init does: variables may be secret. Paths and ids of the run itself do not matter. */
+function keyOf({ agent, job, directory, engine, environment, archiveDigest }: EngineContext, lock: string | undefined) {
+  const own = new Set([job.runId, job.configurationVersionId, directory.cliConfig, directory.home, directory.tmp])
+  const variables = Object.entries(environment.run).filter(([, value]) => !own.has(value))
+  // An emptied plugin cache is another directory, even if it fills up with the same providers.
+  const { ino, birthtimeMs } = statSync(directory.cache.path)
+  const facts = [
+    [job.organizationId, job.workspaceId, job.organizationName, job.workspaceName],
+    [archiveDigest, job.workingDirectory, lock ?? null],
+    [engine.product, engine.version, engine.path, agent.apiUrl, job.hostNames, ino, birthtimeMs],
+    variables.toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  ]
+  return createHash('sha256').update(JSON.stringify(facts)).digest('hex')
+}
+
+/** The providers that init installs for the resources in the state; undefined when they are not known. */
+function providersOf({ stateProviders }: AgentJob): string[] | undefined {
+  const providers = stateProviders?.map((text) => /(?:^|\.)provider\["([^"]+)"\](?:\.[^.]*)?$/.exec(text)?.[1])
+  if (providers?.every((provider) => provider !== undefined) !== true) return undefined
+  return providers.filter((provider) => provider !== 'terraform.io/builtin/terraform')
+}
+
+const moduleList = z.object({ Modules: z.array(z.object({ Key: z.string(), Source: z.string(), Dir: z.string() })) })
+
+/** Whether all modules are directories of the archive: others would have to be copied, and may change at their source. */
+async function hasLocalModules(data: string, { directory, job }: EngineContext) {
+  const text = await readConfined(join(data, MODULES), directory)
+  if (text === undefined) return true
+  const list = moduleList.safeParse(parseJson(text.toString()))
+  return list.data?.Modules.every(({ Key, Source, Dir }) => {
+    const place = normalize(join(job.workingDirectory, Dir))
+    return Key === '' || (/^\.\.?\//.test(Source) && !isAbsolute(Dir) && !place.startsWith('..'))
+  })
+}
+
+const MODULES = 'modules/modules.json'
+const FILES = ['terraform.tfstate', 'environment', MODULES]
+
+/** Undefined for more than small known files and links to providers. */
+async function readEntries(data: string, { directory }: EngineContext): Promise<InitResult['entries'] | undefined> {
+  // Links are followed by none of what comes: a run could lead the agent elsewhere.
+  if (!lstatSync(data).isDirectory()) return undefined
+  const entries: InitResult['entries'] = [{ path: '' }]
+  for (const parent of entries) {
+    if (entries.length > MAX_ENTRIES) return undefined
+    if (parent.target !== undefined) continue
+    for (const found of readdirSync(join(data, parent.path), { withFileTypes: true })) {
+      const path = join(parent.path, found.name)
+      if (found.isDirectory()) entries.push({ path })
+      else if (found.isSymbolicLink()) entries.push({ path, target: readlinkSync(join(data, path)) })
+      else if (!FILES.includes(path)) return undefined
+    }
+  }
+  for (const path of FILES) {
+    const text = (await readConfined(join(data, path), directory))?.toString()
+    if (text !== undefined) entries.push({ path, text })
+  }
+  const isSmall = entries.length <= MAX_ENTRIES && entries.every(({ text = '' }) => text.length <= MAX_FILE_LENGTH)
+  return isSmall ? entries : undefined
+}
+
+/** Throws when a link no longer leads to a provider, or into the directory of a run, which other runs can't enter. */
+function restoreEntries(entries: InitResult['entries'], data: string, { directory }: EngineContext) {
+  const runs = dirname(directory.root) + sep
+  for (const { path, text, target } of entries) {
+    const place = join(data, path)
+    if (target !== undefined) {
+      if (!isAbsolute(target) || realpathSync(target).startsWith(runs)) throw new Error(`${target} is no provider`)
+      symlinkSync(target, place)
+      if (directory.user !== undefined) lchownSync(place, directory.user.uid, directory.user.gid)
+      continue
+    }
+    if (text === undefined) mkdirSync(place, { recursive: true })
+    else writeFileSync(place, text)
+    handOver(place, directory)
+  }
+}

@@ -1,0 +1,72 @@
+import { readFile, stat } from 'node:fs/promises'
+import { Worker } from 'node:worker_threads'
+import { parseExact, printExact } from '@groundstate/contract/exact-json'
+import { planCounts, planHasChanges } from '@groundstate/contract/plan-json'
+import { redactedPlan } from '@groundstate/contract/redacted-plan'
+import { z } from 'zod'
+
+/** Beyond this the work is done in a thread of its own, so that nothing else of the process waits for it, in bytes. */
+const LARGE = 2 * 1024 * 1024
+
+/** Where the documents lie: of `show -json`, and those of `providers schema -json`. */
+type PlanFiles = { planJson: string; schemas: string[] }
+
+export type PlanDocument = {
+  /** The redacted document, as JSON. */
+  redacted: Uint8Array
+  counts: ReturnType<typeof planCounts>
+  hasChanges: boolean
+  /** Providers of the plan that the schemas do not know: the document would crash its reader. */
+  unknownProviders: string[]
+}
+
+/** What a plan's JSON says, and the document that is safe to show. */
+export async function readPlan(files: PlanFiles): Promise<PlanDocument> {
+  const sizes = await Promise.all([files.planJson, ...files.schemas].map(async (path) => stat(path)))
+  const large = sizes.reduce((total, { size }) => total + size, 0) > LARGE
+  return large ? readPlanInWorker(files) : readPlanHere(files)
+}
+
+export async function readPlanHere({ planJson, schemas }: PlanFiles): Promise<PlanDocument> {
+  const [plan, ...told]: unknown[] = await Promise.all([planJson, ...schemas].map(readJson))
+  const documents = told.map((document) => schemaDocument.parse(document))
+  const known = Object.assign({}, ...documents.map((document) => document.provider_schemas))
+  return {
+    redacted: Buffer.from(printExact(redactedPlan(plan, { ...documents[0], provider_schemas: known }))),
+    counts: planCounts(plan),
+    hasChanges: planHasChanges(plan),
+    unknownProviders: planProviders(plan).filter((name) => !(name in known)),
+  }
+}
+
+function readPlanInWorker(files: PlanFiles): Promise<PlanDocument> {
+  // A published package holds the worker as a bundled script beside this one.
+  const script = import.meta.url.endsWith('.ts') ? './plan-worker.ts' : './plan-worker.js'
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL(script, import.meta.url), { workerData: files })
+    worker.once('message', resolve)
+    worker.once('error', reject)
+    worker.once('exit', (code) => reject(new Error(`the plan's reader ended with code ${code}`)))
+  })
+}
+
+async function readJson(path: string): Promise<unknown> {
+  return parseExact(await readFile(path, 'utf8'))
+}
+
+const schemaDocument = z.looseObject({ provider_schemas: z.record(z.string(), z.unknown()).default({}) })
+const resource = z.object({ provider_name: z.string().optional() })
+const planResources = z.object({
+  resource_changes: z.array(resource).default([]),
+  resource_drift: z.array(resource).default([]),
+  deferred_changes: z.array(z.object({ resource_change: resource.optional() })).default([]),
+})
+
+function planProviders(plan: unknown): string[] {
+  const { resource_changes, resource_drift, deferred_changes } = planResources.parse(plan)
+  const deferred = deferred_changes.flatMap(({ resource_change }) => resource_change ?? [])
+  const names = [...resource_changes, ...resource_drift, ...deferred].flatMap(
+    ({ provider_name }) => provider_name ?? [],
+  )
+  return [...new Set(names)]
+}

@@ -1,0 +1,106 @@
+import type { AgentJob } from '@groundstate/contract/agent'
+import { type StopKind, type StopSignals, Stopped } from '../process/process.ts'
+
+/** What an apply that nobody waits for any more gets to store its state, in ms. */
+const LAST_GRACE_MS = 15_000
+/** What an apply gets at least, once its server is out of reach or its agent is dead, to end what it is at, in ms. */
+export const LONE_GRACE_MS = 300_000
+/** What an agent that has to end gives its last reports, in ms. */
+const LAST_REPORT_MS = 10_000
+
+/** Every way in which a job is told to stop. */
+type Stop = Disposable & {
+  signals: { stop: StopSignals; alive: AbortSignal }
+  /** Aborts when nothing more of this job can be reported: the server takes nothing, or the agent has to end. */
+  alive: AbortSignal
+  stop: (kind: Exclude<StopKind, 'lease-lost' | 'cut-off'>) => void
+  /** The server is out of reach, or has given the job up. */
+  lose: (why: string, isGone?: boolean) => void
+  /** Hears of each stop as it happens. */
+  onStop: (listener: (reason: Stopped) => void) => void
+  /** The gravest reason so far. */
+  reason: () => Stopped | undefined
+}
+
+/**
+ * Collects the reasons to stop a job: a person's command, its time limit, the end of the agent, the loss of its lease.
+ *
+ * What must be stored is interrupted, what can be made again is killed: so an apply gets a grace even where nobody waits for it,
+ * and a plan does not. What came of an apply is reported whenever the server can be reached again.
+ */
+export function createStop(job: AgentJob, forceful: AbortSignal): Stop {
+  const interrupt = new AbortController()
+  const kill = new AbortController()
+  const lost = new AbortController()
+  const listeners: ((reason: Stopped) => void)[] = []
+  let graceMs = job.graceMs
+  let lastReport: NodeJS.Timeout | undefined
+
+  function stop(kind: StopKind, message = MESSAGES[kind](job)) {
+    const reason = new Stopped(kind, message)
+    for (const listener of listeners) listener(reason)
+    if (kind === 'cut-off') graceMs = Math.max(graceMs, LONE_GRACE_MS)
+    if (kind === 'lease-lost' || kind === 'agent-stopped') graceMs = Math.min(graceMs, LAST_GRACE_MS)
+    if (kind === 'lease-lost') lost.abort(reason)
+    // An engine that is on its own already keeps its time: it tries to store its state, which is worth more than a quick end.
+    if (kind === 'agent-stopped') lastReport = setTimeout(() => lost.abort(reason), graceMs + LAST_REPORT_MS)
+    const expendable = job.kind === 'plan' && (kind === 'lease-lost' || kind === 'agent-stopped')
+    if (kind === 'force-canceled' || expendable) kill.abort(reason)
+    interrupt.abort(reason)
+  }
+
+  const onForceful = () => stop('agent-stopped')
+  forceful.addEventListener('abort', onForceful)
+  if (forceful.aborted) onForceful()
+  const limit = setTimeout(() => stop('time-limit'), Math.min(job.timeLimitMs, LONGEST_TIMER_MS))
+
+  return {
+    signals: {
+      stop: { interrupt: interrupt.signal, kill: kill.signal, graceMs: () => graceMs },
+      alive: lost.signal,
+    },
+    alive: lost.signal,
+    stop,
+    lose(why, isGone = false) {
+      if (lost.signal.aborted) return
+      if (job.kind === 'plan' || isGone) return stop('lease-lost', why)
+      // Told once; a server that is away for long is noticed again and again.
+      if (!isCutOff(interrupt.signal)) stop('cut-off', `The apply was interrupted: ${why}.`)
+    },
+    onStop: (listener) => void listeners.push(listener),
+    reason() {
+      const signal = [lost, kill, interrupt].find((controller) => controller.signal.aborted)?.signal
+      return signal?.reason instanceof Stopped ? signal.reason : undefined
+    },
+    [Symbol.dispose]() {
+      clearTimeout(limit)
+      clearTimeout(lastReport)
+      forceful.removeEventListener('abort', onForceful)
+    },
+  }
+}
+
+function isCutOff({ reason }: AbortSignal) {
+  return reason instanceof Stopped && reason.kind === 'cut-off'
+}
+
+/** Node fires a timer beyond this at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+const MESSAGES = {
+  canceled: ({ kind }) => `The ${kind} was canceled: the engine is interrupted.`,
+  'force-canceled': ({ kind }) => `The ${kind} was canceled by force: the engine is killed.`,
+  'time-limit': ({ kind, timeLimitMs }) => `The ${kind} took longer than its time limit of ${duration(timeLimitMs)}.`,
+  'agent-stopped': ({ kind }) => `The ${kind} was interrupted: its agent is shutting down.`,
+  'lease-lost': ({ kind }) => `The ${kind} was dropped: the agent lost its lease.`,
+  'cut-off': ({ kind }) => `The ${kind} was interrupted: its agent could not reach the server.`,
+} as const satisfies Record<StopKind, (job: AgentJob) => string>
+
+function duration(ms: number): string {
+  const parts = [
+    [Math.floor(ms / 3_600_000), 'h'],
+    [Math.floor(ms / 60_000) % 60, 'min'],
+    [(ms / 1_000) % 60, 's'],
+  ].filter(([amount]) => amount !== 0)
+  return parts.map((part) => part.join(' ')).join(' ')
+}

@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod } from 'node:fs/promises'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import {
+  ONE_RESOURCE,
+  configuration,
+  describeWithTerraform,
+  startAgent,
+  startServer,
+  temporaryDirectory,
+} from '../testing/agent-fixture.ts'
+import { makeCertificate } from '../testing/certificate.ts'
+
+test('an address with https of a server without TLS is explained', async () => {
+  const server = await startServer()
+  const serverUrl = server.url.replace('http:', 'https:')
+
+  const agent = await startAgent(server, { serverUrl })
+
+  await expect
+    .poll(() => agent.logged)
+    .toContainEqual(
+      expect.objectContaining({
+        message: 'request is sent again',
+        facts: { server: serverUrl, reason: expect.stringContaining(`speaks no TLS: write ${server.url}`) },
+      }),
+    )
+})
+
+test('an address where something else answers is named', async () => {
+  const server = await startServer()
+  const other = createServer((_, response) => void response.setHeader('content-type', 'text/html').end('<html>welcome'))
+  await once(other.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void other.close())
+  const { port } = other.address() as AddressInfo
+
+  const agent = await startAgent(server, { serverUrl: `http://127.0.0.1:${port}` })
+
+  await expect(agent.ended).rejects.toThrow(
+    `http://127.0.0.1:${port} is no Groundstate server: it answered 200 with text/html to a registration`,
+  )
+})
+
+test('a server that is away is waited for, and that is said', async () => {
+  const server = await startServer()
+  await server.pause()
+  const agent = await startAgent(server)
+  await expect
+    .poll(() => agent.logged)
+    .toContainEqual(expect.objectContaining({ level: 'warn', message: 'request is sent again' }))
+
+  await server.resume()
+
+  await expect.poll(() => server.claims(), { timeout: 5_000 }).toBe(1)
+  expect(agent.logged).toContainEqual(expect.objectContaining({ message: 'connected again' }))
+})
+
+test('a server behind a proxy is reached through it', async () => {
+  const server = await startServer()
+  const asked: string[] = []
+  const proxy = createServer((incoming, outgoing) => {
+    asked.push(incoming.url ?? '')
+    const { pathname } = new URL(incoming.url ?? '')
+    const { method, headers } = incoming
+    const onward = request(`${server.url}${pathname}`, { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(outgoing)
+    })
+    onward.on('error', () => outgoing.destroy())
+    incoming.pipe(onward)
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+
+  await startAgent(server, { serverUrl: 'http://groundstate.invalid' })
+
+  await expect.poll(() => server.claims(), { timeout: 5_000 }).toBe(1)
+  expect(asked[0]).toBe('http://groundstate.invalid/api/agent/v1/register')
+})
+
+describeWithTerraform('an agent', () => {
+  test('trusts the authority that it is given, and so does its engine', async () => {
+    const { file, ...tls } = await makeCertificate('IP:127.0.0.1')
+    const server = await startServer(tls)
+    await startAgent(server, { caFile: file })
+
+    const planned = await server.submit({ configuration: configuration(ONE_RESOURCE) }).finished
+
+    expect(planned.status).toBe('finished')
+  })
+
+  test('does not lose a job when the server restarts', async () => {
+    const server = await startServer()
+    const agent = await startAgent(server)
+    const signs = await temporaryDirectory()
+    // The user of the run is to see it.
+    await chmod(signs, 0o711)
+    const release = join(signs, 'release')
+    const archive = configuration(`resource "terraform_data" "a" {
+      provisioner "local-exec" { command = "echo waiting$((0)); until test -e ${release}; do sleep 0.05; done; echo released" }
+    }`)
+    await server.submit({ runId: 'run-a', configuration: archive }).finished
+    const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: archive })
+    await apply.logged(/waiting0/)
+
+    await server.pause()
+    await expect.poll(() => agent.logged).toContainEqual(expect.objectContaining({ message: 'request is sent again' }))
+    await server.resume()
+    spawn('touch', [release])
+    const applied = await apply.finished
+
+    expect(applied.status).toBe('finished')
+    expect(apply.log()).toMatch(/waiting[^]*released[^]*Apply complete/)
+  })
+})
