@@ -156,10 +156,8 @@ export function importProblem(from: string, to: string): string | undefined {
     return `${fromPackage}/ imports other packages by name, not by path`
   }
   if (/\/testing\//.test(to)) return 'only tests import from testing/'
+  if (to === 'server/src/features/list.ts') return 'only the code that starts a server imports the list of features'
   const [importer, imported] = [positionOf(from), positionOf(to)]
-  if (from.startsWith('server/') && !imported && to.startsWith('server/src/features/')) {
-    return 'only the code that starts a server imports the list of features'
-  }
   if (!importer || !imported) return undefined
   if (importer.order !== imported.order) {
     return imported.order === FEATURES ? `machinery must not import the feature ${imported.unit}` : undefined
