@@ -1,8 +1,8 @@
 import pg from 'pg'
-import { findPostgres } from '../server/src/postgres/find.ts'
+import { findPostgres } from '../server/src/postgres/postgres.ts'
 import { configurationArchive, prepareWorkspace } from './runs.ts'
 import { insertKeys } from './seed-sql.ts'
-import { api, type Target } from './target.ts'
+import { type Target, api } from './target.ts'
 
 const TEAMS = 100
 

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import { findPostgres } from '../server/src/postgres/find.ts'
+import { findPostgres } from '../server/src/postgres/postgres.ts'
 import type { BenchRow, Target } from './target.ts'
 
 /** An idle session reports its statistics within 10 s. */

@@ -1,9 +1,9 @@
 import { FINAL_STATUSES, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import pg from 'pg'
-import { findPostgres } from '../server/src/postgres/find.ts'
+import { findPostgres } from '../server/src/postgres/postgres.ts'
 import { configurationArchive, prepareWorkspace, timeRun } from './runs.ts'
 import { assignmentsOf, columnsOf, insertFrom, insertKeys } from './seed-sql.ts'
-import { api, type Target } from './target.ts'
+import { type Target, api } from './target.ts'
 
 /** The first organization has most of it, and its first workspace a fifth of all runs. */
 const ORGANIZATIONS = [

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { findPostgres } from '../server/src/postgres/find.ts'
+import { findPostgres } from '../server/src/postgres/postgres.ts'
 import { median, percentile } from './load.ts'
 import { configurationArchive, prepareWorkspace } from './runs.ts'
-import { api, type BenchRow, cpuMs, memoryMb, type Target } from './target.ts'
+import { type BenchRow, type Target, api, cpuMs, memoryMb } from './target.ts'
 
 const AGENTS = 8
 const WORKSPACES = 20

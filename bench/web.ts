@@ -14,7 +14,7 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 const KB = 1024
 const REPEATS = 5
 /** How long a page may take before it counts as not drawn, in ms. */
-const PATIENCE_MS = 10_000
+const RETRY_TIMEOUT_MS = 10_000
 const SCROLL_STEPS = 60
 const FRAME_MS = 1000 / 60
 
@@ -175,7 +175,7 @@ async function drawnAfter(page: Page, { drawn: { css, text }, from }: Scene) {
     const isThere = () => [...document.querySelectorAll(${JSON.stringify(css)})].some(
       ({ textContent }) => textContent.includes(${JSON.stringify(text)}))
     while (!isThere()) {
-      if (performance.now() > ${PATIENCE_MS}) return null
+      if (performance.now() > ${RETRY_TIMEOUT_MS}) return null
       await frame()
     }
     const found = performance.now()

@@ -10,7 +10,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 
 const CHECK_MS = 500
-const PATIENCE_MS = 1500
+const RETRY_TIMEOUT_MS = 1500
 const [host, port, ...targets] = process.argv.slice(2)
 
 const backends = targets.map((target) => {
@@ -23,7 +23,7 @@ for (const backend of backends) {
   const { check } = backend
   if (!check) continue
   const look = async () => {
-    const response = await fetch(check, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => undefined)
+    const response = await fetch(check, { signal: AbortSignal.timeout(RETRY_TIMEOUT_MS) }).catch(() => undefined)
     backend.isUp = response?.ok === true
     if (!backend.isUp) for (const socket of backend.sockets) socket.destroy()
     setTimeout(() => void look(), CHECK_MS)

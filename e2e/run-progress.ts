@@ -6,13 +6,13 @@ import type { BootedServer } from './server.ts'
 export const ENDED: ReadonlySet<string> = new Set(ENDED_STATUSES)
 
 /** Nothing is waited for longer, in ms. */
-const LONGEST_WAIT_MS = 120_000
+const MAX_RETRY_DELAY_MS = 120_000
 
 type Run = { id: string; attributes: any }
 
 /** Polls until there is a response. */
 export async function until<T>(look: () => Promise<T>): Promise<NonNullable<T>> {
-  for (const end = Date.now() + LONGEST_WAIT_MS; ;) {
+  for (const end = Date.now() + MAX_RETRY_DELAY_MS; ;) {
     const found = await look()
     if (found) return found
     if (Date.now() > end) throw new Error(`nothing came of it: ${String(look)}`)

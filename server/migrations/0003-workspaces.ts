@@ -1,5 +1,5 @@
 import { RUN_STATUS } from '@groundstate/contract/run-status'
-import { literalList } from '../src/db/literals.ts'
+import { literalList } from '../src/db/sql.ts'
 
 /** Workspaces with their settings and lock, variables, tags, and the access of teams. */
 export const up = `

@@ -1,6 +1,6 @@
 import { STAGES } from '@groundstate/contract/run-tasks'
 import { TASK_RESULT_STATUS } from '@groundstate/contract/task-results'
-import { literalList } from '../src/db/literals.ts'
+import { literalList } from '../src/db/sql.ts'
 
 /** Run tasks of organizations, where they are attached, and what they were asked and answered. */
 export const up = `

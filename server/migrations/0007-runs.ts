@@ -1,6 +1,6 @@
 import { FINAL_STATUSES, KPI_STATUSES, PHASE_STATUS, RUN_GROUPS } from '@groundstate/contract/run-status'
 import { TASK_STAGE_STATUS } from '@groundstate/contract/task-stages'
-import { literalList } from '../src/db/literals.ts'
+import { literalList } from '../src/db/sql.ts'
 
 /** Configuration versions, runs with what they consist of, jobs of agents, and what runs start elsewhere. */
 export const up = `

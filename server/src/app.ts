@@ -8,13 +8,13 @@ import { createDatabaseClock } from './clock.ts'
 import { type Config, isOnLoopback } from './config.ts'
 import { type Db, type Tx, createDb } from './db/db.ts'
 import { createConnectionPool } from './db/pool.ts'
-import { storeRest } from './db/window.ts'
+import { flushTouches } from './db/throttled-touch.ts'
 import { type Events, type Reaction, createEvents } from './events.ts'
 import { newId } from './ids.ts'
 import { type Jobs, createJobs } from './jobs/jobs.ts'
 import type { Log } from './log.ts'
+import { type LoopbackServer, createLoopbackServer } from './outbound/loopback-server.ts'
 import { type Outbound, createOutbound } from './outbound/outbound.ts'
-import { type OwnServer, createOwnServer } from './outbound/own-server.ts'
 import { type Polls, createPolls } from './polls.ts'
 import { loadSecret } from './secrets/secret-file.ts'
 import { type Secrets, createSecrets } from './secrets/secrets.ts'
@@ -40,7 +40,7 @@ export type App = {
   workers: Workers
   outbound: Outbound
   /** The server in this process, for requests that it sends to itself. */
-  ownServer: OwnServer
+  loopbackServer: LoopbackServer
   log: Log
   /** The time of the database, which all replicas share. */
   now: () => Date
@@ -93,13 +93,13 @@ export async function createApp(
   const blobs = stack.use(await createBlobs({ secret, store: storeOf(config) }))
   const signals = stack.use(await createSignals(directUrl ?? databaseUrl, { id, polls, log }))
   const changes = stack.use(createChangeFeed(signals))
-  stack.defer(() => storeRest(db))
+  stack.defer(() => flushTouches(db))
   const jobs = stack.use(await createJobs({ pool, signals, polls, log }, { runsJobs: options.runsJobs }))
   const workers = stack.use(createWorkers({ maxThreads: workerThreads() }))
-  const ownServer = stack.use(createOwnServer())
+  const loopbackServer = stack.use(createLoopbackServer())
   const outbound = stack.use(
     createOutbound({
-      ownServer,
+      loopbackServer,
       allowPrivate: config.allowPrivateUrls ?? isOnLoopback(config),
       httpProxy: config.httpProxy,
       httpsProxy: config.httpsProxy,
@@ -120,7 +120,7 @@ export async function createApp(
     secrets: createSecrets(secret),
     workers,
     outbound,
-    ownServer,
+    loopbackServer,
     log,
     now: clock.now,
     newId,

@@ -1,5 +1,5 @@
 /** How often this process looks whether it has become idle, in ms. */
-const LOOK_MS = 1000
+const SAMPLE_MS = 1000
 /** Consecutive samples below this share of a processor count as idle. */
 const QUIET_LOOKS = 2
 const QUIET_SHARE = 0.1
@@ -35,7 +35,7 @@ export function giveBackIdleMemory(collect = (globalThis as { gc?: Collect }).gc
     collect?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     collectedCpuMs = cpuMs()
     last = { at: performance.now(), cpuMs: collectedCpuMs }
-  }, LOOK_MS)
+  }, SAMPLE_MS)
   timer.unref()
   return { [Symbol.dispose]: () => clearInterval(timer) }
 }

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { adoptStore, markStore, requireSameStore } from './blobs/store-mark.ts'
+import { adoptStore, markStore, requireSameStore } from './blobs/blob-store.ts'
 import type { Config } from './config.ts'
 import { requireSameSecret } from './secrets/mark.ts'
 import type { Secrets } from './secrets/secrets.ts'

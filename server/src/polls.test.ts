@@ -47,7 +47,7 @@ test('who asks no more hears nothing', async () => {
 })
 
 test('a poll that the database leaves without a response is given up, and the next one is answered', async () => {
-  using polls = createPolls(app.db, app.log, { pollMs: 20, silenceMs: 200 })
+  using polls = createPolls(app.db, app.log, { pollMs: 20, timeoutMs: 200 })
   let isStuck = true
   const heard: (number | string)[] = []
   polls.add({
@@ -67,7 +67,7 @@ test('one that throws, as it asks or hears, keeps none of the others from their 
   using polls = createPolls(
     app.db,
     { error: (details: unknown) => failures.push(details) },
-    { pollMs: 20, silenceMs: 2000 },
+    { pollMs: 20, timeoutMs: 2000 },
   )
   const fail = () => {
     throw new Error('mistaken')

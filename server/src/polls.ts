@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from './db/db.ts'
 import type { Log } from './log.ts'
-import { responseOf, SILENCE_MS } from './silence.ts'
+import { withTimeout, DATABASE_TIMEOUT_MS } from './silence.ts'
 
 /** A missed signal delays what waits for it by at most this long, in ms. */
 export const POLL_MS = 2000
@@ -27,7 +27,7 @@ type Asked = { question: Question<unknown>; value: RawBuilder<unknown> }
 export function createPolls(
   db: Db,
   log: Pick<Log, 'error'>,
-  { pollMs, silenceMs } = { pollMs: POLL_MS, silenceMs: SILENCE_MS },
+  { pollMs, timeoutMs } = { pollMs: POLL_MS, timeoutMs: DATABASE_TIMEOUT_MS },
 ): Polls {
   const questions = new Set<Question<unknown>>()
   let timer: NodeJS.Timeout | undefined
@@ -43,7 +43,7 @@ export function createPolls(
       const value = guarded(() => question.ask())
       return value ? [{ question, value }] : []
     })
-    const responses = await responseOf(ask(db, asked), silenceMs).catch((error: unknown) => {
+    const responses = await withTimeout(ask(db, asked), timeoutMs).catch((error: unknown) => {
       if (!isClosed) log.error({ err: error }, 'looking for what has come')
       return undefined
     })

@@ -66,7 +66,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   stack.defer(() => server.fastify.close())
   const origin = `${tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`
   if (config.baseUrl === undefined) app.baseUrl = origin
-  app.ownServer.open({ baseUrl: app.baseUrl, origin, certificate: tls?.cert })
+  app.loopbackServer.open({ baseUrl: app.baseUrl, origin, certificate: tls?.cert })
 
   const ctx = { ...app, actor: SYSTEM }
   // Only after the port was opened: the password is shown once, and must not be lost with a failed start.

@@ -1,11 +1,11 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { oneOf, onOff, wholeNumber } from '@groundstate/agent/settings/schemas'
+import { onOff, oneOf, wholeNumber } from '@groundstate/agent/settings/schemas'
 import type { Settings } from '@groundstate/agent/settings/setting'
 import { CONCURRENCY, SHARED_SETTINGS } from '@groundstate/agent/settings/shared-settings'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
-import { SECRET_FORM, secretBytes } from './secrets/secret-form.ts'
+import { SECRET_FORM, secretBytes } from './secrets/secret-file.ts'
 import { addressProblem } from './server-address.ts'
 
 const webAddress = z.url({

@@ -1,8 +1,8 @@
 /** A database that does not answer for this long, in ms, is given up: a network may lose a connection without a word, and the next statement takes another one. */
-export const SILENCE_MS = 10_000
+export const DATABASE_TIMEOUT_MS = 10_000
 
 /** Awaits `work` for at most `limitMs`. Throws after that, while `work` itself continues. */
-export async function responseOf<T>(work: Promise<T>, limitMs = SILENCE_MS): Promise<T> {
+export async function withTimeout<T>(work: Promise<T>, limitMs = DATABASE_TIMEOUT_MS): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error(`the database has not answered for ${limitMs} ms`)), limitMs)
   // A process that ends waits for no response.

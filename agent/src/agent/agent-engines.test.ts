@@ -24,7 +24,7 @@ test('an agent without an engine takes no runs, but run tasks, until there is on
   onTestFinished(() => void vi.unstubAllEnvs())
   const server = await startServer()
   const enginePath = await temporaryDirectory()
-  const agent = await startAgent(server, { enginePath, waitsForEngine: true, lookMs: 50 })
+  const agent = await startAgent(server, { enginePath, waitsForEngine: true, engineScanIntervalMs: 50 })
   await expect.poll(() => server.tasks.claims()).toBe(1)
   await expect.poll(() => server.registrations()).toBeGreaterThan(1)
   expect(server.claims()).toBe(0)
@@ -46,7 +46,7 @@ test('an agent without an engine takes no runs, but run tasks, until there is on
 test('an agent says so when another engine has appeared', async () => {
   const server = await startServer()
   const enginePath = await temporaryDirectory()
-  await startAgent(server, { enginePath, lookMs: 50 })
+  await startAgent(server, { enginePath, engineScanIntervalMs: 50 })
   await expect.poll(() => server.claims()).toBe(1)
 
   await mkdir(join(enginePath, '9.9.9'))
@@ -66,7 +66,7 @@ test('an engine that is still being written is found once it is there', async ()
     mode: 0o755,
   })
   const writing = await open(join(enginePath, 'tofu'), 'r+')
-  await startAgent(server, { enginePath, lookMs: 50 })
+  await startAgent(server, { enginePath, engineScanIntervalMs: 50 })
   await expect.poll(() => server.claims()).toBe(1)
   expect(server.registered.at(-1)?.engines).not.toContainEqual({ product: 'tofu', version: '9.9.9' })
 

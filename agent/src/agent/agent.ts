@@ -18,7 +18,7 @@ import { writeForAll } from '../process/confined-file.ts'
 import { startWatchdog } from '../process/watchdog.ts'
 import { type Journal, readJournals } from '../results/journal.ts'
 import { claim, deregister } from '../server/client.ts'
-import { Refused, isTokenRefused, knownAuthorities, openConnection } from '../server/connection.ts'
+import { RequestRejectedError, isTokenRefused, knownAuthorities, openConnection } from '../server/connection.ts'
 import { jobClient } from '../server/job-client.ts'
 import type { AgentOptions } from '../settings/agent-options.ts'
 import { createRegistration } from './registration.ts'
@@ -112,8 +112,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
         waitsForEngine,
         log,
         isClaiming: () => takesRuns && hasEngine && idleness.working() < options.concurrency,
-        lookMs: options.lookMs,
-        againMs: options.againMs,
+        engineScanIntervalMs: options.engineScanIntervalMs,
+        retryDelayMs: options.retryDelayMs,
         signal: stopping,
       }),
     )
@@ -180,7 +180,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       while (!stopping.aborted) {
         hasEngine = !waitsForEngine || (await listEngines(settings.search)).length > 0
         if (hasEngine) return
-        await delay(options.lookMs ?? ENGINE_MS, undefined, { signal: stopping }).catch(() => {})
+        await delay(options.engineScanIntervalMs ?? ENGINE_MS, undefined, { signal: stopping }).catch(() => {})
       }
     }
 
@@ -203,7 +203,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
           if (gone.signal.aborted) return
           if (isTokenRefused(error)) throw registration.refusal(error)
           // The server has forgotten this agent, after a restore for one: it introduces itself again, once for all loops.
-          if (error instanceof Refused && [404, 409, 410].includes(error.status)) registration.renew(agentId)
+          if (error instanceof RequestRejectedError && [404, 409, 410].includes(error.status))
+            registration.renew(agentId)
           else log.error({ error }, 'a claim failed')
           await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
         }

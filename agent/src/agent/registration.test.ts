@@ -74,7 +74,7 @@ test('a 401 of a proxy to a registration that is not the first does not end an a
   const server = await startServer()
   let introductions = 0
   server.refuse(({ verb }) => (verb === 'register' && (introductions += 1) === 2 ? 401 : undefined))
-  await startAgent(server, { againMs: 20, lookMs: 20 })
+  await startAgent(server, { retryDelayMs: 20, engineScanIntervalMs: 20 })
   await expect.poll(() => server.claims()).toBe(1)
 
   server.refuseAgents(409, 'forgotten')
@@ -98,7 +98,7 @@ test('a token that is refused when it claims run tasks ends the agent with the s
 test('an agent that the plan has no room for waits for it, and says why once', async () => {
   const server = await startServer()
   server.refuseAgents(422, 'the organization acme has the free plan')
-  const agent = await startAgent(server, { againMs: 20, lookMs: 20 })
+  const agent = await startAgent(server, { retryDelayMs: 20, engineScanIntervalMs: 20 })
   const refusals = () => agent.logged.filter(({ message }) => message.includes('refuses this agent'))
   await expect.poll(refusals).toHaveLength(1)
   await delay(200)
@@ -118,7 +118,12 @@ test('an agent that the plan has no room for waits for it, and says why once', a
 
 test('an agent that was forgotten and is refused then says so once, and returns', async () => {
   const server = await startServer()
-  const agent = await startAgent(server, { againMs: 20, lookMs: 20, accepts: ['plan', 'task'], concurrency: 2 })
+  const agent = await startAgent(server, {
+    retryDelayMs: 20,
+    engineScanIntervalMs: 20,
+    accepts: ['plan', 'task'],
+    concurrency: 2,
+  })
   await expect.poll(() => server.claims()).toBe(2)
   const messages = () => agent.logged.map(({ message }) => message)
 
@@ -169,7 +174,7 @@ test('an agent that cannot read which id it had starts without one', async () =>
 describeWithTerraform('an agent', () => {
   test('is heard of while all its slots work and it claims nothing', async () => {
     const server = await startServer()
-    const agent = await startAgent(server, { lookMs: 50 })
+    const agent = await startAgent(server, { engineScanIntervalMs: 50 })
     await expect.poll(() => server.claims()).toBe(1)
     const before = server.registrations()
     await server.submit({ runId: 'run-a', configuration: WAITING }).finished

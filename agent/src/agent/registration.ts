@@ -3,14 +3,14 @@ import type { RegisterAgent, RegisteredAgent } from '@groundstate/contract/agent
 import { type EngineSearch, engineName, listEngines } from '../engine/engine.ts'
 import type { AgentLog } from '../log.ts'
 import { NoServer, register } from '../server/client.ts'
-import { type Connection, Refused, isTokenRefused } from '../server/connection.ts'
+import { type Connection, RequestRejectedError, isTokenRefused } from '../server/connection.ts'
 
 /** What engines are there is looked at this often, in ms. A server that hears nothing for a minute gives an agent up. */
-const LOOK_MS = 20_000
+const ENGINE_SCAN_INTERVAL_MS = 20_000
 /** An engine that does not say its version must not keep the agent from work, in ms. */
 const ENGINES_MS = 5_000
 /** An agent that the server refuses tries again after this time, in ms: a limit of the plan may have room then. */
-const AGAIN_MS = 10_000
+const RETRY_DELAY_MS = 10_000
 
 type Input = {
   token: string
@@ -25,8 +25,8 @@ type Input = {
   log: AgentLog
   /** Whether it asks for work. One that does not has to show by itself that it is there. */
   isClaiming: () => boolean
-  lookMs?: number | undefined
-  againMs?: number | undefined
+  engineScanIntervalMs?: number | undefined
+  retryDelayMs?: number | undefined
   signal: AbortSignal
 }
 
@@ -39,19 +39,29 @@ type Registration = Disposable & {
   /** The server no longer knows the agent of that id: it is introduced again, once however many say so. */
   renew: (agentId: string) => void
   /** What to tell about a token that is refused. */
-  refusal: (error: Refused) => Error
+  refusal: (error: RequestRejectedError) => Error
 }
 
 /** Introduces an agent, and does so again when it is forgotten, when other engines have appeared, and while all its slots work. */
 export function createRegistration(connection: Connection, input: Input): Registration {
-  const { token, facts, search, waitsForEngine, log, isClaiming, lookMs = LOOK_MS, againMs = AGAIN_MS, signal } = input
+  const {
+    token,
+    facts,
+    search,
+    waitsForEngine,
+    log,
+    isClaiming,
+    engineScanIntervalMs = ENGINE_SCAN_INTERVAL_MS,
+    retryDelayMs = RETRY_DELAY_MS,
+    signal,
+  } = input
   let known: { agentId: string; engines: string } | undefined
   const noEngine = `no engine found${waitsForEngine ? ', and no run is taken without one' : ''}: put terraform or tofu on the PATH, or name one with --engine-path`
   let underWay = 0
   /** Why the server refuses it, as long as it does: said once. */
   let refusedFor: string | undefined
   let current = announce(input.formerId)
-  const looking = setInterval(() => void lookAgain(), lookMs)
+  const looking = setInterval(() => void rescanEngines(), engineScanIntervalMs)
 
   function announce(agentId?: string) {
     underWay += 1
@@ -84,16 +94,16 @@ export function createRegistration(connection: Connection, input: Input): Regist
         if (signal.aborted) throw error
         if (isTokenRefused(error)) throw refusal(error)
         // In front of a server that was there before, something else answers for a while.
-        const passes = error instanceof Refused || (error instanceof NoServer && known !== undefined)
+        const passes = error instanceof RequestRejectedError || (error instanceof NoServer && known !== undefined)
         if (!passes) throw error
         if (refusedFor !== error.message) {
           log.warn(
             { reason: error.message, server: connection.serverUrl },
-            `the server refuses this agent; it tries again every ${againMs / 1_000} s`,
+            `the server refuses this agent; it tries again every ${retryDelayMs / 1_000} s`,
           )
         }
         refusedFor = error.message
-        await delay(againMs, undefined, { signal })
+        await delay(retryDelayMs, undefined, { signal })
       }
     }
   }
@@ -131,7 +141,7 @@ export function createRegistration(connection: Connection, input: Input): Regist
     log.info({ engines: names.join(', ') }, 'engines found')
   }
 
-  async function lookAgain() {
+  async function rescanEngines() {
     // As long as the server is away an introduction waits for it; one is enough.
     if (underWay > 0) return
     const engines = await listEngines(search)
@@ -141,7 +151,7 @@ export function createRegistration(connection: Connection, input: Input): Regist
     current = announce(known.agentId)
   }
 
-  function refusal(error: Refused) {
+  function refusal(error: RequestRejectedError) {
     return new Error(
       `the server ${connection.serverUrl} answered ${error.status}: it refuses the token. ` +
         'Make a new one for the agent pool, and start the agent with it: a token ends when it is revoked or its pool deleted',

@@ -9,7 +9,7 @@ import {
 import { Agent, type Dispatcher } from 'undici'
 import type { AgentLog } from '../log.ts'
 import { answerTask, claimTask } from '../server/client.ts'
-import { type Connection, Refused, isTokenRefused } from '../server/connection.ts'
+import { type Connection, RequestRejectedError, isTokenRefused } from '../server/connection.ts'
 import { guardedLookup, targetProblem } from './task-guard.ts'
 
 /** Requests under way side by side; they cost no more than a connection each. */
@@ -71,7 +71,7 @@ async function claimUntilStopped(claims: TaskClaims, take: (request: TaskRequest
     } catch (error) {
       if (gone.aborted) return
       if (isTokenRefused(error)) throw error
-      if (error instanceof Refused && [404, 409, 410].includes(error.status)) claims.onForgotten(current)
+      if (error instanceof RequestRejectedError && [404, 409, 410].includes(error.status)) claims.onForgotten(current)
       else log.error({ error }, 'a claim of a run task failed')
       await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
     }

@@ -8,7 +8,7 @@ import { type RelayTarget, proxiesOf } from '../process/relay.ts'
 import type { Connection } from '../server/connection.ts'
 import type { JobClient } from '../server/job-client.ts'
 import { type EngineResponses, fetchEngineResponses } from './engine-responses.ts'
-import { answerError, answerUnreached, passOn } from './proxy.ts'
+import { answerError, answerUnreached, proxyRequest } from './proxy.ts'
 import { type Exchange, type Offer, type StateUploads, openStateUploads, sendResponse } from './state-uploads.ts'
 
 /** The base of the public API below the part of a path that names the job. */
@@ -161,7 +161,7 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
       const id = request.method === 'GET' && path.startsWith(VERSIONS) ? path.slice(VERSIONS.length) : ''
       if (id !== '' && (await entry.uploads.show(id, exchange))) return
     }
-    await passOn(dispatcher, apiUrl + path, exchange)
+    await proxyRequest(dispatcher, apiUrl + path, exchange)
   }
 
   return {

@@ -26,7 +26,7 @@ export function endToEnd<Value>(headers: Record<string, Value>): Record<string, 
  * Sends a request on to `url` and its response back, both as they come; `body` is that of the request where it was read already. It is sent once: the engine tries again by itself, and knows
  * which requests it may repeat. A server that can't be reached is answered as 502.
  */
-export async function passOn(
+export async function proxyRequest(
   dispatcher: Dispatcher,
   url: string,
   { request, response }: { request: IncomingMessage; response: ServerResponse },

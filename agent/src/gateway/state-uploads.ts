@@ -6,7 +6,7 @@ import { type Dispatcher, request as send } from 'undici'
 import { z } from 'zod'
 import { detailOf, parseJson } from '../server/connection.ts'
 import type { EngineResponse } from './engine-responses.ts'
-import { answerUnreached, endToEnd, passOn } from './proxy.ts'
+import { answerUnreached, endToEnd, proxyRequest } from './proxy.ts'
 
 /** Up to this size (bytes) a state is held in memory, to be stored by one request; a larger one goes to the server as it comes. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024
@@ -61,7 +61,7 @@ type Version = {
 type Created = { id: string; rawUrl: string; jsonUrl: string | undefined }
 
 /** The server has not taken a state, in these words. */
-class NotTaken extends Error {
+class StateRejectedError extends Error {
   override name = 'NotTaken'
   response: EngineResponse
 
@@ -105,7 +105,7 @@ export function openStateUploads(target: StateTarget) {
     if (!read?.success) {
       // It may have the content in it, as that of older engines.
       target.onStored()
-      return passOn(target.dispatcher, target.apiUrl + path, { request, response }, bytes)
+      return proxyRequest(target.dispatcher, target.apiUrl + path, { request, response }, bytes)
     }
     const version: Version = {
       id: `sv-${randomUUID().replaceAll('-', '')}`,
@@ -150,7 +150,7 @@ export function openStateUploads(target: StateTarget) {
     if (version.stored !== undefined) sendResponse(response, { ...version.stored, status: 200 })
     else {
       const known = await version.atServer?.catch(() => undefined)
-      await passOn(target.dispatcher, `${target.apiUrl}state-versions/${known?.id ?? id}`, { request, response })
+      await proxyRequest(target.dispatcher, `${target.apiUrl}state-versions/${known?.id ?? id}`, { request, response })
     }
     return true
   }
@@ -161,7 +161,7 @@ export function openStateUploads(target: StateTarget) {
     if (version.atServer !== undefined || !isHeld(request)) {
       const { jsonUrl } = await createAtServer(version)
       if (jsonUrl === undefined) return drain(request, response)
-      return passOn(target.dispatcher, jsonUrl, { request, response })
+      return proxyRequest(target.dispatcher, jsonUrl, { request, response })
     }
     const reading = buffer(request)
     version.json = reading
@@ -183,7 +183,7 @@ export function openStateUploads(target: StateTarget) {
       if (json !== undefined && jsonUrl !== undefined) await put(jsonUrl, json)
       version.json = undefined
       target.onStored()
-      return passOn(target.dispatcher, rawUrl, { request, response }, raw)
+      return proxyRequest(target.dispatcher, rawUrl, { request, response }, raw)
     }
     version.storing ??= store(version, { raw, json }).finally(() => (version.storing = undefined))
     version.stored = await version.storing
@@ -241,7 +241,7 @@ export function openStateUploads(target: StateTarget) {
         `\nThe server does not take the state: ${detailOf(Buffer.from(answer.body).toString()).slice(0, 1_000)}\n`,
       )
     }
-    throw new NotTaken(answer)
+    throw new StateRejectedError(answer)
   }
 
   return { path, announce, show }
@@ -254,7 +254,7 @@ async function refusable({ request, response }: Exchange, work: () => Promise<vo
   } catch (error) {
     if (response.headersSent) return void response.destroy()
     request.resume()
-    if (error instanceof NotTaken) sendResponse(response, error.response)
+    if (error instanceof StateRejectedError) sendResponse(response, error.response)
     else answerUnreached(response, error)
   }
 }

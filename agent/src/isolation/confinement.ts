@@ -10,7 +10,7 @@ import type { ProcessSpec } from '../process/process.ts'
 import { endProcessesOf } from '../process/user-processes.ts'
 import { type Cgroups, type ResourceLimits, openCgroups } from './cgroup.ts'
 import { type PluginCaches, openPluginCaches } from './plugin-caches.ts'
-import type { DirectoryOwners, RunDirectory, Workplace } from './run-directory.ts'
+import type { DirectoryOwners, RunDirectory, RunSite } from './run-directory.ts'
 import { type IdBlock, claimIds, createIdPool, freeIds } from './run-users.ts'
 import { type Sandbox, exitInSandbox, openSandbox } from './sandbox.ts'
 
@@ -40,7 +40,7 @@ export type Confinement = Disposable & {
   caches: PluginCaches
   users: DirectoryOwners['users']
   /** Makes a program one of the run's: its user, limits and sandbox. */
-  confine: (spec: Omit<ProcessSpec, 'cwd'>, context: Workplace) => ProcessSpec
+  confine: (spec: Omit<ProcessSpec, 'cwd'>, context: RunSite) => ProcessSpec
   /** Writes what the confinement of this run needs. */
   prepare: (directory: RunDirectory) => Promise<void>
   /** How a confined program ended. */
@@ -184,7 +184,7 @@ async function tryOutSandbox(
 
 type Means = { sandbox: Sandbox | undefined; cgroups: Cgroups | undefined }
 
-function confined(spec: Omit<ProcessSpec, 'cwd'>, context: Workplace, { sandbox, cgroups }: Means): ProcessSpec {
+function confined(spec: Omit<ProcessSpec, 'cwd'>, context: RunSite, { sandbox, cgroups }: Means): ProcessSpec {
   const { user, configuration } = context.directory
   const cgroup = cgroups?.next()
   const own: Pick<LaunchSpec, 'user' | 'cgroup'> = { ...(user && { user }), ...(cgroup && { cgroup }) }

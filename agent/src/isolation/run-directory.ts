@@ -10,7 +10,7 @@ import type { PluginCache, PluginCaches } from './plugin-caches.ts'
 import type { createIdPool } from './run-users.ts'
 
 /** Plugins listen on unix sockets in TMPDIR, whose whole path may have 107 bytes; their names take about 20. */
-const LONGEST_TMP = 80
+const MAX_TMP_PATH_BYTES = 80
 const KEPT = 'kept.json'
 
 const keptFacts = z.object({
@@ -48,7 +48,7 @@ export type RunDirectory = {
 }
 
 /** Where a program of a run starts: a run may work in a directory of its configuration. */
-export type Workplace = { directory: RunDirectory; workingDirectory: string }
+export type RunSite = { directory: RunDirectory; workingDirectory: string }
 
 type Kept = {
   directory: RunDirectory
@@ -148,7 +148,7 @@ export async function openRunDirectories(
       const cache = await caches.enter(job.organizationId)
       const user = users && { uid: users.take(), gid: cache.gid ?? 0 }
       const root = mkdtempSync(join(parent, `${job.runId}-`))
-      const short = Buffer.byteLength(join(root, 'tmp')) <= LONGEST_TMP
+      const short = Buffer.byteLength(join(root, 'tmp')) <= MAX_TMP_PATH_BYTES
       const tmp = short ? join(root, 'tmp') : mkdtempSync(join(tmpdir(), 'groundstate-'))
       const directory = directoryAt(root, { tmp, user, cache })
       for (const path of [directory.configuration, directory.home, directory.output, tmp]) {

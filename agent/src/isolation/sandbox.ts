@@ -7,7 +7,7 @@ import { writeForAll } from '../process/confined-file.ts'
 import type { Exit } from '../process/launcher-process.ts'
 import type { Launcher } from '../process/launcher.ts'
 import type { RunUser } from '../process/user-processes.ts'
-import type { RunDirectory, Workplace } from './run-directory.ts'
+import type { RunDirectory, RunSite } from './run-directory.ts'
 
 /** A program as it is to be started. */
 type Command = { file: string; args: string[] }
@@ -17,7 +17,7 @@ type Command = { file: string; args: string[] }
  * what agents write only the directory of its run and the plugin cache of its organization. The network stays.
  */
 export type Sandbox = {
-  wrap: (command: Command, context: Workplace) => Command
+  wrap: (command: Command, context: RunSite) => Command
   /** Writes what the sandbox of a run shows in place of the machine's own. */
   prepare: (directory: RunDirectory) => Promise<void>
 }
@@ -86,7 +86,7 @@ function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
 
   return {
     base,
-    wrap({ file, args }: Command, { directory, workingDirectory }: Workplace) {
+    wrap({ file, args }: Command, { directory, workingDirectory }: RunSite) {
       const { configuration, home, tmp, output, variables, cliConfig, cache, user } = directory
       return base(
         [file, ...args],

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** For so long, in ms, a process that has the directory may take to end: one that was killed a moment ago is still there. */
-const PATIENCE_MS = 5_000
+const RETRY_TIMEOUT_MS = 5_000
 const POLL_MS = 50
 
 /** Directories that agents of this very process hold; two in one process have the same process id. */
@@ -59,7 +59,7 @@ async function isThere(path: string): Promise<boolean> {
 export async function claimWorkDir(
   workDir: string,
   signal: AbortSignal,
-  patienceMs = PATIENCE_MS,
+  retryTimeoutMs = RETRY_TIMEOUT_MS,
 ): Promise<Disposable | undefined> {
   const inUse = () => new Error(`the working directory ${workDir} is used by another agent`)
   if (held.has(workDir)) throw inUse()
@@ -70,7 +70,7 @@ export async function claimWorkDir(
     },
   }
   try {
-    for (const end = performance.now() + patienceMs; !signal.aborted;) {
+    for (const end = performance.now() + retryTimeoutMs; !signal.aborted;) {
       const number = await latestClaim(workDir)
       if (!(await isHeld(claimFile(workDir, number)))) {
         if (await makeClaim(workDir, number + 1)) return claim

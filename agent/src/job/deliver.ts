@@ -3,7 +3,7 @@ import type { FinishJob } from '@groundstate/contract/agent'
 import { type Journal, readExit, storeErroredState } from '../results/journal.ts'
 import { openLogStream } from '../results/log-stream.ts'
 import { readApplySummary } from '../run/summaries.ts'
-import { Refused } from '../server/connection.ts'
+import { RequestRejectedError } from '../server/connection.ts'
 import type { JobClient } from '../server/job-client.ts'
 
 /** What is smaller is sent from memory, in bytes. */
@@ -28,7 +28,7 @@ async function sizeAt(append: (offset: number, bytes: Uint8Array) => Promise<num
   try {
     return await append(0, Buffer.alloc(0))
   } catch (error) {
-    if (error instanceof Refused) return 0
+    if (error instanceof RequestRejectedError) return 0
     throw error
   }
 }
@@ -52,20 +52,20 @@ export async function sendErroredState(
     await client.putArtifact('errored-state', body, signal)
     return undefined
   } catch (error) {
-    if (!(error instanceof Refused)) throw error
+    if (!(error instanceof RequestRejectedError)) throw error
     const kept = await storeErroredState(workDir, journal.facts().job.runId, journal.erroredState)
     return `The state that the engine could not store was refused with status ${error.status}. It is kept on the agent: ${kept}`
   }
 }
 
 /** The longest message of an outcome that the server takes. */
-const LONGEST_MESSAGE = 10_000
+const MAX_MESSAGE_CHARACTERS = 10_000
 
 /** An outcome with what else there is to say, which stands whole: it may name the only copy of a state. */
 export function withNotes(outcome: FinishJob, notes: readonly (string | undefined)[]): FinishJob {
   const said = notes.filter((note) => note !== undefined).join('\n')
   if (said === '') return outcome
-  const start = outcome.message?.slice(0, LONGEST_MESSAGE - said.length - 1)
+  const start = outcome.message?.slice(0, MAX_MESSAGE_CHARACTERS - said.length - 1)
   return { ...outcome, message: start === undefined ? said : `${start}\n${said}` }
 }
 

@@ -15,7 +15,7 @@ import type { PlanSchemas } from '../run/provider-schemas.ts'
 import { EngineFailed } from '../run/run-engine.ts'
 import { createStop } from '../run/stop.ts'
 import { enterDirectory, prepareDirectory } from '../run/working-directory.ts'
-import { type Connection, Refused } from '../server/connection.ts'
+import { type Connection, RequestRejectedError } from '../server/connection.ts'
 import { LeaseLost, jobClient } from '../server/job-client.ts'
 import { sendErroredState, withNotes } from './deliver.ts'
 import type { JobEnd, JobSettings, Next } from './prepare-jobs.ts'
@@ -127,7 +127,7 @@ export async function runJob(
   } catch (error) {
     // The server may have it all the same, unless it has said that the job is no longer ours.
     reported?.resolve(!(error instanceof LeaseLost))
-    isRefused = job.kind === 'apply' && error instanceof Refused
+    isRefused = job.kind === 'apply' && error instanceof RequestRejectedError
     if (!isRefused) await drop(error)
     else
       log.error({ ...facts, error }, 'the outcome of an apply is refused: it is sent again as long as this agent runs')
@@ -191,7 +191,7 @@ export async function runJob(
     const signal = job.kind === 'plan' && !settings.forceful.aborted ? settings.forceful : stop.alive
     return client.release(signal).then(
       () => true,
-      (refusal: unknown) => refusal instanceof LeaseLost || refusal instanceof Refused,
+      (refusal: unknown) => refusal instanceof LeaseLost || refusal instanceof RequestRejectedError,
     )
   }
 
@@ -232,7 +232,7 @@ export async function runJob(
       received = await client.sendResult(told, { log, files, takesApply }, stop.alive)
       return true
     } catch (error) {
-      if (error instanceof Refused) return false
+      if (error instanceof RequestRejectedError) return false
       throw error
     }
   }

@@ -7,7 +7,7 @@ import { type Journal, readExit, saveErroredState, storeErroredState } from '../
 import { holdLease } from '../results/lease.ts'
 import type { AgentContext } from '../run/context.ts'
 import { LONE_GRACE_MS } from '../run/stop.ts'
-import { type Connection, Refused } from '../server/connection.ts'
+import { type Connection, RequestRejectedError } from '../server/connection.ts'
 import { type JobClient, LeaseLost, jobClient } from '../server/job-client.ts'
 import { deliverLeft, readOutcome } from './deliver.ts'
 import { deliverLeftDocuments } from './left-documents.ts'
@@ -16,8 +16,8 @@ const POLL_MS = 200
 /** Between the end of an engine and the note of it, in ms. */
 const NOTE_MS = 5_000
 /** An outcome that a proxy refuses is sent again after this time, in ms, and then after twice that. */
-const FIRST_WAIT_MS = 5_000
-const LONGEST_WAIT_MS = 10 * 60_000
+const MIN_RETRY_DELAY_MS = 5_000
+const MAX_RETRY_DELAY_MS = 10 * 60_000
 /** For this long, in ms: the server takes no result that comes later. */
 const LATE_MS = 24 * 3_600_000
 
@@ -42,7 +42,8 @@ export async function recoverJob(connection: Connection, journal: Journal, recov
     if (signal.aborted) return
     // The server has no more interest. The only copy of a state is not removed all the same.
     const kept = await storeErroredState(recovery.workDir, job.runId, journal.erroredState).catch(() => undefined)
-    if (error instanceof LeaseLost || error instanceof Refused) log.warn({ ...facts, error, kept }, 'a job is dropped')
+    if (error instanceof LeaseLost || error instanceof RequestRejectedError)
+      log.warn({ ...facts, error, kept }, 'a job is dropped')
     else log.error({ ...facts, error, kept }, 'a job that was left behind can not be finished')
   }
   const { directory } = journal.facts()
@@ -58,11 +59,11 @@ function mustFinish(journal: Journal) {
 /** Again and again when a proxy refuses it: nobody else knows how the apply ended. */
 async function finishApply(client: JobClient, journal: Journal, recovery: Recovery) {
   const end = performance.now() + LATE_MS
-  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+  for (let waitMs = MIN_RETRY_DELAY_MS; ; waitMs = Math.min(2 * waitMs, MAX_RETRY_DELAY_MS)) {
     try {
       return await tryToFinishApply(client, journal, recovery)
     } catch (error) {
-      if (!(error instanceof Refused) || error.isFinal || performance.now() > end) throw error
+      if (!(error instanceof RequestRejectedError) || error.isFinal || performance.now() > end) throw error
     }
     await delay(waitMs, undefined, { signal: recovery.signal })
   }

@@ -27,7 +27,7 @@ export type ProcessSpec = LaunchSpec & {
 }
 
 /** Longer than this a line is handed on in pieces, in bytes. */
-const LONGEST_LINE = 65_536
+const MAX_LINE_BYTES = 65_536
 
 /**
  * Runs a process in a process group of its own and resolves with how it ended.
@@ -101,7 +101,7 @@ async function readLines(stream: Readable, onLines: (lines: Buffer) => Promise<v
   for await (const chunk of stream) {
     const bytes: Buffer = chunk
     const end = bytes.lastIndexOf(0x0a) + 1
-    if (end === 0 && restSize + bytes.length < LONGEST_LINE) {
+    if (end === 0 && restSize + bytes.length < MAX_LINE_BYTES) {
       rest.push(bytes)
       restSize += bytes.length
       continue

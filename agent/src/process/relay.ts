@@ -24,7 +24,7 @@ export function proxiesOf(env: NodeJS.ProcessEnv): Record<string, string> {
 const OF_JOB = /^\/[^/]+\/api\/v2\//
 /** For so long (ms) the port may still be that of the agent. */
 const OPEN_MS = 1_000
-const AGAIN_MS = 50
+const RETRY_DELAY_MS = 50
 
 /**
  * Takes the place of a gateway whose agent is dead, and passes on what engines ask of the public API, so that they can store their
@@ -53,7 +53,7 @@ export async function openRelay({ port, apiUrl, certificates, proxies = {} }: Re
   const deadline = performance.now() + OPEN_MS
   const server = http.createServer(relay)
   server.on('error', () => {
-    if (performance.now() < deadline) setTimeout(listen, AGAIN_MS)
+    if (performance.now() < deadline) setTimeout(listen, RETRY_DELAY_MS)
   })
   listen()
 

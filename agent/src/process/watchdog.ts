@@ -42,7 +42,7 @@ export type Watchdog = Disposable & {
 }
 
 /** The watchdog counts by sleeping, which is not exact: whoever interrupts goes first, in ms. */
-const SLACK_MS = 10_000
+const EXIT_MARGIN_MS = 10_000
 
 export function startWatchdog(onError: (error: Error) => void): Watchdog {
   const held = new Map<number, number>()
@@ -69,7 +69,7 @@ export function startWatchdog(onError: (error: Error) => void): Watchdog {
 
   return {
     hold(pid, graceMs) {
-      const seconds = graceMs === undefined ? 0 : Math.ceil((graceMs + SLACK_MS) / 1000)
+      const seconds = graceMs === undefined ? 0 : Math.ceil((graceMs + EXIT_MARGIN_MS) / 1000)
       held.set(pid, seconds)
       shell.stdin?.write(`hold ${pid} ${seconds}\n`)
     },

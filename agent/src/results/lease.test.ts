@@ -2,7 +2,7 @@ import { type IncomingMessage, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { Refused, openConnection } from '../server/connection.ts'
+import { RequestRejectedError, openConnection } from '../server/connection.ts'
 import { type JobClient, jobClient } from '../server/job-client.ts'
 import { ONE_RESOURCE, configuration, startAgent, startServer } from '../testing/agent-fixture.ts'
 import type { ProtocolServer } from '../testing/protocol-server.ts'
@@ -72,9 +72,9 @@ test.each([
 test('a receipt that was answered late counts from when it was sent, as every heartbeat does', async () => {
   let beats = 0
   const client = {
-    async heartbeat(holdMs: number, _: string, { signal }: { signal: AbortSignal }) {
+    async heartbeat(longPollMs: number, _: string, { signal }: { signal: AbortSignal }) {
       beats += 1
-      await delay(beats === 1 ? 1200 : holdMs, undefined, { signal })
+      await delay(beats === 1 ? 1200 : longPollMs, undefined, { signal })
       return 'continue'
     },
   } as unknown as JobClient
@@ -93,16 +93,16 @@ test('a receipt that was answered late counts from when it was sent, as every he
 
 test('heartbeats that get no response of the server are mentioned, each kind once', async () => {
   const refusals = [
-    new Refused('POST /heartbeat', 403, { detail: 'request 1' }),
-    new Refused('POST /heartbeat', 403, { detail: 'request 2' }),
+    new RequestRejectedError('POST /heartbeat', 403, { detail: 'request 1' }),
+    new RequestRejectedError('POST /heartbeat', 403, { detail: 'request 2' }),
     new TypeError('no command'),
   ]
   let beats = 0
   const client = {
-    async heartbeat(holdMs: number, _: string, { signal }: { signal: AbortSignal }) {
+    async heartbeat(longPollMs: number, _: string, { signal }: { signal: AbortSignal }) {
       beats += 1
       if (beats > 1 && refusals.length > 0) throw refusals.shift()
-      await delay(holdMs, undefined, { signal })
+      await delay(longPollMs, undefined, { signal })
       return 'continue'
     },
   } as unknown as JobClient

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AgentJob, JobCommand } from '@groundstate/contract/agent'
-import { Refused } from '../server/connection.ts'
+import { RequestRejectedError } from '../server/connection.ts'
 import { type JobClient, LeaseLost } from '../server/job-client.ts'
 
-const LONGEST_HOLD_MS = 10_000
+const MAX_LONG_POLL_MS = 10_000
 /** A server gets at least this long to answer, in ms. */
-const LEAST_RESPONSE_MS = 1_000
+const MIN_RESPONSE_TIMEOUT_MS = 1_000
 /** The receipt of a job is urgent: it is sent again when it is not answered in this time, in ms. */
 const RECEIPT_RESPONSE_MS = 1_500
 /** A timer that fires later than this, in ms, shows that this process stood still. */
@@ -54,8 +54,8 @@ export function holdLease(
 ): Lease {
   const ended = new AbortController()
   // The lease counts from before the hold that was answered last, and the one that is cut off has gone by too.
-  const holdMs = Math.min(LONGEST_HOLD_MS, Math.floor(leaseMs / 6))
-  const responseMs = Math.max(LEAST_RESPONSE_MS, Math.floor(leaseMs / 3))
+  const longPollMs = Math.min(MAX_LONG_POLL_MS, Math.floor(leaseMs / 6))
+  const responseMs = Math.max(MIN_RESPONSE_TIMEOUT_MS, Math.floor(leaseMs / 3))
   let expiry: NodeJS.Timeout | undefined = expireIn(leaseMs)
   let concluding = false
   let isReceived = false
@@ -91,10 +91,10 @@ export function holdLease(
     let seen: JobCommand = receipt
     let leftMs = renew(performance.now() - arrivedAt)
     // Most phases are short: a request that waits for a command would be cut off, and its connection with it.
-    await delay(Math.min(FIRST_HOLD_MS, holdMs), undefined, { signal: ended.signal })
+    await delay(Math.min(FIRST_HOLD_MS, longPollMs), undefined, { signal: ended.signal })
     while (!ended.signal.aborted) {
       const sentAt = performance.now()
-      const waitMs = Math.floor(Math.min(holdMs, leftMs / 2))
+      const waitMs = Math.floor(Math.min(longPollMs, leftMs / 2))
       const command = await client
         .heartbeat(waitMs, seen, { responseMs, signal: ended.signal })
         .catch((error: unknown) => passing(error))
@@ -115,7 +115,8 @@ export function holdLease(
   /** What stands between the agent and the server may answer in its place for a while. Only the server can end the lease. */
   function passing(error: unknown) {
     if (error instanceof LeaseLost) throw error
-    const kind = error instanceof Refused ? `status ${error.status}` : error instanceof Error ? error.name : 'unknown'
+    const kind =
+      error instanceof RequestRejectedError ? `status ${error.status}` : error instanceof Error ? error.name : 'unknown'
     if (!ended.signal.aborted && !refusals.has(kind)) onRefused(error)
     refusals.add(kind)
     return undefined

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { Refused } from '../server/connection.ts'
+import { RequestRejectedError } from '../server/connection.ts'
 import { temporaryDirectory } from '../testing/agent-fixture.ts'
 import { openLogStream } from './log-stream.ts'
 
@@ -114,7 +114,7 @@ function proxiedServer(status: (bytes: Buffer) => number | undefined) {
     forget: (bytes: number) => void (stored = stored.subarray(0, stored.length - bytes)),
     append: async (offset: number, bytes: Buffer) => {
       const refusal = offset > stored.length ? 416 : status(bytes)
-      if (refusal !== undefined) throw new Refused('PUT /log', refusal)
+      if (refusal !== undefined) throw new RequestRejectedError('PUT /log', refusal)
       stored = Buffer.concat([stored, bytes.subarray(stored.length - offset)])
       return stored.length
     },
@@ -134,7 +134,7 @@ test('chunks that are too large for a proxy go out in smaller ones', async () =>
 
 test('what is refused for good is left out, the log says so, and the rest arrives at its place', async () => {
   const server = proxiedServer((bytes) => (bytes.includes('select * from') ? 403 : undefined))
-  const log = await openLog({ append: server.append, limitBytes: 1_000_000, patienceMs: 1 })
+  const log = await openLog({ append: server.append, limitBytes: 1_000_000, retryTimeoutMs: 1 })
   const before = 'before\n'.repeat(2_000)
   const after = 'after\n'.repeat(2_000)
 
@@ -160,7 +160,7 @@ test('a refusal that passes leaves nothing out', async () => {
 
 test('a log of which nothing is taken is closed all the same, with what there is to say', async () => {
   const server = proxiedServer(() => 400)
-  const log = await openLog({ append: server.append, limitBytes: 1_000, patienceMs: 1 })
+  const log = await openLog({ append: server.append, limitBytes: 1_000, retryTimeoutMs: 1 })
 
   log.write('one\n')
 

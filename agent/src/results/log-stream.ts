@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Refused } from '../server/connection.ts'
+import { RequestRejectedError } from '../server/connection.ts'
 
 /** The bytes that the server puts around a log, 0x02 and 0x03: the command line takes them for its beginning and end. */
 const MARKS = [0x02, 0x03]
@@ -10,9 +10,9 @@ const LARGEST_CHUNK = 1024 * 1024
 /** A chunk of this size, in bytes, is not cut in two when it is refused. */
 const SMALLEST_CHUNK = 4 * 1024
 /** A refusal may pass, as that of a proxy whose server starts again: a chunk is sent again for this long, in ms. */
-const PATIENCE_MS = 10_000
+const RETRY_TIMEOUT_MS = 10_000
 /** The pause before a refused chunk is sent again, in ms. */
-const AGAIN_MS = 500
+const RETRY_DELAY_MS = 500
 
 export type LogStream = Disposable & {
   write: (output: Buffer | string) => void
@@ -34,7 +34,7 @@ type LogOptions = {
   limitBytes: number
   /** What the server has of a file that is there already. */
   sent?: number
-  patienceMs?: number
+  retryTimeoutMs?: number
 }
 
 /**
@@ -46,7 +46,13 @@ type LogOptions = {
  * A chunk that is refused goes out in smaller parts. What is refused in the end is left out, and the log says so: that a proxy
  * does not let bytes pass is no reason to give up what they tell of.
  */
-export function openLogStream({ append, file, limitBytes, sent = 0, patienceMs = PATIENCE_MS }: LogOptions): LogStream {
+export function openLogStream({
+  append,
+  file,
+  limitBytes,
+  sent = 0,
+  retryTimeoutMs = RETRY_TIMEOUT_MS,
+}: LogOptions): LogStream {
   let descriptor: number | undefined = openSync(file, 'a+', 0o600)
   let taken = 0
   /** What the file has, and what the server has of it. */
@@ -98,7 +104,7 @@ export function openLogStream({ append, file, limitBytes, sent = 0, patienceMs =
     }
   }
 
-  async function tryAppend(chunk: Buffer): Promise<Refused | undefined> {
+  async function tryAppend(chunk: Buffer): Promise<RequestRejectedError | undefined> {
     try {
       const size = await append(offset, chunk)
       if (size <= offset) throw new Error(`the server has ${size} bytes of the log, and took none of those behind them`)
@@ -106,18 +112,18 @@ export function openLogStream({ append, file, limitBytes, sent = 0, patienceMs =
       refusedSince = undefined
       return undefined
     } catch (error) {
-      if (error instanceof Refused) return error
+      if (error instanceof RequestRejectedError) return error
       throw error
     }
   }
 
-  async function yieldTo({ status }: Refused, length: number) {
+  async function yieldTo({ status }: RequestRejectedError, length: number) {
     // It has less than it once had: its database has lost the last moments of a primary that died.
     if (status === OUT_OF_RANGE) offset = await append(0, Buffer.alloc(0))
     else if (length > SMALLEST_CHUNK) largest = Math.floor(length / 2)
     else {
       refusedSince ??= performance.now()
-      if (performance.now() - refusedSince < patienceMs) return delay(Math.min(AGAIN_MS, patienceMs))
+      if (performance.now() - refusedSince < retryTimeoutMs) return delay(Math.min(RETRY_DELAY_MS, retryTimeoutMs))
       await leaveOut(status, length)
     }
   }

@@ -3,7 +3,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { EngineEnvironment } from '../engine/environment.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Confinement } from '../isolation/confinement.ts'
-import type { RunDirectories, Workplace } from '../isolation/run-directory.ts'
+import type { RunDirectories, RunSite } from '../isolation/run-directory.ts'
 import type { Launcher } from '../process/launcher.ts'
 import type { StopSignals } from '../process/process.ts'
 import type { Watchdog } from '../process/watchdog.ts'
@@ -54,7 +54,7 @@ export type JobContext = {
 }
 
 /** What it takes to run the engine in a directory that is ready for it, and to send what it makes. */
-export type EngineSite = Workplace &
+export type EngineSite = RunSite &
   Pick<JobContext, 'agent' | 'client' | 'engine' | 'stop' | 'outbox' | 'alive'> & {
     job: Pick<AgentJob, 'stateBytes'>
     environment: Pick<EngineEnvironment, 'run' | 'quiet'>
@@ -62,7 +62,7 @@ export type EngineSite = Workplace &
 
 /** A job whose directory is ready for the engine. */
 export type EngineContext = JobContext &
-  Workplace & {
+  RunSite & {
     environment: EngineEnvironment
     /** The SHA-256 of the configuration's archive; undefined in the directory of a plan, which needs no init. */
     archiveDigest?: string

@@ -1,4 +1,4 @@
-import { Refused } from '../server/connection.ts'
+import { RequestRejectedError } from '../server/connection.ts'
 import { LeaseLost } from '../server/job-client.ts'
 import { uploadBytes, uploadFile } from './artifacts.ts'
 import type { EngineSite } from './context.ts'
@@ -45,7 +45,7 @@ export async function deliverDocuments(context: EngineSite, schemas: PlanSchemas
     },
   )
   await context.client.sendDocuments(made, signal).catch(async (error: unknown) => {
-    if (!(error instanceof Refused)) throw error
+    if (!(error instanceof RequestRejectedError)) throw error
     await context.client.sendDocuments(noDocuments('its agent could not send it', error), signal)
   })
 }

@@ -52,7 +52,7 @@ export function createStop(job: AgentJob, forceful: AbortSignal): Stop {
   const onForceful = () => stop('agent-stopped')
   forceful.addEventListener('abort', onForceful)
   if (forceful.aborted) onForceful()
-  const limit = setTimeout(() => stop('time-limit'), Math.min(job.timeLimitMs, LONGEST_TIMER_MS))
+  const limit = setTimeout(() => stop('time-limit'), Math.min(job.timeLimitMs, MAX_TIMER_MS))
 
   return {
     signals: {
@@ -85,7 +85,7 @@ function isCutOff({ reason }: AbortSignal) {
 }
 
 /** Node fires a timer beyond this at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 const MESSAGES = {
   canceled: ({ kind }) => `The ${kind} was canceled: the engine is interrupted.`,

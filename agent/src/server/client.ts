@@ -38,8 +38,8 @@ export async function claim(
 ): Promise<AgentJob | undefined> {
   const runs = accepts.filter((kind) => kind !== 'task')
   const body = JSON.stringify({ waitMs, warmRunIds, accepts: runs, sendsReceipt: true })
-  const call: Call = { method: 'POST', path: `/agents/${agentId}/claim`, token, body, holdMs: waitMs, signal }
-  const response = await send(connection, { ...call, proxyPatienceMs: Infinity })
+  const call: Call = { method: 'POST', path: `/agents/${agentId}/claim`, token, body, longPollMs: waitMs, signal }
+  const response = await send(connection, { ...call, proxyRetryTimeoutMs: Infinity })
   await requireStatus(call, response, [200, 204])
   return jobOf(response)
 }
@@ -52,8 +52,8 @@ export async function claimTask(
   { waitMs, signal }: { waitMs: number; signal: AbortSignal },
 ): Promise<TaskRequest | undefined> {
   const body = JSON.stringify({ waitMs })
-  const call: Call = { method: 'POST', path: `/agents/${agentId}/claim-task`, token, body, holdMs: waitMs, signal }
-  const response = await send(connection, { ...call, proxyPatienceMs: Infinity })
+  const call: Call = { method: 'POST', path: `/agents/${agentId}/claim-task`, token, body, longPollMs: waitMs, signal }
+  const response = await send(connection, { ...call, proxyRetryTimeoutMs: Infinity })
   await requireStatus(call, response, [200, 204])
   if (response.statusCode === 200) return taskRequest.parse(await response.body.json())
   await response.body.dump()
@@ -71,7 +71,7 @@ export async function answerTask(
     path: `/task-requests/${id}/answer`,
     token,
     body: JSON.stringify(answer),
-    proxyPatienceMs: Infinity,
+    proxyRetryTimeoutMs: Infinity,
     signal,
   }
   const response = await send(connection, call)

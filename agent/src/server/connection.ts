@@ -6,8 +6,8 @@ import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
 import { z } from 'zod'
 
 /** A request is sent again after this time, in ms, and then after twice that. */
-export const FIRST_WAIT_MS = 50
-export const LONGEST_WAIT_MS = 2_000
+export const MIN_RETRY_DELAY_MS = 50
+export const MAX_RETRY_DELAY_MS = 2_000
 /** What a server may take to answer beyond the time that it was asked to hold the request, in ms. */
 const RESPONSE_MS = 30_000
 
@@ -15,7 +15,7 @@ const RESPONSE_MS = 30_000
 const REFUSAL_TYPE = /^application\/vnd\.api\+json\b/
 
 /** The server, or what stands before it, answered with a status that sending again at once will not change. */
-export class Refused extends Error {
+export class RequestRejectedError extends Error {
   override name = 'Refused'
   status: number
   /** The server itself has said so, and will say it again. */
@@ -29,8 +29,8 @@ export class Refused extends Error {
 }
 
 /** Whether the server refuses the agent's token, for whatever it was sent with. */
-export function isTokenRefused(error: unknown): error is Refused {
-  return error instanceof Refused && error.isFinal && [401, 403].includes(error.status)
+export function isTokenRefused(error: unknown): error is RequestRejectedError {
+  return error instanceof RequestRejectedError && error.isFinal && [401, 403].includes(error.status)
 }
 
 /** A request of the protocol. */
@@ -40,13 +40,13 @@ export type Call = {
   token: string
   body?: string | Uint8Array | { file: string; size: number }
   /** For how long the server was asked to hold the request, in ms. */
-  holdMs?: number
+  longPollMs?: number
   /** What it may take to answer beyond that, in ms. */
   responseMs?: number
   /** For so long (ms) it is sent again when another than the server refuses it, as after a 5xx. */
-  proxyPatienceMs?: number
+  proxyRetryTimeoutMs?: number
   /** What is different when the call is sent again. */
-  again?: Pick<Call, 'body' | 'holdMs'>
+  again?: Pick<Call, 'body' | 'longPollMs'>
   signal: AbortSignal
 }
 
@@ -82,12 +82,12 @@ export function openConnection(
  */
 export async function send(connection: Connection, first: Call): Promise<Dispatcher.ResponseData> {
   let call = first
-  const patientUntil = performance.now() + (first.proxyPatienceMs ?? 0)
-  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+  const patientUntil = performance.now() + (first.proxyRetryTimeoutMs ?? 0)
+  for (let waitMs = MIN_RETRY_DELAY_MS; ; waitMs = Math.min(waitMs * 2, MAX_RETRY_DELAY_MS)) {
     call.signal.throwIfAborted()
     const reason = await attempt(connection, call, { outlastsProxies: performance.now() < patientUntil })
     if (typeof reason !== 'string') {
-      if (waitMs > FIRST_WAIT_MS) connection.onResponse?.()
+      if (waitMs > MIN_RETRY_DELAY_MS) connection.onResponse?.()
       return reason
     }
     connection.onRetry(`${call.method} ${call.path}: ${reason}`)
@@ -107,7 +107,7 @@ async function attempt(
       method: call.method,
       headers: { authorization: `Bearer ${call.token}`, ...contentHeaders(call.body) },
       body: isFile(call.body) ? createReadStream(call.body.file) : (call.body ?? null),
-      headersTimeout: (call.holdMs ?? 0) + (call.responseMs ?? RESPONSE_MS),
+      headersTimeout: (call.longPollMs ?? 0) + (call.responseMs ?? RESPONSE_MS),
       signal: call.signal,
     })
     const { statusCode } = response
@@ -162,7 +162,10 @@ export function isOfServer(response: Dispatcher.ResponseData) {
 export async function requireStatus(call: Call, response: Dispatcher.ResponseData, wanted: readonly number[]) {
   if (wanted.includes(response.statusCode)) return
   const detail = detailOf(await response.body.text()).slice(0, 1_000)
-  throw new Refused(`${call.method} ${call.path}`, response.statusCode, { detail, isFinal: isOfServer(response) })
+  throw new RequestRejectedError(`${call.method} ${call.path}`, response.statusCode, {
+    detail,
+    isFinal: isOfServer(response),
+  })
 }
 
 const errorDocument = z.object({ errors: z.array(z.object({ title: z.string(), detail: z.string() }).partial()) })

@@ -17,8 +17,8 @@ import type { Dispatcher } from 'undici'
 import {
   type Call,
   type Connection,
-  FIRST_WAIT_MS,
-  LONGEST_WAIT_MS,
+  MIN_RETRY_DELAY_MS,
+  MAX_RETRY_DELAY_MS,
   isOfServer,
   requireStatus,
   send,
@@ -83,15 +83,15 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
   async function sendEnvelope(
     path: string,
     body: Uint8Array,
-    { signal, patienceMs }: { signal: AbortSignal; patienceMs: number },
+    { signal, retryTimeoutMs }: { signal: AbortSignal; retryTimeoutMs: number },
   ) {
-    const call = { method: 'POST', path, body, proxyPatienceMs: patienceMs, signal } as const
+    const call = { method: 'POST', path, body, proxyRetryTimeoutMs: retryTimeoutMs, signal } as const
     return sendForJob(call, [200, 204])
   }
 
   /** Receives a body, again from its beginning when the connection breaks; undefined when there is none. */
   async function receive<T>(path: string, signal: AbortSignal, consume: (body: Readable) => Promise<T>) {
-    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+    for (let waitMs = MIN_RETRY_DELAY_MS; ; waitMs = Math.min(waitMs * 2, MAX_RETRY_DELAY_MS)) {
       const response = await sendForJob({ method: 'GET', path, signal }, [200, 404])
       if (response.statusCode === 404) {
         await response.body.dump()
@@ -116,9 +116,9 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
       { responseMs, signal }: { responseMs: number; signal: AbortSignal },
     ): Promise<JobCommand> {
       const body = JSON.stringify({ waitMs, seen })
-      const again = { body: JSON.stringify({ waitMs: 0, seen }), holdMs: 0 }
+      const again = { body: JSON.stringify({ waitMs: 0, seen }), longPollMs: 0 }
       const response = await sendForJob(
-        { method: 'POST', path: '/heartbeat', body, holdMs: waitMs, responseMs, again, signal },
+        { method: 'POST', path: '/heartbeat', body, longPollMs: waitMs, responseMs, again, signal },
         [200],
       )
       return heartbeatResponse.parse(await response.body.json()).command
@@ -147,7 +147,7 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
     /** The outcome is worth a wait: the refusal of a proxy may pass. */
     async finish(body: FinishJob, signal: AbortSignal) {
       const call = { method: 'POST', path: '/finish', body: JSON.stringify(body), signal } as const
-      const response = await sendForJob({ ...call, proxyPatienceMs: FINISH_MS }, [200, 204])
+      const response = await sendForJob({ ...call, proxyRetryTimeoutMs: FINISH_MS }, [200, 204])
       await response.body.dump()
     },
     /** As `appendLog`, `putArtifact` and `finish`, in one request. Returns the job of the apply that `takesApply` has brought. */
@@ -160,7 +160,7 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
       } satisfies ResultHeader
       const chunks = [log?.bytes ?? Buffer.alloc(0), ...files.map(({ bytes }) => bytes)]
       // Where a proxy refuses it, the same goes by several requests.
-      const response = await sendEnvelope('/result', packEnvelope(header, chunks), { signal, patienceMs: 0 })
+      const response = await sendEnvelope('/result', packEnvelope(header, chunks), { signal, retryTimeoutMs: 0 })
       // The outcome is stored. A job that did not arrive whole is queued again, since nobody says that it was received.
       return jobOf(response).catch(() => undefined)
     },
@@ -174,7 +174,7 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
         header,
         files.map(({ bytes }) => bytes),
       )
-      const response = await sendEnvelope('/documents', envelope, { signal, patienceMs: FINISH_MS })
+      const response = await sendEnvelope('/documents', envelope, { signal, retryTimeoutMs: FINISH_MS })
       await response.body.dump()
     },
     async release(signal: AbortSignal) {

@@ -17,9 +17,9 @@ export type AgentOptions = ConfinementOptions & {
   /** What the agent takes: plans and applies, and the requests of run tasks of its pool; everything by default. */
   accepts?: readonly WorkKind[]
   /** How often it looks which engines are there, in ms. */
-  lookMs?: number
+  engineScanIntervalMs?: number
   /** How long it waits before it asks a server again that has refused it, in ms. */
-  againMs?: number
+  retryDelayMs?: number
   /** Ends the agent after one job or one request of a run task. */
   single?: boolean
   /** Ends the agent after this long without a job or a request of a run task, in ms. */

@@ -2,8 +2,8 @@ import type { Ctx, TransactionCtx } from '../app.ts'
 import type { Actor } from '../auth/actor.ts'
 import { announce, announceAccess } from '../changes/announce.ts'
 import type { Notice } from '../changes/feed.ts'
-import { isSurelyRefused, transact } from '../db/db.ts'
-import { deferWrite } from '../db/later.ts'
+import { isDefinitelyRejected, transact } from '../db/db.ts'
+import { deferWrite } from '../db/pipeline.ts'
 import { rowsOf } from '../db/template.ts'
 import { timeOrderedUuid } from '../ids.ts'
 import * as store from './store.ts'
@@ -85,7 +85,7 @@ export async function announced<T>(
     return changed
   } catch (error) {
     // It may have been committed all the same.
-    if (!isSurelyRefused(error)) announceEvent(ctx, event)
+    if (!isDefinitelyRejected(error)) announceEvent(ctx, event)
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import { type Actor, type UserActor, hasOwnToken } from './actor.ts'
-import type { Demand } from './demands.ts'
 import { type OrganizationAccess, type ProjectGrant, type WorkspaceGrant, organizationAccess } from './grants.ts'
+import type { SignInRequirement } from './sign-in-policy.ts'
 
 /**
  * What decides about permissions: the actor's role in one organization, and its grants on one project or workspace
@@ -12,7 +12,7 @@ export type AccessContext = {
   projectGrants: readonly ProjectGrant[]
   workspaceGrants: readonly WorkspaceGrant[]
   /** The organization's sign-in requirement that the actor does not meet; see `checkDemands`. */
-  demands?: Demand | undefined
+  signInRequirement?: SignInRequirement | undefined
 }
 
 /** The role of an actor in an organization, or towards a workspace of it. */
@@ -91,7 +91,7 @@ export function readAccessContext(
         organizationAccess: organizationAccess(row.access.access ?? 0),
         projectGrants: row.access?.projects ?? [],
         workspaceGrants: row.access?.workspaces ?? [],
-        demands: demandsOf(actor, row.access),
+        signInRequirement: unmetSignInRequirement(actor, row.access),
       }
     case 'agent':
     case 'audit-trails':
@@ -106,7 +106,7 @@ export function isTokenRefused(actor: Actor, access: AccessColumn) {
   return Boolean((access?.owner || access?.member) && access.sign_in?.refuses_user_tokens) && hasOwnToken(actor)
 }
 
-function demandsOf(actor: UserActor, access: NonNullable<AccessColumn>): Demand | undefined {
+function unmetSignInRequirement(actor: UserActor, access: NonNullable<AccessColumn>): SignInRequirement | undefined {
   if (access.sign_in?.lacks_two_factor) return 'two-factor'
   const age = actor.sessionAge
   if (!age || !access.sign_in) return undefined

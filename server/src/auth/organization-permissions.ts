@@ -5,7 +5,7 @@ import { ORGANIZATION_PERMISSIONS, type OrganizationPermission, without } from '
 /** The actor's permissions on an organization. Empty if the actor may not see it. */
 export function organizationPermissions(accessContext: AccessContext): ReadonlySet<OrganizationPermission> {
   const permissions = granted(accessContext)
-  return accessContext.demands && permissions.size > 0 ? new Set(['organization:read']) : permissions
+  return accessContext.signInRequirement && permissions.size > 0 ? new Set(['organization:read']) : permissions
 }
 
 function granted(accessContext: AccessContext): ReadonlySet<OrganizationPermission> {

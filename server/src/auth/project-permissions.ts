@@ -5,7 +5,7 @@ import { PROJECT_PERMISSIONS, type ProjectPermission } from './permissions.ts'
 /** The actor's permissions on a project. Empty if the actor may not see it. */
 export function projectPermissions(accessContext: AccessContext): ReadonlySet<ProjectPermission> {
   const permissions = granted(accessContext)
-  return accessContext.demands && permissions.size > 0 ? new Set(['project:read']) : permissions
+  return accessContext.signInRequirement && permissions.size > 0 ? new Set(['project:read']) : permissions
 }
 
 function granted(accessContext: AccessContext): ReadonlySet<ProjectPermission> {

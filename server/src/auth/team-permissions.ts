@@ -33,7 +33,7 @@ export type TeamAccessContext = {
  */
 export function teamPermissions(accessContext: AccessContext, team: TeamAccessContext): ReadonlySet<TeamPermission> {
   const permissions = grantedTeam(accessContext, team)
-  return accessContext.demands && permissions.size > 0 ? new Set(['team:read']) : permissions
+  return accessContext.signInRequirement && permissions.size > 0 ? new Set(['team:read']) : permissions
 }
 
 function grantedTeam(accessContext: AccessContext, team: TeamAccessContext): ReadonlySet<TeamPermission> {

@@ -1,8 +1,8 @@
 import { forbidden, notFound } from '../errors.ts'
 import { type AccessColumn, readAccessContext } from './access-context.ts'
 import type { Actor } from './actor.ts'
-import { checkDemands } from './demands.ts'
 import type { WorkspacePermission } from './permissions.ts'
+import { checkSignInPolicy } from './sign-in-policy.ts'
 import { workspacePermissions } from './workspace-permissions.ts'
 
 /** A row of a run or a part of one, selected with `workspaceFactsColumn`. */
@@ -20,7 +20,7 @@ export function readAccess(actor: Actor, row: Omit<RowOfWorkspace, 'workspace_na
 
 /** Whether the actor may read the workspace's runs and their parts; lists leave out those that it may not read. */
 export function canReadRuns({ access, can }: ReturnType<typeof readAccess>) {
-  return !access.demands && can.has('runs:read')
+  return !access.signInRequirement && can.has('runs:read')
 }
 
 /**
@@ -32,7 +32,7 @@ export function checkAccess(
   { access, can }: ReturnType<typeof readAccess>,
   { noun, permission, workspaceName }: { noun: string; permission: WorkspacePermission; workspaceName: string },
 ) {
-  if (can.size > 0) checkDemands(access)
+  if (can.size > 0) checkSignInPolicy(access)
   if (!can.has('runs:read')) throw notFound(noun)
   if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} on the workspace ${workspaceName}`)
 }

@@ -5,7 +5,7 @@ import { WORKSPACE_PERMISSIONS, type WorkspacePermission, without } from './perm
 /** The actor's permissions on a workspace. Empty if the actor may not see it. */
 export function workspacePermissions(accessContext: AccessContext): ReadonlySet<WorkspacePermission> {
   const permissions = granted(accessContext)
-  return accessContext.demands && permissions.size > 0 ? new Set(['workspace:read']) : permissions
+  return accessContext.signInRequirement && permissions.size > 0 ? new Set(['workspace:read']) : permissions
 }
 
 function granted(accessContext: AccessContext): ReadonlySet<WorkspacePermission> {

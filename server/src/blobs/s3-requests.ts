@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { XmlElement, parseXml } from '@rgrove/parse-xml'
 import { AwsClient } from 'aws4fetch'
-import { parseResponse, textOf } from './s3-responses.ts'
 
 /** A bucket of Amazon S3 or a compatible store, addressed path-style. */
 export type S3Config = {
@@ -91,4 +91,23 @@ async function sha256Hex(body: Buffer | undefined) {
     if (offset > 0) await new Promise((resolve) => setImmediate(resolve))
   }
   return hash.digest('hex')
+}
+
+/** The root element of the store's response; undefined when it is not XML, such as an empty answer or a proxy's page. */
+export function parseResponse(text: string): XmlElement | undefined {
+  try {
+    // S3 sends spaces to keep the connection open while it completes an upload.
+    return parseXml(text.trimStart()).root ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function childrenOf(parent: XmlElement | undefined, name: string): XmlElement[] {
+  return (parent?.children ?? []).filter((child) => child instanceof XmlElement).filter((child) => child.name === name)
+}
+
+/** The text of the first child of that name. */
+export function textOf(parent: XmlElement | undefined, name: string): string | undefined {
+  return childrenOf(parent, name)[0]?.text
 }

@@ -3,8 +3,15 @@ import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
-import { type S3Config, S3Error, type S3Request, createS3Requests } from './s3-requests.ts'
-import { childrenOf, parseResponse, textOf } from './s3-responses.ts'
+import {
+  type S3Config,
+  S3Error,
+  type S3Request,
+  childrenOf,
+  createS3Requests,
+  parseResponse,
+  textOf,
+} from './s3-requests.ts'
 
 /**
  * Larger content is uploaded in parts of this size. S3 requires at least 5 MB a part and at most 10,000 parts (160 GB).

@@ -1,11 +1,10 @@
 import type { Db } from '../db/db.ts'
 import type { Blobs } from './blobs.ts'
-import { deleteSweepCursor, findSweepCursor, saveSweepCursor } from './sweep-store.ts'
 
 /** How long a blob may exist before a row names it, in ms. An upload takes time, and its URL is valid for a day. */
 const ORPHAN_AGE_MS = 48 * 3_600_000
 /** For how long one sweep goes on, in ms: the next one begins where it has ended. */
-const LONGEST_MS = 30 * 60_000
+const MAX_DURATION_MS = 30 * 60_000
 /** Blobs that are looked at, or deleted, at the same time. */
 const AT_ONCE = 8
 
@@ -23,7 +22,7 @@ export async function sweepBlobs(
   signal: AbortSignal,
 ) {
   const before = new Date(now().getTime() - ORPHAN_AGE_MS)
-  const until = performance.now() + LONGEST_MS
+  const until = performance.now() + MAX_DURATION_MS
   let at = await findSweepCursor(db, prefix)
   let swept = 0
   for await (const { keys, cursor } of blobs.list(prefix, at)) {
@@ -60,4 +59,22 @@ async function someAtOnce(keys: readonly string[], work: (key: string) => Promis
 /** The part of a key after its prefix: the id of the blob's owner. */
 export function blobOwner(key: string, prefix: string) {
   return key.slice(prefix.length).split('/', 1)[0] ?? ''
+}
+
+/** Position at which the sweep of a prefix was interrupted; undefined if it completed. */
+async function findSweepCursor(db: Db, prefix: string): Promise<string | undefined> {
+  const row = await db.selectFrom('blob_sweeps').select('cursor').where('prefix', '=', prefix).executeTakeFirst()
+  return row?.cursor
+}
+
+async function saveSweepCursor(db: Db, prefix: string, { cursor, now }: { cursor: string; now: Date }) {
+  await db
+    .insertInto('blob_sweeps')
+    .values({ prefix, cursor, updated_at: now })
+    .onConflict((conflict) => conflict.column('prefix').doUpdateSet({ cursor, updated_at: now }))
+    .execute()
+}
+
+async function deleteSweepCursor(db: Db, prefix: string) {
+  await db.deleteFrom('blob_sweeps').where('prefix', '=', prefix).execute()
 }

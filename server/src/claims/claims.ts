@@ -3,7 +3,7 @@ import type { Ctx } from '../app.ts'
 import { unavailable } from '../errors.ts'
 import { POLL_MS } from '../polls.ts'
 import type { Signals } from '../signals.ts'
-import { responseOf } from '../silence.ts'
+import { withTimeout } from '../silence.ts'
 import { isAbandoned, KEPT_MS, noteEmpty, type Pool, type Waiter } from './pools.ts'
 import { Turns, type Wish } from './turns.ts'
 import { heldMs, pause } from './waits.ts'
@@ -235,7 +235,7 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
 
   async function hasItems(ctx: Ctx, poolId: string) {
     const asked = sql<{ ids: string[] }>`select ${queue.poolsWithItems(ctx, [poolId])} as ids`.execute(ctx.db)
-    const { rows } = await responseOf(asked)
+    const { rows } = await withTimeout(asked)
     return (rows[0]?.ids.length ?? 0) > 0
   }
 
@@ -255,7 +255,7 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
       }
       if (!item) {
         const others = turns.isKnown ? [] : [...pool.waiters].map((other) => other.wish.agent.id)
-        const preferred = others.length < 2 ? [] : await responseOf(queue.listPreferredAgents(ctx, pool.id, others))
+        const preferred = others.length < 2 ? [] : await withTimeout(queue.listPreferredAgents(ctx, pool.id, others))
         turns.pass(waiter, preferred)
         continue
       }
@@ -266,7 +266,7 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
   /** Claims for a waiter. What comes after the claim was given up is handed out all the same. */
   async function claim(ctx: Ctx, pool: Pool<W, Item>, waiter: Waiter<W, Item>) {
     const claiming = queue.claim(ctx, waiter.wish)
-    return responseOf(claiming).catch((error: unknown) => {
+    return withTimeout(claiming).catch((error: unknown) => {
       const late = claiming.then(async (item) => item && item !== 'exited' && give(ctx, pool, { item, waiter }))
       late.catch(() => {})
       throw error

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { hasDatabase } from '../postgres/directories.ts'
-import { findPostgres } from '../postgres/find.ts'
+import { findPostgres } from '../postgres/postgres.ts'
 import { StartError } from '../start-error.ts'
 
 /**

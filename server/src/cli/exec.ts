@@ -37,13 +37,13 @@ export async function execCommand(command: readonly string[], options: ClientOpt
   const listener = (name: NodeJS.Signals) => {
     const before = last.get(name) ?? -Infinity
     last.set(name, performance.now())
-    if (performance.now() - before > SAME_SIGNAL_MS) void passOn(name)
+    if (performance.now() - before > SAME_SIGNAL_MS) void proxyRequest(name)
   }
   // A file with a token exists from here on, so no signal may end this process before the command ends.
   for (const name of SIGNALS) process.on(name, listener)
   using group = detached ? undefined : watchGroup()
 
-  async function passOn(name: NodeJS.Signals) {
+  async function proxyRequest(name: NodeJS.Signals) {
     if (group !== undefined && (name !== 'SIGTERM' || (await group.wasTerminated(SAME_SIGNAL_MS)))) return
     child?.kill(name)
   }

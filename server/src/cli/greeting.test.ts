@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readConfig } from '../config.ts'
-import { greeting } from './greeting.ts'
+import { greeting } from './serve.ts'
 
 const config = readConfig({ GROUNDSTATE_DATA_DIR: '/srv/data' })
 const STARTED = {

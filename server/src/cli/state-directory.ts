@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { makeDirectory } from '../directory.ts'
 import { codeOf } from '../error-code.ts'
-import { appendToJournal, readJournal, repairJournal } from './journal.ts'
 import { messageOf } from './state-api.ts'
+import { appendToJournal, readJournal, repairJournal } from './state-checkpoint.ts'
 import { md5Of } from './state-missing-versions.ts'
 import {
   type StateSource,

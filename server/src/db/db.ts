@@ -1,7 +1,7 @@
 import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type Transaction } from 'kysely'
 import pg from 'pg'
-import { AppError } from '../errors.ts'
-import { type ConnectionPool, createConnectionPool, PoolDriver } from './pool.ts'
+import { AppError, invalid } from '../errors.ts'
+import { type ConnectionPool, PoolDriver, createConnectionPool } from './pool.ts'
 import type { Schema } from './schema.gen.ts'
 import { isStalePlan } from './statement.ts'
 
@@ -48,7 +48,7 @@ export async function transact<C extends { db: Db }, T>(
     for (const listener of listeners) setImmediate(listener)
     return result
   } catch (error) {
-    if (isWorkDone && !isSurelyRefused(error)) callOnDoubt(listeners)
+    if (isWorkDone && !isDefinitelyRejected(error)) callOnDoubt(listeners)
     throw error
   }
 }
@@ -128,7 +128,7 @@ const UNSURE = /^(?:08|53|57P|58|F0|XX)/
  * Any other error may mean that only the response to the COMMIT was lost. What the change would have named may be deleted in the
  * first case only; otherwise it is left to a sweep.
  */
-export function isSurelyRefused(error: unknown) {
+export function isDefinitelyRejected(error: unknown) {
   if (error instanceof AppError) return true
   return error instanceof pg.DatabaseError && isCoded(error) && !UNSURE.test(error.code)
 }
@@ -139,4 +139,30 @@ function isCoded(error: unknown): error is { code: string } {
 
 function isDatabaseError(error: unknown, code: string): error is { code: string; constraint?: string } {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === code
+}
+
+/** The requested page of a list. */
+export type Page = { number: number; size: number }
+
+/** The rows of one page, and the number of rows on all pages. */
+export type Paged<T> = { rows: T[]; total: number }
+
+export function pageOffset(page: Page) {
+  return (page.number - 1) * page.size
+}
+
+/**
+ * Runs a change that sets the name of a resource. Throws `invalid` with the detail when the change violates the unique
+ * constraint: another resource has the name.
+ */
+export async function refuseTakenName<T>(
+  { constraint, detail = 'Name has already been taken' }: { constraint: string; detail?: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isUniqueViolation(error, constraint)) throw invalid(detail, '/data/attributes/name')
+    throw error
+  }
 }

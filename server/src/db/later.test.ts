@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
 import { isUniqueViolation, transact } from './db.ts'
-import { pipeline, deferWrite } from './later.ts'
+import { deferWrite, pipeline } from './pipeline.ts'
 
 const { db } = await createTestApp()
 await sql`create table notes (id integer primary key, text text not null)`.execute(db)

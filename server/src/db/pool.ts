@@ -1,7 +1,7 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
 import pg from 'pg'
-import { Packet } from './packet.ts'
 import { type Places, PreparedStatements, UNPREPARED } from './prepared.ts'
+import { Pipeline } from './statement-batch.ts'
 import { Statement, type StatementResult } from './statement.ts'
 
 // Timestamps are read as Date, counts as number: no count here comes near 2^53.
@@ -128,7 +128,7 @@ class PooledConnection implements DatabaseConnection {
   }
 
   async #send(statement: Statement): Promise<StatementResult> {
-    const packet = new Packet([...this.#deferred.splice(0), statement])
+    const packet = new Pipeline([...this.#deferred.splice(0), statement])
     this.#isUnsent = false
     this.#client.query(packet)
     return statement.result

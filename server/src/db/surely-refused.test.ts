@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { conflict } from '../errors.ts'
 import { createTestApp } from '../testing/app.ts'
-import { isSurelyRefused, transact, type Tx } from './db.ts'
+import { isDefinitelyRejected, transact, type Tx } from './db.ts'
 
 const app = await createTestApp()
 
@@ -14,5 +14,5 @@ test.each<[string, boolean, (tx: Tx) => Promise<unknown>]>([
 ])('a transaction that is ended by %s is refused for sure: %s', async (_, refused, work) => {
   const error: unknown = await transact(app.as(), async (ctx) => work(ctx.db)).catch((error: unknown) => error)
 
-  expect(isSurelyRefused(error)).toBe(refused)
+  expect(isDefinitelyRejected(error)).toBe(refused)
 })

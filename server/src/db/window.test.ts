@@ -3,7 +3,7 @@ import { expect, inject, test } from 'vitest'
 import { createApp } from '../app.ts'
 import { createTestApp } from '../testing/app.ts'
 import { databaseUrl } from '../testing/database.ts'
-import { storeInWindows } from './window.ts'
+import { throttledTouch } from './throttled-touch.ts'
 
 const app = await createTestApp()
 
@@ -13,7 +13,7 @@ test('what waits for the end of a window is stored when the server stops, as lon
   const options = { baseUrl: app.baseUrl, databaseUrl: place, log: app.log, runsJobs: false, reactions: [] }
   const stopping = await createApp(app.config, options)
   const stored: (readonly string[])[] = []
-  const note = storeInWindows(async (ctx, ids) => {
+  const note = throttledTouch(async (ctx, ids) => {
     await sql`select 1`.execute(ctx.db)
     stored.push(ids)
   }, 'what a test has seen')

@@ -6,7 +6,7 @@ import { tokenHash } from '../auth/tokens.ts'
 import type { Db } from '../db/db.ts'
 import { lookup } from '../db/lookup.ts'
 import type { Schema } from '../db/schema.gen.ts'
-import { storeInWindows } from '../db/window.ts'
+import { throttledTouch } from '../db/throttled-touch.ts'
 import { forbidden, unauthorized } from '../errors.ts'
 
 export const SESSION_COOKIE = 'groundstate_session'
@@ -148,7 +148,7 @@ function required(value: string | null) {
 }
 
 /** Hundreds of agents use their tokens all the time. */
-const noteTokenUse = storeInWindows(
+const noteTokenUse = throttledTouch(
   async (ctx: Pick<App, 'db' | 'log' | 'now'>, ids) => touchTokens(ctx.db, ids, ctx.now()),
   'the use of tokens',
 )

@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer'
+import { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { invalid, tooLarge } from '../errors.ts'
 import { parseBase64Fields } from './base64-fields.ts'
-import { free, freeChunk } from './free-memory.ts'
-import { GrowingBuffer } from './growing-buffer.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -155,4 +154,65 @@ function pointer(place: Place) {
   const steps: string[] = []
   for (let at = place; at.parent; at = at.parent) steps.unshift(at.key.replaceAll('~', '~0').replaceAll('/', '~1'))
   return `/${steps.join('/')}`
+}
+
+/** The most that is allocated at first (bytes), whatever was declared: a client may declare much and send nothing. */
+const FIRST_BYTES = 512 * 1024
+const UNDECLARED_BYTES = 64 * 1024
+
+/**
+ * Content that arrives in pieces, in one buffer. To join the pieces at the end would take twice the memory, and fresh memory
+ * costs more than copying.
+ */
+export class GrowingBuffer {
+  size = 0
+  #buffer: Buffer = Buffer.alloc(0)
+  #declaredBytes: number | undefined
+  #isShared: boolean
+
+  /** `declaredBytes` as the sender says, which need not be true. In shared memory workers read it where it is. */
+  constructor(declaredBytes: number | undefined, { isShared = false } = {}) {
+    this.#declaredBytes = declaredBytes
+    this.#isShared = isShared
+  }
+
+  add(chunk: Buffer) {
+    const needed = this.size + chunk.length
+    if (needed > this.#buffer.length) this.#grow(needed)
+    chunk.copy(this.#buffer, this.size)
+    this.size = needed
+  }
+
+  /** The bytes received so far. They do not change when more arrive. */
+  whole() {
+    return this.from(0)
+  }
+
+  /** As `whole`, from byte `start` on. */
+  from(start: number) {
+    return this.#buffer.subarray(start, this.size)
+  }
+
+  #grow(needed: number) {
+    const declared = this.#declaredBytes ?? UNDECLARED_BYTES
+    const wanted = this.size === 0 ? Math.min(declared, FIRST_BYTES) : declared
+    const length = needed <= wanted ? wanted : needed * 2
+    const grown = this.#isShared ? Buffer.from(new SharedArrayBuffer(length)) : Buffer.allocUnsafeSlow(length)
+    this.#buffer.copy(grown, 0, 0, this.size)
+    this.#buffer = grown
+  }
+}
+
+/**
+ * Frees the memory of bytes that nobody reads any more, unless it is shared with others. V8 counts what the collector has not come to
+ * yet, and would collect all of its heap every few MB.
+ */
+function free(bytes: Buffer) {
+  const { buffer } = bytes
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength) buffer.transfer(0)
+}
+
+/** As `free`, of a piece of a body; what tests inject is theirs. */
+export function freeChunk(body: Readable, chunk: Buffer) {
+  if (body instanceof IncomingMessage) free(chunk)
 }

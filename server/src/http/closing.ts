@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 /** How long open requests may take once the server closes, in ms. */
 const GRACE_MS = 10_000
 /** How long connections may stay open on which nothing was asked yet, in ms. */
-const SILENCE_MS = 1000
+const CLOSE_GRACE_MS = 1000
 const SWEEP_MS = 200
 
 const signals = new WeakMap<object, AbortSignal>()
@@ -29,7 +29,7 @@ export function endWhenClosing(server: FastifyInstance) {
     // Node counts a connection as busy until its first request has ended, even if none has begun.
     silence = setTimeout(() => {
       for (const socket of silent.values()) socket.destroy()
-    }, SILENCE_MS)
+    }, CLOSE_GRACE_MS)
     limit = setTimeout(() => server.server.closeAllConnections(), GRACE_MS)
   })
   server.addHook('onSend', async (_, reply) => {
@@ -71,4 +71,15 @@ export function closingSignal(request: FastifyRequest): AbortSignal {
   const signal = signals.get(request.server.server)
   if (!signal) throw new Error('endWhenClosing was not called for the server of this request')
   return signal
+}
+
+/** Aborts when the client disconnects before it is answered, or when the server closes. */
+export function clientSignal(raw: FastifyRequest, reply: FastifyReply) {
+  const controller = new AbortController()
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableEnded) controller.abort()
+  })
+  // It may have gone while the caller was found out.
+  if (reply.raw.destroyed) controller.abort()
+  return AbortSignal.any([controller.signal, closingSignal(raw)])
 }

@@ -1,7 +1,6 @@
 import type { ErrorsDocument } from '@groundstate/contract/responses'
 import type { FastifyRequest } from 'fastify'
-import { htmlPage } from './html-page.ts'
-import { html } from './html.ts'
+import { html, htmlPage } from './html-page.ts'
 
 /** Paths that programs request, whatever they accept. */
 const FOR_PROGRAMS = /^\/(?:_\w+|agent|api|assets|avatars|\.well-known|healthz|metrics|oauth\/token|readyz)(?:\/|$)/

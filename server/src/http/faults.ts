@@ -19,9 +19,8 @@ import { loggedError } from '../log.ts'
 import { basePath } from './base-path.ts'
 import { errorPage, isForPerson } from './error-page.ts'
 import { errorDocument, errorStatus, opaqueErrorDocument } from './errors.ts'
-import { BASE_HEADERS, JSON_API_TYPE } from './headers.ts'
 import { loggedPath } from './request-log.ts'
-import { writeResponse } from './write.ts'
+import { BASE_HEADERS, JSON_API_TYPE, writeResponse } from './write.ts'
 
 /** Answers a request that failed with an error. */
 export function responseFault(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply) {

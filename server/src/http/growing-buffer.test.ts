@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { GrowingBuffer } from './growing-buffer.ts'
+import { GrowingBuffer } from './bodies.ts'
 
 const chunks = Array.from({ length: 50 }, (_, index) => Buffer.alloc(40_000, index + 1))
 const all = Buffer.concat(chunks)

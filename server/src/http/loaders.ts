@@ -1,12 +1,13 @@
 import type { Identifier, Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../app.ts'
+import { badRequest } from '../errors.ts'
 import { type ApiResponse, unstored } from './responses.ts'
 
 /**
  * Loads resources of one or several types by their ids, in one query. Resources that the caller may not read are left
  * out.
  */
-export type TypeLoader = {
+type TypeLoader = {
   type: string | readonly string[]
   of?: undefined
   load: (ctx: Ctx, ids: readonly string[]) => Promise<readonly Resource[]>
@@ -16,7 +17,7 @@ export type TypeLoader = {
  * A relation whose resource does not carry the linkage. It is loaded by the ids of the parents, in one query for all of
  * them. A parent that is left out keeps its relation as it is.
  */
-export type RelationLoader = {
+type RelationLoader = {
   of: string
   relation: string
   /** Whether the resources show secrets: a response with them is not to be stored. */
@@ -187,4 +188,27 @@ function entry<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): V
   const found = map.get(key) ?? make()
   map.set(key, found)
   return found
+}
+
+/**
+ * Reads the `include` parameter: a comma-separated list of paths in snake case (kebab case is accepted too). The result
+ * has the order of `offered`. Throws `bad-request` for an unknown path; clients match on `Invalid include parameter`.
+ */
+export function readIncludes(query: Record<string, unknown>, offered: readonly string[]): ReadonlySet<string> {
+  if (query['include'] === undefined) return NONE
+  const given = [query['include']].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : []))
+  const names = new Set(given.map(snakeCase).filter((name) => name !== ''))
+  const known = new Set(offered.map(snakeCase))
+  for (const name of names) {
+    if (known.has(name)) continue
+    const choice = offered.length === 0 ? 'this endpoint offers none' : `it must be among ${offered.join(', ')}`
+    throw badRequest(`Invalid include parameter: ${name}, ${choice}`, 'include')
+  }
+  return new Set(offered.filter((name) => names.has(snakeCase(name))))
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+function snakeCase(path: string) {
+  return path.trim().replaceAll('-', '_')
 }

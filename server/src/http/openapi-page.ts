@@ -1,6 +1,6 @@
-import { PAGE_HEADERS } from './headers.ts'
-import { html } from './html.ts'
+import { html } from './html-page.ts'
 import type { ApiResponse } from './responses.ts'
+import { PAGE_HEADERS } from './write.ts'
 
 /** The content security policy of the page: its script may talk to this server only. */
 const POLICY = [

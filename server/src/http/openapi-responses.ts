@@ -3,10 +3,10 @@ import { errorsDocument } from '@groundstate/contract/responses'
 import { z } from 'zod'
 import type { ZodOpenApiResponsesObject } from 'zod-openapi'
 import type { ComponentRegistry } from 'zod-openapi/api'
-import { JSON_API_TYPE } from './headers.ts'
 import type { Route, RouteOptions } from './http.ts'
 import type { ResponseSchema } from './responses.ts'
 import { isForSiteAdmins, takesNoToken } from './route-access.ts'
+import { JSON_API_TYPE } from './write.ts'
 
 /**
  * Adds a schema to the document and returns it as JSON Schema, or as a reference. Bodies and answers are both described
@@ -48,7 +48,7 @@ export function refusals(describe: Describe) {
     Unauthorized: refusal('the token is missing, wrong or expired'),
     NotFound: refusal('it does not exist, or you may not see it'),
     Invalid: refusal('the body has a value that is not allowed; `source.pointer` says where'),
-    Refused: refusal('refused; the detail of each error says why'),
+    RequestRejectedError: refusal('refused; the detail of each error says why'),
     Failed: refusal('failed on this server, whatever was sent'),
   }
 }

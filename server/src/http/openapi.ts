@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import type { CreateDocumentOptions, ZodOpenApiOperationObject, ZodOpenApiPathItemObject } from 'zod-openapi'
 import { type ComponentRegistry, createComponents, createRegistry } from 'zod-openapi/api'
-import { JSON_API_TYPE } from './headers.ts'
 import { API_PREFIX, type Route } from './http.ts'
 import { type Describe, isPaged, refusals, responses } from './openapi-responses.ts'
 import { PAGE_SIZES } from './pagination.ts'
-import { describeAccess, takesNoToken } from './route-access.ts'
-import { describeAudit } from './route-audit.ts'
+import { describeAccess, describeAudit, takesNoToken } from './route-access.ts'
+import { JSON_API_TYPE } from './write.ts'
 
 /** A JSON Schema with the keywords that readers of the OpenAPI document use. */
 export type JsonSchema = {

@@ -1,4 +1,4 @@
-import type { Page } from '../db/page.ts'
+import type { Page } from '../db/db.ts'
 import { AppError } from '../errors.ts'
 
 export type PageSizes = Readonly<{ preset: number; max: number }>

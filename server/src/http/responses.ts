@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Resource } from '@groundstate/contract/json-api'
 import type { z } from 'zod'
-import type { Page, Paged } from '../db/page.ts'
+import type { Page, Paged } from '../db/db.ts'
 import { pageLinks, paginationMeta } from './pagination.ts'
 
 /** The return value of a handler, written by `http/http.ts`. */

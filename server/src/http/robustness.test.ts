@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { createTestApp, type TestRequest, type TestResponse } from '../testing/app.ts'
+import { type TestRequest, type TestResponse, createTestApp } from '../testing/app.ts'
 import { createOrganization, createProject, createUser, createWorkspace } from '../testing/factories.ts'
 import { type Ids, junkRounds } from '../testing/junk.ts'
 import { rawState, stateVersionBody } from '../testing/state-versions.ts'
-import { BASE_HEADERS } from './headers.ts'
+import { BASE_HEADERS } from './write.ts'
 
 /**
  * Rounds run until this time has passed, in ms, so a slow machine does fewer of them and does not fail. Set

@@ -19,7 +19,7 @@ const CALLERS = {
   task: 'the access token of the task result',
 } as const
 
-export type Caller = keyof typeof CALLERS
+type Caller = keyof typeof CALLERS
 
 type PermissionsByScope = {
   organization: OrganizationPermission
@@ -29,7 +29,7 @@ type PermissionsByScope = {
 }
 
 /** The permissions that a caller needs, all of them, by what they are needed on. */
-export type NeededPermissions = {
+type NeededPermissions = {
   readonly [Scope in keyof PermissionsByScope]?: PermissionsByScope[Scope] | readonly PermissionsByScope[Scope][]
 }
 
@@ -88,6 +88,29 @@ function describePermissions(needed: NeededPermissions) {
 }
 
 /** `a`, `b` and `c`, as Markdown. */
-export function listNames(names: readonly string[]) {
+function listNames(names: readonly string[]) {
   return new Intl.ListFormat('en-GB').format(names.map((name) => `\`${name}\``))
+}
+
+/** An event of the audit trail by the type of its resource and its action: `workspace lock`. */
+export type AuditEventName = `${string} ${string}`
+
+/**
+ * The events that a route records in the audit trail, each once, however often the request causes it. A route that writes and records
+ * nothing gives the reason.
+ */
+export type RouteAudit = AuditEventName | readonly [AuditEventName, ...AuditEventName[]] | { readonly none: string }
+
+/** The names of the events; none for a route that records nothing. */
+export function auditEventNames(audit: RouteAudit): readonly AuditEventName[] {
+  if (typeof audit === 'string') return [audit]
+  return 'none' in audit ? [] : audit
+}
+
+/** The sentence of the API's documentation: ``The audit trail records `workspace lock`.`` */
+export function describeAudit(audit: RouteAudit) {
+  const isNothing = typeof audit === 'object' && 'none' in audit
+  return isNothing
+    ? `The audit trail records nothing: ${audit.none}.`
+    : `The audit trail records ${listNames(auditEventNames(audit))}.`
 }

@@ -9,13 +9,13 @@ import { parseBodies, streamBodies } from './bodies.ts'
 import { endWhenClosing } from './closing.ts'
 import { compressResponses } from './compression.ts'
 import { describeRoutes } from './describe.ts'
-import { responseFault, answerParserFault } from './faults.ts'
-import { BASE_HEADERS } from './headers.ts'
-import { createHttp, type Route, type Routes } from './http.ts'
-import { indexLoaders, type Loader } from './loaders.ts'
+import { answerParserFault, responseFault } from './faults.ts'
+import { type Route, type Routes, createHttp } from './http.ts'
+import { type Loader, indexLoaders } from './loaders.ts'
 import { createRateLimiter, rateLimit } from './rate-limit.ts'
-import { beginRequest, CLIENT_LEFT, logRequest } from './request-log.ts'
+import { CLIENT_LEFT, beginRequest, logRequest } from './request-log.ts'
 import { serveWeb } from './web.ts'
+import { BASE_HEADERS } from './write.ts'
 
 const MINUTE_MS = 60_000
 

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { notFound } from '../errors.ts'
-import { entityTag, isMatched } from './etag.ts'
-import { PAGE_HEADERS } from './headers.ts'
 import { digestOf } from './raw-json.ts'
+import { PAGE_HEADERS, entityTag, isMatched } from './write.ts'
 
 /** The directory of the built web application, from the source and from a bundle. */
 const DIST = join(import.meta.dirname, '../../../web/dist')

@@ -1,8 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Log, loggedError } from '../log.ts'
-import { entityTag, isMatched } from './etag.ts'
-import { JSON_API_TYPE } from './headers.ts'
 import { digestOf, serialise } from './raw-json.ts'
 import type { ApiResponse } from './responses.ts'
 
@@ -56,3 +54,44 @@ function writeContent(
   }
   return reply.header('content-type', type).send(content)
 }
+
+/**
+ * The ETag of a document with this digest. It is weak, since a proxy may compress the bytes. If-None-Match saves the
+ * transfer, not the work.
+ */
+export function entityTag(digest: string) {
+  return `W/"${digest}"`
+}
+
+/** Whether the If-None-Match header of a request names this tag, by weak comparison (RFC 9110 §13.1.2). */
+export function isMatched(header: string | undefined, tag: string) {
+  if (header === undefined) return false
+  const wanted = tag.replace(/^W\//, '')
+  return header.split(',').some((given) => {
+    const name = given.trim()
+    return name === '*' || name.replace(/^W\//, '') === wanted
+  })
+}
+
+/**
+ * The headers of every response. Clients of the public API read the first four from any response. The command line
+ * refuses a `cloud` block below API version 2.5, and reads the number after the `v` of X-TFE-Version as the release
+ * that decides about structured output.
+ */
+export const BASE_HEADERS = {
+  'tfp-api-version': '2.6',
+  'tfp-appname': 'Groundstate',
+  'x-tfe-version': 'v202611-1',
+  'x-tfe-current-version': 'v202611-1',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+} as const
+
+/** Additional headers of HTML pages: no frames, no shared window, no devices. */
+export const PAGE_HEADERS = {
+  'x-frame-options': 'DENY',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+} as const
+
+export const JSON_API_TYPE = 'application/vnd.api+json'

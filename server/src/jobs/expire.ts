@@ -10,9 +10,9 @@ export type Batch<Key> = { deleted: number; next: Key | undefined }
 
 const DAY_MS = 86_400_000
 /** For how long one job goes on, in ms; the next one does the rest. */
-const LONGEST_MS = 10 * 60_000
+const MAX_DURATION_MS = 10 * 60_000
 /** A batch is followed by a pause as long as it took itself, so that what people do comes in between. At most so long, in ms. */
-const LONGEST_PAUSE_MS = 2000
+const MAX_PAUSE_MS = 2000
 
 /** The moment before which something had to be there to be due; undefined where it is kept for ever, which 0 days say. */
 export function dueBefore(now: Date, days: number): Date | undefined {
@@ -38,8 +38,8 @@ export async function expireInBatches<Key>(
       deleted += done.deleted
       expiredTotal.inc({ what }, done.deleted)
       after = done.next
-      if (after === undefined || from - began > LONGEST_MS) break
-      const ms = Math.min(performance.now() - from, LONGEST_PAUSE_MS)
+      if (after === undefined || from - began > MAX_DURATION_MS) break
+      const ms = Math.min(performance.now() - from, MAX_PAUSE_MS)
       await pause(ms, undefined, { signal, ref: false }).catch(() => {})
     }
   } finally {

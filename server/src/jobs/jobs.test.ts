@@ -7,7 +7,7 @@ import { createConnectionPool } from '../db/pool.ts'
 import { jobHandler } from '../handlers.ts'
 import { POLL_MS, createPolls } from '../polls.ts'
 import { createSignals } from '../signals.ts'
-import { SILENCE_MS } from '../silence.ts'
+import { DATABASE_TIMEOUT_MS } from '../silence.ts'
 import { createTestApp } from '../testing/app.ts'
 import { whenFileEnds } from '../testing/cleanup.ts'
 import { createTestDatabase } from '../testing/database.ts'
@@ -20,7 +20,7 @@ async function createWorker({ pollMs } = { pollMs: POLL_MS }) {
   const pool = createConnectionPool(database.url, { max: 2 })
   const db = createDb(pool)
   const log = pino({ level: 'silent' })
-  const polls = createPolls(db, log, { pollMs, silenceMs: SILENCE_MS })
+  const polls = createPolls(db, log, { pollMs, timeoutMs: DATABASE_TIMEOUT_MS })
   const signals = await createSignals(database.url, { id: randomUUID(), polls })
   const jobs = await createJobs({ pool, signals, polls, log }, { runsJobs: true })
   whenFileEnds(async () => {

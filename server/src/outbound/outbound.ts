@@ -3,9 +3,9 @@ import { rootCertificates } from 'node:tls'
 import { LRUCache } from 'lru-cache'
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
 import { type AddressRule, addressProblem } from './addresses.ts'
-import { ForbiddenAddressError, guardedConnector, type Resolve } from './connect.ts'
+import { ForbiddenAddressError, type Resolve, guardedConnector } from './connect.ts'
 import { failureWords, innermostError } from './failure.ts'
-import type { OwnServer } from './own-server.ts'
+import type { LoopbackServer } from './loopback-server.ts'
 import { urlHostname, urlProblem } from './url.ts'
 
 export type OutboundRequest = {
@@ -52,7 +52,7 @@ export type OutboundOptions = AddressRule & {
   /** Resolves names; the system's resolver by default. */
   resolve?: Resolve
   /** The server of this process. Requests to its own receiver take a short way, whatever the rule for addresses. */
-  ownServer?: Pick<OwnServer, 'receiverAt'>
+  loopbackServer?: Pick<LoopbackServer, 'receiverAt'>
 }
 
 export const MAX_BODY_BYTES = 64 * 1024
@@ -96,13 +96,13 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 
   return {
-    problem: (url) => (options.ownServer?.receiverAt(url) ? undefined : urlProblem(url, options)),
+    problem: (url) => (options.loopbackServer?.receiverAt(url) ? undefined : urlProblem(url, options)),
 
     async post({ url, headers, body, timeoutMs, ca, signal }) {
       const startedAt = Date.now()
       const started = performance.now()
       const since = () => Math.round(performance.now() - started)
-      const own = options.ownServer?.receiverAt(url)
+      const own = options.loopbackServer?.receiverAt(url)
       const problem = own ? undefined : urlProblem(url, options)
       if (problem !== undefined) return { startedAt, durationMs: 0, isPrivate: false, error: problem }
 

@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
+import { type Server, createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { localCertificate } from '../tls/authority.ts'
 import type { Tls } from '../tls/tls.ts'
+import { type Listener, createLoopbackServer } from './loopback-server.ts'
 import { createOutbound } from './outbound.ts'
-import { createOwnServer, type Listener } from './own-server.ts'
 
 const BASE_URL = 'https://groundstate.example/base'
 const RECEIVER = `${BASE_URL}/_sample/review`
@@ -41,19 +41,19 @@ async function listen(server: Server) {
 
 /** A server that knows itself as `given` says, and the outbound requests of its process, which may call no private address. */
 function know(given: Partial<Listener> & { origin: string }) {
-  const ownServer = createOwnServer()
-  ownServer.open({ baseUrl: BASE_URL, certificate: undefined, ...given })
+  const loopbackServer = createLoopbackServer()
+  loopbackServer.open({ baseUrl: BASE_URL, certificate: undefined, ...given })
   const outbound = createOutbound({
     allowPrivate: false,
-    ownServer,
+    loopbackServer,
     httpsProxy: 'http://127.0.0.1:9',
     httpProxy: 'http://127.0.0.1:9',
   })
   cleanups.push(
-    () => ownServer[Symbol.asyncDispose](),
+    () => loopbackServer[Symbol.asyncDispose](),
     () => outbound[Symbol.asyncDispose](),
   )
-  return { ownServer, outbound }
+  return { loopbackServer, outbound }
 }
 
 const request = { headers: { 'content-type': 'application/json' }, body: Buffer.from('{}'), timeoutMs: 2000 }
@@ -109,18 +109,18 @@ test('over TLS a listener with another certificate is not asked', async () => {
 })
 
 test('a URL has a path on the server only below its base URL', () => {
-  const { ownServer } = know({ origin: 'http://127.0.0.1:1' })
+  const { loopbackServer } = know({ origin: 'http://127.0.0.1:1' })
 
-  expect(ownServer.pathOf(`${BASE_URL}/api/v2/plans/1`)).toBe('/api/v2/plans/1')
-  expect(ownServer.pathOf('https://groundstate.example/api')).toBeUndefined()
-  expect(ownServer.pathOf(`${BASE_URL}.evil.example/api`)).toBeUndefined()
+  expect(loopbackServer.pathOf(`${BASE_URL}/api/v2/plans/1`)).toBe('/api/v2/plans/1')
+  expect(loopbackServer.pathOf('https://groundstate.example/api')).toBeUndefined()
+  expect(loopbackServer.pathOf(`${BASE_URL}.evil.example/api`)).toBeUndefined()
 })
 
 test('of a response that is too long only the status is read', async () => {
   const port = await listen(createServer((_, response) => response.end('long')))
-  const { ownServer } = know({ origin: `http://127.0.0.1:${port}` })
+  const { loopbackServer } = know({ origin: `http://127.0.0.1:${port}` })
   const asked = { method: 'GET' as const, path: '/', headers: {}, signal: AbortSignal.timeout(2000) }
 
-  expect(await ownServer.request({ ...asked, maxBytes: 3 })).toEqual({ status: 200, text: undefined })
-  expect(await ownServer.request({ ...asked, maxBytes: 4 })).toEqual({ status: 200, text: 'long' })
+  expect(await loopbackServer.request({ ...asked, maxBytes: 3 })).toEqual({ status: 200, text: undefined })
+  expect(await loopbackServer.request({ ...asked, maxBytes: 4 })).toEqual({ status: 200, text: 'long' })
 })

@@ -2,6 +2,7 @@ import { chmod, cp, mkdtemp, readFile, readdir, rename, rm, symlink } from 'node
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { type SystemAccount, canEnter } from './account.ts'
+import type { Directories, PostgresOptions } from './directories.ts'
 import { SYSTEM_DIR, openDirectory } from './directories.ts'
 import { PostgresUnavailable, postgresFailure } from './unavailable.ts'
 
@@ -108,4 +109,12 @@ async function makeReadable(directory: string) {
     const isProgram = entry.isDirectory() || basename(entry.parentPath) === 'bin'
     if (!entry.isSymbolicLink()) await chmod(join(entry.parentPath, entry.name), isProgram ? 0o755 : 0o644)
   }
+}
+
+/** All that is known before PostgreSQL starts. */
+export type Site = PostgresOptions & {
+  fsync: boolean
+  directories: Directories
+  binaries: Binaries
+  account: SystemAccount
 }

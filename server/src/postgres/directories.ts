@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { makeDirectory } from '../directory.ts'
 import { type SystemAccount, canEnter } from './account.ts'
-import type { PostgresLog } from './options.ts'
 import { PostgresUnavailable } from './unavailable.ts'
 
 /** The parent of root's data that another user must be able to enter. */
@@ -119,3 +118,8 @@ export async function openSocketDirectory(home: string, account: SystemAccount) 
 function fitsSocket(directory: string) {
   return Buffer.byteLength(join(directory, SOCKET_NAME)) <= MAX_SOCKET_PATH
 }
+
+export type PostgresLog = { info(message: string): void; warn(message: string): void }
+
+/** `dataDir` is the server's data directory. `fsync: false` is for tests: a power cut may lose data. */
+export type PostgresOptions = { dataDir: string; log: PostgresLog; fsync?: boolean }

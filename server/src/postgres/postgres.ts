@@ -3,10 +3,11 @@ import { copyFile, readFile, stat, statfs, truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { findSystemAccount } from './account.ts'
+import type { Site } from './binaries.ts'
 import { findBinaries } from './binaries.ts'
 import { openCluster } from './cluster.ts'
+import type { PostgresOptions } from './directories.ts'
 import { type Directories, openDirectories, openSocketDirectory } from './directories.ts'
-import type { PostgresOptions } from './options.ts'
 import { connect, connectionString, createDatabase, isConnectionLost, lock, waitForStarter } from './owner.ts'
 import {
   POLL,
@@ -20,7 +21,6 @@ import {
   stopPostmaster,
 } from './postmaster.ts'
 import { explainExit, lastLines } from './run.ts'
-import type { Site } from './site.ts'
 import { postgresFailure } from './unavailable.ts'
 
 /** A running embedded PostgreSQL. `url` is a connection string for `pg` and libpq. Disposing stops it. */
@@ -220,4 +220,22 @@ async function limitLog(log: string) {
 
 async function size(path: string) {
   return (await stat(path).catch(() => ({ size: 0 }))).size
+}
+
+const QUIET = { info() {}, warn() {} }
+
+/**
+ * The embedded PostgreSQL of a data directory, for a short task. If a server runs it, disposing leaves it running;
+ * otherwise it is started, and disposing stops it.
+ */
+export async function findPostgres(dataDir: string): Promise<Postgres> {
+  const { cluster } = await openDirectories(dataDir, await findSystemAccount(), QUIET)
+  const running = await readPostmaster(cluster)
+  if (running?.ready && (await isPostmaster(running.pid, cluster))) {
+    return {
+      url: connectionString(running.socketDirectory),
+      async [Symbol.asyncDispose]() {},
+    }
+  }
+  return startPostgres({ dataDir, log: QUIET })
 }

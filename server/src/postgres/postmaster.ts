@@ -2,11 +2,11 @@ import type { ChildProcess } from 'node:child_process'
 import { link, open, readFile, readlink, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Site } from './binaries.ts'
 import { isAlive } from './cluster.ts'
 import type { Directories } from './directories.ts'
 import { spawnGuarded } from './run.ts'
 import { postgresArguments } from './settings.ts'
-import type { Site } from './site.ts'
 
 /** The polling interval for states that PostgreSQL does not announce, in ms. */
 export const POLL = 5

@@ -5,7 +5,6 @@ import { makeDirectory } from '../directory.ts'
 import { createFileOnce } from '../durable-file.ts'
 import { codeOf } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
-import { SECRET_BYTES, SECRET_FORM, secretBytes } from './secret-form.ts'
 
 /**
  * The 32 bytes from which all keys of the installation are derived: `fromEnv` (64 hex digits, or base64) if given, else
@@ -41,4 +40,16 @@ async function generateSecret(dataDir: string, path: string): Promise<Buffer> {
   await makeDirectory(dataDir, 0o700)
   await createFileOnce(path, `${randomBytes(SECRET_BYTES).toString('hex')}\n`)
   return parseSecret(await readFile(path, 'utf8'), path)
+}
+
+export const SECRET_BYTES = 32
+/** The required form of a secret, for messages. */
+export const SECRET_FORM = `${SECRET_BYTES} bytes, as 64 hex digits or as base64`
+
+/** The bytes of a secret given as text; undefined when its form is wrong. */
+export function secretBytes(text: string): Buffer | undefined {
+  const trimmed = text.trim()
+  if (/^[0-9a-f]{64}$/i.test(trimmed)) return Buffer.from(trimmed, 'hex')
+  const bytes = Buffer.from(trimmed, 'base64')
+  return /^[A-Za-z0-9+/_-]+=?$/.test(trimmed) && bytes.length === SECRET_BYTES ? bytes : undefined
 }

@@ -1,6 +1,6 @@
 import { zstdCompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { packList, unpackList } from './packed-list.ts'
+import { packList, unpackList } from './packed-extraction.ts'
 
 const list = (count: number) => JSON.stringify(Array.from({ length: count }, (_, index) => ({ name: `item ${index}` })))
 

@@ -1,4 +1,6 @@
-import type { CtyType } from './cty-type.ts'
+import { invalid } from '../errors.ts'
+import { type CtyType, inferredType, isCtyType } from './cty-type.ts'
+import { isJsonObject, objectField } from './json-fields.ts'
 import type { Sensitivity } from './sensitivity.ts'
 
 /** Common form of the three documents that describe a state: raw formats 3 and 4, and `terraform show -json`. */
@@ -29,3 +31,17 @@ export type StateObject = {
 }
 
 export type StateOutput = { name: string; sensitive: boolean; value: unknown; type: CtyType }
+
+/** Outputs as format 4, JSON states and `json-state-outputs` have them: `{name: {sensitive, type, value}}`. */
+export function outputsByName(outputs: unknown): StateOutput[] {
+  return Object.entries(objectField(outputs)).map(([name, output]) => {
+    if (!isJsonObject(output)) throw invalid(`the output ${JSON.stringify(name)} is not an object`)
+    const { value = null, type } = output
+    if (type !== undefined && type !== null && !isCtyType(type)) {
+      throw invalid(
+        `the output ${JSON.stringify(name)} has type ${JSON.stringify(type)}, which is not a type of the engine`,
+      )
+    }
+    return { name, sensitive: output.sensitive === true, value, type: type ?? inferredType(value) }
+  })
+}

@@ -2,8 +2,8 @@ import { invalid } from '../errors.ts'
 import { objectsOfFormat3, outputsOfFormat3 } from './format-3.ts'
 import { objectsOfFormat4 } from './format-4.ts'
 import { isJsonObject, listField, numberOrNull, textOrNull } from './json-fields.ts'
-import { outputsByName } from './outputs.ts'
 import type { ParsedState } from './parsed-state.ts'
+import { outputsByName } from './parsed-state.ts'
 import { readShowJson } from './show-json.ts'
 
 /** Reads a parsed raw or JSON state; throws `invalid` for anything else, with a detail that begins "the state". */

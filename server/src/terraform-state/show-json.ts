@@ -1,7 +1,6 @@
 import { invalid } from '../errors.ts'
 import { instanceKey, isJsonObject, listField, objectField, textField, textOrNull } from './json-fields.ts'
-import { outputsByName } from './outputs.ts'
-import type { ParsedState, StateObject } from './parsed-state.ts'
+import { type ParsedState, type StateObject, outputsByName } from './parsed-state.ts'
 import { sensitivityOfTree } from './sensitivity.ts'
 
 /** Reads a parsed document of `terraform show -json`, which has neither serial nor lineage. */

@@ -1,4 +1,4 @@
-import { type AttributeChange, changedAttributes, type DiffBudget, secretsOf } from './attribute-diff.ts'
+import { type AttributeChange, type DiffBudget, changedAttributes, secretsOf } from './attribute-diff.ts'
 import type { ParsedState, StateObject, StateOutput } from './parsed-state.ts'
 import { readState } from './read-state.ts'
 import { objectAddress, typeAddress } from './resource-address.ts'

@@ -140,7 +140,7 @@ export async function createTestApp(
     listen: async () => {
       const origin = await server.fastify.listen({ host: '127.0.0.1', port: 0 })
       app.baseUrl = origin
-      app.ownServer.open({ baseUrl: origin, origin, certificate: undefined })
+      app.loopbackServer.open({ baseUrl: origin, origin, certificate: undefined })
       return origin
     },
   })

@@ -14,7 +14,7 @@ export type Message =
   | { kind: 'connection'; state: Connection }
 
 /** Without a sign of life for this long the connection counts as lost; the server sends one every 15 s. */
-const SILENCE_MS = 40_000
+const DATABASE_TIMEOUT_MS = 40_000
 const FIRST_RETRY_MS = 2000
 const LAST_RETRY_MS = 30_000
 /** After so many failures in a row, and again after as many, the session is looked at. */
@@ -37,13 +37,13 @@ export async function holdStream(organization: string, publish: (message: Messag
     const after = cursor === undefined ? '' : `?after=${encodeURIComponent(cursor)}`
     source = new EventSource(apiPath(`/organizations/${organization}/changes${after}`))
     // A proxy that holds answers back shows itself by silence from the start.
-    silence = setTimeout(lose, SILENCE_MS)
+    silence = setTimeout(lose, DATABASE_TIMEOUT_MS)
     const heard = (event: MessageEvent<string>) => {
       if (event.lastEventId !== '') cursor = event.lastEventId
       // A stream that only begins, and ends again, has not recovered.
       if (event.type !== 'ready') failures = 0
       clearTimeout(silence)
-      silence = setTimeout(lose, SILENCE_MS)
+      silence = setTimeout(lose, DATABASE_TIMEOUT_MS)
     }
     source.addEventListener('ready', (event: MessageEvent<string>) => {
       const isFirst = cursor === undefined

@@ -1,7 +1,7 @@
 /** Calls are gathered for this long, so that a run that goes through five states is read once. */
 const GATHER_MS = 250
 /** A read that takes longer does not hold up the next one. */
-const PATIENCE_MS = 5000
+const RETRY_TIMEOUT_MS = 5000
 
 /**
  * Makes a function that does `work` soon, once for all calls that come meanwhile. Work that goes on is not cut short by more
@@ -16,7 +16,7 @@ export function gathered(work: () => Promise<unknown>) {
     while (isDue) {
       await pause(GATHER_MS)
       isDue = false
-      await Promise.race([work().catch(() => {}), pause(PATIENCE_MS)])
+      await Promise.race([work().catch(() => {}), pause(RETRY_TIMEOUT_MS)])
     }
     isBusy = false
   }

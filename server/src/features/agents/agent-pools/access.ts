@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
 import { readAccessContext } from '../../../auth/access-context.ts'
-import { checkDemands } from '../../../auth/demands.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
+import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { AppError, notFound } from '../../../errors.ts'
 import { onlineSince } from './store.ts'
 import * as store from './store.ts'
@@ -21,7 +21,7 @@ export async function requireAgentPool(
   const { access: column, ...pool } = row
   const access = readAccessContext(ctx.actor, { organizationId: row.organization_key, access: column })
   const can = organizationPermissions(access)
-  if (can.has('organization:read')) checkDemands(access)
+  if (can.has('organization:read')) checkSignInPolicy(access)
   if (!can.has('agent-pools:read')) throw notFound(noun)
   if (!can.has(permission)) throw refusal(permission, `in the organization ${row.organization_name}`)
   return { ...pool, can }

@@ -3,11 +3,9 @@ import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
-import type { Db, Tx } from '../../../db/db.ts'
-import { containing } from '../../../db/like.ts'
-import { literals } from '../../../db/literals.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { containing, literals } from '../../../db/sql.ts'
 
 /** A pool with its organization, and those of its workspaces and projects that the actor may see. */
 export type AgentPoolRow = Awaited<ReturnType<typeof listAgentPools>>['rows'][number]

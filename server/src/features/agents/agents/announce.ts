@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
 import { announce, announceFound } from '../../../changes/announce.ts'
 import type { Notice } from '../../../changes/feed.ts'
-import { readWithNext } from '../../../db/later.ts'
-import { storeInWindows } from '../../../db/window.ts'
+import { readWithNext } from '../../../db/pipeline.ts'
+import { throttledTouch } from '../../../db/throttled-touch.ts'
 import { domainEvent } from '../../../events.ts'
 import { onlineSince } from '../agent-pools/store.ts'
 import { type AgentOwner, selectOwners, touchAgents } from './store.ts'
@@ -29,7 +29,7 @@ function agentNotices({ id, agent_pool_id: pool, organization_id: organization }
 export const agentRemoved = domainEvent<{ agentId: string }>('agent.gone')
 
 /** Stores an agent's heartbeat, and announces an agent that was offline before. */
-export const noteAgentPing = storeInWindows(async (ctx: Pick<Ctx, 'db' | 'log' | 'now' | 'signals'>, ids) => {
+export const noteAgentPing = throttledTouch(async (ctx: Pick<Ctx, 'db' | 'log' | 'now' | 'signals'>, ids) => {
   const now = ctx.now()
   await announceAgents(ctx, await touchAgents(ctx.db, ids, { now, offlineBefore: onlineSince(now) }))
 }, 'agent heartbeats')

@@ -1,8 +1,7 @@
 import type { AgentStatus } from '@groundstate/contract/agents'
 import { type Insertable, sql } from 'kysely'
-import type { Db, Tx } from '../../../db/db.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { OFFLINE_AFTER_MS } from '../agent-pools/store.ts'
 

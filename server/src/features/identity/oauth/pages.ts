@@ -1,5 +1,4 @@
-import { htmlPage } from '../../../http/html-page.ts'
-import { type Html, html, raw } from '../../../http/html.ts'
+import { type Html, html, htmlPage, raw } from '../../../http/html-page.ts'
 import type { ApiResponse } from '../../../http/responses.ts'
 import type { SignInMethods } from '../sessions/resource.ts'
 import { type AuthorizeRequest, authorizeQuery } from './request.ts'

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
-import { ATTEMPT_LIMITS, REMEMBERED_MS, countAttempt, sweepSessionsJob } from './count-attempts.ts'
+import { ATTEMPT_LIMITS, KNOWN_ADDRESS_TTL_MS, countAttempt, sweepSessionsJob } from './count-attempts.ts'
 
 const PASSWORD = 'a good password'
 let app: TestApp
@@ -97,7 +97,7 @@ test('where a person has signed in, their password can be tried as often as from
 test('an address at which a person was long ago is like any other', async () => {
   const user = await createUser(app, { password: PASSWORD })
   await signIn(user.username, PASSWORD)
-  app.clock.advance(REMEMBERED_MS)
+  app.clock.advance(KNOWN_ADDRESS_TTL_MS)
   await failEverywhere(user.id)
 
   expect((await signIn(user.username, PASSWORD)).status).toBe(429)
@@ -188,7 +188,7 @@ test('counters and places are swept once they say nothing any more', async () =>
   expect(await app.db.selectFrom('sign_in_attempts').selectAll().execute()).toEqual([])
   expect(await places.execute()).toHaveLength(1)
 
-  app.clock.advance(REMEMBERED_MS)
+  app.clock.advance(KNOWN_ADDRESS_TTL_MS)
   await sweep()
   expect(await places.execute()).toEqual([])
 })

@@ -14,7 +14,7 @@ import * as store from './store.ts'
 export const ATTEMPT_LIMITS = { pair: 10, account: 100, address: 100, codes: 10, windowMs: 15 * 60_000 }
 
 /** For how long after a right password an address counts as one of the person's own. */
-export const REMEMBERED_MS = 30 * 24 * 60 * 60_000
+export const KNOWN_ADDRESS_TTL_MS = 30 * 24 * 60 * 60_000
 
 /** One client usually has all addresses of its IPv6 network, and many of these networks at will. */
 const CLIENT_PARTS = 4
@@ -41,7 +41,7 @@ export async function countAttempt(ctx: Ctx, account: string): Promise<CountedAt
 
   const place = network(ctx.request.address, CLIENT_PARTS)
   const pair = { key: `pair:${digest} ${place}`, limit: ATTEMPT_LIMITS.pair }
-  const since = new Date(ctx.now().getTime() - REMEMBERED_MS)
+  const since = new Date(ctx.now().getTime() - KNOWN_ADDRESS_TTL_MS)
   if (await store.findSignInPlace(ctx.db, { userId: account, place, since })) {
     await count(ctx, [pair])
     return { place, pair, shared: [] }

@@ -10,7 +10,7 @@ import { SESSION_COOKIE } from '../../../http/authenticate.ts'
 import { basePath } from '../../../http/base-path.ts'
 import { userAudit } from '../users/resource.ts'
 import type { UserRow } from '../users/store.ts'
-import { ATTEMPT_LIMITS, REMEMBERED_MS, sweepSessionsJob } from './count-attempts.ts'
+import { ATTEMPT_LIMITS, KNOWN_ADDRESS_TTL_MS, sweepSessionsJob } from './count-attempts.ts'
 import { checkCredentials } from './credentials.ts'
 import * as store from './store.ts'
 
@@ -102,6 +102,6 @@ export const sessionJobs = [jobHandler(sweepSessionsJob, async (ctx) => sweepSes
 async function sweepSessions(ctx: Ctx) {
   const now = ctx.now()
   const ago = (ms: number) => new Date(now.getTime() - ms)
-  const ends = { now, countersBefore: ago(ATTEMPT_LIMITS.windowMs), placesBefore: ago(REMEMBERED_MS) }
+  const ends = { now, countersBefore: ago(ATTEMPT_LIMITS.windowMs), placesBefore: ago(KNOWN_ADDRESS_TTL_MS) }
   await store.deleteEnded(ctx.db, ends)
 }

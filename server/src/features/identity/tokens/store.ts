@@ -1,7 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { AuditEvent } from '../../../audit/record.ts'
-import type { Db } from '../../../db/db.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
+import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { domainEvent } from '../../../events.ts'
 

@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { type AccessContext, readAccessContext } from '../../../auth/access-context.ts'
-import { checkDemands } from '../../../auth/demands.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
+import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 
@@ -11,7 +11,7 @@ export async function requireMembership(ctx: Ctx, id: string): Promise<Membershi
   const row = await store.findMembership(ctx.db, ctx.actor, id)
   const membership = row && readableMembership(ctx, row)
   if (!membership) throw notFound('organization membership')
-  checkDemands(membership.access)
+  checkSignInPolicy(membership.access)
   return membership
 }
 

@@ -2,10 +2,9 @@ import { type Insertable, sql } from 'kysely'
 import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { takesCredentials } from '../../../auth/visibility.ts'
-import type { Db, Tx } from '../../../db/db.ts'
-import { containing } from '../../../db/like.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { containing } from '../../../db/sql.ts'
 import { raiseAccessRevision } from '../organizations/store.ts'
 
 /** Memberships `m` with the names of both sides; the address of an active member is that of the account. */

@@ -2,9 +2,9 @@ import type { UpdateOrganization } from '@groundstate/contract/organizations'
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { type AccessContext, isTokenRefused, readAccessContext } from '../../../auth/access-context.ts'
-import { checkDemands } from '../../../auth/demands.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
+import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { invalid, notFound, unauthorized } from '../../../errors.ts'
 import { domainEvent } from '../../../events.ts'
 import * as store from './store.ts'
@@ -47,7 +47,7 @@ function authorised(ctx: Ctx, row: FoundOrganization | undefined, permission: Or
   const organization = row && readableOrganization(ctx, row)
   if (row && isTokenRefused(ctx.actor, row.access)) throw unauthorized(REFUSED)
   if (!organization) throw notFound('organization')
-  checkDemands(organization.access)
+  checkSignInPolicy(organization.access)
   if (!organization.can.has(permission)) {
     throw refusal(permission, `in the organization ${organization.name}`)
   }
@@ -75,7 +75,7 @@ export async function listReadableOrganizationsNamed(ctx: Ctx, names: readonly s
 function listOpen(ctx: Ctx, rows: readonly FoundOrganization[]): Organization[] {
   return rows.flatMap((row) => {
     const organization = readableOrganization(ctx, row)
-    return organization && !organization.access.demands ? organization : []
+    return organization && !organization.access.signInRequirement ? organization : []
   })
 }
 

@@ -23,7 +23,7 @@ export function organizationResource(organization: Organization): OrganizationRe
       'session-timeout': organization.session_timeout,
       'session-remember': organization.session_remember,
       'collaborator-auth-policy': organization.collaborator_auth_policy,
-      'two-factor-conformant': organization.access.demands !== 'two-factor',
+      'two-factor-conformant': organization.access.signInRequirement !== 'two-factor',
       'plan-expired': false,
       'plan-expires-at': null,
       'plan-is-trial': false,

@@ -2,8 +2,7 @@ import type { CreateOrganization, UpdateOrganization } from '@groundstate/contra
 import type { Ctx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { NO_ACCESS } from '../../../auth/access-context.ts'
-import { transact } from '../../../db/db.ts'
-import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
+import { type Page, type Paged, pageOffset, transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import {

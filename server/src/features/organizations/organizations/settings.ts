@@ -1,5 +1,5 @@
 import type { UpdateOrganization } from '@groundstate/contract/organizations'
-import { refuseTakenName } from '../../../db/taken-name.ts'
+import { refuseTakenName } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 
 export function organizationSettingColumns(input: UpdateOrganization['attributes']) {

@@ -3,10 +3,10 @@ import { type ActorInSql, accessColumn, userInSql } from '../../../auth/access-s
 import { type Actor, isOwnOrganizationName } from '../../../auth/actor.ts'
 import { takesCredentials } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
-import { deferWrite } from '../../../db/later.ts'
-import { containing } from '../../../db/like.ts'
 import { lookup } from '../../../db/lookup.ts'
+import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { containing } from '../../../db/sql.ts'
 
 export type OrganizationRow = Selectable<Schema['organizations']>
 

@@ -1,10 +1,10 @@
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { type AccessContext, readAccessContext } from '../../../auth/access-context.ts'
-import { checkDemands } from '../../../auth/demands.ts'
 import { type ProjectPermission, refusal } from '../../../auth/permissions.ts'
 import { projectPermissions } from '../../../auth/project-permissions.ts'
-import { refuseTakenName } from '../../../db/taken-name.ts'
+import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
+import { refuseTakenName } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 
@@ -16,7 +16,7 @@ export async function requireProject(ctx: Ctx, id: string, permission: ProjectPe
   const row = await store.findProject(ctx.db, ctx.actor, id)
   const project = row && readableProject(ctx, row)
   if (!project) throw notFound('project')
-  checkDemands(project.access)
+  checkSignInPolicy(project.access)
   if (!project.can.has(permission)) {
     throw refusal(permission, `on the project ${project.name}`)
   }
@@ -61,7 +61,7 @@ export async function listReadableProjects(ctx: Ctx, ids: readonly string[]): Pr
   const rows = await store.findProjects(ctx.db, ctx.actor, ids)
   return rows.flatMap((row) => {
     const project = readableProject(ctx, row)
-    return project && !project.access.demands ? project : []
+    return project && !project.access.signInRequirement ? project : []
   })
 }
 

@@ -3,9 +3,8 @@ import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleProject } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
-import { containing } from '../../../db/like.ts'
-import { lowered } from '../../../db/lowered.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { containing, lowered } from '../../../db/sql.ts'
 
 export type ProjectRow = Selectable<Schema['projects']>
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import { lowered } from '../../../db/lowered.ts'
+import { lowered } from '../../../db/sql.ts'
 
 export type Identity = { issuer: string; subject: string }
 

@@ -2,10 +2,9 @@ import type { CreateToken } from '@groundstate/contract/tokens'
 import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { readAccessContext } from '../../../auth/access-context.ts'
-import { checkDemands } from '../../../auth/demands.ts'
+import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { checkHoldsAccess, teamPermissions } from '../../../auth/team-permissions.ts'
-import { isUniqueViolation, transact } from '../../../db/db.ts'
-import type { Page } from '../../../db/page.ts'
+import { type Page, isUniqueViolation, transact } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
 import { type IssuedToken, issueToken, reissueToken } from '../../identity/tokens/service.ts'
 import { tokenAudit } from '../../identity/tokens/store.ts'
@@ -31,7 +30,7 @@ export async function requireTeamForTokens(ctx: Ctx, teamId: string, refuse = fo
     isPerson: ctx.actor.kind === 'user' && ctx.actor.teamId === undefined,
   })
   if (!can.has('team:read')) throw notFound('team')
-  checkDemands(access)
+  checkSignInPolicy(access)
   if (!can.has('tokens:manage')) throw refuse(team.name)
   return { ...team, access }
 }

@@ -2,9 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { ORGANIZATION_ACCESS } from '../../../auth/grants.ts'
-import type { Db } from '../../../db/db.ts'
-import { containing } from '../../../db/like.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
+import { type Db, type Page, pageOffset } from '../../../db/db.ts'
+import { containing } from '../../../db/sql.ts'
 
 /** A team, the facts about its organization for `actor`, and whether the actor is one of it. */
 export async function findTokenSubject(db: Db, actor: Actor, id: string) {

@@ -2,7 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { type AccessContext, readAccessContext } from '../../../auth/access-context.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { checkDemands } from '../../../auth/demands.ts'
+import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { type TeamAccessContext, type TeamPermission, teamPermissions } from '../../../auth/team-permissions.ts'
 import type { Notice } from '../../../changes/feed.ts'
 import { forbidden, notFound } from '../../../errors.ts'
@@ -16,7 +16,7 @@ export async function requireTeam(ctx: Ctx, id: string, permission: TeamPermissi
   const row = await store.findTeam(ctx.db, ctx.actor, id)
   const team = row && readableTeam(ctx, row)
   if (!team) throw notFound('team')
-  checkDemands(team.access)
+  checkSignInPolicy(team.access)
   if (!team.can.has(permission)) throw forbidden(`this needs the permission ${permission} on the team ${team.name}`)
   return team
 }

@@ -10,8 +10,7 @@ import {
   checkHoldsAccess,
   teamPermissions,
 } from '../../../auth/team-permissions.ts'
-import { transact } from '../../../db/db.ts'
-import type { Page, Paged } from '../../../db/page.ts'
+import { type Page, type Paged, transact } from '../../../db/db.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import { randomText } from '../../../ids.ts'
 import { requireOrganization } from '../organizations/access.ts'

@@ -1,6 +1,6 @@
 import type { OrganizationAccessInput, UpdateTeam } from '@groundstate/contract/teams'
 import { ORGANIZATION_ACCESS, type OrganizationAccess } from '../../../auth/grants.ts'
-import { refuseTakenName } from '../../../db/taken-name.ts'
+import { refuseTakenName } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 
 export function teamSettingColumns(input: UpdateTeam) {

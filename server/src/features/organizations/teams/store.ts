@@ -1,11 +1,9 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import type { Db, Tx } from '../../../db/db.ts'
-import { containing } from '../../../db/like.ts'
-import { lowered } from '../../../db/lowered.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { containing, lowered } from '../../../db/sql.ts'
 import { raiseAccessRevision } from '../organizations/store.ts'
 
 export type TeamRow = Selectable<Schema['teams']>

@@ -13,7 +13,7 @@ import {
 import type { FastifyRequest } from 'fastify'
 import { notFound } from '../../../errors.ts'
 import { bearerToken } from '../../../http/authenticate.ts'
-import { clientSignal } from '../../../http/client-signal.ts'
+import { clientSignal } from '../../../http/closing.ts'
 import type { Routes } from '../../../http/http.ts'
 import { count } from '../../../http/query.ts'
 import { binary, bytes, json, noContent, unstored } from '../../../http/responses.ts'

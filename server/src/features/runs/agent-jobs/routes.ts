@@ -8,7 +8,7 @@ import {
   heartbeatResponse,
 } from '@groundstate/contract/agent'
 import { bearerToken } from '../../../http/authenticate.ts'
-import { clientSignal } from '../../../http/client-signal.ts'
+import { clientSignal } from '../../../http/closing.ts'
 import type { Routes } from '../../../http/http.ts'
 import { binary, bytes, json, noContent, unstored } from '../../../http/responses.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'

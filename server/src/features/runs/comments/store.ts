@@ -2,8 +2,7 @@ import { sql } from 'kysely'
 import { shareAccess } from '../../../auth/access-context.ts'
 import { sharedAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import type { Db } from '../../../db/db.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
+import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 
 /** Comments with the event that each of them came with. */
 function selectComments(db: Db) {

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import { deferWrite } from '../../../db/later.ts'
+import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type ReadmeRow = Pick<Selectable<Schema['configuration_readmes']>, 'path' | 'markdown' | 'is_cut'>

@@ -4,7 +4,7 @@ import type { Ctx } from '../../../app.ts'
 import { ArchiveError, checkArchive } from '../../../archives/archive.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
-import { isSurelyRefused, isUnavailable, transact } from '../../../db/db.ts'
+import { isDefinitelyRejected, isUnavailable, transact } from '../../../db/db.ts'
 import { AppError, invalid, notFound, tooLarge } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
@@ -42,7 +42,7 @@ export async function uploadConfiguration(anyone: Ctx, token: string, archive: R
   try {
     if (!(await accept(ctx, version, { ...stored, key }))) await ctx.blobs.delete(key)
   } catch (error) {
-    if (isSurelyRefused(error)) await ctx.blobs.delete(key)
+    if (isDefinitelyRejected(error)) await ctx.blobs.delete(key)
     else if (isUnavailable(error)) throw outcomeUnknown(error)
     throw error
   }

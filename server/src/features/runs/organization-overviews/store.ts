@@ -2,7 +2,7 @@ import { EXECUTING_STATUSES, FINAL_STATUSES, QUEUED_STATUSES, type RunStatus } f
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import type { Db } from '../../../db/db.ts'
-import { literals } from '../../../db/literals.ts'
+import { literals } from '../../../db/sql.ts'
 import { isPresent } from '../../agents/agents/store.ts'
 import type { Grants } from '../../workspaces/workspaces/list-store.ts'
 import { currentRunStatus } from '../../workspaces/workspaces/store.ts'

@@ -9,7 +9,7 @@ import {
 import { documentOf } from '@groundstate/contract/responses'
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
-import { clientSignal } from '../../../http/client-signal.ts'
+import { clientSignal } from '../../../http/closing.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { count } from '../../../http/query.ts'

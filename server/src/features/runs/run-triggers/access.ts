@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
-import { checkDemands } from '../../../auth/demands.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
+import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { canReadRuns, readAccess } from '../../../auth/workspace-access.ts'
 import { AppError, notFound } from '../../../errors.ts'
 import { type Workspace, listReadableWorkspaces, requireWorkspace } from '../../workspaces/workspaces/access.ts'
@@ -27,7 +27,7 @@ async function loadTrigger(ctx: Ctx, id: string) {
   const destination = readAccess(ctx.actor, { ...trigger, access })
   const source = readAccess(ctx.actor, { ...trigger, workspace_id: trigger.source_id, access: sourceAccess })
   const sides = [destination, source]
-  for (const side of sides) if (side.can.size > 0) checkDemands(side.access)
+  for (const side of sides) if (side.can.size > 0) checkSignInPolicy(side.access)
   return { trigger, destination, sides }
 }
 

@@ -1,7 +1,7 @@
 import type { TRIGGER_TYPES } from '@groundstate/contract/run-triggers'
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited } from '../../../audit/record.ts'
-import type { Page, Paged } from '../../../db/page.ts'
+import type { Page, Paged } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import type { Workspace } from '../../workspaces/workspaces/access.ts'
 import { SOURCE, requireRunTriggerToDelete, requireSource } from './access.ts'

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import { accessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import type { Db, Tx } from '../../../db/db.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 
 /** Run triggers `t` with their destination `w` and their source `s`. */
 function selectRunTriggers(db: Db) {

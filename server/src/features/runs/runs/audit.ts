@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { announce, announceFound, runNotice } from '../../../changes/announce.ts'
-import { readWithNext } from '../../../db/later.ts'
+import { readWithNext } from '../../../db/pipeline.ts'
 import { domainEvent } from '../../../events.ts'
 import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/store.ts'
 import type { Run } from './access.ts'

@@ -1,6 +1,6 @@
 import { FINAL_STATUSES, type RunStatus, UNFINISHED_STATUSES } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
-import { literals } from '../../../db/literals.ts'
+import { literals } from '../../../db/sql.ts'
 import type { RunFilter, RunOperation } from './filter.ts'
 import type { RunRow } from './locked-run-store.ts'
 import { containsText } from './message-store.ts'

@@ -1,6 +1,6 @@
 import { type InferResult, type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/db.ts'
-import { pipeline } from '../../../db/later.ts'
+import { pipeline } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { isNewerConfiguration } from '../configuration-versions/store.ts'
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { containing } from '../../../db/like.ts'
+import { containing } from '../../../db/sql.ts'
 
 /** What separates words, beside spaces. */
 export const SEPARATORS = `\t\r\n-_/.:,;=|()[]{}<>"'`

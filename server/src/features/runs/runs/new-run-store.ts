@@ -1,9 +1,8 @@
 import { type Insertable, sql } from 'kysely'
 import { type AuditRow, eventInsert } from '../../../audit/store.ts'
 import type { Tx } from '../../../db/db.ts'
-import { pipeline } from '../../../db/later.ts'
+import { pipeline, writeBatch } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { writeTogether } from '../../../db/together.ts'
 import { selectVersionForRun } from '../configuration-versions/store.ts'
 import { type LockedRun, runWorkspaceLock } from './locked-run-store.ts'
 import { wordsOf } from './message-store.ts'
@@ -56,5 +55,5 @@ export async function insertNewRun(tx: Tx, locked: LockedRun, { transition, even
       .where('id', '=', columns.workspace_id),
     ...(transition.job ? [queuedJobInsert(transition.job)] : []),
   ]
-  await writeTogether(tx, writes)
+  await writeBatch(tx, writes)
 }

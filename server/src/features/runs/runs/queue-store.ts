@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
-import { literals } from '../../../db/literals.ts'
+import { literals } from '../../../db/sql.ts'
 import { isUnfinished, statusCondition } from './filter-store.ts'
-import { limited, onPage, type OrganizationList, selectListed } from './list-store.ts'
+import { type OrganizationList, limited, onPage, selectListed } from './list-store.ts'
 
 const isWaiting = sql<boolean>`(r.waits or r.status in (${literals(QUEUED_STATUSES)}))`
 

@@ -14,7 +14,7 @@ import {
   runSchema,
 } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
-import type { Page } from '../../../db/page.ts'
+import type { Page } from '../../../db/db.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { requiredText } from '../../../http/query.ts'

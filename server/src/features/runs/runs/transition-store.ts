@@ -1,9 +1,8 @@
 import { FAILURE_STATUSES, KPI_STATUSES } from '@groundstate/contract/run-status'
 import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import { deferWrite } from '../../../db/later.ts'
-import { literals } from '../../../db/literals.ts'
-import { writeTogether } from '../../../db/together.ts'
+import { deferWrite, writeBatch } from '../../../db/pipeline.ts'
+import { literals } from '../../../db/sql.ts'
 import type { LockedJob, LockedRun, LockedWorkspace } from './locked-run-store.ts'
 import { poolsThatMayGoOn, queuedJobInsert } from './queued-job-store.ts'
 import type { CurrentRunColumns, EndedRun, Transition } from './transition.ts'
@@ -36,7 +35,7 @@ export async function saveTransition(
   const start = transition.job && queuedJobInsert(transition.job)
   if (start && !replaces) writes.push(start)
   const freed = job && effects.endsJob ? poolsThatMayGoOn(run) : undefined
-  const readFreed = await writeTogether(tx, writes, freed)
+  const readFreed = await writeBatch(tx, writes, freed)
   if (start && replaces) await deferWrite(tx, start)
   return freed && (async () => (await readFreed()).map(({ topic }) => topic))
 }

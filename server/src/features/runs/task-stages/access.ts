@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
+import { type Page, pageOffset } from '../../../db/db.ts'
 import { conflict, notFound } from '../../../errors.ts'
 import { listResults } from '../../tasks/task-results/store.ts'
 import { requireRun } from '../runs/access.ts'

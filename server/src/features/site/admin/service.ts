@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { checkSiteAdmin } from '../../../auth/actor.ts'
-import type { Page } from '../../../db/page.ts'
+import type { Page } from '../../../db/db.ts'
 import { FEATURE_SETS } from './organizations.ts'
 import * as store from './store.ts'
 

@@ -1,9 +1,8 @@
-import { sql, type Updateable } from 'kysely'
-import type { Db, Tx } from '../../../db/db.ts'
-import { pipeline } from '../../../db/later.ts'
-import { containing } from '../../../db/like.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
+import { type Updateable, sql } from 'kysely'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { pipeline } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { containing } from '../../../db/sql.ts'
 
 /** The key of an advisory lock that nothing else uses. */
 const SITE_ADMINS_LOCK = 7_077_002

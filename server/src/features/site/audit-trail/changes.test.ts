@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { beforeAll, expect, test } from 'vitest'
-import type { AuditEventName } from '../../../http/route-audit.ts'
-import { createTestApp, type TestResponse } from '../../../testing/app.ts'
-import { createUser, type TestUser } from '../../../testing/factories.ts'
-import { type ChangeRequest, requestOf, SECRET, World } from './testing/audit-world.ts'
-import { auditedChanges, CHANGES, writingRoutes } from './testing/changes.ts'
+import type { AuditEventName } from '../../../http/route-access.ts'
+import { type TestResponse, createTestApp } from '../../../testing/app.ts'
+import { type TestUser, createUser } from '../../../testing/factories.ts'
+import { type ChangeRequest, SECRET, World, requestOf } from './testing/audit-world.ts'
+import { CHANGES, auditedChanges, writingRoutes } from './testing/changes.ts'
 
 /** The number of times that a change records an event of its route, where that is not one. */
 const COUNTS: Record<string, Partial<Record<AuditEventName, number>>> = {

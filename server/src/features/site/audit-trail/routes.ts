@@ -1,7 +1,7 @@
 import { type AuditTrailResponse, auditTrailResponse } from '@groundstate/contract/audit-trail'
 import type { Ctx } from '../../../app.ts'
 import { checkSiteAdmin } from '../../../auth/actor.ts'
-import type { Page, Paged } from '../../../db/page.ts'
+import type { Page, Paged } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { paginationMeta } from '../../../http/pagination.ts'

@@ -1,6 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { Db, Tx } from '../../../db/db.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type AuditEventRow = Selectable<Schema['audit_events']>

@@ -39,7 +39,7 @@ export async function readAccessSnapshots(
         actor?.kind === 'user' ? rowByMember.get(memberKey({ userId: actor.userId, organizationId })) : undefined
       if (!actor) return []
       const access = readAccessContext(actor, { organizationId, access: row?.access ?? null })
-      if (access.demands || !organizationPermissions(access).has('organization:read')) return []
+      if (access.signInRequirement || !organizationPermissions(access).has('organization:read')) return []
       const { teams = [], grants = '' } = row ?? {}
       return [[stream, accessSnapshot(access, { teams, grants, column: row?.access ?? null })] as const]
     }),

@@ -123,7 +123,7 @@ export async function serve(hub: StreamHub) {
     hub.isFailing = false
   } catch (error) {
     hub.isFailing = true
-    sayFailure(hub, error)
+    logFailure(hub, error)
   }
   for (const stream of hub.streams) keepAlive(ctx, stream)
   hub.servedAt = performance.now()
@@ -131,7 +131,7 @@ export async function serve(hub: StreamHub) {
   if ([...hub.streams].some((stream) => stream.stuckSince === undefined && hasNews(stream))) wakeStreams(hub)
 }
 
-export function sayFailure(hub: StreamHub, error: unknown) {
+export function logFailure(hub: StreamHub, error: unknown) {
   const now = performance.now()
   if (now - hub.saidAt < SAY_MS) return
   hub.saidAt = now

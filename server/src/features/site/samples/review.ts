@@ -190,7 +190,7 @@ export async function reportSampleVerdict(ctx: Ctx, job: Job, signal: AbortSigna
   async function report({ status, message, outcomes = [] }: Report) {
     const data = outcomes.map((attributes) => ({ type: 'task-result-outcomes', attributes }))
     const attributes = { status, message, url: job.runUrl }
-    const response = await ctx.ownServer.request({
+    const response = await ctx.loopbackServer.request({
       method: 'PATCH',
       path: job.callback,
       headers: { authorization, 'content-type': 'application/vnd.api+json' },
@@ -204,7 +204,7 @@ export async function reportSampleVerdict(ctx: Ctx, job: Job, signal: AbortSigna
   async function review(): Promise<Review | undefined> {
     if (job.plan === null) return { message: 'there is no plan at this stage', outcomes: [] }
     const headers = { authorization }
-    const response = await ctx.ownServer.request({
+    const response = await ctx.loopbackServer.request({
       method: 'GET',
       path: job.plan,
       headers,
@@ -266,7 +266,7 @@ export async function receiveSampleRequest(ctx: Ctx, { body, signature }: { body
   }
   const { access_token: token, task_result_id: resultId, ...payload } = parsed.data
   if (token === TEST_TOKEN) return
-  const callback = ctx.ownServer.pathOf(payload.task_result_callback_url)
+  const callback = ctx.loopbackServer.pathOf(payload.task_result_callback_url)
   if (callback === undefined) {
     throw badRequest(`the callback URL is ${payload.task_result_callback_url}, and must be on ${ctx.baseUrl}`)
   }
@@ -274,7 +274,8 @@ export async function receiveSampleRequest(ctx: Ctx, { body, signature }: { body
     resultId,
     token: ctx.secrets.seal(token, reviewContext(resultId)).toString('base64'),
     callback,
-    plan: payload.plan_json_api_url === undefined ? null : (ctx.ownServer.pathOf(payload.plan_json_api_url) ?? null),
+    plan:
+      payload.plan_json_api_url === undefined ? null : (ctx.loopbackServer.pathOf(payload.plan_json_api_url) ?? null),
     runUrl: payload.run_app_url,
   })
 }

@@ -1,9 +1,8 @@
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, recordAudit } from '../../../audit/record.ts'
-import { checkDemands } from '../../../auth/demands.ts'
+import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { readAccess } from '../../../auth/workspace-access.ts'
-import { transact } from '../../../db/db.ts'
-import type { Page, Paged } from '../../../db/page.ts'
+import { type Page, type Paged, transact } from '../../../db/db.ts'
 import { notFound, unavailable } from '../../../errors.ts'
 import { requireStateVersion, requireStateWorkspace } from '../state-versions/access.ts'
 import { listOutputs } from '../state-versions/extraction-store.ts'
@@ -51,7 +50,7 @@ export async function showStateVersionOutput(ctx: Ctx, id: string): Promise<Outp
   const row = await findOutput(ctx.db, ctx.actor, id)
   if (!row || row.status !== 'finalized') throw notFound('state version output')
   const { access, can } = readAccess(ctx.actor, row)
-  if (can.size > 0) checkDemands(access)
+  if (can.size > 0) checkSignInPolicy(access)
   if (!can.has('state-outputs:read')) throw notFound('state version output')
   if (row.sensitive) await transact(ctx, async (ctx) => recordAudit(ctx, sensitiveOutputAudit(row)))
   return openOutput(ctx, row)

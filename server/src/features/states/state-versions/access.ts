@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import type { AccessContext } from '../../../auth/access-context.ts'
-import { checkDemands } from '../../../auth/demands.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
+import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { readAccess } from '../../../auth/workspace-access.ts'
 import { notFound } from '../../../errors.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
@@ -28,7 +28,7 @@ export async function requireCurrentStateVersion(ctx: Ctx, workspaceId: string):
 function authorised(ctx: Ctx, row: store.FoundStateVersion | undefined, permission: WorkspacePermission): StateVersion {
   if (!row) throw notFound('state version')
   const { access, can } = readAccess(ctx.actor, row)
-  if (can.size > 0) checkDemands(access)
+  if (can.size > 0) checkSignInPolicy(access)
   if (!can.has(permission)) throw notFound('state version')
   return { ...row, access }
 }
@@ -39,7 +39,7 @@ export async function listReadableStateVersions(ctx: Ctx, ids: readonly string[]
   const rows = await store.findStateVersions(ctx.db, ctx.actor, ids)
   return rows.flatMap((row) => {
     const { access, can } = readAccess(ctx.actor, row)
-    return !access.demands && can.has('state-versions:read') ? { ...row, access } : []
+    return !access.signInRequirement && can.has('state-versions:read') ? { ...row, access } : []
   })
 }
 

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { App } from '../../../app.ts'
 import { slices } from '../../../blobs/content.ts'
-import { isSurelyRefused } from '../../../db/db.ts'
-import { GrowingBuffer } from '../../../http/growing-buffer.ts'
+import { isDefinitelyRejected } from '../../../db/db.ts'
+import { GrowingBuffer } from '../../../http/bodies.ts'
 import { randomText } from '../../../ids.ts'
 import { type ContentLocations, findContent } from './content-store.ts'
 
@@ -128,7 +128,7 @@ export async function deleteContent(app: App, version: ContentLocations) {
  * swept.
  */
 export async function dropRefused(app: App, contents: readonly (StoredContent | undefined)[], error: unknown) {
-  if (!isSurelyRefused(error)) return
+  if (!isDefinitelyRejected(error)) return
   for (const stored of contents) if (stored && stored.sealed === undefined) await app.blobs.delete(stored.location)
 }
 

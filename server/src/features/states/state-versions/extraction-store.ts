@@ -1,9 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Db } from '../../../db/db.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
+import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 import { type Slots, rowsOf, template } from '../../../db/template.ts'
-import type { OutputRow } from './sealed-outputs.ts'
-import { type SealedOutput } from './sealed-outputs.ts'
+import type { OutputRow, SealedOutput } from './sealed-outputs.ts'
 
 type Output = ExtractionColumns['outputs'][number]
 

@@ -2,10 +2,9 @@ import { type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import { type AccessColumn, shareAccess } from '../../../auth/access-context.ts'
 import { type ActorInSql, sharedAccessColumn, userInSql, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import type { Db, Tx } from '../../../db/db.ts'
-import { deferWrite } from '../../../db/later.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
+import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 /**

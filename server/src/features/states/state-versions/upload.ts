@@ -4,8 +4,7 @@ import { announced, auditRow } from '../../../audit/record.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, notFound, tooLarge } from '../../../errors.ts'
-import { freeChunk } from '../../../http/free-memory.ts'
-import { GrowingBuffer } from '../../../http/growing-buffer.ts'
+import { GrowingBuffer, freeChunk } from '../../../http/bodies.ts'
 import { announceVersions, stateVersionAudit } from './audit.ts'
 import {
   EXAMINED_BYTES,

@@ -6,9 +6,9 @@ import {
   resourceCountsSchema,
 } from '@groundstate/contract/workspace-resources'
 import type { Ctx } from '../../../app.ts'
-import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
+import { type Page, type Paged, pageOffset } from '../../../db/db.ts'
 import type { ExtractedInstance } from '../../../terraform-state/extraction.ts'
-import { unpackList } from '../../../terraform-state/packed-list.ts'
+import { unpackList } from '../../../terraform-state/packed-extraction.ts'
 import { requireStateWorkspace } from '../state-versions/access.ts'
 import { findInstances } from '../state-versions/extraction-store.ts'
 import { extractVersion } from '../state-versions/extraction.ts'

@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
 import { readAccessContext } from '../../../auth/access-context.ts'
-import { checkDemands } from '../../../auth/demands.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import type { OrganizationPermission } from '../../../auth/permissions.ts'
+import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 
@@ -14,7 +14,7 @@ export async function requireTask(ctx: Ctx, id: string, permission: Organization
   if (!task) throw notFound('task')
   const access = readAccessContext(ctx.actor, { organizationId: task.organization_id, access: task.access })
   const can = organizationPermissions(access)
-  checkDemands(access)
+  checkSignInPolicy(access)
   if (!can.has('run-tasks:read')) throw notFound('task')
   if (!can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} in the organization ${task.organization_name}`)

@@ -2,10 +2,8 @@ import { type CreateTask, STAGES, type Stage, type UpdateTask } from '@groundsta
 import type { InferResult } from 'kysely'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
-import { isForeignKeyViolation, transact } from '../../../db/db.ts'
-import { readWithNext } from '../../../db/later.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
-import { refuseTakenName } from '../../../db/taken-name.ts'
+import { type Page, isForeignKeyViolation, pageOffset, refuseTakenName, transact } from '../../../db/db.ts'
+import { readWithNext } from '../../../db/pipeline.ts'
 import { conflict, invalid } from '../../../errors.ts'
 import {
   type Organization,

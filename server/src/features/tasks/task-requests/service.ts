@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Ctx } from '../../../app.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
 import { createClaims } from '../../../claims/claims.ts'
-import { storeInWindows } from '../../../db/window.ts'
+import { throttledTouch } from '../../../db/throttled-touch.ts'
 import { unauthorized } from '../../../errors.ts'
 import { reaction } from '../../../handlers.ts'
 import { agentRemoved } from '../../agents/agents/announce.ts'
@@ -43,7 +43,7 @@ const endTaskClaims = claims.end
 /** Agents whose claims this process has recorded before. */
 const known = new LRUCache<string, true>({ max: 10_000 })
 
-const noteRepeated = storeInWindows(
+const noteRepeated = throttledTouch(
   async (ctx: Ctx, ids) => noteClaims(ctx.db, ids, ctx.now()),
   'run task claims of agents',
 )

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { announceFound } from '../../../changes/announce.ts'
 import type { Notice } from '../../../changes/feed.ts'
-import { readWithNext } from '../../../db/later.ts'
+import { readWithNext } from '../../../db/pipeline.ts'
 import { domainEvent } from '../../../events.ts'
 import { selectOwners } from './store.ts'
 

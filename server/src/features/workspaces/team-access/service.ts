@@ -1,7 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
-import { isUniqueViolation, transact } from '../../../db/db.ts'
-import type { Page, Paged } from '../../../db/page.ts'
+import { type Page, type Paged, isUniqueViolation, transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { listTeamsOfProject } from '../../organizations/organizations/store.ts'
 import { requireTeam } from '../../organizations/teams/access.ts'

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import { pipeline, readWithNext } from '../../../db/later.ts'
+import { pipeline, readWithNext } from '../../../db/pipeline.ts'
 import type { Overwrites, VariableSource } from '../variables/resource.ts'
 import { openValue } from '../variables/service.ts'
 import * as store from '../variables/store.ts'

@@ -2,8 +2,8 @@ import { type Insertable, type RawBuilder, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
-import { containing } from '../../../db/like.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { containing } from '../../../db/sql.ts'
 
 /** Sets with what they hold, and those of the workspaces and projects where they apply that the actor sees. */
 function selectVariableSets(db: Db, actor: Actor) {

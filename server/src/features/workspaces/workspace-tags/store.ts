@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
-import { containing } from '../../../db/like.ts'
+import { containing } from '../../../db/sql.ts'
 import type { EffectiveTagBinding } from '../../organizations/tags/store.ts'
 
 /**

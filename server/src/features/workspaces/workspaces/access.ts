@@ -3,10 +3,10 @@ import { LRUCache } from 'lru-cache'
 import type { Ctx } from '../../../app.ts'
 import { type AccessContext, readAccessContext } from '../../../auth/access-context.ts'
 import type { UserActor } from '../../../auth/actor.ts'
-import { checkDemands } from '../../../auth/demands.ts'
 import { type WorkspacePermission, refusal } from '../../../auth/permissions.ts'
+import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
-import { refuseTakenName } from '../../../db/taken-name.ts'
+import { refuseTakenName } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { type Grants, findGrants } from './list-store.ts'
 import type { findWorkspace } from './store.ts'
@@ -37,7 +37,7 @@ export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, perm
 function authorised(ctx: Ctx, row: FoundWorkspace | undefined, permission: WorkspacePermission): Workspace {
   const workspace = row && readableWorkspace(ctx, row)
   if (!workspace) throw notFound('workspace')
-  checkDemands(workspace.access)
+  checkSignInPolicy(workspace.access)
   if (!workspace.can.has(permission)) {
     throw refusal(permission, `on the workspace ${workspace.name}`)
   }
@@ -62,7 +62,7 @@ export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): 
   const rows = await store.findWorkspaces(ctx.db, ctx.actor, ids)
   return rows.flatMap((row) => {
     const workspace = readableWorkspace(ctx, row)
-    return workspace && !workspace.access.demands ? workspace : []
+    return workspace && !workspace.access.signInRequirement ? workspace : []
   })
 }
 

@@ -6,8 +6,7 @@ import {
   UNFINISHED_STATUSES,
 } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
-import { containing, wildcard } from '../../../db/like.ts'
-import { literals } from '../../../db/literals.ts'
+import { containing, literals, wildcard } from '../../../db/sql.ts'
 import { type Query, boolean, exactText, listOf, text, textList } from '../../../http/query.ts'
 
 export type WorkspaceFilter = {

@@ -1,7 +1,7 @@
 import { EXECUTING_STATUSES, QUEUED_STATUSES, statusesWhere } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
-import { literals } from '../../../db/literals.ts'
+import { literals } from '../../../db/sql.ts'
 import { MAX_JOBS_COUNTED, type OpenTask, type WaitingCause } from './waiting.ts'
 
 /** An agent that has not asked for work for this long counts as offline, in seconds. */

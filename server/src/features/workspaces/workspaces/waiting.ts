@@ -27,7 +27,7 @@ export type WaitingCause = Partial<{
 export const MAX_JOBS_COUNTED = 1000
 
 /** After so long without a heartbeat, in ms, an agent has missed one. */
-const SILENCE_MS = 15_000
+const HEARTBEAT_TIMEOUT_MS = 15_000
 
 /** A run task whose result a run waits for; `pool` is the name of the pool whose agents have not taken its request yet. */
 type WaitingTask = { name: string; deadline: Date; pool?: string | null }
@@ -90,7 +90,7 @@ function tasksReason(tasks: readonly WaitingTask[], now: Date) {
 
 function silenceReason({ agentName, leaseMs = 0 }: WaitingCause, expiry: Date, now: Date) {
   const silentMs = leaseMs - (expiry.getTime() - now.getTime())
-  if (silentMs < Math.min(SILENCE_MS, leaseMs / 2)) return null
+  if (silentMs < Math.min(HEARTBEAT_TIMEOUT_MS, leaseMs / 2)) return null
   const agent = agentName ? `the agent ${agentName}` : 'its agent'
   return `waiting for a sign of life of ${agent} until ${expiry.toISOString().slice(11, 19)} UTC`
 }

@@ -1,4 +1,4 @@
-import { type AuditEventName, auditEventNames } from '../../../../http/route-audit.ts'
+import { type AuditEventName, auditEventNames } from '../../../../http/route-access.ts'
 import type { TestApp } from '../../../../testing/app.ts'
 import type { MakeChange } from './audit-world.ts'
 import { ACCOUNTS } from './audited-accounts.ts'

@@ -1,5 +1,5 @@
-import type { CompiledQuery } from 'kysely'
-import { type Db, isTransaction, type Tx } from './db.ts'
+import { type CompiledQuery, type OperationNodeSource, type RawBuilder, sql } from 'kysely'
+import { type Db, type Tx, isTransaction } from './db.ts'
 import type { DeferredQuery } from './pool.ts'
 import type { StatementResult } from './statement.ts'
 
@@ -67,4 +67,25 @@ async function sendWithNext(tx: Tx, queries: Queries): Promise<() => Promise<unk
 async function sideBySide<const List extends Queries>(db: Db, queries: List): Promise<Rows<List>> {
   const responses = await Promise.all(queries.map(async (query) => db.executeQuery(query.compile(db))))
   return responses.map(({ rows }) => rows) as Rows<List>
+}
+
+/** A write, or one whose rows the others can select by its name. */
+type Write = OperationNodeSource | { name: string; write: OperationNodeSource }
+
+/**
+ * Sends several writes as one statement, together with the next statement of the transaction (`writeLater`). All writes see the database
+ * as it was before, and their order is undefined: no two may touch the same row. Returns what reads the rows that `found` selects, to
+ * be called once that next statement has been executed.
+ */
+export async function writeBatch<Row = unknown>(
+  tx: Tx,
+  writes: readonly Write[],
+  found: RawBuilder<Row> = sql<Row>`select`,
+): Promise<() => Promise<Row[]>> {
+  const parts = writes.map((part, index) =>
+    'name' in part ? sql`${sql.raw(part.name)} as (${part.write})` : sql`${sql.raw(`w${index}`)} as (${part})`,
+  )
+  const statement = parts.length === 0 ? found : sql<Row>`with ${sql.join(parts, sql`, `)} ${found}`
+  const read = await readWithNext(tx, [statement])
+  return async () => (await read())[0]
 }

@@ -10,7 +10,7 @@ type WindowCtx = { db: Db; log: Log }
 const rests = new WeakMap<Db, Set<() => Promise<void>>>()
 
 /** Stores at once what waits for the end of a window: the last thing before the database is left. */
-export async function storeRest(db: Db) {
+export async function flushTouches(db: Db) {
   await Promise.all([...(rests.get(db) ?? [])].map(async (rest) => rest()))
 }
 
@@ -18,7 +18,7 @@ export async function storeRest(db: Db) {
  * Makes a function that stores that something was seen, of the row with an id: the first at once, and those of the next seconds
  * together. What a process had not stored when it was killed is lost, so it is for times that are seen again and again.
  */
-export function storeInWindows<C extends WindowCtx>(
+export function throttledTouch<C extends WindowCtx>(
   store: (ctx: C, ids: readonly string[]) => Promise<void>,
   what: string,
 ) {

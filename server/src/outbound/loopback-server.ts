@@ -9,9 +9,9 @@ const MAX_BYTES = 64 * 1024
 export type Listener = { baseUrl: string; origin: string; certificate: string | undefined }
 
 /** How one request gets to the server of this process. */
-export type OwnWay = { dispatcher: Dispatcher; origin: string; path: string }
+type LoopbackRoute = { dispatcher: Dispatcher; origin: string; path: string }
 
-export type OwnRequest = {
+type OwnRequest = {
   method: 'GET' | 'PATCH'
   path: string
   headers: Record<string, string>
@@ -25,11 +25,11 @@ export type OwnRequest = {
  * The server of this process, as it reaches itself: by the address on which it listens. The base URL leads through proxies, names and
  * certificates that clients have and the server may not.
  */
-export type OwnServer = {
+export type LoopbackServer = {
   /** Says where the server listens, once it does. */
   open(listener: Listener): void
   /** The way to the server's own receiver, for exactly its URL; undefined for any other one. */
-  receiverAt(url: string): OwnWay | undefined
+  receiverAt(url: string): LoopbackRoute | undefined
   /** The path of a URL below the base URL; undefined for a URL elsewhere. */
   pathOf(url: string): string | undefined
   /** Sends a request; throws when no response comes. */
@@ -37,7 +37,7 @@ export type OwnServer = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export function createOwnServer(): OwnServer {
+export function createLoopbackServer(): LoopbackServer {
   let listener: (Listener & { dispatcher: Dispatcher }) | undefined
 
   function opened() {

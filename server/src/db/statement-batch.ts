@@ -9,7 +9,7 @@ type Complete = Parameters<Statement['handleCommandComplete']>[0]
  * Statements that are sent together and answered together, which takes one round trip. They are executed in their order, and each
  * sees what those before it have changed. When one fails, those after it are not executed, and all of them fail with its error.
  */
-export class Packet implements pg.Submittable {
+export class Pipeline implements pg.Submittable {
   #statements: readonly Statement[]
   #answered = 0
 
