@@ -34,14 +34,14 @@ async function callBack({ payload }: Received, attributes: object, outcomes: rea
   if (!response.ok) throw new Error(`the callback was answered with ${response.status}: ${await response.text()}`)
 }
 
-/** The rail with what is to be decided; a bar on a phone. */
-function decisionOf(page: Page) {
-  return page.getByRole('complementary', { name: 'Decision' })
+/** The approval panel; a bar on a phone. */
+function approvalOf(page: Page) {
+  return page.getByRole('complementary', { name: 'Approval' })
 }
 
-/** What the strip of stages says, step by step. */
+/** The texts of the stage strip, step by step. */
 async function stepTexts(page: Page) {
-  const strip = page.getByRole('navigation', { name: 'Stages of the run' })
+  const strip = page.getByRole('navigation', { name: 'Run stages' })
   return (await strip.getByRole('listitem').allTextContents()).map((text) => text.replace(/ · .*/, ''))
 }
 
@@ -93,28 +93,28 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
 
     await open(workspace, run)
     const title = await page.title()
-    const band = await page.getByText('This run destroys everything that old manages.').count()
-    await decisionOf(page).getByRole('button', { name: 'Apply', exact: true }).click()
-    const question = decisionOf(page).getByRole('group', { name: 'Apply the plan to old?' })
+    const banner = await page.getByText('This run destroys all resources in old.').count()
+    await approvalOf(page).getByRole('button', { name: 'Confirm & apply' }).click()
+    const question = approvalOf(page).getByRole('group', { name: 'Apply the plan to old?' })
     await question.getByText('terraform_data.node[1]').waitFor()
     const consequence = await textOf(question)
     // Neither the key that opened it nor the button acts while the name is missing.
     await page.keyboard.press('Enter')
-    await question.getByRole('button', { name: 'Apply and destroy' }).click({ force: true })
+    await question.getByRole('button', { name: 'Confirm & apply' }).click({ force: true })
     const before = (await readRun(server, run)).attributes.status
     const axe = await accessFaults(page)
     await question.getByLabel('Type old to confirm').fill('old')
     await question.getByLabel('Comment').fill('it is replaced')
-    await question.getByRole('button', { name: 'Apply and destroy' }).click()
-    await decisionOf(page).getByText('0 added, 0 changed, 2 destroyed').waitFor()
-    await page.getByRole('status').getByText('The run: applied').waitFor({ state: 'attached' })
+    await question.getByRole('button', { name: 'Confirm & apply' }).click()
+    await approvalOf(page).getByText('0 added, 0 changed, 2 destroyed').waitFor()
+    await page.getByRole('status').getByText('Run status: applied').waitFor({ state: 'attached' })
 
     expect(title).toBe('old · run needs approval · Groundstate')
-    expect(band).toBe(1)
-    expect(consequence).toContain('It destroys 2 resources')
+    expect(banner).toBe(1)
+    expect(consequence).toContain('Destroys 2 resources')
     expect(before).toBe('planned')
     expect(axe).toEqual([])
-    expect(await stepTexts(page)).toEqual(['Queuedhad its turn', 'Planplanned', 'Approvalapproved', 'Applyapplied'])
+    expect(await stepTexts(page)).toEqual(['Queuedleft the queue', 'Planplanned', 'Approvalapproved', 'Applyapplied'])
     expect(faults).toEqual([])
   })
 
@@ -125,20 +125,20 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     // A link from before the workspace was renamed.
     await open({ ...workspace, name: 'former' }, run, '?part=timeline')
     await page.waitForURL(`**${pathOf(workspace, run)}?part=timeline`)
-    await decisionOf(page).getByRole('button', { name: 'Discard' }).click()
-    const question = decisionOf(page).getByRole('group', { name: 'Discard the run?' })
+    await approvalOf(page).getByRole('button', { name: 'Discard run' }).click()
+    const question = approvalOf(page).getByRole('group', { name: 'Discard this run?' })
     await question.getByLabel('Comment').fill('not today')
-    await question.getByRole('button', { name: 'Discard the run' }).click()
+    await question.getByRole('button', { name: 'Discard run' }).click()
     const timeline = page.getByRole('list', { name: 'Timeline' })
     await timeline.getByText('not today').waitFor()
     await page.getByLabel('Comment').fill('perhaps tomorrow')
-    await page.getByRole('button', { name: 'Add the comment' }).click()
+    await page.getByRole('button', { name: 'Add comment' }).click()
     await timeline.getByText('perhaps tomorrow').waitFor()
 
     expect((await readRun(server, run)).attributes.status).toBe('discarded')
     const entries = await timeline.getByRole('listitem').allTextContents()
-    expect(entries.some((text) => text.startsWith('admin started the run through the API'))).toBe(true)
-    expect(entries.some((text) => text.startsWith('The plan finished: +2 ~0 −0'))).toBe(true)
+    expect(entries.some((text) => text.startsWith('admin created the run via API'))).toBe(true)
+    expect(entries.some((text) => text.startsWith('Plan finished: +2 ~0 −0'))).toBe(true)
     expect(entries.some((text) => /^admin discarded the run.*not today$/.test(text))).toBe(true)
     expect(faults).toEqual([])
   })
@@ -150,14 +150,14 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     await gate.reached
 
     await open(workspace, run)
-    await page.getByRole('status').getByText('The run: planning').waitFor({ state: 'attached' })
-    await decisionOf(page).getByRole('button', { name: 'Cancel', exact: true }).click()
-    await decisionOf(page).getByRole('button', { name: 'Cancel the run' }).click()
-    await page.getByRole('status').getByText('The run: canceled').waitFor({ state: 'attached', timeout: 30_000 })
+    await page.getByRole('status').getByText('Run status: planning').waitFor({ state: 'attached' })
+    await approvalOf(page).getByRole('button', { name: 'Cancel run' }).click()
+    await approvalOf(page).getByRole('button', { name: 'Cancel run' }).click()
+    await page.getByRole('status').getByText('Run status: canceled').waitFor({ state: 'attached', timeout: 30_000 })
     const why = await page.getByText('The run was canceled').first().isVisible()
-    await decisionOf(page).getByRole('button', { name: 'Run again' }).click()
-    const consequence = await textOf(decisionOf(page).getByRole('group'))
-    await decisionOf(page).getByRole('button', { name: 'Start the run' }).click()
+    await approvalOf(page).getByRole('button', { name: 'Re-run' }).click()
+    const consequence = await textOf(approvalOf(page).getByRole('group'))
+    await approvalOf(page).getByRole('button', { name: 'Re-run' }).click()
     await page.waitForURL((url) => !url.pathname.endsWith(run))
     gate.open()
 
@@ -181,19 +181,19 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     await server.api('POST', `/workspaces/${workspace.id}/actions/lock`, { reason: 'lunch' })
 
     await page.goto(`${server.url}/app/main/watched/runs/${runs[0].id}`)
-    await page.getByText('from the command line').waitFor()
-    const kept = await textOf(decisionOf(page))
-    await decisionOf(page).getByRole('button', { name: 'Apply', exact: true }).click()
-    await decisionOf(page).getByRole('button', { name: 'Confirm and apply' }).click()
-    const note = page.getByText('Waits: the workspace is locked by user admin')
+    await page.getByText('via CLI').waitFor()
+    const kept = await textOf(approvalOf(page))
+    await approvalOf(page).getByRole('button', { name: 'Confirm & apply' }).click()
+    await approvalOf(page).getByRole('button', { name: 'Confirm & apply' }).click()
+    const note = page.getByText('Waiting: the workspace is locked by user admin')
     const reason = await textOf(note)
     await server.api('POST', `/workspaces/${workspace.id}/actions/unlock`)
-    await page.getByRole('status').getByText('The run: applied').waitFor({ state: 'attached' })
+    await page.getByRole('status').getByText('Run status: applied').waitFor({ state: 'attached' })
 
-    expect(kept).toContain('The plan is kept until the state changes, and holds up no other run.')
+    expect(kept).toContain('The saved plan can be applied until the state changes, and does not block other runs.')
     expect(reason).toContain('lunch')
     expect(await note.count()).toBe(0)
-    expect(await textOf(decisionOf(page))).toContain('2 added, 0 changed, 0 destroyed')
+    expect(await textOf(approvalOf(page))).toContain('2 added, 0 changed, 0 destroyed')
     expect(faults).toEqual([])
   })
 
@@ -216,10 +216,10 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     const rita = await createMember(server, 'rita', { workspaceId: workspace.id, access: 'read' })
     const own = await openPageOf(server, rita.username, pathOf(workspace, run))
 
-    await decisionOf(own).getByText('Waits for the approval of somebody who may apply runs in shared.').waitFor()
-    const who = decisionOf(own).getByRole('listitem').filter({ hasText: 'operators' })
-    await decisionOf(own).getByRole('heading', { name: 'Who may approve' }).waitFor()
-    const buttons = decisionOf(own).getByRole('button')
+    await approvalOf(own).getByText('Waiting for approval by a user who can apply runs in shared.').waitFor()
+    const who = approvalOf(own).getByRole('listitem').filter({ hasText: 'operators' })
+    await approvalOf(own).getByRole('heading', { name: 'Who can approve' }).waitFor()
+    const buttons = approvalOf(own).getByRole('button')
     const visible = await buttons.filter({ visible: true }).count()
 
     expect(await who.count()).toBe(1)
@@ -227,7 +227,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     expect(
       await own
         .getByRole('main')
-        .getByRole('button', { name: /Apply|Discard|Cancel|Run again/ })
+        .getByRole('button', { name: /apply|Discard|Cancel|Re-run/ })
         .count(),
     ).toBe(0)
   })
@@ -238,15 +238,15 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     const second = await startRun(server, workspace, { 'auto-apply': false, message: 'Second' })
 
     await open(workspace, second)
-    await page.getByText('Waits: 1st in line behind').waitFor()
+    await page.getByText('Waiting: 1st in line behind').waitFor()
     await page.getByRole('link', { name: first }).click()
     await page.getByRole('heading', { level: 1, name: 'First' }).waitFor()
     await page.goBack()
     await page.getByRole('heading', { level: 1, name: 'Second' }).waitFor()
     await server.api('POST', `/runs/${first}/actions/discard`)
-    await page.getByRole('status').getByText('The run: needs approval').waitFor({ state: 'attached' })
+    await page.getByRole('status').getByText('Run status: needs approval').waitFor({ state: 'attached' })
 
-    expect(await page.getByText('Waits:').count()).toBe(0)
+    expect(await page.getByText('Waiting:').count()).toBe(0)
     expect(faults).toEqual([])
   })
 
@@ -258,10 +258,10 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     const asked = await receiver.received(1)
 
     await open(workspace, run)
-    const note = page.getByText('Waits for the response of scan')
+    const note = page.getByText('Waiting for run task scan')
     await note.waitFor()
     const left = await textOf(page.getByRole('timer').first())
-    const chosen = page.getByRole('region', { name: 'Tasks', exact: true })
+    const chosen = page.getByRole('region', { name: 'Run tasks', exact: true })
     await chosen.getByText('1 request').click()
     await chosen.getByText('Attempt 1').click()
     const request = chosen.getByRole('region', { name: 'Request of attempt 1' })
@@ -284,7 +284,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     await chosen.getByText('Full text').click()
     await chosen.getByRole('heading', { name: 'Close it' }).waitFor()
     const outcome = await textOf(chosen.getByRole('list', { name: 'Outcomes' }).getByRole('listitem'))
-    await decisionOf(page).getByRole('button', { name: 'Apply', exact: true }).waitFor()
+    await approvalOf(page).getByRole('button', { name: 'Confirm & apply' }).waitFor()
     const axe = await accessFaults(page)
     await page.setViewportSize(PHONE)
     const overflow = await overflowOf(page)
@@ -296,7 +296,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     expect(await chosen.getByRole('link', { name: 'Details of scan' }).getAttribute('href')).toBe(
       'https://scan.example/1',
     )
-    expect(await textOf(chosen)).toContain('It is advisory: it does not stop the run.')
+    expect(await textOf(chosen)).toContain('Advisory: does not stop the run')
     expect(await stepTexts(page)).toContain('Post-plan tasks1 advisory failure')
     expect(axe).toEqual([])
     expect(overflow).toBe(0)
@@ -313,21 +313,21 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
 
     await page.setViewportSize(PHONE)
     await open(workspace, run)
-    await page.getByText('Waits for the response of guard').waitFor()
+    await page.getByText('Waiting for run task guard').waitFor()
     await callBack(asked, { status: 'failed', message })
     await page.getByText('The mandatory task guard failed: port 22 is open').waitFor()
     const ended = await textOf(page.getByRole('main'))
-    await decisionOf(page).getByRole('button', { name: 'More' }).click()
-    const decision = await textOf(decisionOf(page))
+    await approvalOf(page).getByRole('button', { name: 'Details' }).click()
+    const decision = await textOf(approvalOf(page))
     const overflow = await overflowOf(page)
     await page.setViewportSize({ width: 1440, height: 900 })
 
-    expect(ended).toContain('The plan and the apply were never begun')
-    expect(decision).toContain('A mandatory task stopped the run, and nobody can override it.')
-    expect(decision).toContain('Run again')
+    expect(ended).toContain('The plan and the apply never started')
+    expect(decision).toContain('A mandatory task failed and cannot be overridden.')
+    expect(decision).toContain('Re-run')
     expect(overflow).toBe(0)
     expect(await stepTexts(page)).toEqual([
-      'Queuedhad its turn',
+      'Queuedleft the queue',
       'Pre-plan tasksfailed',
       'Plannot reached',
       'Approvalnot reached',
@@ -340,16 +340,16 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     const workspace = await remoteWorkspace(server, { name: 'raced', configuration: NODES })
     const run = await planned(workspace)
     const own = await openAdminPage(server, pathOf(workspace, run))
-    await decisionOf(own).getByRole('button', { name: 'Apply', exact: true }).waitFor()
+    await approvalOf(own).getByRole('button', { name: 'Confirm & apply' }).waitFor()
     // Without the stream of changes the page does not know what others do.
     await own.route('**/changes*', async (route) => route.abort())
     await own.reload()
-    await decisionOf(own).getByRole('button', { name: 'Apply', exact: true }).click()
+    await approvalOf(own).getByRole('button', { name: 'Confirm & apply' }).click()
     await server.api('POST', `/runs/${run}/actions/discard`)
 
-    await decisionOf(own).getByRole('button', { name: 'Confirm and apply' }).click()
-    const refusal = await textOf(decisionOf(own).getByRole('alert'))
-    await decisionOf(own).getByText('The plan was not applied.').waitFor()
+    await approvalOf(own).getByRole('button', { name: 'Confirm & apply' }).click()
+    const refusal = await textOf(approvalOf(own).getByRole('alert'))
+    await approvalOf(own).getByText('The plan was not applied.').waitFor()
 
     expect(refusal).toContain('the run is discarded')
   })

@@ -72,11 +72,11 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
   test('are a timeline, and two pins show what changed, sensitive values masked', async () => {
     await open('')
     await page.getByRole('button', { name: 'Pin serial 3 as A' }).press('Enter')
-    await page.getByText('One state is pinned').waitFor()
+    await page.getByText('One version is pinned').waitFor()
     await page.getByRole('button', { name: 'Pin serial 2 as B' }).press('Enter')
-    await page.getByText('A is the newer one').waitFor()
+    await page.getByText('A is newer').waitFor()
     const focused = await page.evaluate<string | null>('document.activeElement.getAttribute("aria-label")')
-    const web = page.getByRole('table', { name: 'Changes of terraform_data.web' })
+    const web = page.getByRole('table', { name: 'Changes to terraform_data.web' })
     await web.waitFor()
     const text = (await web.innerText()).replaceAll(/\s+/g, ' ')
     const address = new URL(page.url()).searchParams
@@ -94,16 +94,16 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
 
   test('are found again by Back and by a shared address, with their filter', async () => {
     await open(`?from=previous&to=${version(3)}`)
-    await page.getByLabel('Search the changes').fill('cache')
-    await page.getByRole('table', { name: 'Changes of terraform_data.web' }).waitFor({ state: 'detached' })
+    await page.getByLabel('Search changes').fill('cache')
+    await page.getByRole('table', { name: 'Changes to terraform_data.web' }).waitFor({ state: 'detached' })
     await page.reload()
     await page.getByRole('table', { name: /terraform_data.cache/ }).waitFor()
     await page.getByRole('link', { name: 'serial 2', exact: true }).click()
     await page.getByRole('heading', { name: 'Serial 2', level: 2 }).waitFor()
     await page.goBack()
-    await page.getByRole('heading', { name: 'What changed' }).waitFor()
+    await page.getByRole('heading', { name: 'Comparison' }).waitFor()
 
-    expect(await page.getByLabel('Search the changes').inputValue()).toBe('cache')
+    expect(await page.getByLabel('Search changes').inputValue()).toBe('cache')
   })
 
   test('have outputs, of which a sensitive one is revealed by itself and in the audit trail', async () => {
@@ -195,7 +195,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     const bob = await createMember(server, 'bob', { workspaceId: shop, access: 'admin' })
     await server.api('POST', `/workspaces/${shop}/actions/lock`, { reason: 'maintenance' }, { token: bob.token })
     await open(`?version=${version(2)}&show=rollback`)
-    await page.getByText(/Not now: locked by bob since .*: maintenance/).waitFor()
+    await page.getByText(/Cannot roll back: locked by bob since .*: maintenance/).waitFor()
     const isDisabled = await button(page, 'Roll back to serial 2').getAttribute('aria-disabled')
     await button(page, 'Roll back to serial 2').press('Enter')
     await server.api('POST', `/workspaces/${shop}/actions/unlock`, {}, { token: bob.token })
@@ -206,12 +206,12 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
 
   test('are rolled back after a look at what changes; the lock is taken and released', async () => {
     await open(`?version=${version(2)}`)
-    await button(page, 'Roll back to this').click()
-    await region(page, 'What the roll back changes in the state').getByText('added').first().waitFor()
+    await button(page, 'Roll back').click()
+    await region(page, 'Rollback preview').getByText('added').first().waitFor()
     const before = await current()
     await button(page, 'Roll back to serial 2').click()
     await page.getByRole('heading', { name: 'Serial 4', level: 2 }).waitFor()
-    await page.getByText('made by a roll back').waitFor()
+    await page.getByText('created by a rollback').waitFor()
     const now = await current()
     const content = await (await fetch(now.attributes['hosted-state-download-url'])).json()
 
@@ -235,16 +235,16 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
 
   test('whose content was deleted say so, and are restored', async () => {
     await open(`?version=${version(1)}`)
-    await button(page, 'Delete its content').click()
-    await button(page, 'Delete the content of serial 1').click()
+    await button(page, 'Delete state data').click()
+    await button(page, 'Delete state data').click()
     await page.getByText('It can be restored until').waitFor()
-    await button(page, 'Delete for good').click()
-    const forGood = await button(page, 'Delete the content for good').getAttribute('aria-disabled')
+    await button(page, 'Delete permanently').click()
+    const isDisabled = await button(page, 'Delete permanently').getAttribute('aria-disabled')
     await button(page, 'Keep it as it is').click()
     await button(page, 'Restore').click()
     await page.getByText('terraform_data.old').waitFor()
 
-    expect(forGood).toBe('true')
+    expect(isDisabled).toBe('true')
   })
 
   test('come to an open page by themselves', async () => {
@@ -272,7 +272,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
       data: { type: 'team-workspaces', attributes: { access: 'custom', runs: 'read', 'state-versions': 'none' } },
     })
     const own = await openPageOf(server, 'eve', '/app/main/workspaces/shop/states')
-    await own.getByText('You may not read the states of this workspace').waitFor()
+    await own.getByText('You do not have access to the states of this workspace').waitFor()
 
     expect(await own.getByRole('link', { name: 'States', exact: true }).count()).toBe(0)
   })
@@ -300,7 +300,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     await page.getByLabel('Search the raw state').fill('"value 9999"')
     await page.getByText('1 of 1 match').waitFor()
     await page.locator('mark').getByText('"value 9999"').waitFor()
-    const rows = await region(page, 'The raw state').locator('[style*="height: 20px"]').count()
+    const rows = await region(page, 'Raw state').locator('[style*="height: 20px"]').count()
     console.info(
       `${Math.round(raw.length / 1e6)} MB of state: first lines after ${Math.round(opened)} ms, all after ${Math.round(whole)}`,
     )

@@ -102,14 +102,14 @@ const runs = createRoute({
   path: 'runs',
   validateSearch: searchParams(RUN_FILTERS),
   staticData: { crumbs: () => [{ text: 'Runs' }] },
-  component: lazyRouteComponent(async () => import('./features/runs/runs-page.tsx'), 'RunsPage'),
+  component: lazyRouteComponent(async () => import('./features/runs/list/runs-page.tsx'), 'RunsPage'),
 })
 /** Leads from a run's id alone to its page. */
 const runById = createRoute({
   getParentRoute: () => organization,
   path: 'runs/$run',
   staticData: { crumbs: ({ run = '' }) => [{ text: 'Runs' }, { text: run }] },
-  component: lazyRouteComponent(async () => import('./features/runs/run-by-id-page.tsx'), 'RunByIdPage'),
+  component: lazyRouteComponent(async () => import('./features/runs/page/run-page.tsx'), 'RunByIdPage'),
 })
 
 const workspace = createRoute({
@@ -131,7 +131,7 @@ const workspaceRuns = createRoute({
   path: 'runs',
   validateSearch: searchParams(RUN_FILTERS),
   staticData: { crumbs: workspaceCrumbs('Runs') },
-  component: lazyRouteComponent(async () => import('./features/runs/runs-tab.tsx'), 'RunsTab'),
+  component: lazyRouteComponent(async () => import('./features/runs/list/runs-page.tsx'), 'RunsTab'),
 })
 const workspaceStates = createRoute({
   getParentRoute: () => workspace,
@@ -187,7 +187,7 @@ const run = createRoute({
   staticData: {
     crumbs: (params) => [...workspaceCrumbs('Runs')(params), { text: params['run'] ?? '' }],
   },
-  component: lazyRouteComponent(async () => import('./features/runs/run-page.tsx'), 'RunPage'),
+  component: lazyRouteComponent(async () => import('./features/runs/page/run-page.tsx'), 'RunPage'),
 })
 
 /** Short paths that people type and command lines print. */

@@ -89,3 +89,12 @@ export function duration(ms: number) {
   if (h < 48) return m % 60 === 0 ? `${h} h` : `${h} h ${m % 60} min`
   return `${Math.floor(h / 24)} d ${h % 24} h`
 }
+
+/** The time that is left until a moment; it ticks. */
+export function Countdown({ to }: { to: string }) {
+  return (
+    <time dateTime={to} role="timer" className="numeric whitespace-nowrap">
+      {duration(new Date(to).getTime() - useSeconds())}
+    </time>
+  )
+}

@@ -2,45 +2,56 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useRef } from 'react'
 import { Pane } from './pane.tsx'
 
-/**
- * A list of any length in a pane of its own: only the rows in sight are in the page. Rows are measured, so they may open
- * and wrap; `rowHeight` is what a row has at first, in px.
- */
-export function VirtualRows({ label, count, rowHeight, keyOf, className = 'max-h-[70vh]', render }: VirtualRowsProps) {
+type VirtualRowsProps<Row> = {
+  label: string
+  rows: readonly Row[]
+  /** Longer lists are virtualised. */
+  maxStatic: number
+  /** Initial height of a row, in px. */
+  rowHeight: number
+  keyOf: (row: Row) => string
+  className?: string
+  render: (row: Row) => ReactNode
+}
+
+/** A list whose rows may expand and wrap. A long list gets its own scroll pane, which contains only the visible rows. */
+export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
+  const { label, rows, maxStatic, keyOf, className, render } = props
+  if (rows.length > maxStatic) return <VirtualPane {...props} />
+  return (
+    <div role="region" aria-label={label} className={className}>
+      {rows.map((row) => (
+        <div key={keyOf(row)}>{render(row)}</div>
+      ))}
+    </div>
+  )
+}
+
+function VirtualPane<Row>({ label, rows, rowHeight, keyOf, className = '', render }: VirtualRowsProps<Row>) {
   const pane = useRef<HTMLDivElement>(null)
   // oxlint-disable-next-line react/incompatible-library -- its functions change with each render, as they should
-  const rows = useVirtualizer({
-    count,
+  const virtualizer = useVirtualizer({
+    count: rows.length,
     getScrollElement: () => pane.current,
     estimateSize: () => rowHeight,
     overscan: 12,
-    getItemKey: keyOf,
+    getItemKey: (index) => (rows[index] === undefined ? index : keyOf(rows[index])),
   })
   return (
-    <Pane ref={pane} label={label} className={className}>
-      <div className="relative w-full" style={{ height: rows.getTotalSize() }}>
-        {rows.getVirtualItems().map((item) => (
+    <Pane ref={pane} label={label} className={`max-h-[70vh] ${className}`}>
+      <div className="relative w-full" style={{ height: virtualizer.getTotalSize() }}>
+        {virtualizer.getVirtualItems().map(({ key, index, start }) => (
           <div
-            key={item.key}
-            ref={rows.measureElement}
-            data-index={item.index}
+            key={key}
+            ref={virtualizer.measureElement}
+            data-index={index}
             className="absolute inset-x-0 top-0"
-            style={{ transform: `translateY(${item.start}px)` }}
+            style={{ transform: `translateY(${start}px)` }}
           >
-            {render(item.index)}
+            {rows[index] !== undefined && render(rows[index])}
           </div>
         ))}
       </div>
     </Pane>
   )
-}
-
-type VirtualRowsProps = {
-  label: string
-  count: number
-  rowHeight: number
-  /** Tells rows apart when they move. */
-  keyOf: (index: number) => string | number
-  className?: string
-  render: (index: number) => ReactNode
 }

@@ -12,7 +12,7 @@ import { useSettled } from '../components/filters.tsx'
 import { type Target, useGo } from '../components/target.tsx'
 import { useOrganizations } from '../features/organizations/organizations.ts'
 import { chooseGuide } from '../features/overview/getting-started.tsx'
-import { runTitle } from '../features/runs/run-title.ts'
+import { runTitle } from '../features/runs/run-text.ts'
 import { OWN_PAGES, organizationPages } from './navigation.ts'
 
 /** Goes to any workspace, run, page or action by a few letters. Load this file lazily. */

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { CircleDashed, type LucideIcon, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { TONE_TEXT, type Tone } from '../../components/status.tsx'
-import { GROUP_LOOKS } from '../runs/run-groups.ts'
+import { RUN_GROUP_STYLE } from '../runs/run-status.tsx'
 import type { Overview } from './overview.ts'
 
 /** The counts of an organization: its workspaces by what their runs came to, its agents, and its plan. */
@@ -102,7 +102,7 @@ function Groups({ organization, counts }: { organization: string; counts: Overvi
   const groups: { value: string; text: string; tone: Tone; icon: LucideIcon; count: number }[] = [
     ...RUN_GROUP_NAMES.map((value) => ({
       value,
-      ...GROUP_LOOKS[value],
+      ...RUN_GROUP_STYLE[value],
       count: counts[value === 'needs_approval' ? 'needs-approval' : value],
     })),
     { value: 'none', text: 'No runs', tone: 'quiet', icon: CircleDashed, count: counts['without-runs'] },

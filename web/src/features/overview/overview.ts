@@ -14,8 +14,7 @@ import { useEffect } from 'react'
 import { ApiError, get, queryString } from '../../api/client.ts'
 import { includedOf } from '../../api/queries.ts'
 import { counted } from '../../components/numbers.ts'
-import { placeInLine } from '../runs/place-in-line.ts'
-import type { ListedRun } from '../runs/runs-list-query.ts'
+import { type ListedRun, queuePosition } from '../runs/list/runs-query.ts'
 
 export type Overview = Wire<typeof organizationOverviewSchema>['attributes']
 export type Sample = Wire<typeof sampleSchema>
@@ -95,7 +94,7 @@ export function useRunsInLine(organization: string) {
         get<DocumentOnWire<typeof organizationCapacitySchema>>(`/organizations/${organization}/capacity`, signal),
       ])
       const { running } = capacity.data.attributes
-      const places = new Map(document.data.map(({ id, attributes }) => [id, placeInLine(attributes, running)]))
+      const places = new Map(document.data.map(({ id, attributes }) => [id, queuePosition(attributes, running)]))
       const rows = rowsOf(document).map((row) => ({ ...row, place: places.get(row.id) }))
       return columnOf(document, rows)
     },

@@ -5,11 +5,10 @@ import { failureOf } from '../../api/queries.ts'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { TONE_TEXT, type Tone } from '../../components/status.tsx'
-import { RunMarks } from '../runs/run-marks.tsx'
+import type { ListedRun } from '../runs/list/runs-query.ts'
 import { RunAuthorName } from '../runs/run-origin.tsx'
-import { runTitle } from '../runs/run-title.ts'
-import type { ListedRun } from '../runs/runs-list-query.ts'
-import { countsOf } from '../runs/runs-table.tsx'
+import { RunBadges, planCounts } from '../runs/run-status.tsx'
+import { runTitle } from '../runs/run-text.ts'
 import type { ColumnRuns } from './overview.ts'
 
 /** One of the columns: the first runs of a kind, and the way to all of them. */
@@ -119,8 +118,8 @@ export function RunRow({ organization, run, part, tone, beside, marks, when, chi
       {children}
       <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-dim">
         {marks}
-        <RunMarks run={attributes} />
-        {plan && <PlanCounts counts={countsOf(plan)} />}
+        <RunBadges run={attributes} />
+        {plan && <PlanCounts counts={planCounts(plan)} />}
         <RunAuthorName run={attributes} author={author} />
         {when}
       </div>

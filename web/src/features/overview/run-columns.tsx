@@ -3,10 +3,9 @@ import { CircleX, Hand, Hourglass, Trash2 } from 'lucide-react'
 import { buttonClass } from '../../components/button.tsx'
 import { Badge } from '../../components/status.tsx'
 import { RelativeTime, Elapsed } from '../../components/time.tsx'
-import { runEnd } from '../runs/run-end.ts'
-import { RunStatus, runState } from '../runs/run-status.tsx'
-import type { ListedRun } from '../runs/runs-list-query.ts'
-import { waitingReason } from '../runs/waiting-reason.ts'
+import type { ListedRun } from '../runs/list/runs-query.ts'
+import { RunStatus, runEndedAt, runState } from '../runs/run-status.tsx'
+import { waitingReason } from '../runs/run-text.ts'
 import { useFailureReason } from './failure-reason.ts'
 import {
   type FailedRun,
@@ -115,7 +114,7 @@ function Failure({ organization, run }: { organization: string; run: FailedRun }
       organization={organization}
       run={run}
       {...(hasLog && { part: 'log' as const })}
-      when={<RelativeTime at={runEnd(run.attributes) ?? run.attributes['created-at']} />}
+      when={<RelativeTime at={runEndedAt(run.attributes) ?? run.attributes['created-at']} />}
     >
       {reason !== undefined && (
         <p className="line-clamp-2 text-bad">{reason ?? (hasLog ? 'Its log says why.' : 'The run says why.')}</p>

@@ -1,9 +1,9 @@
-/** A step such as `net` or `net["a"]`; a key may have any characters. */
+/** A step such as `net` or `net["a"]`; a key may contain any characters. */
 const MODULE_STEP = /[^.[]+(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?/g
 
 /**
- * The address of a resource as the engine takes it: `module.net.aws_subnet.a`. The API leaves out the keyword `module`,
- * and gives the names of the modules beside the address.
+ * The engine's address of a resource: `module.net.aws_subnet.a`. The API omits the keyword `module` and returns the
+ * module path separately.
  */
 export function engineAddress({ address, module }: { address: string; module: string }) {
   if (module === 'root' || !address.startsWith(`${module}.`)) return address

@@ -1,19 +1,18 @@
 import type { Wire } from '@groundstate/contract/responses'
-import type { runSchema } from '@groundstate/contract/runs'
 import type { userSchema } from '@groundstate/contract/users'
 import { Bot, Zap } from 'lucide-react'
 import { ownPath } from '../../api/client.ts'
+import type { Run } from './run.ts'
 
-type RunAttributes = Wire<typeof runSchema>['attributes']
-type Source = RunAttributes['source']
+type Source = Run['attributes']['source']
 export type RunAuthor = Wire<typeof userSchema>
 
-/** Where runs come from, in the words of people; each has the sources of the API that it stands for. */
+/** Origins of runs by their name in page URLs, each with its sources in the API. */
 export const ORIGINS = {
-  'command-line': { text: 'command line', sources: ['terraform', 'terraform+cloud'] },
-  web: { text: 'web', sources: ['tfe-ui'] },
+  'command-line': { text: 'CLI', sources: ['terraform', 'terraform+cloud'] },
+  web: { text: 'UI', sources: ['tfe-ui'] },
   api: { text: 'API', sources: ['tfe-api'] },
-  upload: { text: 'upload', sources: ['tfe-configuration-version'] },
+  upload: { text: 'CLI/API upload', sources: ['tfe-configuration-version'] },
   trigger: { text: 'run trigger', sources: ['tfe-run-trigger'] },
 } as const satisfies Record<string, { text: string; sources: readonly Source[] }>
 export type Origin = keyof typeof ORIGINS
@@ -22,20 +21,20 @@ const TEXTS = Object.fromEntries(
   Object.values(ORIGINS).flatMap(({ text, sources }) => sources.map((source) => [source, text])),
 ) as Record<Source, string>
 
-/** "command line", "run trigger of network-prod". */
-export function originText(run: Pick<RunAttributes, 'source' | 'triggering-source-name'>) {
+/** "CLI", "run trigger of network-prod". */
+export function originText(run: Pick<Run['attributes'], 'source' | 'triggering-source-name'>) {
   const name = run['triggering-source-name']
   return name === null ? TEXTS[run.source] : `${TEXTS[run.source]} of ${name}`
 }
 
-/** Who started a run: a person with their picture, or what acts without one. */
-export function RunAuthorName({ run, author }: { run: Pick<RunAttributes, 'source'>; author: RunAuthor | undefined }) {
+/** The user who created a run, with their avatar; else the run trigger or token that did. */
+export function RunAuthorName({ run, author }: { run: { source: Source }; author: RunAuthor | undefined }) {
   if (!author) {
-    const Icon = run.source === 'tfe-run-trigger' ? Zap : Bot
+    const [Icon, text] = run.source === 'tfe-run-trigger' ? [Zap, 'run trigger'] : [Bot, 'a token']
     return (
       <span className="inline-flex items-center gap-1.5">
         <Icon size={16} aria-hidden="true" className="shrink-0 text-dim" />
-        {run.source === 'tfe-run-trigger' ? 'run trigger' : 'a token'}
+        {text}
       </span>
     )
   }

@@ -1,7 +1,6 @@
-import { isEnded } from '@groundstate/contract/run-status'
-import { RUN_GROUPS } from '@groundstate/contract/run-status'
+import { isEnded, RUN_GROUPS } from '@groundstate/contract/run-status'
 import { expect, test } from 'vitest'
-import { type RunFacts, runState } from './run-status.tsx'
+import { type RunStatusFields, runState } from './run-status.tsx'
 
 const CONFIRMABLE = {
   'is-cancelable': false,
@@ -11,27 +10,27 @@ const CONFIRMABLE = {
 }
 
 test.each([
-  { run: { status: 'planned', 'plan-only': false, actions: CONFIRMABLE }, is: 'needs approval' },
-  { run: { status: 'post_plan_completed', 'plan-only': false, actions: CONFIRMABLE }, is: 'needs approval' },
-  { run: { status: 'planned', 'plan-only': false }, is: 'planned' },
-  { run: { status: 'planned_and_finished', 'plan-only': true, 'has-changes': true }, is: 'planned' },
-  { run: { status: 'planned_and_finished', 'plan-only': false, 'has-changes': false }, is: 'no changes' },
-  { run: { status: 'post_plan_awaiting_decision', 'plan-only': false }, is: 'needs a decision' },
-] satisfies { run: RunFacts; is: string }[])('the state of $run is "$is"', ({ run, is }) => {
-  expect(runState(run).text).toBe(is)
+  { run: { status: 'planned', 'plan-only': false, actions: CONFIRMABLE }, text: 'needs approval' },
+  { run: { status: 'post_plan_completed', 'plan-only': false, actions: CONFIRMABLE }, text: 'needs approval' },
+  { run: { status: 'planned', 'plan-only': false }, text: 'planned' },
+  { run: { status: 'planned_and_finished', 'plan-only': true, 'has-changes': true }, text: 'planned' },
+  { run: { status: 'planned_and_finished', 'plan-only': false, 'has-changes': false }, text: 'no changes' },
+  { run: { status: 'post_plan_awaiting_decision', 'plan-only': false }, text: 'needs a decision' },
+] satisfies { run: RunStatusFields; text: string }[])('the state of $run is "$text"', ({ run, text }) => {
+  expect(runState(run).text).toBe(text)
 })
 
-test('a run that goes on by itself after its plan waits for nobody', () => {
+test('a planned run that continues automatically is running', () => {
   const actions = { ...CONFIRMABLE, 'is-confirmable': false }
 
   expect(runState({ status: 'planned', 'plan-only': false, actions })).toEqual({ text: 'planned', group: 'running' })
 })
 
-test('a saved plan is not final: it waits for its apply', () => {
+test('a saved plan has not ended, since it can be applied', () => {
   expect(isEnded('planned_and_saved')).toBe(false)
 })
 
-test('the group of a state is the one that lists are filtered by', () => {
+test('statuses belong to the groups that list filters use', () => {
   const groups = Object.entries(RUN_GROUPS).flatMap(([group, statuses]) =>
     statuses.map((status) => ({ group, status })),
   )
@@ -41,7 +40,7 @@ test('the group of a state is the one that lists are filtered by', () => {
   expect(shown).toEqual(groups)
 })
 
-test('a run that needs approval, and one whose plan is saved, are in the groups that they are counted in', () => {
+test('a confirmable run needs approval unless its plan is saved', () => {
   expect(runState({ status: 'planned', 'plan-only': false, actions: CONFIRMABLE }).group).toBe('needs_approval')
   expect(runState({ status: 'planned_and_saved', 'plan-only': false, actions: CONFIRMABLE })).toEqual({
     text: 'plan saved',

@@ -1,19 +1,36 @@
-import type { Wire } from '@groundstate/contract/responses'
-import { RUN_STATUS_TABLE, type RunGroup, leadsTo } from '@groundstate/contract/run-status'
-import type { runSchema } from '@groundstate/contract/runs'
-import { CircleDashed } from 'lucide-react'
-import { Badge, StatusText } from '../../components/status.tsx'
-import { GROUP_LOOKS } from './run-groups.ts'
+import { FINAL_STATUSES, RUN_STATUS_TABLE, type RunGroup, leadsTo } from '@groundstate/contract/run-status'
+import {
+  Ban,
+  CircleCheck,
+  CircleDashed,
+  CircleX,
+  Clock,
+  Hand,
+  LoaderCircle,
+  type LucideIcon,
+  Trash2,
+} from 'lucide-react'
+import { Badge, StatusText, type Tone } from '../../components/status.tsx'
+import type { Plan, Run } from './run.ts'
 
-type RunAttributes = Wire<typeof runSchema>['attributes']
-/** What the state of a run is told by. */
-export type RunFacts = Pick<RunAttributes, 'status' | 'plan-only'> &
+type RunAttributes = Run['attributes']
+export type RunStatusFields = Pick<RunAttributes, 'status' | 'plan-only'> &
   Partial<Pick<RunAttributes, 'actions' | 'has-changes'>>
 
-/** The state of a run in the words of the field. */
-export function runState(run: RunFacts): { text: string; group: RunGroup } {
+/** Filter label, icon and colour of each status group. */
+export const RUN_GROUP_STYLE = {
+  needs_approval: { text: 'Needs approval', tone: 'accent', icon: Hand },
+  errored: { text: 'Errored', tone: 'bad', icon: CircleX },
+  running: { text: 'Running', tone: 'busy', icon: LoaderCircle },
+  waiting: { text: 'Waiting', tone: 'warn', icon: Clock },
+  finished: { text: 'Finished', tone: 'good', icon: CircleCheck },
+  stopped: { text: 'Stopped', tone: 'quiet', icon: Ban },
+} as const satisfies Record<RunGroup, { text: string; tone: Tone; icon: LucideIcon }>
+
+/** The displayed status of a run, such as "needs approval", and its group. */
+export function runState(run: RunStatusFields): { text: string; group: RunGroup } {
   const { label: text, group } = RUN_STATUS_TABLE[run.status]
-  // A plan that waits for a person has the same status as one that goes on by itself.
+  // A plan that needs approval and one that continues automatically have the same status.
   if (run.actions && group === 'needs_approval' && leadsTo(run.status, 'confirmed')) {
     return run.actions['is-confirmable'] ? { text: 'needs approval', group } : { text, group: 'running' }
   }
@@ -23,10 +40,9 @@ export function runState(run: RunFacts): { text: string; group: RunGroup } {
   return { text, group }
 }
 
-/** The state of a run, in a table or beside a title. */
-export function RunStatus({ run, isBadge = false }: { run: RunFacts; isBadge?: boolean }) {
+export function RunStatus({ run, isBadge = false }: { run: RunStatusFields; isBadge?: boolean }) {
   const { text, group } = runState(run)
-  const { tone, icon } = GROUP_LOOKS[group]
+  const { tone, icon } = RUN_GROUP_STYLE[group]
   return isBadge ? (
     <Badge tone={tone} icon={icon}>
       {text}
@@ -38,11 +54,45 @@ export function RunStatus({ run, isBadge = false }: { run: RunFacts; isBadge?: b
   )
 }
 
-/** A workspace without a current run: it has had none, or only such as can't be applied. */
+/** Status of a workspace without a current run; plan-only runs never become current. */
 export function NoRun({ hasPlans = false }: { hasPlans?: boolean }) {
   return (
     <StatusText tone="quiet" icon={CircleDashed}>
       {hasPlans ? 'no applied run' : 'no runs'}
     </StatusText>
   )
+}
+
+type BadgeFields = Pick<RunAttributes, 'is-destroy' | 'plan-only' | 'refresh-only' | 'save-plan'>
+
+/** Badges for the special kinds of runs. */
+export function RunBadges({ run }: { run: BadgeFields }) {
+  return (
+    <>
+      {run['is-destroy'] && (
+        <Badge tone="bad" icon={Trash2}>
+          destroy
+        </Badge>
+      )}
+      {run['plan-only'] && <Badge>plan only</Badge>}
+      {run['refresh-only'] && <Badge>refresh only</Badge>}
+      {run['save-plan'] && <Badge>saved plan</Badge>}
+    </>
+  )
+}
+
+/** The time at which a run reached a final status, or null. */
+export function runEndedAt(run: Pick<RunAttributes, 'status' | 'status-timestamps' | 'updated-at'>) {
+  if (!FINAL_STATUSES.includes(run.status)) return null
+  return run['status-timestamps'][`${run.status.replaceAll('_', '-')}-at`] ?? run['updated-at']
+}
+
+/** The counts of a plan, for `PlanCounts`. */
+export function planCounts({ attributes }: Plan) {
+  return {
+    additions: attributes['resource-additions'],
+    changes: attributes['resource-changes'],
+    destructions: attributes['resource-destructions'],
+    imports: attributes['resource-imports'],
+  }
 }

@@ -1,16 +1,17 @@
 import type { configurationVersionSchema } from '@groundstate/contract/configuration-versions'
 import type { applySchema, planSchema } from '@groundstate/contract/plans'
-import type { DocumentOnWire, Wire } from '@groundstate/contract/responses'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { commentSchema, runEventSchema } from '@groundstate/contract/run-events'
 import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { runSchema } from '@groundstate/contract/runs'
+import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
 import type { taskResultSchema } from '@groundstate/contract/task-results'
 import type { taskStageSchema } from '@groundstate/contract/task-stages'
 import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
-import { get, request } from '../../api/client.ts'
+import { get, queryString, request } from '../../api/client.ts'
 import { gathered } from '../../api/gathered.ts'
 import { onChange } from '../../api/live.ts'
 import { includedOf } from '../../api/queries.ts'
@@ -19,16 +20,8 @@ export type Run = Wire<typeof runSchema>
 export type Plan = Wire<typeof planSchema>
 export type Apply = Wire<typeof applySchema>
 export type TaskResult = Wire<typeof taskResultSchema>
-
-/** A stage of run tasks with the results of its tasks. */
 export type TaskStage = Wire<typeof taskStageSchema> & { results: readonly TaskResult[] }
-
-/** An event of a run with its author and its comment. */
-export type RunEvent = Wire<typeof runEventSchema> & {
-  author: string | undefined
-  comment: string | undefined
-}
-
+export type RunEvent = Wire<typeof runEventSchema> & { author: string | undefined; comment: string | undefined }
 export type RunDocument = ReturnType<typeof readDocument>
 
 type Included =
@@ -43,7 +36,7 @@ type Included =
   | typeof commentSchema
   | typeof runSchema
 
-/** Outcomes and deliveries are not among them: they may be long, and are read when somebody opens them. */
+/** Task outcomes and deliveries can be long and are loaded when the user expands them. */
 const INCLUDE = [
   'plan',
   'apply',
@@ -56,7 +49,7 @@ const INCLUDE = [
   'triggering_runs.workspace',
 ].join(',')
 
-/** A run with all that its page shows at first sight, in one request. */
+/** A run with everything its page initially shows, in one request. */
 export function useRun(id: string) {
   return useQuery({
     queryKey: ['runs', id, 'page'],
@@ -85,7 +78,7 @@ function readDocument(document: DocumentOnWire<typeof runSchema, Included>) {
       author: included.one('users', event.relationships.actor)?.attributes.username,
       comment: included.one('comments', event.relationships.comment)?.attributes.body,
     })),
-    /** The runs that started this one, each with the name of its workspace; those that the person may see. */
+    /** The runs that triggered this one and that the user may read, with the names of their workspaces. */
     triggers: included.many('runs', relationships['triggering-runs']).flatMap((trigger) => {
       const workspace = included.one('workspaces', trigger.relationships.workspace)?.attributes.name
       return workspace === undefined ? [] : [{ id: trigger.id, workspace }]
@@ -95,12 +88,9 @@ function readDocument(document: DocumentOnWire<typeof runSchema, Included>) {
 
 export type RunAction = 'apply' | 'discard' | 'cancel' | 'force-cancel' | 'force-execute'
 
-/**
- * Acts on a run. Resolves when the page shows what came of it, so that nobody presses twice; a refusal is thrown, and the page
- * is read again then too: it was out of date.
- */
+/** Resolves once the page shows the result, which prevents a second click. Refreshes the page after an error too. */
 export function useRunAction(id: string) {
-  const refresh = useRefresh(id)
+  const refresh = useRefreshRun(id)
   return async (action: RunAction, comment: string | undefined) => {
     try {
       await request('POST', `/runs/${id}/actions/${action}`, comment === undefined ? {} : { comment })
@@ -111,42 +101,42 @@ export function useRunAction(id: string) {
 }
 
 export function useAddComment(id: string) {
-  const refresh = useRefresh(id)
-  return async (body: string) => {
-    await request('POST', `/runs/${id}/comments`, { data: { type: 'comments', attributes: { body } } })
-    await refresh()
-  }
+  return useMutation({
+    mutationFn: async (body: string) =>
+      request('POST', `/runs/${id}/comments`, { data: { type: 'comments', attributes: { body } } }),
+    onSuccess: useRefreshRun(id),
+  })
 }
 
-/** Reads everything about the run again that the page shows. */
-export function useRefresh(id: string) {
+/** Refetches all data of the run that the page shows. */
+export function useRefreshRun(id: string) {
   const queries = useQueryClient()
   return async () => queries.invalidateQueries({ queryKey: ['runs', id] })
 }
 
-/** Keeps a run up to date that waits for its turn: what holds it up are other runs of its workspace, or a lock. */
+/** Refetches a queued run when other runs of its workspace, or the workspace lock, change: they can block it. */
 export function useQueueUpdates({ run }: RunDocument) {
-  const refresh = useRefresh(run.id)
+  const refresh = useRefreshRun(run.id)
   const latest = useRef(refresh)
   useEffect(() => {
     latest.current = refresh
   })
   const workspace = run.relationships.workspace.data?.id
-  const waits = RUN_STATUS_TABLE[run.attributes.status].awaits === 'queue'
+  const isQueued = RUN_STATUS_TABLE[run.attributes.status].awaits === 'queue'
   useEffect(() => {
-    if (!waits) return undefined
+    if (!isQueued) return undefined
     const refreshSoon = gathered(async () => latest.current())
     const stop = onChange((change) => {
-      // The log of the run ahead grows all the time, and says nothing about the line.
+      // The log of the blocking run changes constantly but does not affect the queue.
       if (change.type !== 'runs' && change.type !== 'workspaces') return
       if (change.id !== run.id && [change.id, change.workspace].includes(workspace)) refreshSoon()
     })
     return () => void stop()
-  }, [waits, run.id, workspace])
+  }, [isQueued, run.id, workspace])
 }
 
-/** Starts a run like this one: the same configuration and the same options. Returns its id. */
-export async function runAgain({ attributes, relationships }: Run): Promise<string> {
+/** Creates a run with the same configuration and options. Returns its ID. */
+export async function rerun({ attributes, relationships }: Run): Promise<string> {
   const isPlanOnly = attributes['plan-only']
   const { data } = await request<DocumentOnWire<typeof runSchema>>('POST', '/runs', {
     data: {
@@ -165,7 +155,7 @@ export async function runAgain({ attributes, relationships }: Run): Promise<stri
         'target-addrs': attributes['target-addrs'],
         'replace-addrs': attributes['replace-addrs'],
         variables: attributes.variables,
-        // Only a run that changes nothing may have an engine of its own.
+        // Only a plan-only run may override the engine version.
         ...(isPlanOnly && { 'terraform-version': attributes['engine-version'] }),
       },
       relationships: {
@@ -175,4 +165,14 @@ export async function runAgain({ attributes, relationships }: Run): Promise<stri
     },
   })
   return data.id
+}
+
+/** A page of a state version's outputs without sensitive values. Disabled while `id` is undefined. */
+export function useVersionOutputs(id: string | undefined, page: number) {
+  const query = queryString({ 'withhold-sensitive': 'true', 'page[number]': page, 'page[size]': 100 })
+  return useQuery({
+    queryKey: ['outputs', id, query],
+    enabled: id !== undefined,
+    queryFn: async () => get<PageOnWire<typeof stateVersionOutputSchema>>(`/state-versions/${id}/outputs${query}`),
+  })
 }

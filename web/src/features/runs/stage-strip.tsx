@@ -1,4 +1,3 @@
-import { getRouteApi, Link } from '@tanstack/react-router'
 import {
   Ban,
   Check,
@@ -13,31 +12,29 @@ import {
 } from 'lucide-react'
 import { TONE_TEXT, type Tone } from '../../components/status.tsx'
 import { Elapsed } from '../../components/time.tsx'
-import { currentStep, type Step, type StepState } from './run-stages.ts'
+import { TabLink } from './run-navigation.tsx'
+import { currentStep, type Step, type StepState } from './run-steps.ts'
 
-const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/runs/$run')
-
-/** How the state of a step looks; a stage of tasks looks the same in its own part of the page. */
-export const STEP_LOOKS = {
-  ahead: { tone: 'quiet', icon: Circle },
+export const STEP_STYLE = {
+  pending: { tone: 'quiet', icon: Circle },
   waiting: { tone: 'warn', icon: Clock },
   running: { tone: 'busy', icon: LoaderCircle },
-  needed: { tone: 'accent', icon: Hand },
+  attention: { tone: 'accent', icon: Hand },
   done: { tone: 'good', icon: Check },
-  warned: { tone: 'warn', icon: CircleAlert },
+  warning: { tone: 'warn', icon: CircleAlert },
   failed: { tone: 'bad', icon: CircleX },
   stopped: { tone: 'quiet', icon: Ban },
   skipped: { tone: 'quiet', icon: CircleMinus },
 } as const satisfies Record<StepState, { tone: Tone; icon: LucideIcon }>
 
-/** The way of the run, step by step; each leads to the part of the page that has more about it. */
+/** The steps of a run, each linked to the tab with its details. */
 export function StageStrip({ steps }: { steps: readonly Step[] }) {
   const current = currentStep(steps)?.id
   return (
-    <nav aria-label="Stages of the run" className="rounded-lg border border-line bg-paper">
+    <nav aria-label="Run stages" className="rounded-lg border border-line bg-paper">
       <ol className="relative flex overflow-x-auto p-1">
         {steps.map((step) => (
-          <li key={step.id} ref={step.id === current ? bringIntoSight : null} className="flex-[1_0_auto]">
+          <li key={step.id} ref={step.id === current ? scrollIntoStrip : null} className="flex-[1_0_auto]">
             <StepLink step={step} isCurrent={step.id === current} />
           </li>
         ))}
@@ -46,28 +43,25 @@ export function StageStrip({ steps }: { steps: readonly Step[] }) {
   )
 }
 
-/** On a narrow screen the strip scrolls in itself, to what goes on; the page does not move. */
-function bringIntoSight(item: HTMLElement | null) {
+/** Scrolls the strip to the item without scrolling the page. */
+function scrollIntoStrip(item: HTMLElement | null) {
   if (item?.parentElement) item.parentElement.scrollLeft = item.offsetLeft - 16
 }
 
 function StepLink({ step, isCurrent }: { step: Step; isCurrent: boolean }) {
-  const params = route.useParams()
   const { title, state, text, from, to, part, phase } = step
-  const { tone, icon: Icon } = STEP_LOOKS[state]
-  const isAhead = state === 'ahead' || state === 'skipped'
+  const { tone, icon: Icon } = STEP_STYLE[state]
+  const isInactive = state === 'pending' || state === 'skipped'
   return (
-    <Link
-      to="/app/$organization/workspaces/$workspace/runs/$run"
-      params={params}
+    <TabLink
       search={{ part, phase }}
-      {...(part === 'tasks' && { hash: step.id })}
-      resetScroll={false}
+      hash={part === 'tasks' ? step.id : undefined}
       aria-current={isCurrent ? 'step' : undefined}
-      activeProps={{}}
       className={`block h-full rounded-md px-2.5 py-1.5 no-underline hover:bg-hover ${isCurrent ? 'bg-hover' : ''}`}
     >
-      <span className={`flex items-center gap-1.5 font-medium whitespace-nowrap ${isAhead ? 'text-dim' : 'text-ink'}`}>
+      <span
+        className={`flex items-center gap-1.5 font-medium whitespace-nowrap ${isInactive ? 'text-dim' : 'text-ink'}`}
+      >
         <Icon
           size={15}
           aria-hidden="true"
@@ -77,13 +71,13 @@ function StepLink({ step, isCurrent }: { step: Step; isCurrent: boolean }) {
       </span>
       <span className="mt-0.5 block pl-[21px] text-xs whitespace-nowrap text-dim">
         {text}
-        {from !== undefined && !isAhead && (
+        {from !== undefined && !isInactive && (
           <>
             {' · '}
             <Elapsed from={from} to={to} />
           </>
         )}
       </span>
-    </Link>
+    </TabLink>
   )
 }

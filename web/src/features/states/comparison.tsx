@@ -1,4 +1,3 @@
-import { getRouteApi, Link } from '@tanstack/react-router'
 import { ArrowRight } from 'lucide-react'
 import { useEffect } from 'react'
 import { failureOf } from '../../api/queries.ts'
@@ -7,49 +6,47 @@ import { usePageTitle } from '../../components/page.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { DiffList } from './diff-list.tsx'
-import { PartHeader } from './part-header.tsx'
+import { PanelHeader, StatesLink, useStatesSearch } from './navigation.tsx'
 import { type AuthoredVersion, useStateDiff, useStateVersion } from './states.ts'
-import { inOrder } from './version-words.ts'
+import { chronological } from './version-text.ts'
 
-const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/states')
-
-/** What changed between the two pinned versions, the older one first. `from` may be `previous`: the version before. */
+/** The changes between two pinned versions. `from` may be `previous`: the version before `to`. */
 export function Comparison({ from, to }: { from: string; to: string }) {
   const { workspace } = useOpenWorkspace()
+  const [, setSearch] = useStatesSearch()
+  const isPrevious = from === 'previous'
   const b = useStateVersion(to)
-  const before = useStateDiff(workspace.id, { from: undefined, to: from === 'previous' ? to : undefined })
-  const a = useStateVersion(from === 'previous' ? undefined : from)
-  const previous = before.data?.relationships.from.data
-  const isFirst = previous === null
-  const failure = failureOf(a, b, before)
-  usePageTitle(`${workspace.attributes.name} · changes of the state`)
-  // The address and the pins name the version before once it is known.
-  const navigate = route.useNavigate()
+  const fromPrevious = useStateDiff(workspace.id, { from: undefined, to: isPrevious ? to : undefined })
+  const a = useStateVersion(isPrevious ? undefined : from)
+  const previous = fromPrevious.data?.relationships.from.data
+  const failure = failureOf(a, b, fromPrevious)
+  usePageTitle(`${workspace.attributes.name} · state comparison`)
+  // Replaces `previous` in the URL, which also shows the pin.
   useEffect(() => {
-    if (previous) void navigate({ search: (own) => ({ ...own, from: previous.id }), replace: true, resetScroll: false })
-  }, [navigate, previous])
+    if (previous) setSearch({ from: previous.id })
+  }, [setSearch, previous])
 
   if (failure)
     return (
       <div className="space-y-4">
-        <PartHeader title="What changed" />
+        <PanelHeader title="Comparison" />
         <ErrorNote {...failure} />
       </div>
     )
-  if (isFirst && b.data) return <FirstVersion only={b.data} />
-  if (!a.data || !b.data) return <Skeleton rows={8} label="Comparing the states" />
+  if (previous === null && b.data) return <FirstVersion only={b.data} />
+  if (!a.data || !b.data) return <Skeleton rows={8} label="Comparing states" />
   return <Pair a={a.data} b={b.data} />
 }
 
 function Pair({ a, b }: { a: AuthoredVersion; b: AuthoredVersion }) {
-  const { older, newer, isSwapped } = inOrder(a.version, b.version)
+  const { older, newer, isSwapped } = chronological(a.version, b.version)
   const [first, second] = isSwapped ? [b, a] : [a, b]
   const unreadable = [older, newer].filter(({ attributes }) => attributes.status !== 'finalized')
   return (
     <div className="space-y-4">
-      <PartHeader
-        title="What changed"
-        beside={
+      <PanelHeader
+        title="Comparison"
+        meta={
           <span className="flex flex-wrap items-center gap-x-2">
             <VersionLink own={first} />
             <ArrowRight size={15} aria-label="to" />
@@ -57,13 +54,13 @@ function Pair({ a, b }: { a: AuthoredVersion; b: AuthoredVersion }) {
           </span>
         }
       />
-      {isSwapped && <p className="text-dim">A is the newer one: the changes are shown from the older to the newer.</p>}
+      {isSwapped && <p className="text-dim">A is newer: the changes are shown from the older to the newer version.</p>}
       {unreadable.length === 0 ? (
-        <DiffBetween from={older.id} to={newer.id} />
+        <StateDiff from={older.id} to={newer.id} />
       ) : (
         <Notice tone="warn">
-          These two can’t be compared: there is no content of serial{' '}
-          {unreadable.map(({ attributes }) => attributes.serial).join(' and ')}. Open it to see why.
+          Cannot compare these versions: serial {unreadable.map(({ attributes }) => attributes.serial).join(' and ')}{' '}
+          has no data. Open it for details.
         </Notice>
       )}
     </div>
@@ -73,35 +70,28 @@ function Pair({ a, b }: { a: AuthoredVersion; b: AuthoredVersion }) {
 function FirstVersion({ only }: { only: AuthoredVersion }) {
   return (
     <div className="space-y-4">
-      <PartHeader title="What changed" beside={<VersionLink own={only} />} />
-      <Notice>There is no readable state before this one: all that it has is new.</Notice>
-      <DiffBetween from={undefined} to={only.id} />
+      <PanelHeader title="Comparison" meta={<VersionLink own={only} />} />
+      <Notice>There is no earlier version with data: everything is new.</Notice>
+      <StateDiff from={undefined} to={only.id} />
     </div>
   )
 }
 
-/** The changes between two versions, with what is shown while they are computed. */
-export function DiffBetween({ from, to }: { from: string | undefined; to: string }) {
+export function StateDiff({ from, to }: { from: string | undefined; to: string }) {
   const { workspace } = useOpenWorkspace()
   const diff = useStateDiff(workspace.id, { from, to })
   const failure = failureOf(diff)
   if (failure) return <ErrorNote {...failure} />
-  if (!diff.data) return <Skeleton rows={6} label="Comparing the states" />
+  if (!diff.data) return <Skeleton rows={6} label="Comparing states" />
   return <DiffList diff={diff.data.attributes} />
 }
 
 function VersionLink({ own: { id, version } }: { own: AuthoredVersion }) {
-  const params = route.useParams()
   return (
     <span className="text-dim">
-      <Link
-        to="/app/$organization/workspaces/$workspace/states"
-        params={params}
-        search={({ page }) => ({ page, version: id })}
-        className="numeric text-accent underline"
-      >
+      <StatesLink search={{ version: id }} className="numeric text-accent underline">
         serial {version.attributes.serial}
-      </Link>
+      </StatesLink>
       , <RelativeTime at={version.attributes['created-at']} />
     </span>
   )

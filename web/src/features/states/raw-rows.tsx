@@ -1,38 +1,38 @@
 import { type Ref, useEffect, useImperativeHandle, useRef, useState } from 'react'
 import { Pane } from '../../components/pane.tsx'
 import type { Row } from './raw-state.ts'
-import { insideHeight, ROW_PX, rowWindow, scrollTopFor } from './row-window.ts'
 
-export type RawRowsHandle = { show: (row: number) => void; first: () => number }
+/** Height of a row. */
+export const ROW_PX = 20
+/** Maximum height of an element: 17.8 million px in Firefox, 33.5 million in Chromium. */
+const MAX_HEIGHT_PX = 16_000_000
+/** Rows rendered above and below the visible ones. */
+const OVERSCAN = 15
 
-/** The rows of a raw state. Only those in sight are in the page, however many there are. */
-export function RawRows({
-  rows,
-  lines,
-  rowAt,
-  query,
-  marked,
-  ref,
-}: {
+export type RawRowsHandle = { scrollTo: (row: number) => void; firstRow: () => number }
+
+type RawRowsProps = {
   rows: number
   lines: number
   rowAt: (row: number) => Row | undefined
-  /** The text that is searched for. */
   query: string
-  /** The row that the search is at. */
-  marked: number | undefined
+  /** The row of the selected match. */
+  current: number | undefined
   ref: Ref<RawRowsHandle>
-}) {
+}
+
+/** The rows of a raw state in a scroll pane that contains only the visible ones. */
+export function RawRows({ rows, lines, rowAt, query, current, ref }: RawRowsProps) {
   const pane = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ scrollTop: 0, height: 600 })
   const { from, to, top } = rowWindow({ rows, ...view })
 
   useImperativeHandle(ref, () => ({
-    show: (row) => {
+    scrollTo: (row) => {
       const element = pane.current
       if (element) element.scrollTop = scrollTopFor(row, { rows, height: element.clientHeight })
     },
-    first: () => rowWindow({ rows, ...view }).from,
+    firstRow: () => rowWindow({ rows, ...view }).from,
   }))
 
   useEffect(() => {
@@ -48,17 +48,17 @@ export function RawRows({
   return (
     <Pane
       ref={pane}
-      label="The raw state"
+      label="Raw state"
       className="h-[70vh] rounded-md border border-line bg-paper"
       onScroll={({ currentTarget }) =>
         setView({ scrollTop: currentTarget.scrollTop, height: currentTarget.clientHeight })
       }
     >
-      <div className="relative w-max min-w-full" style={{ height: insideHeight(rows) }}>
-        {/* In the flow, so that the pane is as wide as the rows in sight. */}
+      <div className="relative w-max min-w-full" style={{ height: contentHeight(rows) }}>
+        {/* Not absolute, so that the pane is as wide as the visible rows. */}
         <div style={{ transform: `translateY(${top}px)` }}>
           {Array.from({ length: to - from }, (_, at) => from + at).map((row) => (
-            <RowLine key={row} row={rowAt(row)} digits={digits} query={query} isMarked={row === marked} />
+            <RowLine key={row} row={rowAt(row)} digits={digits} query={query} isCurrent={row === current} />
           ))}
         </div>
       </div>
@@ -66,25 +66,17 @@ export function RawRows({
   )
 }
 
-function RowLine({
-  row,
-  digits,
-  query,
-  isMarked,
-}: {
-  row: Row | undefined
-  digits: number
-  query: string
-  isMarked: boolean
-}) {
+type RowLineProps = { row: Row | undefined; digits: number; query: string; isCurrent: boolean }
+
+function RowLine({ row, digits, query, isCurrent }: RowLineProps) {
   return (
     <div
-      className={`flex font-mono text-[0.9285rem] leading-5 ${isMarked ? 'bg-accent-soft' : ''}`}
+      className={`flex font-mono text-[0.9285rem] leading-5 ${isCurrent ? 'bg-accent-soft' : ''}`}
       style={{ height: ROW_PX }}
-      aria-current={isMarked || undefined}
+      aria-current={isCurrent || undefined}
     >
       <span
-        className={`numeric sticky left-0 shrink-0 border-r border-line px-2 text-right text-dim select-none ${isMarked ? 'bg-accent-soft' : 'bg-ground'}`}
+        className={`numeric sticky left-0 shrink-0 border-r border-line px-2 text-right text-dim select-none ${isCurrent ? 'bg-accent-soft' : 'bg-ground'}`}
         style={{ minWidth: `calc(${digits}ch + 1rem)` }}
       >
         {row?.number ?? ''}
@@ -95,25 +87,49 @@ function RowLine({
 }
 
 function Highlighted({ text, query }: { text: string; query: string }) {
-  if (query === '') return text
+  const lowerText = text.toLowerCase()
+  const lowerQuery = query.toLowerCase()
+  // Offsets are wrong for characters whose lower case has another length.
+  if (query === '' || lowerText.length !== text.length) return text
   const parts = []
-  const folded = text.toLowerCase()
-  const wanted = query.toLowerCase()
   let at = 0
-  // Some characters have another length in small letters: their positions would be wrong.
-  for (
-    let found = folded.length === text.length ? folded.indexOf(wanted) : -1;
-    found !== -1;
-    found = folded.indexOf(wanted, at)
-  ) {
+  for (let match = lowerText.indexOf(lowerQuery); match !== -1; match = lowerText.indexOf(lowerQuery, at)) {
     parts.push(
-      text.slice(at, found),
-      <mark key={found} className="rounded-xs bg-warn-soft text-ink outline outline-warn">
-        {text.slice(found, found + wanted.length)}
+      text.slice(at, match),
+      <mark key={match} className="rounded-xs bg-warn-soft text-ink outline outline-warn">
+        {text.slice(match, match + lowerQuery.length)}
       </mark>,
     )
-    at = found + wanted.length
+    at = match + lowerQuery.length
   }
   parts.push(text.slice(at))
   return parts
+}
+
+/** Scroll height for `rows`, in px; compressed beyond what browsers support. */
+export function contentHeight(rows: number) {
+  return Math.min(rows * ROW_PX, MAX_HEIGHT_PX)
+}
+
+/** The rows to render in a pane of this height, and the offset of the first one, in px. */
+export function rowWindow({ rows, scrollTop, height }: { rows: number; scrollTop: number; height: number }) {
+  const exact = firstVisibleRow({ rows, scrollTop, height })
+  const from = Math.max(0, Math.floor(exact) - OVERSCAN)
+  const to = Math.min(rows, Math.ceil(exact + height / ROW_PX) + OVERSCAN)
+  return { from, to, top: scrollTop - (exact - from) * ROW_PX }
+}
+
+/** The row at the top of the pane, with its fraction. */
+function firstVisibleRow({ rows, scrollTop, height }: { rows: number; scrollTop: number; height: number }) {
+  const scrollRange = contentHeight(rows) - height
+  if (scrollRange <= 0) return 0
+  return (Math.min(scrollTop, scrollRange) / scrollRange) * (rows - height / ROW_PX)
+}
+
+/** The scroll offset that centres a row, in px. */
+export function scrollTopFor(row: number, { rows, height }: { rows: number; height: number }) {
+  const scrollRange = contentHeight(rows) - height
+  const first = Math.max(0, row + 0.5 - height / ROW_PX / 2)
+  const maxFirst = rows - height / ROW_PX
+  return scrollRange <= 0 || maxFirst <= 0 ? 0 : Math.min(scrollRange, (first / maxFirst) * scrollRange)
 }

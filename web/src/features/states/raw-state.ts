@@ -1,91 +1,103 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import type { Message, Question } from './raw-state-messages.ts'
 
-/** Rows are asked for in blocks, and the blocks around those in sight are kept. */
-const BLOCK = 200
-const KEPT_BLOCKS = 40
+export type WorkerRequest =
+  /** Loads the state; `size` is the expected number of bytes. */
+  | { kind: 'open'; url: string; size: number }
+  | { kind: 'rows'; from: number; to: number }
+  | { kind: 'find'; query: string }
+
+export type WorkerMessage =
+  /** These rows can be read; more follow until `isComplete`. */
+  | { kind: 'opened'; rows: number; lines: number; received: number; isComplete: boolean }
+  | { kind: 'failed'; status: number | undefined; detail: string }
+  | { kind: 'rows'; from: number; texts: string[]; numbers: number[] }
+  /** The matching rows, in order. */
+  | { kind: 'found'; query: string; rows: Uint32Array }
+
+/** Rows are loaded in blocks; the most recent blocks are cached. */
+const BLOCK_ROWS = 200
+const MAX_CACHED_BLOCKS = 40
 
 export type Row = { text: string; number: number }
-export type Found = { query: string; rows: Uint32Array }
 
-type Opening =
+type Status =
   | { kind: 'loading' }
-  /** The first rows are there, or all of them. */
-  | { kind: 'open'; rows: number; lines: number; received: number; isWhole: boolean }
-  | { kind: 'failed'; detail: string; isGone: boolean }
+  /** At least the first rows are available. */
+  | { kind: 'open'; rows: number; lines: number; received: number; isComplete: boolean }
+  | { kind: 'failed'; detail: string; isDeleted: boolean }
   | { kind: 'canceled' }
 
-/** A raw state that a worker reads and searches. `url` is read once: it is another one in each response of the API. */
+/** Loads and searches a raw state in a worker. Ignores changes of `url` until a retry: each API response has a new one. */
 export function useRawState({ url, size }: { url: string; size: number }) {
   const [source, setSource] = useState({ url, size })
-  const [opening, setOpening] = useState<Opening>({ kind: 'loading' })
-  const [found, setFound] = useState<Found>()
-  const [, draw] = useState(0)
+  const [status, setStatus] = useState<Status>({ kind: 'loading' })
+  const [matches, setMatches] = useState<{ query: string; rows: Uint32Array }>()
+  const [, render] = useState(0)
   const worker = useRef<Worker>(undefined)
   const blocks = useRef(new Map<number, Row[] | undefined>())
 
   useEffect(() => {
     const own = new Worker(new URL('./raw-state.worker.ts', import.meta.url), { type: 'module' })
     worker.current = own
-    const known = blocks.current
-    own.addEventListener('message', ({ data }: MessageEvent<Message>) => {
+    const cache = blocks.current
+    own.addEventListener('message', ({ data }: MessageEvent<WorkerMessage>) => {
       if (data.kind === 'opened') {
-        // Blocks at the end were read before they were full.
-        for (const [block, rows] of known) if ((rows?.length ?? 0) < BLOCK) known.delete(block)
-        setOpening({ ...data, kind: 'open' })
+        // Blocks at the previous end may be incomplete.
+        for (const [block, rows] of cache) if ((rows?.length ?? 0) < BLOCK_ROWS) cache.delete(block)
+        setStatus({ ...data, kind: 'open' })
       } else if (data.kind === 'failed')
-        setOpening({ kind: 'failed', detail: data.detail, isGone: data.status === 404 })
-      else if (data.kind === 'found') setFound({ query: data.query, rows: data.rows })
+        setStatus({ kind: 'failed', detail: data.detail, isDeleted: data.status === 404 })
+      else if (data.kind === 'found') setMatches({ query: data.query, rows: data.rows })
       else {
         const rows = data.texts.map((text, at) => ({ text, number: data.numbers[at] ?? 0 }))
-        known.set(data.from / BLOCK, rows)
-        draw((count) => count + 1)
+        cache.set(data.from / BLOCK_ROWS, rows)
+        render((count) => count + 1)
       }
     })
     own.addEventListener('error', () =>
-      setOpening({ kind: 'failed', detail: 'the state could not be read here', isGone: false }),
+      setStatus({ kind: 'failed', detail: 'the browser cannot read the state', isDeleted: false }),
     )
-    ask(own, { kind: 'open', ...source, url: new URL(source.url, document.baseURI).href })
+    send(own, { kind: 'open', ...source, url: new URL(source.url, document.baseURI).href })
     return () => {
       own.terminate()
-      known.clear()
+      cache.clear()
     }
   }, [source])
 
-  /** The row, once it is there; otherwise it is asked for, and the caller drawn again when it came. */
+  /** Returns a row if it is cached; otherwise requests it and renders again when it arrives. */
   const rowAt = useCallback((row: number): Row | undefined => {
-    const block = Math.floor(row / BLOCK)
-    const known = blocks.current
-    if (!known.has(block)) {
-      known.set(block, undefined)
-      const oldest = known.keys().next().value
-      if (known.size > KEPT_BLOCKS && oldest !== undefined) known.delete(oldest)
-      ask(worker.current, { kind: 'rows', from: block * BLOCK, to: (block + 1) * BLOCK })
+    const block = Math.floor(row / BLOCK_ROWS)
+    const cache = blocks.current
+    if (!cache.has(block)) {
+      cache.set(block, undefined)
+      const oldest = cache.keys().next().value
+      if (cache.size > MAX_CACHED_BLOCKS && oldest !== undefined) cache.delete(oldest)
+      send(worker.current, { kind: 'rows', from: block * BLOCK_ROWS, to: (block + 1) * BLOCK_ROWS })
     }
-    return known.get(block)?.[row % BLOCK]
+    return cache.get(block)?.[row % BLOCK_ROWS]
   }, [])
 
   const find = useCallback((query: string) => {
-    if (query === '') setFound(undefined)
-    else ask(worker.current, { kind: 'find', query })
+    if (query === '') setMatches(undefined)
+    else send(worker.current, { kind: 'find', query })
   }, [])
 
   return {
-    opening,
-    found,
+    status,
+    matches,
     rowAt,
     find,
     cancel: () => {
       worker.current?.terminate()
-      setOpening({ kind: 'canceled' })
+      setStatus({ kind: 'canceled' })
     },
     retry: () => {
-      setOpening({ kind: 'loading' })
+      setStatus({ kind: 'loading' })
       setSource({ url, size })
     },
   }
 }
 
-function ask(worker: Worker | undefined, question: Question) {
-  worker?.postMessage(question, { transfer: [] })
+function send(worker: Worker | undefined, request: WorkerRequest) {
+  worker?.postMessage(request, { transfer: [] })
 }

@@ -8,42 +8,44 @@ import { byteSize, counted } from '../../components/numbers.ts'
 import { RawRows, type RawRowsHandle } from './raw-rows.tsx'
 import { useRawState } from './raw-state.ts'
 
-/** The state as it is stored, whatever its size. */
-export function RawView({
-  url,
-  size,
-  query,
-  onQuery,
-}: {
-  url: string
-  size: number
-  query: string
-  onQuery: (query: string) => void
-}) {
-  const state = useRawState({ url: ownPath(url), size })
-  const { opening, find } = state
-  const isWhole = opening.kind === 'open' && opening.isWhole
-  useEffect(() => {
-    if (isWhole) find(query)
-  }, [isWhole, find, query])
+type RawViewProps = { url: string; size: number; query: string; onQuery: (query: string) => void }
 
-  if (opening.kind === 'loading') return <Progress received={0} size={size} onCancel={state.cancel} />
-  if (opening.kind === 'canceled')
-    return <Notice actions={<Retry onClick={state.retry} text="Open it" />}>The state was not opened.</Notice>
-  if (opening.kind === 'failed')
-    return opening.isGone ? (
-      <Notice tone="warn">The content of this state can’t be read any longer.</Notice>
+/** The raw JSON of a state of any size, with search. */
+export function RawView({ url, size, query, onQuery }: RawViewProps) {
+  const state = useRawState({ url: ownPath(url), size })
+  const { status, find } = state
+  const isComplete = status.kind === 'open' && status.isComplete
+  useEffect(() => {
+    if (isComplete) find(query)
+  }, [isComplete, find, query])
+
+  if (status.kind === 'loading') return <Progress received={0} size={size} onCancel={state.cancel} />
+  if (status.kind === 'canceled')
+    return (
+      <Notice
+        actions={
+          <Button size="small" onClick={state.retry}>
+            Load
+          </Button>
+        }
+      >
+        Loading was canceled.
+      </Notice>
+    )
+  if (status.kind === 'failed')
+    return status.isDeleted ? (
+      <Notice tone="warn">The data of this state is no longer available.</Notice>
     ) : (
-      <ErrorNote error={new Error(opening.detail)} onRetry={state.retry} />
+      <ErrorNote error={new Error(status.detail)} onRetry={state.retry} />
     )
   return (
     <div className="space-y-2">
-      {!isWhole && <Progress received={opening.received} size={size} onCancel={state.cancel} />}
+      {!isComplete && <Progress received={status.received} size={size} onCancel={state.cancel} />}
       <OpenState
         state={state}
-        rows={opening.rows}
-        lines={opening.lines}
-        isWhole={isWhole}
+        rows={status.rows}
+        lines={status.lines}
+        isComplete={isComplete}
         query={query}
         onQuery={onQuery}
       />
@@ -57,7 +59,7 @@ function Progress({ received, size, onCancel }: { received: number; size: number
     <div className="flex flex-wrap items-center gap-3 rounded-md border border-line px-3 py-2">
       <div
         role="progressbar"
-        aria-label="The state is being read"
+        aria-label="Loading the state"
         aria-valuemin={0}
         aria-valuemax={100}
         aria-valuenow={percent}
@@ -75,51 +77,48 @@ function Progress({ received, size, onCancel }: { received: number; size: number
   )
 }
 
-function Retry({ onClick, text }: { onClick: () => void; text: string }) {
-  return (
-    <Button size="small" onClick={onClick}>
-      {text}
-    </Button>
-  )
-}
-
-function OpenState({
-  state: { rowAt, found },
-  rows,
-  lines,
-  isWhole,
-  query,
-  onQuery,
-}: {
+type OpenStateProps = {
   state: ReturnType<typeof useRawState>
   rows: number
   lines: number
-  isWhole: boolean
+  isComplete: boolean
   query: string
   onQuery: (query: string) => void
-}) {
+}
+
+function OpenState({ state: { rowAt, matches }, rows, lines, isComplete, query, onQuery }: OpenStateProps) {
   const handle = useRef<RawRowsHandle>(null)
   const [at, setAt] = useState(0)
-  const current = found?.query === query ? found : undefined
+  const current = matches?.query === query ? matches : undefined
   const count = current?.rows.length ?? 0
 
-  // The first match at or below what is in sight, as an editor does it.
+  // As in an editor, the search begins at the first visible row.
   useEffect(() => {
     if (!current || current.rows.length === 0) return
-    const first = handle.current?.first() ?? 0
-    const next = current.rows.findIndex((row) => row >= first)
-    const start = next === -1 ? 0 : next
+    const first = handle.current?.firstRow() ?? 0
+    const start = Math.max(
+      0,
+      current.rows.findIndex((row) => row >= first),
+    )
     setAt(start)
-    handle.current?.show(current.rows[start] ?? 0)
+    handle.current?.scrollTo(current.rows[start] ?? 0)
   }, [current])
 
   function step(by: number) {
     if (!current || count === 0) return
     const next = (at + by + count) % count
     setAt(next)
-    handle.current?.show(current.rows[next] ?? 0)
+    handle.current?.scrollTo(current.rows[next] ?? 0)
   }
 
+  function statusText() {
+    if (query === '') return isComplete && counted(lines, 'line')
+    if (!current) return 'Searching…'
+    if (count === 0) return `No matches in ${counted(lines, 'line')}`
+    return `${(at + 1).toLocaleString('en')} of ${counted(count, 'match', 'matches')}`
+  }
+
+  const stepButton = { size: 'small', reason: count === 0 ? 'no matches' : undefined } as const
   return (
     <div className="space-y-2">
       <div className="flex flex-wrap items-center gap-2">
@@ -135,30 +134,12 @@ function OpenState({
         </div>
         {query !== '' && (
           <>
-            <IconButton
-              label="Previous match"
-              icon={ChevronUp}
-              size="small"
-              reason={count === 0 ? 'nothing is found' : undefined}
-              onClick={() => step(-1)}
-            />
-            <IconButton
-              label="Next match"
-              icon={ChevronDown}
-              size="small"
-              reason={count === 0 ? 'nothing is found' : undefined}
-              onClick={() => step(1)}
-            />
+            <IconButton label="Previous match" icon={ChevronUp} {...stepButton} onClick={() => step(-1)} />
+            <IconButton label="Next match" icon={ChevronDown} {...stepButton} onClick={() => step(1)} />
           </>
         )}
         <span role="status" className="numeric text-dim">
-          {query === ''
-            ? isWhole && counted(lines, 'line')
-            : current
-              ? count === 0
-                ? `“${query}” is in none of ${counted(lines, 'line')}`
-                : `${(at + 1).toLocaleString('en')} of ${counted(count, 'match', 'matches')}`
-              : 'Searching'}
+          {statusText()}
         </span>
       </div>
       <RawRows
@@ -167,7 +148,7 @@ function OpenState({
         lines={lines}
         rowAt={rowAt}
         query={query}
-        marked={query === '' ? undefined : current?.rows[at]}
+        current={query === '' ? undefined : current?.rows[at]}
       />
     </div>
   )

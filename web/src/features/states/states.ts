@@ -1,7 +1,6 @@
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { stateVersionDiffSchema } from '@groundstate/contract/state-version-diffs'
-import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
 import type { stateVersionSchema } from '@groundstate/contract/state-versions'
 import type { userSchema } from '@groundstate/contract/users'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
@@ -14,7 +13,7 @@ export type StateDiff = Wire<typeof stateVersionDiffSchema>['attributes']
 type Run = Wire<typeof runSchema>
 type Included = typeof runSchema | typeof userSchema
 
-/** A state version with the run and the person that made it. */
+/** A state version with the run and the user that created it. */
 export type AuthoredVersion = { id: string; version: StateVersion; run: Run | undefined; author: RunAuthor | undefined }
 
 const PAGE_SIZE = 30
@@ -31,13 +30,13 @@ function authored(
       id: version.id,
       version,
       run,
-      // A run stores its states as a user of its own.
+      // The states of a run belong to the run's service user.
       author: included.one('users', run ? run.relationships['created-by'] : version.relationships['created-by']),
     }
   })
 }
 
-/** A page of the versions of a workspace, the newest first. */
+/** A page of a workspace's versions, newest first. */
 export function useStateVersions(workspace: { id: string; organization: string; name: string }, page: number) {
   const query = queryString({
     'filter[organization][name]': workspace.organization,
@@ -57,7 +56,7 @@ export function useStateVersions(workspace: { id: string; organization: string; 
   })
 }
 
-/** One version, without its list of resources; nothing is asked while `id` is undefined. */
+/** A version without its resources. Disabled while `id` is undefined. */
 export function useStateVersion(id: string | undefined) {
   return useQuery({
     queryKey: ['state-versions', id],
@@ -67,13 +66,12 @@ export function useStateVersion(id: string | undefined) {
         `/state-versions/${id}?without-resources=true&include=${INCLUDE}`,
         signal,
       )
-      const [own] = authored([document.data], document)
-      return own
+      return authored([document.data], document)[0]
     },
   })
 }
 
-/** The list of resources of a version: megabytes of a large one. */
+/** The resources of a version; several megabytes for a large state. */
 export function useVersionResources(id: string) {
   return useQuery({
     queryKey: ['state-versions', id, 'resources'],
@@ -82,20 +80,10 @@ export function useVersionResources(id: string) {
   })
 }
 
-/** The outputs of a version. Values that are sensitive are withheld. Nothing is asked while `id` is undefined. */
-export function useVersionOutputs(id: string | undefined, page: number) {
-  const query = queryString({ 'withhold-sensitive': 'true', 'page[number]': page, 'page[size]': 100 })
-  return useQuery({
-    queryKey: ['outputs', id, query],
-    enabled: id !== undefined,
-    queryFn: async () => get<PageOnWire<typeof stateVersionOutputSchema>>(`/state-versions/${id}/outputs${query}`),
-  })
-}
-
-/** The content of a version never changes, so neither does a comparison; it may become unreadable. */
+/** Versions are immutable, but their data may be deleted. */
 const DIFF_STALE_MS = 600_000
 
-/** What changed from one version to another; from the version before when `from` is undefined. */
+/** The changes between two versions; `from` defaults to the previous one. Disabled while `to` is undefined. */
 export function useStateDiff(workspaceId: string, { from, to }: { from: string | undefined; to: string | undefined }) {
   return useQuery({
     queryKey: ['state-diffs', workspaceId, from, to],
@@ -111,9 +99,9 @@ export function useStateDiff(workspaceId: string, { from, to }: { from: string |
   })
 }
 
-export type BackingDataAction = 'soft_delete_backing_data' | 'restore_backing_data' | 'permanently_delete_backing_data'
+type BackingDataAction = 'soft_delete_backing_data' | 'restore_backing_data' | 'permanently_delete_backing_data'
 
-/** Deletes the content of a version, or restores it. */
+/** Deletes or restores the data of a version. */
 export function useBackingData(workspaceId: string) {
   const queries = useQueryClient()
   return useMutation({
@@ -130,27 +118,25 @@ export function useBackingData(workspaceId: string) {
 }
 
 /**
- * Makes a copy of a version current. The lock of the workspace is taken for the person and released again, also after a
- * failure; a lock that they held before stays theirs.
+ * Makes a copy of a version the current state. Locks the workspace for the rollback unless the user holds the lock, and
+ * unlocks it even after a failure; `isStillLocked` reports that unlocking failed.
  */
-export function useRollBack({ organization, workspaceId }: { organization: string; workspaceId: string }) {
+export function useRollback({ organization, workspaceId }: { organization: string; workspaceId: string }) {
   const queries = useQueryClient()
   return useMutation({
     mutationFn: async ({ target, holdsLock }: { target: StateVersion; holdsLock: boolean }) => {
       const act = async (action: string, body = {}) =>
         request('POST', `/workspaces/${workspaceId}/actions/${action}`, body)
       if (!holdsLock) await act('lock', { reason: `rolling back to serial ${target.attributes.serial}` })
-      let isLockKept = false
       const unlock = async () => {
-        if (holdsLock) return
-        try {
-          await act('unlock')
-        } catch {
-          isLockKept = true
-        }
+        if (holdsLock) return true
+        return act('unlock').then(
+          () => true,
+          () => false,
+        )
       }
       try {
-        const { data } = await request<DocumentOnWire<typeof stateVersionSchema>>(
+        const { data: copy } = await request<DocumentOnWire<typeof stateVersionSchema>>(
           'PATCH',
           `/workspaces/${workspaceId}/state-versions`,
           {
@@ -160,8 +146,7 @@ export function useRollBack({ organization, workspaceId }: { organization: strin
             },
           },
         )
-        await unlock()
-        return { copy: data, isLockKept }
+        return { copy, isStillLocked: !(await unlock()) }
       } catch (error) {
         await unlock()
         throw error

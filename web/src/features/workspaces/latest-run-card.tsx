@@ -5,10 +5,9 @@ import { buttonClass } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { RelativeTime } from '../../components/time.tsx'
-import { RunMarks } from '../runs/run-marks.tsx'
 import { RunAuthorName, originText } from '../runs/run-origin.tsx'
-import { RunStatus, runState } from '../runs/run-status.tsx'
-import { runTitle } from '../runs/run-title.ts'
+import { RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
+import { runTitle } from '../runs/run-text.ts'
 import { useOpenWorkspace } from './workspace.ts'
 
 /** The run that was started last: what it is about, how far it is, and the way to it. */
@@ -56,7 +55,7 @@ export function LatestRunCard() {
           </p>
         </div>
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-          <RunMarks run={attributes} />
+          <RunBadges run={attributes} />
           {plan && (
             <PlanCounts
               counts={{

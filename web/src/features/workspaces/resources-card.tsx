@@ -8,9 +8,9 @@ import { SearchField } from '../../components/filters.tsx'
 import { SelectField } from '../../components/form.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Pager } from '../../components/pager.tsx'
+import { TaintedBadge } from '../../components/tainted-badge.tsx'
 import { engineAddress } from '../runs/resource-address.ts'
-import { TaintedBadge } from '../states/tainted-badge.tsx'
-import { byModule, type ResourceQuery, type StateResource, useResourceCounts, useResources } from './resources.ts'
+import { type ResourceQuery, type StateResource, byModule, useResourceCounts, useResources } from './resources.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/')
 

@@ -6,15 +6,14 @@ import { Button } from '../../components/button.tsx'
 import { Notice } from '../../components/feedback.tsx'
 import { Page } from '../../components/page.tsx'
 import { Tabs } from '../../components/tabs.tsx'
-import { RunMarks } from '../runs/run-marks.tsx'
-import { NoRun, RunStatus, runState } from '../runs/run-status.tsx'
-import { waitingReason } from '../runs/waiting-reason.ts'
+import { NoRun, RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
+import { waitingReason } from '../runs/run-text.ts'
 import { WorkspaceDescription } from './workspace-description.tsx'
 import { LockActions, LockLine } from './workspace-lock.tsx'
 import { type WorkspaceAttributes, useOpenWorkspace } from './workspace.ts'
 
 const StartRunDialog = lazy(async () => ({
-  default: (await import('../runs/start-run-dialog.tsx')).StartRunDialog,
+  default: (await import('../runs/new-run/new-run-dialog.tsx')).NewRunDialog,
 }))
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace')
 
@@ -59,7 +58,7 @@ export function WorkspaceHeader({ children }: { children: ReactNode }) {
             >
               <RunStatus run={run.attributes} isBadge />
             </Link>
-            <RunMarks run={run.attributes} />
+            <RunBadges run={run.attributes} />
           </>
         ) : (
           permissions['can-read-run'] && <NoRun hasPlans={relationships['latest-run'].data !== null} />

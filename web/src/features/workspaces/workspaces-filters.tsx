@@ -7,7 +7,7 @@ import { Button } from '../../components/button.tsx'
 import { ActiveFilter, type Chip, FilterChips, SearchField } from '../../components/filters.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { useOverview } from '../overview/overview.ts'
-import { GROUP_LOOKS } from '../runs/run-groups.ts'
+import { RUN_GROUP_STYLE } from '../runs/run-status.tsx'
 import { readTag, readTags, tagText } from './tag-filter.ts'
 import { type ListedWorkspace, type WorkspaceSearch, findProjects, useProjectName } from './workspaces.ts'
 
@@ -75,7 +75,7 @@ function CountedChips({ organization, search, onChange }: Omit<WorkspacesFilters
   const groupChips: Chip[] = [
     ...RUN_GROUP_NAMES.map((value) => ({
       value,
-      ...GROUP_LOOKS[value],
+      ...RUN_GROUP_STYLE[value],
       count: counts?.[value === 'needs_approval' ? 'needs-approval' : value],
     })),
     { value: 'none', text: 'No runs', icon: CircleDashed, count: counts?.['without-runs'] },

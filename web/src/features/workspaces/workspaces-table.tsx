@@ -6,10 +6,8 @@ import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
-import { RunMarks } from '../runs/run-marks.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
-import { NoRun, RunStatus } from '../runs/run-status.tsx'
-import { countsOf } from '../runs/runs-table.tsx'
+import { NoRun, RunBadges, RunStatus, planCounts } from '../runs/run-status.tsx'
 import { lockReason } from './lock-words.ts'
 import { tagText } from './tag-filter.ts'
 import type { ListedWorkspace } from './workspaces.ts'
@@ -113,7 +111,7 @@ function Status({ row: { attributes, currentRun, latestRun } }: { row: Row }) {
       ) : (
         attributes.permissions['can-read-run'] && <NoRun hasPlans={latestRun !== undefined} />
       )}
-      {currentRun && <RunMarks run={currentRun.attributes} />}
+      {currentRun && <RunBadges run={currentRun.attributes} />}
     </span>
   )
 }
@@ -136,7 +134,7 @@ function Name({ organization, row }: { organization: string; row: Row }) {
         </span>
       </span>
       <span className="flex flex-wrap gap-x-2 text-dim md:hidden">
-        {row.latestRun?.plan && <PlanCounts counts={countsOf(row.latestRun.plan)} />}
+        {row.latestRun?.plan && <PlanCounts counts={planCounts(row.latestRun.plan)} />}
         {row.latestRun && <RelativeTime at={row.latestRun.run.attributes['created-at']} />}
       </span>
     </>
@@ -157,9 +155,9 @@ function LastRun({ organization, row: { attributes, currentRun, latestRun } }: {
         <RelativeTime at={run.attributes['created-at']} />
       </Link>
       <RunAuthorName run={run.attributes} author={author} />
-      {plan && <PlanCounts counts={countsOf(plan)} />}
+      {plan && <PlanCounts counts={planCounts(plan)} />}
       {/* The current run has its marks beside its state. */}
-      {run.id !== currentRun?.id && <RunMarks run={run.attributes} />}
+      {run.id !== currentRun?.id && <RunBadges run={run.attributes} />}
     </span>
   )
 }

@@ -7,18 +7,18 @@ function lines(change: Partial<PlannedChange>) {
   return attributeChanges({ actions: ['update'], ...change }).changed.map(
     ({ path, before, after, forcesReplacement, movedTo }) =>
       [
-        `${path}: ${said(before)} -> ${said(after)}`,
+        `${path}: ${text(before)} -> ${text(after)}`,
         ...(forcesReplacement ? ['forces replacement'] : []),
         ...(movedTo === undefined ? [] : [`moves to ${movedTo}`]),
       ].join(', '),
   )
 }
-function said(side: ReturnType<typeof attributeChanges>['changed'][number]['before']) {
+function text(side: ReturnType<typeof attributeChanges>['changed'][number]['before']) {
   return side.kind === 'value' ? (side.isText ? `"${side.text}"` : side.text) : side.kind
 }
 
 describe('the attributes of a change', () => {
-  test('are flattened to places, and what stays is apart', () => {
+  test('are flattened to paths, with the unchanged ones separate', () => {
     const change = {
       before: { a: 1, tags: { env: 'test', 'odd key': true }, same: 'x' },
       after: { a: 2, tags: { env: 'prod', 'odd key': false }, same: 'x' },
@@ -28,14 +28,14 @@ describe('the attributes of a change', () => {
     expect(attributeChanges({ actions: [], ...change }).unchanged.map(({ path }) => path)).toEqual(['same'])
   })
 
-  test('that are null count as not set, but items of lists do not', () => {
+  test('that are null are unset, but items of lists are not', () => {
     expect(lines({ before: { a: null, list: ['x'] }, after: { a: 'set', b: null, list: ['x', null] } })).toEqual([
       'a: absent -> "set"',
       'list[1]: absent -> null',
     ])
   })
 
-  test('that are unknown are said so, in lists and maps too; null is not unknown', () => {
+  test('may be unknown, also in lists and maps; null is not unknown', () => {
     expect(
       lines({
         before: { id: 'i-1', map: { a: '1', b: '2' }, list: ['x', 'y'], none: 'z' },
@@ -45,13 +45,13 @@ describe('the attributes of a change', () => {
     ).toEqual(['id: "i-1" -> unknown', 'map.b: "2" -> unknown', 'list[1]: "y" -> unknown', 'none: "z" -> absent'])
   })
 
-  test('of a new resource are all shown, with those that are known after the apply', () => {
+  test('of a new resource include those known after apply', () => {
     expect(
       lines({ before: null, after: { input: { a: 1 }, empty: [], no: {} }, after_unknown: { id: true, input: {} } }),
     ).toEqual(['input.a: absent -> 1', 'empty: absent -> []', 'no: absent -> {}', 'id: absent -> unknown'])
   })
 
-  test('that are sensitive are masked, wherever either side says so', () => {
+  test('are masked if either side is sensitive', () => {
     expect(
       lines({
         before: {
@@ -70,13 +70,13 @@ describe('the attributes of a change', () => {
     ).toEqual(['password: sensitive -> sensitive', 'nested.token: sensitive -> sensitive', 'nested.open: 1 -> 2'])
   })
 
-  test('that are sensitive as a whole show nothing of their parts', () => {
+  test('that are sensitive as a whole show no members', () => {
     expect(lines({ before: null, after: { map: { a: 'open?' } }, after_sensitive: { map: true } })).toEqual([
       'map: absent -> sensitive',
     ])
   })
 
-  test('that force the replacement are marked, with what lies in them', () => {
+  test('that force replacement are marked, including their members', () => {
     expect(
       lines({
         before: { triggers: ['a'], name: 'x' },
@@ -86,14 +86,14 @@ describe('the attributes of a change', () => {
     ).toEqual(['triggers[0]: "a" -> "b", forces replacement', 'name: "x" -> "y"'])
   })
 
-  test('that are numbers beyond what JavaScript holds keep their digits', () => {
+  test('keep the digits of large numbers', () => {
     const before = parseExact('{"n":9007199254740993}')
     const after = parseExact('{"n":9007199254740995}')
 
     expect(lines({ before, after })).toEqual(['n: 9007199254740993 -> 9007199254740995'])
   })
 
-  test('that hold JSON are compared by its members', () => {
+  test('that contain JSON are compared by its members', () => {
     const policy = (action: string) => JSON.stringify({ Statement: [{ Action: action, Effect: 'Allow' }] })
 
     expect(lines({ before: { policy: policy('s3:Get') }, after: { policy: policy('s3:Put') } })).toEqual([
@@ -104,9 +104,9 @@ describe('the attributes of a change', () => {
   test.each([
     ['{"a":1,"b":[]}', '{ "b": [], "a": 1 }', true],
     ['{"a":{}}', '{"a": {} }', true],
-    // A policy may tell a member that is null from one that is not there.
+    // A policy may distinguish a null member from a missing one.
     ['{"a":null}', '{}', undefined],
-  ])('that hold the JSON %s and become %s are shown whole', (before, after, isFormattingOnly) => {
+  ])('that contain the JSON %s and then %s are shown whole', (before, after, isFormattingOnly) => {
     const { changed } = attributeChanges({ actions: [], before: { policy: before }, after: { policy: after } })
 
     expect(changed).toHaveLength(1)
@@ -114,7 +114,7 @@ describe('the attributes of a change', () => {
     expect(changed[0]?.isFormattingOnly).toBe(isFormattingOnly)
   })
 
-  test('that hold JSON keep the digits of its numbers', () => {
+  test('that contain JSON keep the digits of its numbers', () => {
     const [before, after] = ['{"id":9007199254740992}', '{"id":9007199254740993}']
 
     expect(lines({ before: { text: before }, after: { text: after } })).toEqual([
@@ -122,13 +122,13 @@ describe('the attributes of a change', () => {
     ])
   })
 
-  test('that have several lines are compared line by line', () => {
+  test('with several lines are compared line by line', () => {
     const { changed } = attributeChanges({ actions: [], before: { t: 'a\nb\nc' }, after: { t: 'a\nB\nc' } })
 
     expect(changed[0]?.lines?.map(({ sign, text }) => sign + text)).toEqual([' a', '−b', '+B', ' c'])
   })
 
-  test('that change from one kind of value to another are shown whole', () => {
+  test('that change their type are shown whole', () => {
     expect(lines({ before: { a: [1], b: 'x' }, after: { a: { k: 1 }, b: 5 } })).toEqual([
       'a: [\n  1\n] -> {\n  "k": 1\n}',
       'b: "x" -> 5',
@@ -137,25 +137,25 @@ describe('the attributes of a change', () => {
 })
 
 describe('the items of a list', () => {
-  test('that stay are not repeated when one is put before them', () => {
+  test('are not listed if another is inserted before them', () => {
     expect(lines({ before: { l: ['a', 'b', 'c'] }, after: { l: ['x', 'a', 'b', 'c'] } })).toEqual([
       'l[0]: absent -> "x"',
     ])
   })
 
-  test('that stand elsewhere now are said to move', () => {
+  test('move if only their index changes', () => {
     expect(lines({ before: { l: ['a', 'b', 'c'] }, after: { l: ['b', 'c', 'a'] } })).toEqual([
       'l[0]: "a" -> "a", moves to [2]',
     ])
   })
 
-  test('that are blocks are compared with the one at their place', () => {
+  test('that are blocks are compared by index', () => {
     expect(
       lines({ before: { ingress: [{ port: 80, proto: 'tcp' }] }, after: { ingress: [{ port: 443, proto: 'tcp' }] } }),
     ).toEqual(['ingress[0].port: 80 -> 443'])
   })
 
-  test('of long lists are compared in a short time', () => {
+  test('of long lists are compared quickly', () => {
     const before = { l: Array.from({ length: 20_000 }, (_, index) => `a${index}`) }
     const after = { l: Array.from({ length: 20_000 }, (_, index) => `b${index}`) }
     const begin = performance.now()

@@ -1,6 +1,5 @@
 import { isSameJson, isWideNumber, parseExact, printExact } from '@groundstate/contract/exact-json'
 import type { AttributeChange, Side } from '../../../components/attribute-diff.tsx'
-import { isWithin, pathOf, pathWith } from './change-path.ts'
 import { alignedPairs } from './sequence-diff.ts'
 
 /** The `change` of a resource or an output in the engine's plan JSON. */
@@ -15,9 +14,11 @@ export type PlannedChange = {
   importing?: { id?: string; unknown?: boolean } | null
 }
 
+export type AttributeChanges = { changed: AttributeChange[]; unchanged: AttributeChange[] }
+
 type Values = Record<string, unknown>
-/** One place: its values, and what is said about them. */
-type Place = {
+/** The values and markers at one path. */
+type ValueNode = {
   path: string
   before: unknown
   after: unknown
@@ -27,15 +28,12 @@ type Place = {
 }
 
 /**
- * The attributes of a change, flattened to places such as `tags.env`. An attribute that is null counts as not set, as
- * it does for the engine; an item of a list that is null is one.
+ * Flattens the attributes of a change to paths such as `tags.env`. As in the engine, a null attribute is unset, whereas
+ * a null item of a list is a value.
  */
-export function attributeChanges(
-  change: PlannedChange,
-  name = '',
-): { changed: AttributeChange[]; unchanged: AttributeChange[] } {
-  const found: Found[] = []
-  collect(found, {
+export function attributeChanges(change: PlannedChange, name = ''): AttributeChanges {
+  const attributes: Attribute[] = []
+  collect(attributes, {
     path: name,
     before: change.before,
     after: change.after,
@@ -43,149 +41,159 @@ export function attributeChanges(
     beforeSensitive: change.before_sensitive,
     afterSensitive: change.after_sensitive,
   })
-  const replacing = (change.replace_paths ?? []).map(pathOf)
-  const changed = found.filter(isChange)
+  const replacePaths = (change.replace_paths ?? []).map((steps) => steps.reduce<string>(joinPath, ''))
   return {
-    changed: changed.map((attribute) => {
-      const forces = replacing.some((path) => isWithin(attribute.path, path) || isWithin(path, attribute.path))
-      return forces ? { ...attribute, forcesReplacement: true } : attribute
+    changed: attributes.filter(isChange).map((attribute) => {
+      const { path } = attribute
+      const isForcing = replacePaths.some((own) => isWithin(path, own) || isWithin(own, path))
+      return isForcing ? { ...attribute, forcesReplacement: true } : attribute
     }),
-    unchanged: found.filter((attribute) => !isChange(attribute)),
+    unchanged: attributes.filter((attribute) => !isChange(attribute)),
   }
 }
 
-/** Whether a sensitive value changes is told by more than its sides. */
-type Found = AttributeChange & { isChanged?: boolean }
+/** `isChanged` overrides the comparison of the sides, for example for sensitive values. */
+type Attribute = AttributeChange & { isChanged?: boolean }
 
-function isChange({ before, after, isChanged, movedTo }: Found) {
+function isChange({ before, after, isChanged }: Attribute) {
   if (isChanged !== undefined) return isChanged
-  if (movedTo !== undefined || before.kind !== after.kind) return true
+  if (before.kind !== after.kind) return true
   return before.kind === 'value' && after.kind === 'value' && before.text !== after.text
 }
 
-function collect(found: Found[], place: Place) {
-  const { path, before, after, unknown, beforeSensitive, afterSensitive } = place
-  if (beforeSensitive === true || afterSensitive === true) return collectSensitive(found, place)
-  if (unknown === true) return void found.push({ path, before: sideOf(before), after: { kind: 'unknown' } })
-  const oneIsArray = Array.isArray(before) || Array.isArray(after)
-  if (
-    oneIsArray &&
-    isArrayOrNothing(before) &&
-    isArrayOrNothing(after) &&
-    (unknown === undefined || !isValues(unknown))
-  ) {
-    const items = Math.max(lengthOf(before), lengthOf(after), lengthOf(unknown))
-    if (items > 0) return collectItems(found, place)
-  }
-  const oneIsObject = isValues(before) || isValues(after) || (isValues(unknown) && isEmpty(before) && isEmpty(after))
-  if (oneIsObject && isValuesOrNothing(before) && isValuesOrNothing(after)) {
-    const keys = new Set([...keysOf(before), ...keysOf(after), ...keysOf(unknown)])
-    if (keys.size > 0) {
-      for (const key of keys) collect(found, inner(place, { path: pathWith(path, key), key, before: key, after: key }))
-      return undefined
-    }
+function collect(attributes: Attribute[], node: ValueNode): void {
+  const { path, before, after, unknown, beforeSensitive, afterSensitive } = node
+  if (beforeSensitive === true || afterSensitive === true) return collectSensitive(attributes, node)
+  if (unknown === true) return void attributes.push({ path, before: sideOf(before), after: { kind: 'unknown' } })
+  if (isListChange(node)) return collectItems(attributes, node)
+  const keys = memberKeys(node)
+  if (keys.size > 0) {
+    for (const key of keys) collect(attributes, child(node, joinPath(path, key), key, key))
+    return
   }
   if (typeof before === 'string' && typeof after === 'string' && before !== after) {
-    const inside = bothJson(before, after)
-    if (inside) {
-      const members: Found[] = []
-      collect(members, { ...NOTHING_SAID, path, ...inside })
-      if (members.some(isChange)) return void found.push(...members)
-    }
-    const whole: Found = { path, before: sideOf(before), after: sideOf(after) }
-    if (inside && isSameJson(inside.before, inside.after)) whole.isFormattingOnly = true
-    if (before.includes('\n') || after.includes('\n')) whole.lines = lineChanges(before, after)
-    return void found.push(whole)
+    return collectStrings(attributes, path, before, after)
   }
   const sides = { before: sideOf(before), after: sideOf(after) }
-  if (sides.before.kind !== 'absent' || sides.after.kind !== 'absent') found.push({ path, ...sides })
+  if (sides.before.kind !== 'absent' || sides.after.kind !== 'absent') attributes.push({ path, ...sides })
+}
+
+/** Whether both sides are lists or unset, with at least one item. */
+function isListChange({ before, after, unknown }: ValueNode) {
+  if (!Array.isArray(before) && !Array.isArray(after)) return false
+  if (isObject(unknown) || ![before, after].every((side) => Array.isArray(side) || isUnset(side))) return false
+  return [before, after, unknown].some((side) => Array.isArray(side) && side.length > 0)
+}
+
+/** The keys of both sides if these are objects or unset. */
+function memberKeys({ before, after, unknown }: ValueNode): ReadonlySet<string> {
+  const isMixed = ![before, after].every((side) => isObject(side) || isUnset(side))
+  return new Set(isMixed ? [] : [before, after, unknown].flatMap((side) => (isObject(side) ? Object.keys(side) : [])))
+}
+
+/** Compares JSON by its members, and other texts line by line. */
+function collectStrings(attributes: Attribute[], path: string, before: string, after: string) {
+  const json = parseBoth(before, after)
+  if (json) {
+    const members: Attribute[] = []
+    collect(members, { ...UNMARKED, path, ...json })
+    if (members.some(isChange)) return void attributes.push(...members)
+  }
+  const whole: Attribute = { path, before: sideOf(before), after: sideOf(after) }
+  if (json && isSameJson(json.before, json.after)) whole.isFormattingOnly = true
+  if (before.includes('\n') || after.includes('\n')) whole.lines = lineChanges(before, after)
+  attributes.push(whole)
   return undefined
 }
 
-const NOTHING_SAID = { unknown: undefined, beforeSensitive: undefined, afterSensitive: undefined }
+const UNMARKED = { unknown: undefined, beforeSensitive: undefined, afterSensitive: undefined }
 
-function collectSensitive(found: Found[], { path, before, after, unknown }: Place) {
-  const side = (value: unknown): Side => (isEmpty(value) ? { kind: 'absent' } : { kind: 'sensitive' })
+function collectSensitive(attributes: Attribute[], { path, before, after, unknown }: ValueNode) {
+  const side = (value: unknown): Side => (isUnset(value) ? { kind: 'absent' } : { kind: 'sensitive' })
   const sides = { before: side(before), after: unknown === true ? ({ kind: 'unknown' } as const) : side(after) }
   if (sides.before.kind === 'absent' && sides.after.kind === 'absent') return
-  found.push({ path, ...sides, isChanged: unknown === true || !isSameJson(before, after) })
+  attributes.push({ path, ...sides, isChanged: unknown === true || !isSameJson(before, after) })
 }
 
-/** Items that are equal belong together wherever they stand; others are compared in the order of what lies between. */
-function collectItems(found: Found[], place: Place) {
-  const before = Array.isArray(place.before) ? (place.before as unknown[]) : []
-  const known = Array.isArray(place.after) ? (place.after as unknown[]) : []
-  const unknown = Array.isArray(place.unknown) ? (place.unknown as unknown[]) : []
+/** Pairs equal items wherever they are, and the others by their order. */
+function collectItems(attributes: Attribute[], node: ValueNode) {
+  const before = arrayOf(node.before)
+  const unknown = arrayOf(node.unknown)
+  const known = arrayOf(node.after)
   const after = Array.from({ length: Math.max(known.length, unknown.length) }, (_, index) => known[index])
-  const said = (marks: unknown, index: number) => (Array.isArray(marks) ? (marks as unknown[])[index] : undefined)
-  const textsBefore = before.map((item, index) => printExact([item, said(place.beforeSensitive, index) ?? null]))
+  const textsBefore = before.map((item, index) => printExact([item, arrayOf(node.beforeSensitive)[index] ?? null]))
   const textsAfter = after.map((item, index) =>
-    hasUnknown(unknown[index]) ? `unknown ${index}` : printExact([item, said(place.afterSensitive, index) ?? null]),
+    hasMark(unknown[index]) ? `unknown ${index}` : printExact([item, arrayOf(node.afterSensitive)[index] ?? null]),
   )
-  const pairs = matched(alignedPairs(textsBefore, textsAfter), textsBefore, textsAfter)
-  for (const pair of pairs) {
-    const index = pair.after ?? pair.before ?? 0
-    const path = pathWith(place.path, pair.before ?? index)
-    const isMove = pair.before !== undefined && pair.after !== undefined && pair.isMoved === true
-    if (isMove) {
-      const side = sideOf(before[pair.before ?? 0])
-      const isSecret = hasMark(said(place.beforeSensitive, pair.before ?? 0))
-      const shown: Side = isSecret ? { kind: 'sensitive' } : side
-      found.push({ path, before: shown, after: shown, movedTo: pathWith('', pair.after ?? 0), isChanged: true })
-      continue
-    }
-    const own = { ...place, before, after, unknown }
-    collect(
-      found,
-      inner(own, { path: pathWith(place.path, index), key: index, before: pair.before, after: pair.after }),
-    )
+  for (const { before: from, after: to, isMoved } of pairItems(textsBefore, textsAfter)) {
+    if (isMoved && from !== undefined && to !== undefined) {
+      const isSensitive = hasMark(arrayOf(node.beforeSensitive)[from])
+      const side: Side = isSensitive ? { kind: 'sensitive' } : sideOf(before[from])
+      const path = joinPath(node.path, from)
+      attributes.push({ path, before: side, after: side, movedTo: joinPath('', to), isChanged: true })
+    } else
+      collect(attributes, child({ ...node, before, after, unknown }, joinPath(node.path, to ?? from ?? 0), from, to))
   }
 }
 
 type ItemPair = { before?: number | undefined; after?: number | undefined; isMoved?: boolean }
 
-function matched(pairs: readonly { before?: number; after?: number }[], before: string[], after: string[]): ItemPair[] {
-  const gone = pairs.filter((pair) => pair.after === undefined).map((pair) => pair.before ?? 0)
-  const come = pairs.filter((pair) => pair.before === undefined).map((pair) => pair.after ?? 0)
-  const places = Map.groupBy(come, (index) => after[index])
+/** Pairs the items of two lists by index; removed and added items that are equal have moved. */
+function pairItems(before: string[], after: string[]): ItemPair[] {
+  const pairs = alignedPairs(before, after)
+  const removed = pairs.filter((pair) => pair.after === undefined).map((pair) => pair.before ?? 0)
+  const added = pairs.filter((pair) => pair.before === undefined).map((pair) => pair.after ?? 0)
+  const addedByText = Map.groupBy(added, (index) => after[index])
   const moves = new Map<number, number>()
-  for (const from of gone) {
-    const to = places.get(before[from])?.shift()
+  for (const from of removed) {
+    const to = addedByText.get(before[from])?.shift()
     if (to !== undefined) moves.set(from, to)
   }
-  const taken = new Set(moves.values())
-  const restGone = gone.filter((index) => !moves.has(index))
-  const restCome = come.filter((index) => !taken.has(index))
+  const destinations = new Set(moves.values())
+  const otherRemoved = removed.filter((index) => !moves.has(index))
+  const otherAdded = added.filter((index) => !destinations.has(index))
   const result: ItemPair[] = pairs.filter((pair) => pair.before !== undefined && pair.after !== undefined)
   for (const [from, to] of moves) result.push({ before: from, after: to, isMoved: true })
-  for (let at = 0; at < Math.max(restGone.length, restCome.length); at += 1) {
-    result.push({ before: restGone[at], after: restCome[at] })
+  for (let at = 0; at < Math.max(otherRemoved.length, otherAdded.length); at += 1) {
+    result.push({ before: otherRemoved[at], after: otherAdded[at] })
   }
   return result.toSorted((one, other) => (one.after ?? one.before ?? 0) - (other.after ?? other.before ?? 0))
 }
 
-/** The place of a member. */
-function inner(
-  { before, after, unknown, beforeSensitive, afterSensitive }: Place,
-  at: { path: string; key: string | number; before: string | number | undefined; after: string | number | undefined },
-): Place {
+type Step = string | number | undefined
+
+/** The node of a member, whose key or index may differ between the sides. */
+function child(node: ValueNode, path: string, before: Step, after: Step): ValueNode {
   return {
-    path: at.path,
-    before: member(before, at.before),
-    after: member(after, at.after),
-    unknown: member(unknown, at.after),
-    beforeSensitive: member(beforeSensitive, at.before),
-    afterSensitive: member(afterSensitive, at.after),
+    path,
+    before: member(node.before, before),
+    after: member(node.after, after),
+    unknown: member(node.unknown, after),
+    beforeSensitive: member(node.beforeSensitive, before),
+    afterSensitive: member(node.afterSensitive, after),
   }
 }
 
-/** An item of a list that is null, which is something; an attribute that is null is not. */
+/** A null item of a list, which is a value, unlike a null attribute. */
 const NULL_ITEM = Symbol('null')
 
-function member(value: unknown, key: string | number | undefined): unknown {
+function member(value: unknown, key: Step): unknown {
   if (key === undefined || typeof value !== 'object' || value === null) return undefined
-  const found = Object.hasOwn(value, key) ? (value as Values)[key] : undefined
-  return found === null && Array.isArray(value) ? NULL_ITEM : found
+  const item = Object.hasOwn(value, key) ? (value as Values)[key] : undefined
+  return item === null && Array.isArray(value) ? NULL_ITEM : item
+}
+
+const NAME = /^[A-Za-z_][\w-]*$/
+
+/** Appends a step to a path: `tags.env`, `tags["a b"]`, `ingress[0]`. */
+function joinPath(path: string, step: string | number) {
+  if (typeof step === 'number') return `${path}[${step}]`
+  if (!NAME.test(step)) return `${path}[${JSON.stringify(step)}]`
+  return path === '' ? step : `${path}.${step}`
+}
+
+function isWithin(path: string, outer: string) {
+  return path === outer || (path.startsWith(outer) && /^[.[]/.test(path.slice(outer.length)))
 }
 
 function lineChanges(before: string, after: string) {
@@ -197,15 +205,15 @@ function lineChanges(before: string, after: string) {
   }))
 }
 
-/** Both texts as objects or lists, where they are JSON: policies are compared by their members. */
-function bothJson(before: string, after: string) {
-  const [one, other] = [jsonIn(before), jsonIn(after)]
+/** Parses both strings if both contain a JSON object, or both an array. */
+function parseBoth(before: string, after: string) {
+  const [one, other] = [parseJson(before), parseJson(after)]
   return one !== undefined && other !== undefined && Array.isArray(one) === Array.isArray(other)
     ? { before: one, after: other }
     : undefined
 }
 
-function jsonIn(text: string): object | undefined {
+function parseJson(text: string): object | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
     const value = parseExact(text)
@@ -216,42 +224,26 @@ function jsonIn(text: string): object | undefined {
 }
 
 function sideOf(value: unknown): Side {
-  if (value === undefined || value === null) return { kind: 'absent' }
+  if (isUnset(value)) return { kind: 'absent' }
   if (value === NULL_ITEM) return { kind: 'value', text: 'null' }
   if (typeof value === 'string') return { kind: 'value', text: value, isText: true }
   if (isWideNumber(value)) return { kind: 'value', text: value.digits }
   return { kind: 'value', text: printExact(value, 2) }
 }
 
-function isEmpty(value: unknown) {
+function isUnset(value: unknown) {
   return value === undefined || value === null
 }
 
-function isValues(value: unknown): value is Values {
+function isObject(value: unknown): value is Values {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isWideNumber(value)
 }
 
-function isValuesOrNothing(value: unknown) {
-  return isValues(value) || isEmpty(value)
+function arrayOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }
 
-function isArrayOrNothing(value: unknown) {
-  return Array.isArray(value) || isEmpty(value)
-}
-
-function keysOf(value: unknown) {
-  return isValues(value) ? Object.keys(value) : []
-}
-
-function lengthOf(value: unknown) {
-  return Array.isArray(value) ? value.length : 0
-}
-
-/** Whether something in a structure of marks is marked. */
+/** Whether a structure of markers contains `true`. */
 export function hasMark(marks: unknown): boolean {
   return marks === true || (typeof marks === 'object' && marks !== null && Object.values(marks).some(hasMark))
-}
-
-function hasUnknown(unknown: unknown) {
-  return hasMark(unknown)
 }

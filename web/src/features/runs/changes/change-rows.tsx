@@ -1,76 +1,86 @@
-import { ChevronRight, CircleCheck, CircleDashed, CircleX, LoaderCircle } from 'lucide-react'
-import { memo, type ReactNode, useId, useMemo, useState } from 'react'
+import {
+  ArrowRightLeft,
+  ChevronRight,
+  CircleCheck,
+  CircleDashed,
+  CircleX,
+  Eye,
+  LoaderCircle,
+  LogOut,
+  type LucideIcon,
+  Minus,
+  Pencil,
+  Plus,
+  RefreshCw,
+  Shuffle,
+} from 'lucide-react'
+import { memo, useId, useMemo, useState } from 'react'
 import { AttributeDiff } from '../../../components/attribute-diff.tsx'
 import { counted } from '../../../components/numbers.ts'
-import { Badge, StatusText, TONE_TEXT } from '../../../components/status.tsx'
+import { Badge, StatusText, type Tone, TONE_TEXT } from '../../../components/status.tsx'
 import { duration, Elapsed } from '../../../components/time.tsx'
 import { VirtualRows } from '../../../components/virtual-rows.tsx'
 import type { Diagnostic } from '../log/diagnostic.ts'
 import { Diagnostics } from '../log/diagnostics.tsx'
-import { KIND_LOOKS } from './change-kind.ts'
-import type { ResourceChange } from './plan-model.ts'
-import type { RowProgress } from './row-progress.ts'
-import { unknownWords } from './unknown-words.ts'
+import { type RowProgress, unknownValueText } from './apply-progress.ts'
+import type { ChangeKind, ResourceChange } from './plan-model.ts'
 
-/** Longer lists get a pane of their own, in which only the rows in sight are drawn. */
-const IN_PAGE = 100
-const ROW_PX = 37
+/** Text, icon and colour of each kind; `done` is the text after the apply. */
+export const CHANGE_STYLE = {
+  create: { text: 'create', done: 'created', icon: Plus, tone: 'good' },
+  update: { text: 'update', done: 'updated', icon: Pencil, tone: 'warn' },
+  replace: { text: 'replace', done: 'replaced', icon: RefreshCw, tone: 'bad' },
+  destroy: { text: 'destroy', done: 'destroyed', icon: Minus, tone: 'bad' },
+  read: { text: 'read', done: 'read', icon: Eye, tone: 'busy' },
+  forget: { text: 'forget', done: 'forgotten', icon: LogOut, tone: 'warn' },
+  none: { text: 'no change', done: 'state updated', icon: ArrowRightLeft, tone: 'quiet' },
+} as const satisfies Record<ChangeKind, { text: string; done: string; icon: LucideIcon; tone: Tone }>
+
+export const DRIFT_STYLE = { icon: Shuffle, tone: 'warn' } as const
 
 type Row = { kind: 'module'; module: string; count: number } | { kind: 'change'; change: ResourceChange }
 
 type ChangeRowsProps = {
   label: string
   changes: readonly ResourceChange[]
-  opened: ReadonlySet<string>
+  expanded: ReadonlySet<string>
   onToggle: (key: string) => void
-  /** How far the apply is with a resource; undefined before the apply. */
+  /** Undefined before the apply. */
   progressOf?: ((change: ResourceChange) => RowProgress | undefined) | undefined
   diagnosticsOf?: ((change: ResourceChange) => readonly Diagnostic[]) | undefined
 }
 
-/** The changes of resources, grouped by module. */
-export function ChangeRows({ label, changes, opened, onToggle, progressOf, diagnosticsOf }: ChangeRowsProps) {
+/** Resource changes, grouped by module. */
+export function ChangeRows({ label, changes, expanded, onToggle, progressOf, diagnosticsOf }: ChangeRowsProps) {
   const rows = useMemo(() => rowsOf(changes), [changes])
-  const render = (row: Row) =>
-    row.kind === 'module' ? (
-      <ModuleRow module={row.module} count={row.count} />
-    ) : (
-      <ChangeRow
-        change={row.change}
-        isOpen={opened.has(row.change.key)}
-        onToggle={onToggle}
-        progress={progressOf?.(row.change)}
-        diagnostics={diagnosticsOf?.(row.change) ?? NO_DIAGNOSTICS}
-      />
-    )
-  if (rows.length <= IN_PAGE) {
-    return (
-      <div role="region" aria-label={label}>
-        {rows.map((row) => (
-          <div key={keyOf(row)}>{render(row)}</div>
-        ))}
-      </div>
-    )
-  }
   return (
     <VirtualRows
       label={label}
-      count={rows.length}
-      rowHeight={ROW_PX}
-      keyOf={(index) => (rows[index] ? keyOf(rows[index]) : index)}
-      className="h-[70vh] overscroll-contain"
-      render={(index) => rows[index] && render(rows[index])}
+      rows={rows}
+      maxStatic={100}
+      rowHeight={37}
+      keyOf={(row) => (row.kind === 'module' ? `module ${row.module}` : row.change.key)}
+      className="overscroll-contain"
+      render={(row) =>
+        row.kind === 'module' ? (
+          <ModuleRow module={row.module} count={row.count} />
+        ) : (
+          <ChangeRow
+            change={row.change}
+            isExpanded={expanded.has(row.change.key)}
+            onToggle={onToggle}
+            progress={progressOf?.(row.change)}
+            diagnostics={diagnosticsOf?.(row.change) ?? NO_DIAGNOSTICS}
+          />
+        )
+      }
     />
   )
 }
 
 const NO_DIAGNOSTICS: readonly Diagnostic[] = []
 
-function keyOf(row: Row) {
-  return row.kind === 'module' ? `module ${row.module}` : row.change.key
-}
-
-/** The root module comes first, others in the order of their names; without modules there is nothing to group. */
+/** The root module comes first, the others by name. Without other modules there are no headings. */
 function rowsOf(changes: readonly ResourceChange[]): Row[] {
   const modules = Map.groupBy(changes, ({ module }) => module)
   const isGrouped = modules.size > 1 || !modules.has('')
@@ -93,25 +103,26 @@ function ModuleRow({ module, count }: { module: string; count: number }) {
 
 type ChangeRowProps = {
   change: ResourceChange
-  isOpen: boolean
+  isExpanded: boolean
   onToggle: (key: string) => void
   progress: RowProgress | undefined
   diagnostics: readonly Diagnostic[]
 }
 
-const ChangeRow = memo(function ChangeRow({ change, isOpen, onToggle, progress, diagnostics }: ChangeRowProps) {
+const ChangeRow = memo(function ChangeRow({ change, isExpanded, onToggle, progress, diagnostics }: ChangeRowProps) {
   const id = useId()
-  const { icon: Icon, tone, word } = KIND_LOOKS[change.kind]
+  const { icon: Icon, tone, text } = CHANGE_STYLE[change.kind]
+  const driftText = change.kind === 'destroy' ? 'deleted outside of runs' : 'changed outside of runs'
   return (
     <div className="border-b border-line">
       <button
         type="button"
-        aria-expanded={isOpen}
-        aria-controls={isOpen ? id : undefined}
+        aria-expanded={isExpanded}
+        aria-controls={isExpanded ? id : undefined}
         onClick={() => onToggle(change.key)}
         className="flex w-full cursor-pointer flex-wrap items-center gap-x-2 gap-y-0.5 px-3 py-2 text-left hover:bg-hover"
       >
-        <ChevronRight size={15} aria-hidden="true" className={`shrink-0 text-dim ${isOpen ? 'rotate-90' : ''}`} />
+        <ChevronRight size={15} aria-hidden="true" className={`shrink-0 text-dim ${isExpanded ? 'rotate-90' : ''}`} />
         <Icon size={15} aria-hidden="true" className={`shrink-0 ${TONE_TEXT[tone]}`} />
         <code className="min-w-0 flex-1 basis-48">{change.localAddress}</code>
         {change.isDeferred && <Badge tone="warn">deferred</Badge>}
@@ -121,31 +132,25 @@ const ChangeRow = memo(function ChangeRow({ change, isOpen, onToggle, progress, 
           {progress ? (
             <ProgressText progress={progress} change={change} />
           ) : (
-            <span className={TONE_TEXT[tone]}>
-              {change.isDrift && change.kind === 'destroy'
-                ? 'deleted outside'
-                : change.isDrift
-                  ? 'changed outside'
-                  : word}
-            </span>
+            <span className={TONE_TEXT[tone]}>{change.isDrift ? driftText : text}</span>
           )}
         </span>
       </button>
-      {(isOpen || diagnostics.length > 0) && (
+      {(isExpanded || diagnostics.length > 0) && (
         <div id={id} className="space-y-2 pb-3 pl-3 sm:pl-8">
           {diagnostics.length > 0 && (
             <div className="pr-3">
               <Diagnostics diagnostics={diagnostics} />
             </div>
           )}
-          {isOpen && <Details change={change} unknownText={unknownWords(progress?.state)} />}
+          {isExpanded && <Details change={change} unknownText={unknownValueText(progress?.state)} />}
         </div>
       )}
     </div>
   )
 })
 
-const VERBS = {
+const RUNNING_TEXTS = {
   create: 'creating',
   update: 'updating',
   destroy: 'destroying',
@@ -153,42 +158,42 @@ const VERBS = {
   import: 'importing',
   other: 'working',
 } as const
+const PROGRESS_STYLE = {
+  waiting: { tone: 'quiet', icon: CircleDashed },
+  running: { tone: 'busy', icon: LoaderCircle },
+  done: { tone: 'good', icon: CircleCheck },
+  failed: { tone: 'bad', icon: CircleX },
+  skipped: { tone: 'quiet', icon: CircleDashed },
+} as const satisfies Record<RowProgress['state'], { tone: Tone; icon: LucideIcon }>
 
 function ProgressText({ progress, change }: { progress: RowProgress; change: ResourceChange }) {
-  if (progress.state === 'running') {
-    return (
-      <StatusText tone="busy" icon={LoaderCircle} isBusy>
-        {VERBS[progress.action]}
-        <Elapsed from={new Date(progress.since).toISOString()} />
-      </StatusText>
-    )
-  }
-  if (progress.state === 'done') {
-    return (
-      <StatusText tone="good" icon={CircleCheck}>
-        {KIND_LOOKS[change.kind].done}
-        {progress.seconds !== undefined && (
-          <span className="numeric font-normal text-dim">{duration(progress.seconds * 1000)}</span>
-        )}
-      </StatusText>
-    )
-  }
-  if (progress.state === 'failed') {
-    return (
-      <StatusText tone="bad" icon={CircleX}>
-        failed
-      </StatusText>
-    )
-  }
+  const { done } = CHANGE_STYLE[change.kind]
   return (
-    <StatusText tone="quiet" icon={CircleDashed}>
-      {progress.state === 'waiting' ? 'waiting' : `not ${KIND_LOOKS[change.kind].done}`}
+    <StatusText {...PROGRESS_STYLE[progress.state]} isBusy={progress.state === 'running'}>
+      {progress.state === 'waiting' && 'waiting'}
+      {progress.state === 'running' && (
+        <>
+          {RUNNING_TEXTS[progress.action]}
+          <Elapsed from={new Date(progress.since).toISOString()} />
+        </>
+      )}
+      {progress.state === 'done' && (
+        <>
+          {done}
+          {progress.seconds !== undefined && (
+            <span className="numeric font-normal text-dim">{duration(progress.seconds * 1000)}</span>
+          )}
+        </>
+      )}
+      {progress.state === 'failed' && 'failed'}
+      {progress.state === 'skipped' && `not ${done}`}
     </StatusText>
   )
 }
 
 function Details({ change, unknownText }: { change: ResourceChange; unknownText: string }) {
   const { changed, unchanged } = change.attributes()
+  const [showsUnchanged, setShowsUnchanged] = useState(false)
   return (
     <>
       {change.notes.length > 0 && (
@@ -199,33 +204,24 @@ function Details({ change, unknownText }: { change: ResourceChange; unknownText:
         </ul>
       )}
       {changed.length > 0 ? (
-        <AttributeDiff label={`Changes of ${change.address}`} changes={changed} unknownText={unknownText} />
+        <AttributeDiff label={`Changes to ${change.address}`} changes={changed} unknownText={unknownText} />
       ) : (
-        <p className="px-3 text-dim">No attribute changes.</p>
+        <p className="px-3 text-dim">No attribute changes</p>
       )}
       {unchanged.length > 0 && (
-        <Unchanged count={unchanged.length}>
-          <AttributeDiff label={`Unchanged attributes of ${change.address}`} changes={unchanged} />
-        </Unchanged>
+        <div>
+          <button
+            type="button"
+            aria-expanded={showsUnchanged}
+            onClick={() => setShowsUnchanged(!showsUnchanged)}
+            className="ml-1.5 inline-flex cursor-pointer items-center gap-1 rounded px-1.5 py-0.5 text-dim hover:bg-hover"
+          >
+            <ChevronRight size={14} aria-hidden="true" className={showsUnchanged ? 'rotate-90' : ''} />
+            {unchanged.length.toLocaleString('en')} unchanged
+          </button>
+          {showsUnchanged && <AttributeDiff label={`Unchanged attributes of ${change.address}`} changes={unchanged} />}
+        </div>
       )}
     </>
-  )
-}
-
-function Unchanged({ count, children }: { count: number; children: ReactNode }) {
-  const [isOpen, setIsOpen] = useState(false)
-  return (
-    <div>
-      <button
-        type="button"
-        aria-expanded={isOpen}
-        onClick={() => setIsOpen(!isOpen)}
-        className="ml-1.5 inline-flex cursor-pointer items-center gap-1 rounded px-1.5 py-0.5 text-dim hover:bg-hover"
-      >
-        <ChevronRight size={14} aria-hidden="true" className={isOpen ? 'rotate-90' : ''} />
-        {count.toLocaleString('en')} unchanged
-      </button>
-      {isOpen && children}
-    </div>
   )
 }

@@ -1,8 +1,12 @@
 import { printExact } from '@groundstate/contract/exact-json'
-import type { AttributeChange } from '../../../components/attribute-diff.tsx'
-import { attributeChanges, hasMark, type PlannedChange } from './attribute-changes.ts'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { ApiError, get } from '../../../api/client.ts'
+import { isPassing } from '../../../api/queries.ts'
+import type { Run } from '../run.ts'
+import { attributeChanges, type AttributeChanges, hasMark, type PlannedChange } from './attribute-changes.ts'
 
-/** The engine's plan JSON, as far as it is shown; see `redacted-plan.ts` of the contract. */
+/** The displayed parts of the engine's plan JSON; see `redacted-plan.ts` in the contract. */
 export type PlanJson = {
   resource_changes?: readonly PlannedResource[]
   resource_drift?: readonly PlannedResource[]
@@ -13,48 +17,45 @@ export type PlannedResource = {
   address: string
   previous_address?: string
   module_address?: string
-  mode?: string
-  type?: string
-  name?: string
   deposed?: string
   action_reason?: string
   change: PlannedChange
 }
 
-/** `none` is a resource that only moves in the state, or is only taken into it. */
+/** `none` is a resource that is only moved in the state, or only imported. */
 export const CHANGE_KINDS = ['create', 'update', 'replace', 'destroy', 'read', 'forget', 'none'] as const
 export type ChangeKind = (typeof CHANGE_KINDS)[number]
 
 export type ResourceChange = {
-  /** Tells rows apart: a resource may be there with its deposed objects. */
+  /** Unique key; a resource and its deposed objects have the same address. */
   key: string
   address: string
   /** `''` for the root module. */
   module: string
-  /** The address within its module. */
+  /** Address relative to the module. */
   localAddress: string
   kind: ChangeKind
   isDrift: boolean
-  /** What else is to be said, in words: why, from where, under which id. */
+  /** Details such as the reason for a replacement. */
   notes: readonly string[]
   isImport: boolean
   isMove: boolean
   isDeferred: boolean
-  /** The steps that the apply takes: two for a replacement. */
+  /** Number of operations in the apply: 2 for a replacement. */
   steps: number
-  attributes: () => { changed: AttributeChange[]; unchanged: AttributeChange[] }
-  /** Whether the address or a value has the text, which is in lower case. */
+  attributes: () => AttributeChanges
+  /** Whether the address or a value contains the text, given in lower case. */
   has: (text: string) => boolean
 }
 
 export type OutputChange = {
   name: string
   kind: ChangeKind
-  /** Whether the plan does not know the value, or a part of it. */
+  /** Whether the value is at least partly unknown. */
   isUnknown: boolean
-  attributes: () => { changed: AttributeChange[]; unchanged: AttributeChange[] }
-  /** As `attributes`, with a value that is known since. */
-  attributesWith: (value: unknown) => { changed: AttributeChange[]; unchanged: AttributeChange[] }
+  attributes: () => AttributeChanges
+  /** Like `attributes`, with the value that the apply has set. */
+  attributesWith: (value: unknown) => AttributeChanges
   has: (text: string) => boolean
 }
 
@@ -64,7 +65,7 @@ export type PlanModel = {
   outputs: readonly OutputChange[]
 }
 
-/** What a plan changes. Resources that stay as they are are left out, unless they are moved or imported. */
+/** The changes in a plan, without resources that neither change nor are moved or imported. */
 export function planModel(plan: PlanJson): PlanModel {
   const planned = (plan.resource_changes ?? []).map((resource) => resourceChange(resource))
   const deferred = (plan.deferred_changes ?? []).map(({ resource_change: resource, reason }) =>
@@ -78,7 +79,7 @@ export function planModel(plan: PlanJson): PlanModel {
   }
 }
 
-/** The addresses of what a plan destroys, or destroys to create it anew. */
+/** The addresses of resources that a plan destroys or replaces. */
 export function destroyedAddresses({ resources }: PlanModel): string[] {
   return resources.filter(({ kind }) => kind === 'destroy' || kind === 'replace').map(({ address }) => address)
 }
@@ -127,60 +128,92 @@ function outputChange(name: string, change: PlannedChange): OutputChange {
 }
 
 function finder(names: string, { before, after }: PlannedChange) {
-  // Values are turned into text at the first search, not when the page opens.
+  // Values are serialised on the first search only.
   const text = once(() => `${names} ${printExact(before ?? '')} ${printExact(after ?? '')}`.toLowerCase())
   return (part: string) => text().includes(part)
 }
 
-function once<T>(make: () => T) {
-  let made: { value: T } | undefined
-  return () => (made ??= { value: make() }).value
+function once<T>(compute: () => T) {
+  let computed: { value: T } | undefined
+  return () => (computed ??= { value: compute() }).value
 }
 
-/** The reasons of the engine's plan JSON, in words. */
+/** Texts for `action_reason` in the plan JSON. */
 const REASONS: Record<string, string> = {
-  replace_because_tainted: 'it is tainted: its creation did not come to its end',
-  replace_because_cannot_update: 'an attribute changes that can not be changed in place',
-  replace_by_request: 'the run asks for it',
-  replace_by_triggers: 'something in its replace_triggered_by changes',
-  delete_because_no_resource_config: 'it is not in the configuration any more',
-  delete_because_no_module: 'its module is not in the configuration any more',
-  delete_because_wrong_repetition: 'its instance key does not fit to count or for_each any more',
-  delete_because_count_index: 'its index is beyond count now',
-  delete_because_each_key: 'its key is not in for_each any more',
-  delete_because_no_move_target: 'it was moved to a resource that is not in the configuration',
-  read_because_config_unknown: 'its configuration is known after the apply only',
-  read_because_dependency_pending: 'it depends on a resource that changes',
-  read_because_check_nested: 'a check reads it',
+  replace_because_tainted: 'tainted: its creation failed',
+  replace_because_cannot_update: 'an attribute cannot be updated in place',
+  replace_by_request: 'replacement requested by the run',
+  replace_by_triggers: 'triggered by replace_triggered_by',
+  delete_because_no_resource_config: 'not in the configuration',
+  delete_because_no_module: 'its module is not in the configuration',
+  delete_because_wrong_repetition: 'its instance key does not match count or for_each',
+  delete_because_count_index: 'its index is out of range for count',
+  delete_because_each_key: 'its key is not in for_each',
+  delete_because_no_move_target: 'moved to a resource that is not in the configuration',
+  read_because_config_unknown: 'its configuration is known after apply',
+  read_because_dependency_pending: 'depends on a resource with pending changes',
+  read_because_check_nested: 'read by a check',
 }
+/** Texts for the reasons of deferred changes. */
 const DEFERRALS: Record<string, string> = {
-  instance_count_unknown: 'how many there are is not known yet',
-  resource_config_unknown: 'its configuration is not known yet',
-  provider_config_unknown: 'the configuration of its provider is not known yet',
-  absent_prereq: 'something that it needs is not there yet',
-  deferred_prereq: 'something that it needs is deferred',
+  instance_count_unknown: 'instance count unknown',
+  resource_config_unknown: 'configuration unknown',
+  provider_config_unknown: 'provider configuration unknown',
+  absent_prereq: 'a dependency does not exist yet',
+  deferred_prereq: 'a dependency is deferred',
 }
 
 function notesOf(
-  { previous_address: previous, action_reason: reason, deposed, change }: PlannedResource,
+  { previous_address: previous, action_reason: reason = '', deposed, change }: PlannedResource,
   { kind, isMove, deferredFor }: { kind: ChangeKind; isMove: boolean; deferredFor: string | undefined },
 ) {
-  const importing = change.importing
-  const isAnew = change.actions.includes('forget') && kind === 'create'
-  return [
-    ...(deferredFor === undefined ? [] : [`deferred to a later run${because(DEFERRALS[deferredFor])}`]),
-    ...(deposed === undefined ? [] : [`the old object ${deposed}, which a replacement has left behind`]),
-    ...(isMove ? [`moved from ${previous}`] : []),
-    ...(importing ? [importing.id === undefined ? 'imported' : `imported from ${importing.id}`] : []),
-    ...(kind === 'forget' ? ['leaves the state; the real thing stays'] : []),
-    ...(isAnew ? ['the old one leaves the state and stays; a new one is created'] : []),
-    ...(kind === 'replace' && change.actions[0] === 'create'
-      ? ['the new one is created before the old one is destroyed']
-      : []),
-    ...(reason === undefined || REASONS[reason] === undefined ? [] : [REASONS[reason]]),
+  const { importing, actions } = change
+  const deferral = deferredFor === undefined ? undefined : DEFERRALS[deferredFor]
+  const notes: (string | undefined | false)[] = [
+    deferredFor !== undefined && `deferred to a later run${deferral === undefined ? '' : `: ${deferral}`}`,
+    deposed !== undefined && `deposed object ${deposed}, left over from a replacement`,
+    isMove && `moved from ${previous}`,
+    importing ? (importing.id === undefined ? 'imported' : `imported from ${importing.id}`) : undefined,
+    kind === 'forget' && 'removed from the state but not destroyed',
+    kind === 'create' &&
+      actions.includes('forget') &&
+      'the old object is removed from the state but not destroyed; a new one is created',
+    kind === 'replace' && actions[0] === 'create' && 'the replacement is created before the old object is destroyed',
+    REASONS[reason],
   ]
+  return notes.filter((note) => typeof note === 'string')
 }
 
-function because(reason: string | undefined) {
-  return reason === undefined ? '' : `: ${reason}`
+/** The redacted plan, null if the server has none. It never changes. */
+export function usePlanModel(planId: string | undefined, isAvailable: boolean) {
+  return useQuery({
+    queryKey: ['plan-models', planId],
+    enabled: planId !== undefined && isAvailable,
+    staleTime: Infinity,
+    refetchOnWindowFocus: false,
+    retry: (failures, error) => isPassing(error) && (isPlanPending(error) || failures < 3),
+    // Comparing megabytes with an identical response would take longer than rendering them.
+    structuralSharing: false,
+    queryFn: async ({ signal }) => {
+      const json = await get<PlanJson | undefined>(`/plans/${planId}/json-output-redacted`, signal)
+      return json === undefined ? null : planModel(json)
+    },
+  })
+}
+
+/** Whether the agent has not uploaded the plan yet; an auto-applied run may start its apply before. */
+export function isPlanPending(error: Error | null) {
+  return error instanceof ApiError && error.status === 503
+}
+
+/** The server's reason why the plan is unavailable; undefined for other errors. */
+export function unavailableReason(error: Error | null) {
+  return error instanceof ApiError && error.status === 422 ? error.message : undefined
+}
+
+/** The addresses of resources that the run destroys or replaces; undefined until loaded. */
+export function useDestroyedResources(run: Run): readonly string[] | undefined {
+  const isPlanned = run.attributes['status-timestamps']['planned-at'] !== undefined
+  const { data } = usePlanModel(run.relationships.plan?.data?.id, isPlanned)
+  return useMemo(() => (data ? destroyedAddresses(data) : undefined), [data])
 }

@@ -1,4 +1,4 @@
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { ChevronsDownUp, ChevronsUpDown, CircleCheck } from 'lucide-react'
 import { useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { AttributeDiff } from '../../../components/attribute-diff.tsx'
@@ -7,163 +7,121 @@ import { Card } from '../../../components/card.tsx'
 import { EmptyState, Notice } from '../../../components/feedback.tsx'
 import { type Chip, FilterChips, SearchField } from '../../../components/filters.tsx'
 import { counted } from '../../../components/numbers.ts'
-import { useVersionOutputs } from '../../states/states.ts'
-import { Diagnostics } from '../log/diagnostics.tsx'
-import type { RunPartProps } from '../log/log-part.tsx'
-import { isOver } from '../log/log-store.ts'
-import type { PhaseDiagnostic } from '../log/use-diagnostics.ts'
-import type { RunDocument } from '../run.ts'
-import { outputChanges } from './applied-outputs.ts'
-import { appliedWords } from './applied-words.ts'
-import { DRIFT_LOOK, KIND_LOOKS } from './change-kind.ts'
-import { ChangeRows } from './change-rows.tsx'
+import { Diagnostics, type PhaseDiagnostic } from '../log/diagnostics.tsx'
+import { hasEnded } from '../log/log-store.ts'
+import { runRoute, useRunSearch } from '../run-navigation.tsx'
+import { type Apply, type RunDocument, useVersionOutputs } from '../run.ts'
+import { applySummary, isFinished, outputChanges, unknownValueText, useApplyProgress } from './apply-progress.ts'
+import { CHANGE_STYLE, ChangeRows, DRIFT_STYLE } from './change-rows.tsx'
 import { CHANGE_KINDS, type PlanModel, type ResourceChange } from './plan-model.ts'
-import { unknownWords } from './unknown-words.ts'
-import { useApplyRows } from './use-apply-rows.ts'
 
-const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/runs/$run')
-
-type PlannedChangesProps = Pick<RunPartProps, 'apply'> & {
-  workspace: RunDocument['workspace']
+type PlannedChangesProps = Pick<RunDocument, 'apply' | 'workspace'> & {
   model: PlanModel
   diagnostics: readonly PhaseDiagnostic[]
 }
 
-/** The changes of a plan: those of resources, those of outputs, and what has changed outside. */
+/** The changes of a plan to resources and outputs, and the drift it found. */
 export function PlannedChanges({ model, apply, workspace, diagnostics }: PlannedChangesProps) {
-  const { q = '', only = '' } = route.useSearch()
-  const navigate = route.useNavigate()
-  const chosen = useMemo(() => new Set(only === '' ? [] : only.split(',')), [only])
-  const searched = useDeferredValue(q).toLowerCase()
-  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
-  const toggle = useCallback((key: string) => setOpened((before) => before.symmetricDifference(new Set([key]))), [])
+  const [{ q = '', only = '' }, setSearch] = useRunSearch()
+  const kinds = useMemo(() => new Set(only === '' ? [] : only.split(',')), [only])
+  const query = useDeferredValue(q).toLowerCase()
+  const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set())
+  const toggle = useCallback((key: string) => setExpanded((before) => before.symmetricDifference(new Set([key]))), [])
   const byAddress = useMemo(() => Map.groupBy(diagnostics, ({ address }) => address ?? ''), [diagnostics])
-  const applied = useApplyRows(apply, byAddress)
-  const isApplied = apply?.attributes.status === 'finished'
-  const stored = useStored({ model, apply, workspace })
-  const resources = useMemo(
-    () =>
-      model.resources.filter(
-        (change) => (chosen.size === 0 || chosen.has(change.kind)) && (searched === '' || change.has(searched)),
-      ),
-    [model, chosen, searched],
-  )
-  const drift = useMemo(
-    () =>
-      model.drift.filter(
-        (change) => (chosen.size === 0 || chosen.has('drift')) && (searched === '' || change.has(searched)),
-      ),
-    [model, chosen, searched],
-  )
-  const outputs = useMemo(
-    () => model.outputs.filter((output) => chosen.size === 0 && (searched === '' || output.has(searched))),
-    [model, chosen, searched],
-  )
+  const progress = useApplyProgress(apply, byAddress)
+  const isApplied = apply !== undefined && isFinished(apply)
+  const applied = useAppliedState({ model, apply, workspace })
+  const { resources, drift, outputs } = useMemo(() => {
+    const isSelected = (kind: string) => kinds.size === 0 || kinds.has(kind)
+    const isMatch = ({ has }: { has: (text: string) => boolean }) => query === '' || has(query)
+    return {
+      resources: model.resources.filter((change) => isSelected(change.kind) && isMatch(change)),
+      drift: model.drift.filter((change) => isSelected('drift') && isMatch(change)),
+      outputs: model.outputs.filter((output) => kinds.size === 0 && isMatch(output)),
+    }
+  }, [model, kinds, query])
   const shown = [...resources, ...drift]
-  const others = useMemo(() => {
-    const known = new Set(model.resources.map(({ address }) => address))
-    return diagnostics.filter(({ address }) => address === undefined || !known.has(address))
+  const otherDiagnostics = useMemo(() => {
+    const addresses = new Set(model.resources.map(({ address }) => address))
+    return diagnostics.filter(({ address }) => address === undefined || !addresses.has(address))
   }, [model, diagnostics])
   const isEmpty = model.resources.length + model.outputs.length + model.drift.length === 0
-  const isAllOpen = shown.length > 0 && shown.every(({ key }) => opened.has(key))
-
-  function filterBy(kinds: ReadonlySet<string>) {
-    const value = [...kinds].join(',')
-    void navigate({
-      search: (before) => ({ ...before, only: value === '' ? undefined : value }),
-      replace: true,
-      resetScroll: false,
-    })
-  }
+  const isAllExpanded = shown.length > 0 && shown.every(({ key }) => expanded.has(key))
 
   return (
     <div className="space-y-3">
-      <Diagnostics diagnostics={others} />
-      <Remark model={model} isApplied={isApplied} />
-      {apply && applied && (
-        // Only its end is announced: the count changes with each resource.
-        <p role="status" aria-live={isOver(apply) ? 'polite' : 'off'} className="font-medium">
-          {appliedWords(model.resources, applied.progressOf, apply)}
-          {stored.link && (
+      <Diagnostics diagnostics={otherDiagnostics} />
+      <PlanNotice model={model} isApplied={isApplied} />
+      {apply && progress && (
+        // Only the end is announced, since the counts change with each resource.
+        <p role="status" aria-live={hasEnded(apply) ? 'polite' : 'off'} className="font-medium">
+          {applySummary(model.resources, progress.progressOf, apply)}
+          {applied.link && (
             <>
               {'. '}
-              <Link {...stored.link} className="text-accent underline">
-                See the state
+              <Link {...applied.link} className="text-accent underline">
+                View state
               </Link>
             </>
           )}
         </p>
       )}
       {isEmpty ? (
-        <EmptyState icon={CircleCheck} title="Nothing to change">
-          <p>The infrastructure is as the configuration says.</p>
+        <EmptyState icon={CircleCheck} title="No changes">
+          <p>The infrastructure matches the configuration.</p>
         </EmptyState>
       ) : (
         <div className="flex flex-wrap items-center gap-2">
           <FilterChips
-            label="Kinds of changes"
+            label="Filter by action"
             chips={chipsOf(model)}
-            chosen={chosen}
-            onToggle={(value) => filterBy(chosen.symmetricDifference(new Set([value])))}
+            chosen={kinds}
+            onToggle={(kind) =>
+              setSearch({ only: [...kinds.symmetricDifference(new Set([kind]))].join(',') || undefined })
+            }
           />
           <div className="flex min-w-0 flex-1 basis-80 items-center justify-end gap-2">
             <SearchField
-              label="Search the changes"
+              label="Search changes"
               placeholder="Address or value"
               value={q}
-              onChange={(value) =>
-                void navigate({
-                  search: (before) => ({ ...before, q: value === '' ? undefined : value }),
-                  replace: true,
-                  resetScroll: false,
-                })
-              }
+              onChange={(value) => setSearch({ q: value || undefined })}
               className="min-w-0 flex-1 sm:max-w-64"
             />
             {shown.length > 0 && (
               <Button
-                icon={isAllOpen ? ChevronsDownUp : ChevronsUpDown}
-                onClick={() => setOpened(isAllOpen ? new Set() : new Set(shown.map(({ key }) => key)))}
+                icon={isAllExpanded ? ChevronsDownUp : ChevronsUpDown}
+                onClick={() => setExpanded(isAllExpanded ? new Set() : new Set(shown.map(({ key }) => key)))}
               >
-                {isAllOpen ? 'Close all' : 'Open all'}
+                {isAllExpanded ? 'Collapse all' : 'Expand all'}
               </Button>
             )}
           </div>
         </div>
       )}
       {!isEmpty && shown.length + outputs.length === 0 && (
-        <EmptyState title="No change fits">
-          <Button
-            onClick={() =>
-              void navigate({
-                search: (before) => ({ ...before, q: undefined, only: undefined }),
-                replace: true,
-                resetScroll: false,
-              })
-            }
-          >
-            Show all changes
-          </Button>
+        <EmptyState title="No matching changes">
+          <Button onClick={() => setSearch({ q: undefined, only: undefined })}>Clear filters</Button>
         </EmptyState>
       )}
       {resources.length > 0 && (
-        <Card title={ofAll(resources, model.resources)} isFlush>
+        <Card title={countTitle(resources, model.resources)} isFlush>
           <ChangeRows
-            label="Changes of resources"
+            label="Resource changes"
             changes={resources}
-            opened={opened}
+            expanded={expanded}
             onToggle={toggle}
-            progressOf={applied?.progressOf}
-            diagnosticsOf={({ address }) => byAddress.get(address) ?? NONE}
+            progressOf={progress?.progressOf}
+            diagnosticsOf={({ address }) => byAddress.get(address) ?? NO_DIAGNOSTICS}
           />
         </Card>
       )}
       {outputs.length > 0 && (
         <Card title="Outputs" isFlush>
           <AttributeDiff
-            label="Changes of outputs"
-            changes={outputChanges(outputs, stored.outputs)}
-            unknownText={unknownWords(apply && progressOfOutputs(apply))}
+            label="Output changes"
+            changes={outputChanges(outputs, applied.outputs)}
+            unknownText={unknownValueText(apply && outputProgress(apply))}
           />
         </Card>
       )}
@@ -172,89 +130,78 @@ export function PlannedChanges({ model, apply, workspace, diagnostics }: Planned
           title="Drift"
           about={
             isApplied
-              ? 'What had been changed outside since the run before. The apply has put it back where the plan said so.'
-              : 'What was changed outside since the last run. An apply puts it back where the plan says so.'
+              ? 'Changes made outside of runs before this one. The apply reverted them where planned.'
+              : 'Changes made outside of runs since the previous one. An apply reverts them where planned.'
           }
           isFlush
         >
-          <ChangeRows label="Drift" changes={drift} opened={opened} onToggle={toggle} />
+          <ChangeRows label="Drift" changes={drift} expanded={expanded} onToggle={toggle} />
         </Card>
       )}
     </div>
   )
 }
 
-const NONE: readonly PhaseDiagnostic[] = []
+const NO_DIAGNOSTICS: readonly PhaseDiagnostic[] = []
 
-function ofAll(shown: readonly ResourceChange[], all: readonly ResourceChange[]) {
+/** "12 resources" or "3 of 12 resources". */
+function countTitle(shown: readonly ResourceChange[], all: readonly ResourceChange[]) {
   const text = counted(all.length, 'resource')
   return shown.length === all.length ? text : `${shown.length.toLocaleString('en')} of ${text}`
 }
 
 /**
- * The state that the apply of a run has stored, for those who may read it: a link, and its outputs where the plan left values
- * open. Outputs beyond the first hundred are in the state alone; a failed apply may have left them as they were.
+ * The state that the apply stored, if the user may read it: its link, and its first 100 outputs if the plan left values
+ * unknown. A failed apply may not have updated the outputs.
  */
-function useStored({ model, apply, workspace }: Pick<PlannedChangesProps, 'model' | 'apply' | 'workspace'>) {
-  const version = apply && isOver(apply) ? apply.relationships['state-versions'].data.at(-1)?.id : undefined
+function useAppliedState({ model, apply, workspace }: Pick<PlannedChangesProps, 'model' | 'apply' | 'workspace'>) {
+  const version = apply && hasEnded(apply) ? apply.relationships['state-versions'].data.at(-1)?.id : undefined
   const { permissions, name } = workspace?.attributes ?? {}
-  const hasOpenValues =
-    apply?.attributes.status === 'finished' &&
+  const needsOutputs =
+    apply !== undefined &&
+    isFinished(apply) &&
     permissions?.['can-read-state-outputs'] === true &&
     model.outputs.some(({ isUnknown }) => isUnknown)
-  const { data } = useVersionOutputs(hasOpenValues ? version : undefined, 1)
-  const { organization } = route.useParams()
-  const hasLink = permissions?.['can-read-state-versions'] === true && version !== undefined && name !== undefined
-  return {
-    outputs: data?.data,
-    link: hasLink
-      ? {
-          to: '/app/$organization/workspaces/$workspace/states' as const,
-          params: { organization, workspace: name },
-          search: { version },
-        }
-      : undefined,
+  const { data } = useVersionOutputs(needsOutputs ? version : undefined, 1)
+  const { organization } = runRoute.useParams()
+  if (permissions?.['can-read-state-versions'] !== true || version === undefined || name === undefined) {
+    return { outputs: data?.data, link: undefined }
   }
+  const to = '/app/$organization/workspaces/$workspace/states' as const
+  return { outputs: data?.data, link: { to, params: { organization, workspace: name }, search: { version } } }
 }
 
-/** How far an apply is with the outputs, which it makes at its end. */
-function progressOfOutputs(apply: NonNullable<RunPartProps['apply']>) {
-  if (!isOver(apply)) return undefined
-  return apply.attributes.status === 'finished' ? 'done' : 'left'
+/** The engine sets outputs at the end of an apply. */
+function outputProgress(apply: Apply) {
+  if (!hasEnded(apply)) return undefined
+  return isFinished(apply) ? 'done' : 'skipped'
 }
 
-/** What is unusual about a plan as a whole. */
-function Remark({ model: { resources, outputs, drift }, isApplied }: { model: PlanModel; isApplied: boolean }) {
+/** Explains a plan without resource changes. */
+function PlanNotice({ model: { resources, outputs, drift }, isApplied }: { model: PlanModel; isApplied: boolean }) {
   if (resources.length > 0) return null
-  if (outputs.length > 0)
-    return (
-      <Notice>
-        {isApplied ? 'Only outputs changed. No resource was touched.' : 'Only outputs change. No resource is touched.'}
-      </Notice>
-    )
-  if (drift.length > 0) {
-    return (
-      <Notice>
-        {isApplied
-          ? 'Nothing was to be changed, but something had been changed outside: the state has taken that in.'
-          : 'Nothing is to be changed, but something was changed outside: the state takes that in.'}
-      </Notice>
-    )
-  }
-  return null
+  if (outputs.length > 0) return <Notice>{isApplied ? 'Only outputs changed.' : 'Only outputs change.'}</Notice>
+  if (drift.length === 0) return null
+  return (
+    <Notice>
+      {isApplied
+        ? 'Only drift: the state was updated to match the infrastructure.'
+        : 'Only drift: an apply updates the state to match the infrastructure.'}
+    </Notice>
+  )
 }
 
-/** The kinds that people look for are there even with none of them; others as they come. */
-const ALWAYS = new Set<string>(['create', 'update', 'replace', 'destroy'])
+/** Kinds with a chip even if their count is 0. */
+const PERMANENT_CHIPS = new Set<string>(['create', 'update', 'replace', 'destroy'])
 
 function chipsOf({ resources, drift }: PlanModel): Chip[] {
   const counts = Map.groupBy(resources, ({ kind }) => kind)
-  const kinds = CHANGE_KINDS.map((kind) => {
-    const { word, icon, tone } = KIND_LOOKS[kind]
-    return { value: kind, text: word, count: counts.get(kind)?.length ?? 0, tone, icon }
+  const chips = CHANGE_KINDS.map((kind) => {
+    const { text, icon, tone } = CHANGE_STYLE[kind]
+    return { value: kind, text, count: counts.get(kind)?.length ?? 0, tone, icon }
   })
   return [
-    ...kinds.filter(({ value, count }) => count > 0 || ALWAYS.has(value)),
-    ...(drift.length > 0 ? [{ value: 'drift', text: 'drift', count: drift.length, ...DRIFT_LOOK }] : []),
+    ...chips.filter(({ value, count }) => count > 0 || PERMANENT_CHIPS.has(value)),
+    ...(drift.length > 0 ? [{ value: 'drift', text: 'drift', count: drift.length, ...DRIFT_STYLE }] : []),
   ]
 }

@@ -1,9 +1,9 @@
-export type Pair = { before?: number; after?: number }
+type Pair = { before?: number; after?: number }
 
-/** Longer sequences are compared from both ends only: the time grows with the square of what lies between. */
-const LONGEST = 1500
+/** Longer sequences are compared only from both ends, since the comparison takes quadratic time. */
+const MAX_LENGTH = 1500
 
-/** How the items of two sequences correspond: those that are equal stand together, others have one side only. */
+/** Aligns two sequences by index: equal items are paired, others have one side only. */
 export function alignedPairs(before: readonly string[], after: readonly string[]): Pair[] {
   let start = 0
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1
@@ -12,7 +12,8 @@ export function alignedPairs(before: readonly string[], after: readonly string[]
   while (end < shorter && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1
   const one = before.slice(start, before.length - end)
   const other = after.slice(start, after.length - end)
-  const middle = one.length > LONGEST || other.length > LONGEST ? apart(one.length, other.length) : common(one, other)
+  const middle =
+    one.length > MAX_LENGTH || other.length > MAX_LENGTH ? unpaired(one.length, other.length) : pairCommon(one, other)
   const both = (offset: number, length: number, shift: number) =>
     Array.from({ length }, (_, index) => ({ before: offset + index, after: offset + index + shift }))
   return [
@@ -25,15 +26,15 @@ export function alignedPairs(before: readonly string[], after: readonly string[]
   ]
 }
 
-function apart(before: number, after: number): Pair[] {
+function unpaired(before: number, after: number): Pair[] {
   return [
     ...Array.from({ length: before }, (_, index) => ({ before: index })),
     ...Array.from({ length: after }, (_, index) => ({ after: index })),
   ]
 }
 
-/** By the longest common subsequence. */
-function common(before: readonly string[], after: readonly string[]): Pair[] {
+/** Pairs the longest common subsequence. */
+function pairCommon(before: readonly string[], after: readonly string[]): Pair[] {
   const width = after.length + 1
   const lengths = new Uint16Array((before.length + 1) * width)
   for (let i = before.length - 1; i >= 0; i -= 1) {

@@ -1,21 +1,21 @@
-/** A part of a line in one look; `className` is empty for ordinary text. */
+/** A part of a line with one style; `className` is empty for plain text. */
 export type Span = { text: string; className: string }
 
-/** The look that escapes have set, as it goes on from line to line. */
-export type Look = {
+/** Style set by escape sequences; it carries over to the next line. */
+export type TextStyle = {
   readonly isBold?: boolean
   readonly isDim?: boolean
   readonly isItalic?: boolean
   readonly isUnderlined?: boolean
-  /** 0 to 15, as terminals number their colours. */
+  /** Terminal colour, 0 to 15. */
   readonly colour?: number | undefined
-  readonly ground?: number | undefined
+  readonly background?: number | undefined
 }
 
-export const PLAIN: Look = {}
+export const PLAIN_STYLE: TextStyle = {}
 
-// Black and white stand for ordinary text: which of them is readable depends on the theme.
-const TEXT = [
+// Black and white are shown in the text colour of the theme.
+const COLOUR_CLASSES = [
   'text-ink',
   'text-bad',
   'text-good',
@@ -23,98 +23,99 @@ const TEXT = [
   'text-busy',
   'text-ansi-magenta',
   'text-ansi-cyan',
-  'text-ink',
-  'text-dim',
-  'text-bad',
-  'text-good',
-  'text-warn',
-  'text-busy',
-  'text-ansi-magenta',
-  'text-ansi-cyan',
-  'text-ink',
-] as const
-const GROUND = ['', 'bg-bad-soft', 'bg-good-soft', 'bg-warn-soft', 'bg-busy-soft', 'bg-accent-soft', 'bg-busy-soft', '']
+]
+const TEXT_CLASSES = [...COLOUR_CLASSES, 'text-ink', 'text-dim', ...COLOUR_CLASSES.slice(1), 'text-ink']
+const BACKGROUND_CLASSES = [
+  '',
+  'bg-bad-soft',
+  'bg-good-soft',
+  'bg-warn-soft',
+  'bg-busy-soft',
+  'bg-accent-soft',
+  'bg-busy-soft',
+  '',
+]
 
 const ESCAPE =
-  // oxlint-disable-next-line no-control-regex -- escapes of terminals begin with a control character
+  // oxlint-disable-next-line no-control-regex -- escape sequences begin with a control character
   /\u001b(?:\[([0-9;:]*)([ -/]*[@-~])|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[PX^_][^\u001b]*\u001b\\|[ -/]*[0-~])/g
-// oxlint-disable-next-line no-control-regex -- what remains of control characters has no look; a tab has
+// oxlint-disable-next-line no-control-regex -- removes control characters except tabs
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g
 
-/** A line without escapes and control characters. */
+/** A line without escape sequences and control characters. */
 export function plainText(line: string) {
   // Most lines have neither.
   const text = line.includes('\u001b') ? line.replace(ESCAPE, '') : line
   return text.replace(CONTROL, '')
 }
 
-/** The parts of a line that begins in `look`. */
-export function spansOf(line: string, look: Look): Span[] {
+/** Splits a line that begins with `style`. */
+export function spansOf(line: string, style: TextStyle): Span[] {
   const spans: Span[] = []
   let at = 0
-  let now = look
+  let current = style
   const push = (text: string) => {
     const shown = text.replace(CONTROL, '')
-    if (shown !== '') spans.push({ text: shown, className: classOf(now) })
+    if (shown !== '') spans.push({ text: shown, className: classOf(current) })
   }
   for (const match of line.matchAll(ESCAPE)) {
     push(line.slice(at, match.index))
-    now = changed(now, match)
+    current = applyEscape(current, match)
     at = match.index + match[0].length
   }
   push(line.slice(at))
   return spans
 }
 
-/** The look after a line that begins in `look`. */
-export function lookAfter(line: string, look: Look): Look {
-  if (!line.includes('\u001b')) return look
-  return [...line.matchAll(ESCAPE)].reduce(changed, look)
+/** The style after a line that begins with `style`. */
+export function styleAfter(line: string, style: TextStyle): TextStyle {
+  if (!line.includes('\u001b')) return style
+  return [...line.matchAll(ESCAPE)].reduce(applyEscape, style)
 }
 
-/** Only escapes that set the look count; all others, such as those that move the cursor, are dropped. */
-function changed(look: Look, [, codes, final]: RegExpMatchArray): Look {
-  if (final !== 'm') return look
+/** Ignores all sequences that do not set a style, such as cursor movements. */
+function applyEscape(style: TextStyle, [, codes, final]: RegExpMatchArray): TextStyle {
+  if (final !== 'm') return style
   const numbers = (codes ?? '').split(/[;:]/).map(Number)
-  let next = look
+  let next = style
   for (let index = 0; index < numbers.length; index += 1) {
     const code = numbers[index] ?? 0
     if (code === 38 || code === 48) {
       const [kind, value = 0] = numbers.slice(index + 1)
-      // Of the 256 colours the first 16 are the usual ones; others, and mixed ones, may be unreadable in one of the themes.
+      // Colours beyond the first 16, and RGB colours, may be unreadable in one of the themes.
       const colour = kind === 5 && value < 16 ? value : undefined
-      next = code === 38 ? { ...next, colour } : { ...next, ground: colour }
+      next = code === 38 ? { ...next, colour } : { ...next, background: colour }
       index += kind === 5 ? 2 : 4
     } else next = set(next, code)
   }
   return next
 }
 
-function set(look: Look, code: number): Look {
-  if (code === 0) return PLAIN
-  if (code === 1) return { ...look, isBold: true }
-  if (code === 2) return { ...look, isDim: true }
-  if (code === 3) return { ...look, isItalic: true }
-  if (code === 4) return { ...look, isUnderlined: true }
-  if (code === 22) return { ...look, isBold: false, isDim: false }
-  if (code === 23) return { ...look, isItalic: false }
-  if (code === 24) return { ...look, isUnderlined: false }
-  if (code >= 30 && code <= 37) return { ...look, colour: code - 30 }
-  if (code === 39) return { ...look, colour: undefined }
-  if (code >= 40 && code <= 47) return { ...look, ground: code - 40 }
-  if (code === 49) return { ...look, ground: undefined }
-  if (code >= 90 && code <= 97) return { ...look, colour: code - 82 }
-  return look
+function set(style: TextStyle, code: number): TextStyle {
+  if (code === 0) return PLAIN_STYLE
+  if (code === 1) return { ...style, isBold: true }
+  if (code === 2) return { ...style, isDim: true }
+  if (code === 3) return { ...style, isItalic: true }
+  if (code === 4) return { ...style, isUnderlined: true }
+  if (code === 22) return { ...style, isBold: false, isDim: false }
+  if (code === 23) return { ...style, isItalic: false }
+  if (code === 24) return { ...style, isUnderlined: false }
+  if (code >= 30 && code <= 37) return { ...style, colour: code - 30 }
+  if (code === 39) return { ...style, colour: undefined }
+  if (code >= 40 && code <= 47) return { ...style, background: code - 40 }
+  if (code === 49) return { ...style, background: undefined }
+  if (code >= 90 && code <= 97) return { ...style, colour: code - 82 }
+  return style
 }
 
-function classOf({ isBold, isDim, isItalic, isUnderlined, colour, ground }: Look) {
+function classOf({ isBold, isDim, isItalic, isUnderlined, colour, background }: TextStyle) {
   return [
     isBold && 'font-semibold',
     isDim && colour === undefined && 'text-dim',
     isItalic && 'italic',
     isUnderlined && 'underline',
-    colour !== undefined && TEXT[colour],
-    ground !== undefined && GROUND[ground % 8],
+    colour !== undefined && TEXT_CLASSES[colour],
+    background !== undefined && BACKGROUND_CLASSES[background % 8],
   ]
     .filter(Boolean)
     .join(' ')

@@ -1,37 +1,19 @@
-import type { Message } from './structured-line.ts'
+import type { Message } from './engine-messages.ts'
 
-/** What the engine says about one resource while it applies. */
+/** An event of one resource during an apply. */
 export type ApplyEvent = {
   address: string
   kind: 'started' | 'progress' | 'done' | 'failed'
   action: ApplyAction
-  /** How long the step has taken. */
+  /** Elapsed time of the operation, in seconds. */
   seconds?: number | undefined
-  /** When it was said, in ms. */
+  /** Time of the event, in ms. */
   at: number
 }
-export type ApplyAction = 'create' | 'update' | 'destroy' | 'read' | 'import' | 'other'
+type ApplyAction = 'create' | 'update' | 'destroy' | 'read' | 'import' | 'other'
 
-const ACTIONS: Record<string, ApplyAction> = {
-  create: 'create',
-  update: 'update',
-  delete: 'destroy',
-  read: 'read',
-  Creating: 'create',
-  Modifying: 'update',
-  Destroying: 'destroy',
-  Reading: 'read',
-  Importing: 'import',
-  creating: 'create',
-  modifying: 'update',
-  destroying: 'destroy',
-  reading: 'read',
-  Creation: 'create',
-  Modifications: 'update',
-  Destruction: 'destroy',
-  Read: 'read',
-  Import: 'import',
-}
+/** JSON output: actions and event types. */
+const ACTIONS: Record<string, ApplyAction> = { create: 'create', update: 'update', delete: 'destroy', read: 'read' }
 const KINDS: Record<string, ApplyEvent['kind']> = {
   apply_start: 'started',
   apply_progress: 'progress',
@@ -39,43 +21,55 @@ const KINDS: Record<string, ApplyEvent['kind']> = {
   apply_errored: 'failed',
 }
 
-const BEGINS = /^(.+): (Creating|Modifying|Destroying|Reading|Importing)\.\.\.(?: \[|$)/
-const GOES_ON = /^(.+): Still (creating|modifying|destroying|reading)\.\.\. \[(?:.*, )?(\S+) elapsed\]$/
-const ENDS = /^(.+): (Creation|Modifications|Destruction|Read|Import) complete(?: after (\S+))?/
+/** Text output: the lines of each kind, and the actions of the words in them. */
+const TEXT_PATTERNS = {
+  started: /^(.+): (Creating|Modifying|Destroying|Reading|Importing)\.\.\.(?: \[|$)/,
+  progress: /^(.+): Still (creating|modifying|destroying|reading)\.\.\. \[(?:.*, )?(\S+) elapsed\]$/,
+  done: /^(.+): (Creation|Modifications|Destruction|Read|Import) complete(?: after (\S+))?/,
+} as const
+const TEXT_ACTIONS: readonly (readonly [prefix: string, action: ApplyAction])[] = [
+  ['creat', 'create'],
+  ['modif', 'update'],
+  ['destr', 'destroy'],
+  ['read', 'read'],
+  ['import', 'import'],
+]
 
-/** What a message of the engine, or a line of its text, says about the apply of a resource; text has no times of its own. */
-export function applyEventOf(said: Message | string, heardAt: number): ApplyEvent | undefined {
-  if (typeof said === 'string') return textEvent(said, heardAt)
-  const kind = said.type === undefined ? undefined : KINDS[said.type]
-  const address = said.hook?.resource?.addr
+/** Parses a JSON message or a line of text; a line has no time of its own and gets `readAt`, in ms. */
+export function parseApplyEvent(source: Message | string, readAt: number): ApplyEvent | undefined {
+  if (typeof source === 'string') return parseText(source, readAt)
+  const kind = source.type === undefined ? undefined : KINDS[source.type]
+  const address = source.hook?.resource?.addr
   if (kind === undefined || address === undefined) return undefined
-  const at = Date.parse(said['@timestamp'] ?? '')
+  const at = Date.parse(source['@timestamp'] ?? '')
   return {
     address,
     kind,
-    action: ACTIONS[said.hook?.action ?? ''] ?? 'other',
-    seconds: said.hook?.elapsed_seconds,
-    at: Number.isNaN(at) ? heardAt : at,
+    action: ACTIONS[source.hook?.action ?? ''] ?? 'other',
+    seconds: source.hook?.elapsed_seconds,
+    at: Number.isNaN(at) ? readAt : at,
   }
 }
 
-function textEvent(line: string, at: number): ApplyEvent | undefined {
-  // Most lines of a long log are something else.
+function parseText(line: string, at: number): ApplyEvent | undefined {
+  // Skips most lines of a long log.
   if (!line.includes('...') && !line.includes(' complete')) return undefined
-  const event = (kind: ApplyEvent['kind'], match: RegExpExecArray | null) =>
-    match?.[1] !== undefined && match[2] !== undefined
-      ? { address: bareAddress(match[1]), kind, action: ACTIONS[match[2]] ?? 'other', seconds: secondsOf(match[3]), at }
-      : undefined
-  return event('started', BEGINS.exec(line)) ?? event('progress', GOES_ON.exec(line)) ?? event('done', ENDS.exec(line))
+  for (const kind of ['started', 'progress', 'done'] as const) {
+    const [, address, word, elapsed] = TEXT_PATTERNS[kind].exec(line) ?? []
+    if (address === undefined || word === undefined) continue
+    const action = TEXT_ACTIONS.find(([prefix]) => word.toLowerCase().startsWith(prefix))?.[1] ?? 'other'
+    return { address: withoutDeposedKey(address), kind, action, seconds: parseSeconds(elapsed), at }
+  }
+  return undefined
 }
 
 /** `x.y (deposed object 1a2b)` → `x.y`. */
-function bareAddress(text: string) {
+function withoutDeposedKey(text: string) {
   return text.replace(/ \(deposed object \w+\)$/, '')
 }
 
 /** "1m10s", "00m10s" or "3s" in seconds. */
-function secondsOf(text: string | undefined) {
+function parseSeconds(text: string | undefined) {
   const [, h, m, s] = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(text ?? '') ?? []
   if (h === undefined && m === undefined && s === undefined) return undefined
   return Number(h ?? 0) * 3600 + Number(m ?? 0) * 60 + Number(s ?? 0)

@@ -14,7 +14,7 @@ const PRINTED: Record<string, string> = {
   'refused-plan.txt': refusedText,
 }
 
-/** What `terraform plan` has printed, with and without `-json`, for the same configuration. */
+/** Output of `terraform plan` for one configuration, with and without `-json`. */
 function logOf(file: string) {
   const text = createLogText()
   text.append(PRINTED[file] ?? '')
@@ -22,7 +22,7 @@ function logOf(file: string) {
   return text
 }
 
-/** The boxes of a log, sorted: the engine prints what it finds at the same time in any order. */
+/** The boxes of a log, sorted, since the engine prints simultaneous diagnostics in any order. */
 function boxes(file: string) {
   const lines = logOf(file).plainLines()
   const from = lines.findIndex((line) => line.startsWith('╷'))
@@ -40,30 +40,30 @@ function diagnosticsOf(file: string) {
 }
 
 describe.each(['refused-plan', 'invalid-calls'])('the diagnostics of %s', (name) => {
-  test('are drawn from JSON as the engine draws them', () => {
+  test('in JSON are rendered like those in text', () => {
     expect(boxes(`${name}.jsonl`)).toEqual(boxes(`${name}.txt`))
   })
 
-  test('are read from the boxes as they stand in JSON', () => {
-    const said = diagnosticsOf(`${name}.jsonl`)
+  test('are parsed from text with the same fields as in JSON', () => {
+    const json = diagnosticsOf(`${name}.jsonl`)
 
-    const read = diagnosticsOf(`${name}.txt`)
+    const text = diagnosticsOf(`${name}.txt`)
 
-    expect(read.map(comparable)).toEqual(said.map(comparable))
+    expect(text.map(comparable)).toEqual(json.map(comparable))
   })
 })
 
-test('diagnostics without colours, and so without boxes, are read too', () => {
-  const said = diagnosticsOf('invalid-calls.jsonl')
+test('diagnostics without colours, which have no boxes, are parsed', () => {
+  const json = diagnosticsOf('invalid-calls.jsonl')
 
-  const read = diagnosticsOf('invalid-calls-plain.txt')
+  const text = diagnosticsOf('invalid-calls-plain.txt')
 
-  // Without colours nothing is underlined.
+  // Without colours there is no highlight.
   const unmarked = (diagnostic: ReturnType<typeof comparable>) => ({ ...diagnostic, highlighted: undefined })
-  expect(read.map(comparable).map(unmarked)).toEqual(said.map(comparable).map(unmarked))
+  expect(text.map(comparable).map(unmarked)).toEqual(json.map(comparable).map(unmarked))
 })
 
-/** The engine wraps details in text, and gives only the names of a call's parameters. */
+/** In text, details are wrapped and calls have only the names of their parameters. */
 function comparable({ severity, summary, detail, address, range, snippet }: ReturnType<typeof ofAny>) {
   return {
     severity,
@@ -84,7 +84,7 @@ function ofAny() {
   return first
 }
 
-test('an error without a place is read', () => {
+test('an error without a position is parsed', () => {
   const text = createLogText()
   text.append(
     '╷\n│ Error: Failed to query available provider packages\n│ \n│ Could not retrieve the list of versions\n╵\n',

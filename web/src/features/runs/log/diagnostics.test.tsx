@@ -2,7 +2,7 @@ import { renderToStaticMarkup } from 'react-dom/server'
 import { expect, test } from 'vitest'
 import { Diagnostics } from './diagnostics.tsx'
 
-test('a card has the place, the excerpt with what is meant, the values and the detail', () => {
+test('a card has the position, the highlighted code, the values and the detail', () => {
   const html = renderToStaticMarkup(
     <Diagnostics
       diagnostics={[

@@ -1,47 +1,75 @@
 import { CircleAlert, CircleX, TriangleAlert } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { Button } from '../../../components/button.tsx'
 import { Pane } from '../../../components/pane.tsx'
-import { calledAs, type Diagnostic, errorsFirst, highlighted, type Snippet } from './diagnostic.ts'
+import type { PhaseName } from '../run-navigation.tsx'
+import { type Diagnostic, errorsFirst, functionCall, highlighted, type Snippet } from './diagnostic.ts'
+import { type LogView, type Phase, useLog } from './log-store.ts'
+import type { LoggedDiagnostic } from './log-text.ts'
 
-const LOOKS = {
-  error: { icon: CircleX, border: 'border-bad/40', tone: 'text-bad', mark: 'bg-bad-soft text-bad', word: 'Error' },
+/** A diagnostic and the log that contains it. */
+export type PhaseDiagnostic = LoggedDiagnostic & { phase: PhaseName }
+
+/** The diagnostics in the logs of a run, errors first; updated while the logs are read. */
+export function useDiagnostics(plan: Phase | undefined, apply: Phase | undefined): readonly PhaseDiagnostic[] {
+  const planLog = useLog(plan)
+  const applyLog = useLog(apply)
+  return useMemo(
+    () => mergeDiagnostics(planLog, applyLog),
+    // The views are new objects whenever their logs have grown.
+    [planLog, applyLog],
+  )
+}
+
+function mergeDiagnostics(plan: LogView | undefined, apply: LogView | undefined) {
+  const diagnosticsOf = (view: LogView | undefined, phase: PhaseName): PhaseDiagnostic[] =>
+    (view?.text.diagnostics() ?? []).map((diagnostic) => ({ ...diagnostic, phase }))
+  // An apply repeats the warnings of its plan, and a plan may repeat a diagnostic for several instances.
+  const unique = new Map<string, PhaseDiagnostic>()
+  for (const diagnostic of errorsFirst([...diagnosticsOf(plan, 'plan'), ...diagnosticsOf(apply, 'apply')])) {
+    const { line: _, phase: __, ...content } = diagnostic
+    const key = JSON.stringify(content)
+    if (!unique.has(key)) unique.set(key, diagnostic)
+  }
+  return [...unique.values()]
+}
+
+const SEVERITY_STYLE = {
+  error: { icon: CircleX, border: 'border-bad/40', tone: 'text-bad', mark: 'bg-bad-soft text-bad', label: 'Error' },
   warning: {
     icon: TriangleAlert,
     border: 'border-warn/40',
     tone: 'text-warn',
     mark: 'bg-warn-soft text-warn',
-    word: 'Warning',
+    label: 'Warning',
   },
-  unknown: { icon: CircleAlert, border: 'border-line', tone: 'text-dim', mark: 'bg-hover', word: 'Note' },
+  unknown: { icon: CircleAlert, border: 'border-line', tone: 'text-dim', mark: 'bg-hover', label: 'Note' },
 } as const
 
-/** More are shown when the reader asks for them. */
-const SHOWN = 5
+const MAX_COLLAPSED = 5
 
-/** What the engine says is wrong, a card each, errors first. `beside` adds something to a card, such as a link. */
-export function Diagnostics<D extends Diagnostic>({
-  diagnostics,
-  beside,
-}: {
+type DiagnosticsProps<D extends Diagnostic> = {
   diagnostics: readonly D[]
-  beside?: (diagnostic: D) => ReactNode
-}) {
-  const [isWhole, setIsWhole] = useState(false)
-  const sorted = errorsFirst(diagnostics)
-  if (sorted.length === 0) return null
-  const shown = isWhole ? sorted : sorted.slice(0, SHOWN)
-  const hidden = sorted.length - shown.length
+  /** Renders a link next to the summary. */
+  linkOf?: (diagnostic: D) => ReactNode
+}
+
+/** Diagnostics as cards, errors first. */
+export function Diagnostics<D extends Diagnostic>({ diagnostics, linkOf }: DiagnosticsProps<D>) {
+  const [isExpanded, setIsExpanded] = useState(false)
+  if (diagnostics.length === 0) return null
+  const shown = errorsFirst(diagnostics).slice(0, isExpanded ? undefined : MAX_COLLAPSED)
+  const hidden = diagnostics.length - shown.length
   return (
     <ul aria-label="Diagnostics" className="space-y-2">
       {shown.map((diagnostic) => (
         <li key={JSON.stringify(diagnostic)}>
-          <DiagnosticCard diagnostic={diagnostic} beside={beside?.(diagnostic)} />
+          <DiagnosticCard diagnostic={diagnostic} link={linkOf?.(diagnostic)} />
         </li>
       ))}
       {hidden > 0 && (
         <li>
-          <Button size="small" onClick={() => setIsWhole(true)}>
+          <Button size="small" onClick={() => setIsExpanded(true)}>
             Show {hidden.toLocaleString('en')} more
           </Button>
         </li>
@@ -50,17 +78,17 @@ export function Diagnostics<D extends Diagnostic>({
   )
 }
 
-function DiagnosticCard({ diagnostic, beside }: { diagnostic: Diagnostic; beside: ReactNode }) {
+function DiagnosticCard({ diagnostic, link }: { diagnostic: Diagnostic; link: ReactNode }) {
   const { severity, summary, detail, address, range, snippet } = diagnostic
-  const { icon: Icon, border, tone, mark, word } = LOOKS[severity]
+  const { icon: Icon, border, tone, mark, label } = SEVERITY_STYLE[severity]
   return (
-    <article aria-label={`${word}: ${summary}`} className={`rounded-lg border bg-paper px-4 py-3 ${border}`}>
+    <article aria-label={`${label}: ${summary}`} className={`rounded-lg border bg-paper px-4 py-3 ${border}`}>
       <div className="flex flex-wrap items-start gap-x-2 gap-y-1">
         <Icon size={16} aria-hidden="true" className={`mt-0.5 shrink-0 ${tone}`} />
         <p className="min-w-0 flex-1 font-medium">
-          <span className={tone}>{word}:</span> {summary}
+          <span className={tone}>{label}:</span> {summary}
         </p>
-        {beside}
+        {link}
       </div>
       {(address !== undefined || range) && (
         <p className="mt-1 text-dim">
@@ -84,30 +112,30 @@ function DiagnosticCard({ diagnostic, beside }: { diagnostic: Diagnostic; beside
         </p>
       )}
       {snippet ? (
-        <Excerpt
+        <Source
           snippet={snippet}
           mark={mark}
           label={`${range?.filename ?? 'source'} line ${range?.start.line ?? ''}`}
         />
       ) : (
-        range && <p className="mt-2 text-dim">The source of this line is not available.</p>
+        range && <p className="mt-2 text-dim">Source code not available</p>
       )}
       {detail ? <p className="mt-2 max-w-4xl whitespace-pre-wrap">{detail.trimEnd()}</p> : null}
     </article>
   )
 }
 
-/** The lines that a diagnostic is about, what of them is meant, and the values in them. */
-function Excerpt({ snippet, mark, label }: { snippet: Snippet; mark: string; label: string }) {
+/** The code of a snippet with its highlight, and the values of its expressions. */
+function Source({ snippet, mark, label }: { snippet: Snippet; mark: string; label: string }) {
   const { before, highlight, after } = highlighted(snippet)
-  const count = snippet.code.split('\n').length
+  const lineCount = snippet.code.split('\n').length
   const values = snippet.values ?? []
-  const call = calledAs(snippet)
+  const call = functionCall(snippet)
   return (
     <div className="mt-2 overflow-hidden rounded-md border border-line bg-ground font-mono text-[0.9285rem]">
       <Pane label={label} className="flex py-1.5 leading-relaxed">
         <div aria-hidden="true" className="sticky left-0 shrink-0 bg-ground px-3 text-right text-dim select-none">
-          {Array.from({ length: count }, (_, index) => (
+          {Array.from({ length: lineCount }, (_, index) => (
             <div key={index} className="numeric">
               {snippet.start_line + index}
             </div>

@@ -1,35 +1,29 @@
-import { getRouteApi } from '@tanstack/react-router'
 import { ChevronDown, ChevronUp, CircleX, Download, Maximize, WrapText } from 'lucide-react'
 import { type KeyboardEvent, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { Button, IconButton } from '../../../components/button.tsx'
 import { ErrorNote, Notice, Skeleton } from '../../../components/feedback.tsx'
 import { SearchField } from '../../../components/filters.tsx'
 import { counted } from '../../../components/numbers.ts'
+import { type PhaseName, useRunSearch } from '../run-navigation.tsx'
 import { LogRows, type LogRowsHandle } from './log-rows.tsx'
-import { searchLines } from './log-search.ts'
-import { isOver, type LogView, type Phase, retryLog, useLog } from './log-store.ts'
-import type { PhaseName } from './use-diagnostics.ts'
-import { wasKept } from './was-kept.ts'
+import { hasEnded, type LogView, type Phase, retentionText, retryLog, useLog } from './log-store.ts'
+import { searchLines } from './log-text.ts'
 
-const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/runs/$run')
-
-/** One log: its lines, and what one does with them. */
+/** The log of a phase, with search and download. */
 export function LogPane({ name, phase }: { name: PhaseName; phase: Phase }) {
   const view = useLog(phase)
   const deletedAt = phase.attributes['log-deleted-at']
-  if (deletedAt !== null) return <Notice>{`The log of this ${name} ${wasKept(phase, deletedAt)}.`}</Notice>
+  if (deletedAt !== null) return <Notice>{`The ${name} log ${retentionText(phase, deletedAt)}.`}</Notice>
   if (!view) return <Skeleton />
-  if (view.state === 'gone') {
-    return <Notice tone="warn">The log of this {name} is not there any more: it was deleted.</Notice>
-  }
+  if (view.state === 'deleted') return <Notice tone="warn">The {name} log was deleted.</Notice>
   const isEmpty = view.text.count() === 0
   return (
     <div className="space-y-2">
       {view.error && <ErrorNote error={view.error} onRetry={() => retryLog(phase)} />}
-      {isEmpty && view.state === 'reading' && <Skeleton label="Loading the log" />}
-      {isEmpty && view.state === 'whole' && <Notice>The engine has printed nothing.</Notice>}
+      {isEmpty && view.state === 'loading' && <Skeleton label="Loading the log" />}
+      {isEmpty && view.state === 'complete' && <Notice>The log is empty.</Notice>}
       {isEmpty && view.state === 'following' && (
-        <Notice>{isOver(phase) ? 'No output has arrived.' : 'Waiting for the first output…'}</Notice>
+        <Notice>{hasEnded(phase) ? 'No output received' : 'Waiting for output…'}</Notice>
       )}
       {!isEmpty && <Lines name={name} phase={phase} view={view} />}
     </div>
@@ -37,46 +31,37 @@ export function LogPane({ name, phase }: { name: PhaseName; phase: Phase }) {
 }
 
 function Lines({ name, phase, view }: { name: PhaseName; phase: Phase; view: LogView }) {
-  const { line, find = '' } = route.useSearch()
-  const navigate = route.useNavigate()
+  const [{ line, find = '' }, setSearch] = useRunSearch()
   const frame = useRef<HTMLDivElement>(null)
   const rows = useRef<LogRowsHandle>(null)
   const [isWrapped, setIsWrapped] = useState(false)
   const { text, version } = view
-  const searched = useDeferredValue(find)
-  // The text is the same object as it grows; its version tells that it has.
-  const found = useMemo(() => ({ ...searchLines(text.plainLines(), searched), version }), [text, searched, version])
-  const [match, setMatch] = useState<{ of: string; at: number }>({ of: '', at: -1 })
-  const at = match.of === searched ? match.at : -1
+  const query = useDeferredValue(find)
+  // The text is one growing object; only its version shows that it has changed.
+  const matches = useMemo(() => ({ ...searchLines(text.plainLines(), query), version }), [text, query, version])
+  const [match, setMatch] = useState<{ query: string; at: number }>({ query: '', at: -1 })
+  const at = match.query === query ? match.at : -1
   const linked = line === undefined ? undefined : line - 1
-  const isLive = !isOver(phase) && view.state !== 'whole'
+  const isLive = !hasEnded(phase) && view.state !== 'complete'
   const [beginAt] = useState<number | 'end' | undefined>(linked ?? (isLive ? 'end' : undefined))
   useEffect(() => {
     if (linked === undefined) return
-    // A link from elsewhere leads to a line out of sight; the number of a line that was clicked is in sight.
-    rows.current?.bringToSight(linked)
+    // Has no effect on a line that the user clicked, which is visible.
+    rows.current?.ensureVisible(linked)
     frame.current?.scrollIntoView({ block: 'nearest' })
   }, [linked])
   const firstError = text.diagnostics().find(({ severity }) => severity === 'error')
 
-  function show(index: number) {
-    rows.current?.showLine(index)
-  }
   const linkLine = useCallback(
-    (number: number) =>
-      void navigate({
-        search: (before) => ({ ...before, part: 'log', phase: name, line: number }),
-        replace: true,
-        resetScroll: false,
-      }),
-    [navigate, name],
+    (number: number) => setSearch({ part: 'log', phase: name, line: number }),
+    [setSearch, name],
   )
   function step(by: 1 | -1) {
-    const { lines } = found
+    const { lines } = matches
     if (lines.length === 0) return
     const next = at === -1 ? (by === 1 ? 0 : lines.length - 1) : (at + by + lines.length) % lines.length
-    setMatch({ of: searched, at: next })
-    show(lines[next] ?? 0)
+    setMatch({ query, at: next })
+    rows.current?.scrollTo(lines[next] ?? 0)
   }
   function onKey(event: KeyboardEvent) {
     if (event.key !== 'Enter') return
@@ -84,7 +69,6 @@ function Lines({ name, phase, view }: { name: PhaseName; phase: Phase; view: Log
     step(event.shiftKey ? -1 : 1)
   }
   const hrefOf = useCallback((number: number) => `${location.pathname}?part=log&phase=${name}&line=${number}`, [name])
-  const current = at === -1 ? linked : found.lines[at]
 
   return (
     <div
@@ -96,30 +80,31 @@ function Lines({ name, phase, view }: { name: PhaseName; phase: Phase; view: Log
           <SearchField
             label="Search the log"
             value={find}
-            onChange={(value) =>
-              void navigate({
-                search: (before) => ({ ...before, find: value === '' ? undefined : value }),
-                replace: true,
-                resetScroll: false,
-              })
-            }
+            onChange={(value) => setSearch({ find: value || undefined })}
             className="w-56"
           />
-          {searched !== '' && (
+          {query !== '' && (
             <>
               <span role="status" className="numeric px-1 text-dim">
-                {found.count === 0
-                  ? 'nothing found'
-                  : `${at === -1 ? '' : `line ${at + 1} of `}${counted(found.lines.length, 'line')}, ${counted(found.count, 'hit')}`}
+                {matches.count === 0
+                  ? 'no matches'
+                  : `${at === -1 ? '' : `line ${at + 1} of `}${counted(matches.lines.length, 'line')}, ${counted(matches.count, 'match', 'matches')}`}
               </span>
-              <IconButton size="small" icon={ChevronUp} label="Previous hit (Shift Enter)" onClick={() => step(-1)} />
-              <IconButton size="small" icon={ChevronDown} label="Next hit (Enter)" onClick={() => step(1)} />
+              <IconButton size="small" icon={ChevronUp} label="Previous match (Shift Enter)" onClick={() => step(-1)} />
+              <IconButton size="small" icon={ChevronDown} label="Next match (Enter)" onClick={() => step(1)} />
             </>
           )}
         </div>
         <div className="ml-auto flex items-center gap-1">
           {firstError && (
-            <Button size="small" icon={CircleX} onClick={() => linkTo(firstError.line)}>
+            <Button
+              size="small"
+              icon={CircleX}
+              onClick={() => {
+                linkLine(firstError.line + 1)
+                rows.current?.scrollTo(firstError.line)
+              }}
+            >
               First error
             </Button>
           )}
@@ -134,7 +119,7 @@ function Lines({ name, phase, view }: { name: PhaseName; phase: Phase; view: Log
           <IconButton
             size="small"
             icon={Download}
-            label="Download the log as text"
+            label="Download log"
             onClick={() => download(`${phase.id}.log`, text.plainLines())}
           />
           <IconButton
@@ -149,36 +134,26 @@ function Lines({ name, phase, view }: { name: PhaseName; phase: Phase; view: Log
       </div>
       <LogRows
         ref={rows}
-        label={`Log of the ${name}`}
+        label={name === 'plan' ? 'Plan log' : 'Apply log'}
         text={text}
         version={version}
         isWrapped={isWrapped}
         isLive={isLive}
-        searched={searched}
-        current={current}
+        query={query}
+        current={at === -1 ? linked : matches.lines[at]}
         beginAt={beginAt}
         hrefOf={hrefOf}
         onLine={linkLine}
         className="h-[min(70vh,48rem)] in-fullscreen:h-full"
       />
       <p role="status" className="border-t border-line px-3 py-1 text-xs text-dim">
-        {isLive
-          ? 'The log goes on'
-          : view.state === 'whole'
-            ? 'The log is whole'
-            : 'The end of the log has not come yet'}
-        :{' '}
+        {isLive ? 'Live' : view.state === 'complete' ? 'Complete' : 'Incomplete'}:{' '}
         <span className="numeric" aria-hidden="true">
           {counted(text.count(), 'line')}
         </span>
       </p>
     </div>
   )
-
-  function linkTo(index: number) {
-    linkLine(index + 1)
-    show(index)
-  }
 }
 
 function download(name: string, lines: readonly string[]) {

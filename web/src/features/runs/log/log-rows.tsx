@@ -1,30 +1,33 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { memo, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
+import { type Ref, memo, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
 import { Button } from '../../../components/button.tsx'
 import { Pane } from '../../../components/pane.tsx'
 import { spansOf } from './ansi.ts'
-import { markedSpans } from './log-search.ts'
-import type { LogText } from './log-text.ts'
+import { type LogText, markedSpans } from './log-text.ts'
 
 const ROW_PX = 20
-/** Nobody reads more of one line, and a browser takes long to lay it out; the download has all of it. */
-const LONGEST = 4000
-/** So near to the end the reader counts as being there, in px. */
-const NEAR_PX = 24
+/** Longer lines are truncated since they are slow to lay out; the download contains all of them. */
+const MAX_LINE_LENGTH = 4000
+/** Maximum distance from the end at which the pane follows the log. */
+const END_MARGIN_PX = 24
 
-export type LogRowsHandle = { showLine: (index: number) => void; bringToSight: (index: number) => void }
+export type LogRowsHandle = {
+  scrollTo: (index: number) => void
+  /** Scrolls only if the line is not visible. */
+  ensureVisible: (index: number) => void
+}
 
 type LogRowsProps = {
   label: string
   text: LogText
   version: number
   isWrapped: boolean
-  /** More may come. */
+  /** The log may still grow. */
   isLive: boolean
-  searched: string
-  /** The index of the line to stand out. */
+  query: string
+  /** The index of the highlighted line. */
   current: number | undefined
-  /** Where to begin: at a line, or at the end, which is then followed. */
+  /** Initial position: the index of a line, or the end, which is then followed. */
   beginAt: number | 'end' | undefined
   hrefOf: (line: number) => string
   onLine: (line: number) => void
@@ -32,13 +35,13 @@ type LogRowsProps = {
   ref: Ref<LogRowsHandle>
 }
 
-/** The lines of a log in a pane of their own; only those in sight are in the page. */
+/** The lines of a log in a scroll pane that contains only the visible ones. */
 export function LogRows(props: LogRowsProps) {
-  const { label, text, version, isWrapped, isLive, searched, current, beginAt, hrefOf, onLine, className, ref } = props
+  const { label, text, version, isWrapped, isLive, query, current, beginAt, hrefOf, onLine, className, ref } = props
   const pane = useRef<HTMLDivElement>(null)
-  /** Whether the reader is at the end: then the pane follows the log. */
+  /** Whether the pane is scrolled to the end, and scrolls on as the log grows. */
   const [isFollowing, setIsFollowing] = useState(beginAt === 'end')
-  const [seen, setSeen] = useState(0)
+  const [seenCount, setSeenCount] = useState(0)
   const count = text.count()
   // oxlint-disable-next-line react/incompatible-library -- nothing here is memoized, as in the kit's `VirtualRows`
   const rows = useVirtualizer({
@@ -54,42 +57,42 @@ export function LogRows(props: LogRowsProps) {
   useLayoutEffect(() => {
     if (isFollowing && pane.current) pane.current.scrollTop = pane.current.scrollHeight
   }, [isFollowing, version, height])
-  const begun = useRef(false)
+  const isPositioned = useRef(false)
   useLayoutEffect(() => {
-    if (begun.current || typeof beginAt !== 'number' || beginAt >= count) return
-    begun.current = true
+    if (isPositioned.current || typeof beginAt !== 'number' || beginAt >= count) return
+    isPositioned.current = true
     rows.scrollToIndex(beginAt, { align: 'center' })
   }, [rows, beginAt, count])
 
   useImperativeHandle(ref, () => ({
-    showLine(index) {
+    scrollTo(index) {
       setIsFollowing(false)
-      setSeen(count)
+      setSeenCount(count)
       rows.scrollToIndex(index, { align: 'center' })
     },
-    bringToSight(index) {
+    ensureVisible(index) {
       const { startIndex, endIndex } = rows.range ?? { startIndex: 0, endIndex: 0 }
       if (index < count && (index < startIndex || index > endIndex)) rows.scrollToIndex(index, { align: 'center' })
     },
   }))
 
-  function showEnd() {
+  function followEnd() {
     setIsFollowing(true)
     pane.current?.focus({ preventScroll: true })
   }
   function onScroll() {
     if (!pane.current) return
     const { scrollHeight, scrollTop, clientHeight } = pane.current
-    const isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR_PX
+    const isAtEnd = scrollHeight - scrollTop - clientHeight < END_MARGIN_PX
     if (isAtEnd === isFollowing) return
     setIsFollowing(isAtEnd)
-    setSeen(count)
+    setSeenCount(count)
   }
 
-  const fresh = count - seen
+  const newCount = count - seenCount
   const digits = String(count).length
-  // The longest line gives the width: lines out of sight are not in the page.
-  const width = isWrapped ? '100%' : `max(100%, ${Math.min(LONGEST, text.widest()) + digits + 6}ch)`
+  // The visible lines alone would change the width while scrolling.
+  const width = isWrapped ? '100%' : `max(100%, ${Math.min(MAX_LINE_LENGTH, text.maxLength()) + digits + 6}ch)`
   return (
     <div className="relative min-h-0 flex-1">
       <Pane
@@ -109,7 +112,7 @@ export function LogRows(props: LogRowsProps) {
               text={text}
               isWrapped={isWrapped}
               isCurrent={item.index === current}
-              searched={searched}
+              query={query}
               hrefOf={hrefOf}
               onLine={onLine}
             />
@@ -118,8 +121,8 @@ export function LogRows(props: LogRowsProps) {
       </Pane>
       {isLive && !isFollowing && (
         <div className="absolute inset-x-0 bottom-3 flex justify-center">
-          <Button kind="primary" size="small" onClick={showEnd}>
-            Jump to live{fresh > 0 && ` (${fresh.toLocaleString('en')} new)`}
+          <Button kind="primary" size="small" onClick={followEnd}>
+            Jump to latest{newCount > 0 && ` (${newCount.toLocaleString('en')} new)`}
           </Button>
         </div>
       )}
@@ -127,7 +130,7 @@ export function LogRows(props: LogRowsProps) {
   )
 }
 
-type RowProps = Pick<LogRowsProps, 'text' | 'isWrapped' | 'searched' | 'hrefOf' | 'onLine'> & {
+type RowProps = Pick<LogRowsProps, 'text' | 'isWrapped' | 'query' | 'hrefOf' | 'onLine'> & {
   index: number
   /** In px. */
   top: number
@@ -136,7 +139,7 @@ type RowProps = Pick<LogRowsProps, 'text' | 'isWrapped' | 'searched' | 'hrefOf' 
   ref: Ref<HTMLDivElement> | undefined
 }
 
-/** While one scrolls, only the rows that come into sight are drawn. */
+/** Memoised so that scrolling renders only the rows that become visible. */
 const Row = memo(function Row({ index, top, digits, isCurrent, ref, hrefOf, onLine, ...line }: RowProps) {
   return (
     <div
@@ -164,13 +167,15 @@ const Row = memo(function Row({ index, top, digits, isCurrent, ref, hrefOf, onLi
   )
 })
 
-function LineText({ text, index, searched, isWrapped }: Pick<RowProps, 'text' | 'index' | 'searched' | 'isWrapped'>) {
+function LineText({ text, index, query, isWrapped }: Pick<RowProps, 'text' | 'index' | 'query' | 'isWrapped'>) {
   const line = text.line(index)
-  const isCut = line.plain.length > LONGEST
-  const spans = isCut ? [{ text: line.plain.slice(0, LONGEST), className: '' }] : spansOf(line.text, line.look)
+  const isTruncated = line.plain.length > MAX_LINE_LENGTH
+  const spans = isTruncated
+    ? [{ text: line.plain.slice(0, MAX_LINE_LENGTH), className: '' }]
+    : spansOf(line.text, line.style)
   return (
     <div className={`min-w-0 pr-4 ${isWrapped ? 'whitespace-pre-wrap' : 'whitespace-pre'}`}>
-      {markedSpans(spans, searched).map(({ text: part, className, isMarked, at }) =>
+      {markedSpans(spans, query).map(({ text: part, className, isMarked, at }) =>
         isMarked ? (
           <mark key={at} className="rounded-sm bg-warn text-paper">
             {part}
@@ -183,13 +188,13 @@ function LineText({ text, index, searched, isWrapped }: Pick<RowProps, 'text' | 
           </span>
         ),
       )}
-      {isCut && (
+      {isTruncated && (
         <span className="font-sans text-dim">
           {' '}
-          … {(line.plain.length - LONGEST).toLocaleString('en')} more characters
+          … {(line.plain.length - MAX_LINE_LENGTH).toLocaleString('en')} more characters
         </span>
       )}
-      {/* An empty line keeps its height. */}
+      {/* Gives an empty line its height. */}
       {line.plain === '' && '\u200b'}
     </div>
   )

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { spansOf } from './ansi.ts'
-import { markedSpans, searchLines } from './log-search.ts'
-import { createLogText } from './log-text.ts'
+import { createLogText, markedSpans, searchLines } from './log-text.ts'
 
 function textOf(...parts: string[]) {
   const text = createLogText()
@@ -15,10 +14,10 @@ function message(type: string, fields: object, text = '') {
   return `${JSON.stringify({ '@level': 'info', '@message': text, '@timestamp': '2026-11-22T19:06:28.728326Z', type, ...fields })}\n`
 }
 
-test('colours keep on over the end of a line, until they are reset', () => {
+test('colours continue on the next line until they are reset', () => {
   const text = textOf('\u001b[31mred\nstill red\u001b[0m plain\n')
 
-  const [first, second] = [0, 1].map((index) => spansOf(text.line(index).text, text.line(index).look))
+  const [first, second] = [0, 1].map((index) => spansOf(text.line(index).text, text.line(index).style))
 
   expect(first).toEqual([{ text: 'red', className: 'text-bad' }])
   expect(second).toEqual([
@@ -27,26 +26,26 @@ test('colours keep on over the end of a line, until they are reset', () => {
   ])
 })
 
-test('escapes that set no look are dropped, with other control characters', () => {
+test('escape sequences without a style and control characters are removed', () => {
   const text = textOf('\u001b[2K\u001b[1Ga\u0007b\u001b]8;;https://example.com\u0007link\u001b]8;;\u0007\n')
 
   expect(text.line(0).plain).toBe('ablink')
-  expect(spansOf(text.line(0).text, text.line(0).look).map((span) => span.text)).toEqual(['ab', 'link'])
+  expect(spansOf(text.line(0).text, text.line(0).style).map((span) => span.text)).toEqual(['ab', 'link'])
 })
 
-test('mixed colours and the 256 are skipped with their numbers, the first sixteen count', () => {
+test('RGB colours and those beyond the first 16 are ignored', () => {
   const spans = spansOf('\u001b[38;2;1;31;4mrgb\u001b[0m\u001b[38;5;1mred\u001b[0m\u001b[1;38;5;200mbold', {})
 
   expect(spans.map(({ className }) => className)).toEqual(['', 'text-bad', 'font-semibold'])
 })
 
-test('a line that comes in parts is one line, and what is overwritten on it is not shown', () => {
+test('chunks are joined to lines, without text that was overwritten', () => {
   const text = textOf('10%\r50%\r100', '% done\r\nnext', ' line')
 
   expect(text.plainLines()).toEqual(['100% done', 'next line'])
 })
 
-test('messages of the engine stand as it prints them on a terminal', () => {
+test('JSON messages are rendered as on a terminal', () => {
   const resource = { addr: 'terraform_data.a', resource: 'terraform_data.a' }
 
   const text = textOf(
@@ -106,7 +105,7 @@ test.each([
       '\u001b[0m\u001b[1ma.b: Creation complete after 12s [id=1]\u001b[0m\n',
     ],
   },
-])('the steps of an apply are read from $form', ({ lines }) => {
+])('apply events are parsed from $form', ({ lines }) => {
   const events = textOf(...lines).events()
 
   expect(events).toMatchObject([
@@ -116,7 +115,7 @@ test.each([
   ])
 })
 
-test('a deposed object counts for its resource, and odd keys of instances are read', () => {
+test('events of deposed objects and unusual instance keys have the address of the resource', () => {
   const events = textOf(
     'a.b (deposed object 1a2b3c4d): Destroying... [id=1]\n',
     'module.m["x: y"].a.b: Modifications complete after 1m2s\n',
@@ -128,7 +127,7 @@ test('a deposed object counts for its resource, and odd keys of instances are re
   ])
 })
 
-test('a search counts the hits and marks them across colours', () => {
+test('a search counts the matches and marks them across colours', () => {
   const found = searchLines(['a needle, a Needle', 'none', 'needle'], 'needle')
   const spans = markedSpans(
     [

@@ -1,110 +1,154 @@
-import { type Look, lookAfter, PLAIN, plainText } from './ansi.ts'
-import { applyEventOf, type ApplyEvent } from './apply-events.ts'
-import { diagnosticOf } from './diagnostic-box.ts'
-import type { Diagnostic } from './diagnostic.ts'
-import { messageLines, messageOf } from './structured-line.ts'
+import { plainText, PLAIN_STYLE, type Span, styleAfter, type TextStyle } from './ansi.ts'
+import { type ApplyEvent, parseApplyEvent } from './apply-events.ts'
+import { type Diagnostic, parseDiagnostic } from './diagnostic.ts'
+import { messageLines, parseMessage } from './engine-messages.ts'
 
-/** A diagnostic, and the index of the line where it stands. */
+/** A diagnostic and the index of its first line. */
 export type LoggedDiagnostic = Diagnostic & { line: number }
 
-/** A log as it is shown, line by line, and what can be read from it. It grows at its end. */
+/** A growing log, rendered line by line, with the diagnostics and apply events parsed from it. */
 export type LogText = ReturnType<typeof createLogText>
 
 export function createLogText() {
   const lines: string[] = []
-  const looks: Look[] = []
+  const styles: TextStyle[] = []
   const plain: string[] = []
   const diagnostics: LoggedDiagnostic[] = []
   const events: ApplyEvent[] = []
-  let look = PLAIN
-  let rest = ''
-  let heard = 0
+  let style = PLAIN_STYLE
+  let partialLine = ''
+  let readAt = 0
   let box: { at: number; lines: string[]; isBare: boolean } | undefined
-  let widest = 0
+  let maxLength = 0
 
   function push(line: string) {
-    lines.push(line)
-    looks.push(look)
     const text = plainText(line)
+    lines.push(line)
+    styles.push(style)
     plain.push(text)
-    if (text.length > widest) widest = text.length
-    look = lookAfter(line, look)
+    maxLength = Math.max(maxLength, text.length)
+    style = styleAfter(line, style)
   }
 
   function add(raw: string) {
-    const message = messageOf(raw)
+    const message = parseMessage(raw)
     if (message) {
       endBareBox()
       if (message.diagnostic) {
-        // The engine leaves a line free before the first of several boxes.
+        // The engine prints an empty line before the first of several boxes.
         if (!['', '╵', undefined].includes(plain.at(-1))) push('')
         diagnostics.push({ ...message.diagnostic, line: lines.length })
       }
-      const event = applyEventOf(message, heard)
+      const event = parseApplyEvent(message, readAt)
       if (event) events.push(event)
       for (const line of messageLines(message)) push(line)
       return
     }
-    // What a program has overwritten on its line is not shown.
+    // Shows only the last text of a line that a program overwrites.
     const line = raw.includes('\r') ? (raw.split('\r').findLast((part) => part !== '') ?? '') : raw
-    readText(line)
+    parseText(line)
     push(line)
   }
 
-  function readText(line: string) {
+  function parseText(line: string) {
     const text = plainText(line).trimEnd()
     if (box && !box.isBare) {
       if (text === '╵') endBox()
-      else box.lines.push(line.replace(RULE, ''))
+      else box.lines.push(line.replace(BORDER, ''))
     } else if (text === '╷') {
       endBareBox()
       box = { at: lines.length, lines: [], isBare: false }
-    } else if (BARE.test(text)) {
+    } else if (BARE_HEADING.test(text)) {
       endBareBox()
       box = { at: lines.length, lines: [line], isBare: true }
     } else if (box) box.lines.push(line)
     else {
-      const event = applyEventOf(text, heard)
+      const event = parseApplyEvent(text, readAt)
       if (event) events.push(event)
     }
   }
 
   function endBox() {
-    const diagnostic = box && diagnosticOf(box.lines)
+    const diagnostic = box && parseDiagnostic(box.lines)
     if (box && diagnostic) diagnostics.push({ ...diagnostic, line: box.at })
     box = undefined
   }
-  /** Without colours the engine draws no box: such a diagnostic ends where the next one begins, or with the log. */
+  /** Without colours the engine draws no box: such a diagnostic extends to the next one, or to the end of the log. */
   function endBareBox() {
     if (box?.isBare) endBox()
   }
 
   return {
-    /** Adds what has been read next, at `heardAt` in ms; the last line may not be whole yet. */
-    append(text: string, heardAt = 0) {
-      heard = heardAt
-      const parts = `${rest}${text}`.split('\n')
-      rest = parts.pop() ?? ''
+    /** Adds a chunk, read at `at` in ms. Its last line may be incomplete. */
+    append(chunk: string, at = 0) {
+      readAt = at
+      const parts = `${partialLine}${chunk}`.split('\n')
+      partialLine = parts.pop() ?? ''
       for (const part of parts) add(part.endsWith('\r') ? part.slice(0, -1) : part)
     },
-    /** Nothing more follows. */
+    /** Marks the end of the log. */
     end() {
-      if (plainText(rest) !== '') add(rest)
-      rest = ''
+      if (plainText(partialLine) !== '') add(partialLine)
+      partialLine = ''
       endBareBox()
     },
-    /** The number of whole lines. */
+    /** The number of complete lines. */
     count: () => lines.length,
-    line: (index: number) => ({ text: lines[index] ?? '', look: looks[index] ?? PLAIN, plain: plain[index] ?? '' }),
+    line: (index: number) => ({
+      text: lines[index] ?? '',
+      style: styles[index] ?? PLAIN_STYLE,
+      plain: plain[index] ?? '',
+    }),
     plainLines: () => plain as readonly string[],
     diagnostics: () => diagnostics as readonly LoggedDiagnostic[],
     events: () => events as readonly ApplyEvent[],
-    /** The characters of the longest line. */
-    widest: () => widest,
+    /** The length of the longest line, in characters. */
+    maxLength: () => maxLength,
   }
 }
 
-/** The rule at the left of a line in a box, with its escapes. */
-// oxlint-disable-next-line no-control-regex -- escapes of terminals begin with a control character
-const RULE = /^(?:\u001b\[[0-9;]*m)*│(?:\u001b\[[0-9;]*m)* ?/
-const BARE = /^(?:Error|Warning): \S/
+/** The left border of a line in a box, with its escape sequences. */
+// oxlint-disable-next-line no-control-regex -- escape sequences begin with a control character
+const BORDER = /^(?:\u001b\[[0-9;]*m)*│(?:\u001b\[[0-9;]*m)* ?/
+const BARE_HEADING = /^(?:Error|Warning): \S/
+
+/** The indexes of the matching lines, and the number of matches in all of them; case-insensitive. */
+export function searchLines(lines: readonly string[], query: string): { lines: number[]; count: number } {
+  const lowerQuery = query.toLowerCase()
+  const matching: number[] = []
+  let count = 0
+  for (const [index, line] of lowerQuery === '' ? [] : lines.entries()) {
+    const matches = matchOffsets(line.toLowerCase(), lowerQuery).length
+    if (matches === 0) continue
+    matching.push(index)
+    count += matches
+  }
+  return { lines: matching, count }
+}
+
+function matchOffsets(line: string, query: string) {
+  const offsets: number[] = []
+  if (query === '') return offsets
+  for (let at = line.indexOf(query); at !== -1; at = line.indexOf(query, at + query.length)) offsets.push(at)
+  return offsets
+}
+
+/** Splits the spans of a line at the boundaries of the matches; `at` is the offset in the line. */
+export function markedSpans(spans: readonly Span[], query: string): (Span & { at: number; isMarked: boolean })[] {
+  const line = spans.map((span) => span.text).join('')
+  const lowerQuery = query.toLowerCase()
+  const starts = matchOffsets(line.toLowerCase(), lowerQuery)
+  const cuts = starts.flatMap((start) => [start, start + lowerQuery.length])
+  let offset = 0
+  return spans.flatMap((span) => {
+    const from = offset
+    offset += span.text.length
+    const inside = cuts.filter((cut) => cut > from && cut < offset)
+    return [from, ...inside].map((begin, index) => ({
+      at: begin,
+      className: span.className,
+      text: span.text.slice(begin - from, (inside[index] ?? offset) - from),
+      isMarked: starts.some((start) => begin >= start && begin < start + lowerQuery.length),
+    }))
+  })
+}

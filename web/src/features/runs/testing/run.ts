@@ -1,6 +1,6 @@
 import type { Plan, Run, TaskResult, TaskStage } from '../run.ts'
 
-/** A run as the API answers it, with these attributes. */
+/** A run as in an API response. */
 export function runWith(attributes: Partial<Run['attributes']> = {}, relationships: object = {}): Run {
   return {
     id: 'run-1234567890abcdef',
@@ -75,12 +75,12 @@ export function runWith(attributes: Partial<Run['attributes']> = {}, relationshi
   }
 }
 
-/** The first hour of a day, in seconds. */
+/** A time given in seconds after a fixed start. */
 export function at(second: number) {
   return new Date(Date.UTC(2030, 0, 31, 12, 0, second)).toISOString()
 }
 
-/** A plan with these attributes; an apply shares the ones that pages read. */
+/** A plan; also used as an apply, since pages read the same attributes of both. */
 export function planWith(attributes: Partial<Plan['attributes']>): Plan {
   return {
     id: 'plan-1',
@@ -108,7 +108,7 @@ export function planWith(attributes: Partial<Plan['attributes']>): Plan {
   }
 }
 
-/** A stage with a result for each of `results`. */
+/** A task stage with a result for each item of `results`. */
 export function stageWith(
   attributes: Partial<TaskStage['attributes']>,
   results: readonly Partial<TaskResult['attributes']>[] = [{}],

@@ -1,0 +1,168 @@
+import type { DocumentOnWire } from '@groundstate/contract/responses'
+import type { runDecidersSchema } from '@groundstate/contract/runs'
+import type { teamSchema } from '@groundstate/contract/teams'
+import type { userSchema } from '@groundstate/contract/users'
+import { useQuery } from '@tanstack/react-query'
+import { ChevronDown, ChevronUp } from 'lucide-react'
+import { useId, useRef, useState } from 'react'
+import { get } from '../../../api/client.ts'
+import { includedOf } from '../../../api/queries.ts'
+import { Button } from '../../../components/button.tsx'
+import { PlanCounts } from '../../../components/plan-counts.tsx'
+import { TONE_TEXT } from '../../../components/status.tsx'
+import { TabLink } from '../run-navigation.tsx'
+import { RunStatus, planCounts } from '../run-status.tsx'
+import type { RunDocument, TaskStage } from '../run.ts'
+import { resultStyle } from '../tasks/tasks-tab.tsx'
+import { RunActions } from './run-actions.tsx'
+import { requiredFromOthers, runSituation } from './run-situation.ts'
+
+/** The status and actions of a run: a side panel, or an expandable bar at the bottom of a narrow screen. */
+export function ApprovalPanel({ document }: { document: RunDocument }) {
+  const { run, plan, apply, stages } = document
+  const { attributes } = run
+  const id = useId()
+  const [isOpen, setIsOpen] = useState(false)
+  const heading = useRef<HTMLHeadingElement>(null)
+  const needsUser = attributes.actions['is-confirmable'] && attributes.permissions['can-apply']
+  const required = requiredFromOthers(document)
+
+  function onDone() {
+    // The focused button disappears in the first frame; the second one finds the focus lost.
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        if (globalThis.document.activeElement === globalThis.document.body) heading.current?.focus()
+      }),
+    )
+  }
+
+  return (
+    <aside
+      aria-labelledby={id}
+      className="border-line bg-paper max-lg:fixed max-lg:inset-x-0 max-lg:bottom-0 max-lg:z-20 max-lg:border-t max-lg:shadow-lg md:max-lg:left-56 lg:sticky lg:top-16 lg:max-h-[calc(100dvh-5rem)] lg:overflow-y-auto lg:rounded-lg lg:border"
+    >
+      <div className="flex items-center gap-3 px-4 py-2.5">
+        <h2 id={id} ref={heading} tabIndex={-1} className="sr-only">
+          Approval
+        </h2>
+        <span className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3">
+          <RunStatus run={attributes} />
+          <Counts plan={plan} apply={apply} />
+        </span>
+        <span className="lg:hidden">
+          <Button
+            kind={needsUser && !isOpen ? 'primary' : 'plain'}
+            icon={isOpen ? ChevronDown : ChevronUp}
+            aria-expanded={isOpen}
+            aria-controls={`${id}-details`}
+            onClick={() => setIsOpen(!isOpen)}
+          >
+            {isOpen ? 'Close' : needsUser ? 'Review' : 'Details'}
+          </Button>
+        </span>
+      </div>
+      <div
+        id={`${id}-details`}
+        className={`flex flex-col gap-4 border-t border-line px-4 pt-3 pb-4 max-lg:max-h-[70dvh] max-lg:overflow-y-auto ${isOpen ? '' : 'max-lg:hidden'}`}
+      >
+        <p>{runSituation(document)}</p>
+        {stages.some(({ results }) => results.length > 0) && <TaskResults stages={stages} />}
+        {required !== undefined && <Deciders runId={run.id} action={required} />}
+        <RunActions document={document} onDone={onDone} />
+      </div>
+    </aside>
+  )
+}
+
+/** The planned changes; after the apply those that were made, since it may have stopped early. */
+function Counts({ plan, apply }: Pick<RunDocument, 'plan' | 'apply'>) {
+  const applied = apply?.attributes
+  if (applied && applied['resource-additions'] !== null && applied.status !== 'pending') {
+    return (
+      <span className="numeric text-dim">
+        {applied['resource-additions']} added, {applied['resource-changes']} changed, {applied['resource-destructions']}{' '}
+        destroyed
+      </span>
+    )
+  }
+  if (!plan) return null
+  const counts = <PlanCounts counts={planCounts(plan)} />
+  if (applied?.status !== 'errored' && applied?.status !== 'canceled') return counts
+  return <span className="text-dim">planned {counts}</span>
+}
+
+function TaskResults({ stages }: { stages: readonly TaskStage[] }) {
+  const started = stages.filter(({ attributes }) => !['pending', 'unreachable'].includes(attributes.status))
+  return (
+    <div>
+      <h3 className="mb-1 text-dim">Run tasks</h3>
+      <ul>
+        {started.flatMap((stage) =>
+          stage.results.map((result) => {
+            const { tone, icon: Icon, text } = resultStyle(result)
+            return (
+              <li key={result.id}>
+                <TabLink
+                  search={{ part: 'tasks' }}
+                  hash={stage.id}
+                  className="-mx-1 flex items-start gap-1.5 rounded px-1 py-1 no-underline hover:bg-hover"
+                >
+                  <Icon size={15} aria-hidden="true" className={`mt-0.5 shrink-0 ${TONE_TEXT[tone]}`} />
+                  <span className="min-w-0 flex-1">{result.attributes['task-name']}</span>
+                  <span className={TONE_TEXT[tone]}>{text}</span>
+                </TabLink>
+              </li>
+            )
+          }),
+        )}
+      </ul>
+    </div>
+  )
+}
+
+const DECIDERS = {
+  approve: { relation: 'may-apply', include: 'may_apply.users', title: 'Who can approve' },
+  unlock: { relation: 'may-force-unlock', include: 'may_force_unlock.users', title: 'Who can unlock' },
+} as const
+
+const MAX_MEMBERS = 5
+
+/** The visible teams that can perform an action, with their first members. */
+function Deciders({ runId, action }: { runId: string; action: keyof typeof DECIDERS }) {
+  const { relation, include, title } = DECIDERS[action]
+  const { data: teams = [] } = useQuery({
+    queryKey: ['runs', runId, 'deciders', action],
+    staleTime: 60_000,
+    queryFn: async () => {
+      const document = await get<DocumentOnWire<typeof runDecidersSchema, typeof teamSchema | typeof userSchema>>(
+        `/runs/${runId}/deciders?include=${include}`,
+      )
+      const included = includedOf(document)
+      return included.many('teams', document.data.relationships[relation]).map((team) => ({
+        id: team.id,
+        name: team.attributes.name,
+        members: included.many('users', team.relationships.users).map((user) => user.attributes.username),
+      }))
+    },
+  })
+  if (teams.length === 0) return null
+  return (
+    <div>
+      <h3 className="mb-1 text-dim">{title}</h3>
+      <ul className="space-y-0.5">
+        {teams.map(({ id, name, members }) => (
+          <li key={id}>
+            <span className="font-medium">{name}</span>
+            {members.length > 0 && (
+              <span className="text-dim">
+                {' '}
+                ({members.slice(0, MAX_MEMBERS).join(', ')}
+                {members.length > MAX_MEMBERS && ` and ${members.length - MAX_MEMBERS} more`})
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

@@ -1,0 +1,87 @@
+import { isEnded, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
+import { stoppingStage, stopsRun } from '../run-steps.ts'
+import type { RunDocument, TaskStage } from '../run.ts'
+
+/** Whether a cancellation was requested and the engine is still shutting down. */
+export function isCanceling({ attributes }: RunDocument['run']) {
+  return attributes['force-cancel-available-at'] !== null && !isEnded(attributes.status)
+}
+
+/** Whether a saved plan can no longer be applied because the state has changed. */
+export function isStalePlan({ attributes }: RunDocument['run']) {
+  return attributes.status === 'planned_and_saved' && !attributes.actions['is-confirmable']
+}
+
+export function destroysResources({ run, plan }: Pick<RunDocument, 'run' | 'plan'>) {
+  return run.attributes['is-destroy'] || (plan?.attributes['resource-destructions'] ?? 0) > 0
+}
+
+/** Whether a user or a team, not a run, holds the workspace lock. */
+export function isLockedManually({ workspace }: Pick<RunDocument, 'workspace'>) {
+  return workspace?.attributes.locked === true && workspace.relationships['locked-by'].data?.type !== 'runs'
+}
+
+/** The action that the run needs and that the current user may not perform. */
+export function requiredFromOthers(document: RunDocument): 'approve' | 'unlock' | undefined {
+  const { actions, permissions, status } = document.run.attributes
+  if (actions['is-confirmable'] && !permissions['can-apply']) return 'approve'
+  const mayUnlock = document.workspace?.attributes.permissions['can-force-unlock'] === true
+  return status === 'pending' && isLockedManually(document) && !mayUnlock ? 'unlock' : undefined
+}
+
+/** One or two sentences: what the run waits for or how it ended, who can act, and what happens next. */
+export function runSituation({ run, workspace, plan, stages }: RunDocument): string {
+  const { attributes } = run
+  const { permissions, actions, status } = attributes
+  const name = workspace?.attributes.name ?? 'the workspace'
+  if (isCanceling(run)) {
+    return 'Cancellation requested: the engine is finishing operations in progress and saving the state.'
+  }
+  if (isStalePlan(run)) {
+    return 'This plan is stale: the state has changed since it was created. Create a new plan.'
+  }
+  if (actions['is-confirmable']) {
+    const next = permissions['can-apply']
+      ? 'Review the changes, then apply them or discard the run.'
+      : `Waiting for approval by a user who can apply runs in ${name}.`
+    return status === 'planned_and_saved'
+      ? `The saved plan can be applied until the state changes, and does not block other runs. ${next}`
+      : next
+  }
+  if (stoppingStage(status, stages) !== undefined) {
+    return 'A mandatory task failed and cannot be overridden. Re-run once the task passes, or have a user who manages the workspace’s run tasks make it advisory.'
+  }
+  if (stages.some(stopsRun) && !isEnded(status)) return 'A mandatory task failed: the run is about to stop.'
+  const { summary } = RUN_STATUS_TABLE[status]
+  if (summary !== undefined) return summary
+  if (status === 'planned_and_finished') {
+    return attributes['plan-only']
+      ? 'This run is plan-only and cannot be applied.'
+      : 'No changes: the infrastructure matches the configuration.'
+  }
+  return `${progress(run, stages)} ${nextStep(run, plan)}`.trim()
+}
+
+function progress({ attributes: { status } }: RunDocument['run'], stages: readonly TaskStage[]) {
+  if (status === 'pending') return 'The run is queued in the workspace.'
+  if (RUN_STATUS_TABLE[status].awaits === 'agent') return 'Waiting for an agent.'
+  const stage = stages.find(({ attributes }) => attributes.status === 'running')
+  if (stage) {
+    const isMandatory = stage.results.some(
+      ({ attributes }) => attributes['workspace-task-enforcement-level'] === 'mandatory',
+    )
+    return isMandatory && stage.attributes.stage !== 'post_apply'
+      ? 'Waiting for run tasks. A mandatory task that fails stops the run.'
+      : 'Waiting for run tasks, which cannot stop the run.'
+  }
+  return status === 'applying' ? 'Applying the changes.' : 'The run is in progress.'
+}
+
+function nextStep({ attributes }: RunDocument['run'], plan: RunDocument['plan']) {
+  if (attributes['status-timestamps']['confirmed-at'] !== undefined) return ''
+  if (attributes['plan-only']) return 'It is plan-only.'
+  if (attributes['auto-apply']) return 'It is applied automatically once the plan and its mandatory tasks succeed.'
+  return plan?.attributes.status === 'finished'
+    ? 'Then it needs approval.'
+    : 'It needs approval if the plan has changes.'
+}

@@ -1,0 +1,110 @@
+import type { organizationCapacitySchema } from '@groundstate/contract/organization-overviews'
+import type { planSchema } from '@groundstate/contract/plans'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { queuedRunSchema, runSchema } from '@groundstate/contract/runs'
+import type { userSchema } from '@groundstate/contract/users'
+import type { workspaceSchema } from '@groundstate/contract/workspaces'
+import { useQuery } from '@tanstack/react-query'
+import { get, queryString } from '../../../api/client.ts'
+import { includedOf, isOfScope } from '../../../api/queries.ts'
+import { ORIGINS, type Origin, type RunAuthor } from '../run-origin.tsx'
+import type { Plan, Run } from '../run.ts'
+
+export const FILTERS = ['q', 'status', 'source', 'operation', 'user', 'workspace'] as const
+
+/** Filters of a run list in the URL. `status` and `source` may be comma-separated lists. */
+export type RunSearch = { [Filter in (typeof FILTERS)[number]]?: string | undefined } & { page?: number | undefined }
+
+export type ListedRun = {
+  id: string
+  attributes: Run['attributes']
+  plan: Plan | undefined
+  author: RunAuthor | undefined
+  /** The workspace name; undefined in the list of a single workspace. */
+  workspace: string | undefined
+}
+
+/** All runs of an organization, or of one workspace. */
+export type RunsScope = { organization: string; workspaceId?: string | undefined }
+
+type Included = typeof planSchema | typeof userSchema | typeof workspaceSchema
+
+const PAGE_SIZE = 30
+
+export const OPERATIONS: Readonly<Record<string, string>> = {
+  plan_and_apply: 'Plan and apply',
+  plan_only: 'Plan only',
+  save_plan: 'Saved plan',
+  refresh_only: 'Refresh only',
+  destroy: 'Destroy',
+  empty_apply: 'Empty apply',
+}
+
+/** A page of runs, newest first. */
+export function useRuns({ organization, workspaceId }: RunsScope, search: RunSearch) {
+  const query = queryString({
+    'page[size]': PAGE_SIZE,
+    'page[number]': search.page,
+    'search[basic]': search.q,
+    'search[user]': search.user,
+    'filter[status_group]': search.status,
+    'filter[operation]': search.operation,
+    'filter[source]': apiSources(search.source),
+    'filter[workspace_names]': search.workspace,
+    include: workspaceId === undefined ? 'plan,created_by,workspace' : 'plan,created_by',
+  })
+  const scope = workspaceId ?? organization
+  return useQuery({
+    queryKey: ['runs', scope, 'list', query],
+    queryFn: async ({ signal }) => {
+      const path = workspaceId === undefined ? `/organizations/${organization}/runs` : `/workspaces/${workspaceId}/runs`
+      const document = await get<PageOnWire<typeof runSchema, Included>>(path + query, signal)
+      const included = includedOf(document)
+      const rows = document.data.map(({ id, attributes, relationships }): ListedRun => ({
+        id,
+        attributes,
+        plan: included.one('plans', relationships.plan),
+        author: included.one('users', relationships['created-by']),
+        workspace: included.one('workspaces', relationships.workspace)?.attributes.name,
+      }))
+      return { rows, pagination: document.meta.pagination }
+    },
+    placeholderData: (before, previous) => (isOfScope(previous, scope) ? before : undefined),
+  })
+}
+
+/** The API sources of comma-separated origins; an unknown origin is passed on and matches nothing. */
+function apiSources(origins: string | undefined) {
+  return origins
+    ?.split(',')
+    .flatMap((origin) => (origin in ORIGINS ? ORIGINS[origin as Origin].sources : [origin]))
+    .join(',')
+}
+
+/** The queue positions of an organization's runs that wait for an agent, by run ID. */
+export function useQueuePositions(organization: string, isEnabled: boolean) {
+  return useQuery({
+    queryKey: ['runs', organization, 'queue'],
+    enabled: isEnabled,
+    queryFn: async ({ signal }) => {
+      const query = queryString({ 'filter[status_group]': 'waiting', 'page[size]': 100 })
+      const [queue, capacity] = await Promise.all([
+        get<PageOnWire<typeof queuedRunSchema>>(`/organizations/${organization}/runs/queue${query}`, signal),
+        get<DocumentOnWire<typeof organizationCapacitySchema>>(`/organizations/${organization}/capacity`, signal),
+      ])
+      const { running } = capacity.data.attributes
+      return new Map(queue.data.map(({ id, attributes }) => [id, queuePosition(attributes, running)]))
+    },
+    placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
+  })
+}
+
+type QueuedRun = Pick<Wire<typeof queuedRunSchema>['attributes'], 'status' | 'position-in-queue'>
+
+/**
+ * The 1-based position in the agent queue; the API's position also counts the `running` runs. Undefined for a run that
+ * is not in this queue yet, since a lock or another run of its workspace blocks it.
+ */
+export function queuePosition({ status, 'position-in-queue': position }: QueuedRun, running: number) {
+  return position === 0 || status === 'pending' ? undefined : Math.max(1, position - running)
+}

@@ -1,0 +1,146 @@
+import { Link } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { PlanCounts } from '../../../components/plan-counts.tsx'
+import { Badge } from '../../../components/status.tsx'
+import { type Column, Table } from '../../../components/table.tsx'
+import { RelativeTime, Elapsed } from '../../../components/time.tsx'
+import { RunLink } from '../run-navigation.tsx'
+import { originText, RunAuthorName } from '../run-origin.tsx'
+import { planCounts, RunBadges, runEndedAt, RunStatus, runState } from '../run-status.tsx'
+import { runTitle, waitingReason } from '../run-text.ts'
+import type { ListedRun } from './runs-query.ts'
+
+type ColumnOptions = {
+  organization: string
+  /** The workspace of all runs; undefined for a column with the workspace of each. */
+  workspace: string | undefined
+  /** Queue positions by run ID. */
+  positions: ReadonlyMap<string, number | undefined> | undefined
+}
+
+export function RunsTable({
+  organization,
+  workspace,
+  rows,
+  positions,
+}: ColumnOptions & { rows: readonly ListedRun[] }) {
+  const columns = useMemo(() => columnsOf({ organization, workspace, positions }), [organization, workspace, positions])
+  return <Table label={`Runs of ${workspace ?? organization}`} rows={rows} columns={columns} />
+}
+
+function columnsOf({ organization, workspace, positions }: ColumnOptions): readonly Column<ListedRun>[] {
+  const workspaceColumn: Column<ListedRun> = {
+    id: 'workspace',
+    header: 'Workspace',
+    className: 'w-px whitespace-nowrap max-sm:hidden',
+    cell: ({ workspace: name }) =>
+      name !== undefined && (
+        <Link
+          to="/app/$organization/workspaces/$workspace"
+          params={{ organization, workspace: name }}
+          className="hover:underline"
+        >
+          {name}
+        </Link>
+      ),
+  }
+  return [
+    {
+      id: 'status',
+      header: 'Status',
+      className: 'w-px whitespace-nowrap',
+      cell: ({ attributes }) => (
+        <span className="flex">
+          <RunStatus run={attributes} />
+        </span>
+      ),
+    },
+    {
+      id: 'run',
+      header: 'Run',
+      className: 'min-w-44',
+      cell: (run) => (
+        <RunCell
+          organization={organization}
+          workspace={run.workspace ?? workspace ?? ''}
+          hasWorkspace={workspace === undefined}
+          run={run}
+          position={positions?.get(run.id)}
+        />
+      ),
+    },
+    ...(workspace === undefined ? [workspaceColumn] : []),
+    {
+      id: 'author',
+      header: 'Created by',
+      className: 'hidden w-px whitespace-nowrap md:table-cell',
+      cell: ({ attributes, author }) => (
+        <span className="flex items-center gap-x-2 max-xl:flex-col max-xl:items-start">
+          <RunAuthorName run={attributes} author={author} />
+          <span className="text-dim">{originText(attributes)}</span>
+        </span>
+      ),
+    },
+    {
+      id: 'changes',
+      header: 'Changes',
+      className: 'hidden w-px whitespace-nowrap sm:table-cell',
+      cell: ({ plan }) => plan && <PlanCounts counts={planCounts(plan)} />,
+    },
+    {
+      id: 'duration',
+      header: 'Duration',
+      className: 'hidden w-px whitespace-nowrap lg:table-cell',
+      cell: ({ attributes }) => <Duration run={attributes} />,
+    },
+    {
+      id: 'created',
+      header: 'Created',
+      className: 'w-px text-dim whitespace-nowrap max-sm:hidden',
+      cell: ({ attributes }) => <RelativeTime at={attributes['created-at']} />,
+    },
+  ]
+}
+
+/** Empty while the run is waiting. */
+function Duration({ run }: { run: ListedRun['attributes'] }) {
+  const endedAt = runEndedAt(run)
+  if (endedAt === null && runState(run).group !== 'running') return null
+  return <Elapsed from={run['created-at']} to={endedAt} />
+}
+
+type RunCellProps = {
+  organization: string
+  workspace: string
+  /** Shows the workspace on narrow screens, which hide its column. */
+  hasWorkspace: boolean
+  run: ListedRun
+  position: number | undefined
+}
+
+function RunCell({ organization, workspace, hasWorkspace, run, position }: RunCellProps) {
+  const { id, attributes, plan } = run
+  const reason = attributes['waiting-reason']
+  return (
+    <>
+      <span className="flex flex-wrap items-center gap-x-2 gap-y-0.5">
+        <RunLink
+          organization={organization}
+          workspace={workspace}
+          run={id}
+          className="line-clamp-2 font-medium hover:underline"
+        >
+          {runTitle({ id, message: attributes.message })}
+        </RunLink>
+        <RunBadges run={attributes} />
+        {position !== undefined && <Badge tone="warn">#{position} in queue</Badge>}
+      </span>
+      {reason !== null && <span className="block text-dim">{waitingReason(reason)}</span>}
+      <span className="flex flex-wrap gap-x-2 text-dim sm:hidden">
+        {hasWorkspace && <span>{workspace}</span>}
+        {plan && <PlanCounts counts={planCounts(plan)} />}
+        <RelativeTime at={attributes['created-at']} />
+      </span>
+    </>
+  )
+}

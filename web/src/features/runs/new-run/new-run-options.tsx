@@ -1,0 +1,243 @@
+import { Plus, X } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { Button, IconButton } from '../../../components/button.tsx'
+import { CheckField, fieldError, SelectField, TextField } from '../../../components/form.tsx'
+import { counted } from '../../../components/numbers.ts'
+import { Picker } from '../../../components/picker.tsx'
+import type { WorkspaceResource } from '../../workspaces/workspace.ts'
+import { findAddresses } from './new-run-queries.ts'
+import { availableOptions, countOptions, type NewRun, type VariableError } from './new-run.ts'
+
+type NewRunOptionsProps = {
+  workspace: WorkspaceResource
+  run: NewRun
+  /** By row. */
+  variableErrors: ReadonlyMap<number, VariableError>
+  error: Error | null
+  onChange: (change: Partial<NewRun>) => void
+}
+
+const FLAGS = [
+  {
+    name: 'savePlan',
+    option: 'savePlan',
+    label: 'Save plan',
+    hint: 'Does not block other runs. The plan becomes stale when the state changes.',
+  },
+  {
+    name: 'allowEmptyApply',
+    option: 'emptyApply',
+    label: 'Allow empty apply',
+    hint: 'A plan without changes can be applied, which creates a new state version.',
+  },
+  {
+    name: 'generateConfig',
+    option: 'generateConfig',
+    label: 'Generate configuration',
+    hint: 'The plan shows configuration to copy for import blocks without a resource block.',
+  },
+  {
+    name: 'refresh',
+    option: 'refresh',
+    label: 'Refresh state before planning',
+    hint: 'Planning without a refresh is faster but may miss changes made outside of runs.',
+  },
+  { name: 'debuggingMode', option: undefined, label: 'Debugging mode', hint: 'The engine writes detailed logs.' },
+] as const
+
+/** The options besides kind and message, collapsed by default. */
+export function NewRunOptions({ workspace, run, variableErrors, error, onChange }: NewRunOptionsProps) {
+  const has = availableOptions(run)
+  const count = countOptions(run)
+  const { attributes } = workspace
+  return (
+    <details open={variableErrors.size > 0 || undefined} className="rounded-md border border-line">
+      <summary className="px-3 py-2 font-medium">
+        Options{count > 0 && <span className="ml-1.5 text-dim">{counted(count, 'option')} set</span>}
+      </summary>
+      <div className="space-y-4 border-t border-line px-3 py-3">
+        <Addresses
+          label="Target resources"
+          add="Add target"
+          workspaceId={workspace.id}
+          addresses={run.targets}
+          error={fieldError(error, 'target-addrs')}
+          onChange={(targets) => onChange({ targets })}
+        />
+        {has.replace && (
+          <Addresses
+            label="Replace resources"
+            add="Add resource"
+            workspaceId={workspace.id}
+            addresses={run.replacements}
+            error={fieldError(error, 'replace-addrs')}
+            onChange={(replacements) => onChange({ replacements })}
+          />
+        )}
+        <Variables
+          variables={run.variables}
+          errors={variableErrors}
+          onChange={(variables) => onChange({ variables })}
+        />
+        {has.engineVersion && (
+          <TextField
+            label="Engine version"
+            hint={`Default: ${attributes['engine-version']}, the version of the workspace`}
+            error={fieldError(error, 'engine-version')}
+            value={run.engineVersion}
+            onChange={({ target }) => onChange({ engineVersion: target.value })}
+            autoComplete="off"
+          />
+        )}
+        {has.autoApply && attributes.permissions['can-queue-apply'] && (
+          <SelectField
+            label="Auto-apply"
+            options={[
+              ['', `Workspace default: ${attributes['auto-apply'] ? 'yes' : 'no'}`],
+              ['yes', 'Yes'],
+              ['no', 'No, the plan needs approval'],
+            ]}
+            value={run.autoApply}
+            onChange={({ target }) => onChange({ autoApply: target.value as NewRun['autoApply'] })}
+          />
+        )}
+        {FLAGS.filter(({ option }) => option === undefined || has[option]).map(({ name, label, hint }) => (
+          <CheckField
+            key={name}
+            label={label}
+            hint={hint}
+            checked={run[name]}
+            onChange={({ target }) => onChange({ [name]: target.checked })}
+          />
+        ))}
+      </div>
+    </details>
+  )
+}
+
+type AddressesProps = {
+  label: string
+  /** Label of the button. */
+  add: string
+  workspaceId: string
+  addresses: readonly string[]
+  error: string | undefined
+  onChange: (addresses: string[]) => void
+}
+
+/** A list of resource addresses; suggests those in the state and accepts any other. */
+function Addresses({ label, add, workspaceId, addresses, error, onChange }: AddressesProps) {
+  return (
+    <fieldset>
+      <legend className="font-medium">{label}</legend>
+      {addresses.length > 0 && (
+        <ul className="mt-1 space-y-1">
+          {addresses.map((address) => (
+            <li key={address} className="flex items-center gap-1">
+              <code className="min-w-0">{address}</code>
+              <IconButton
+                label={`Remove ${address}`}
+                icon={X}
+                size="small"
+                onClick={() => onChange(addresses.filter((other) => other !== address))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className="mt-1">
+        <Picker
+          label={add}
+          icon={Plus}
+          size="small"
+          placeholder="Address"
+          about={['resources', workspaceId]}
+          load={async (text, signal) => findAddresses(workspaceId, text, signal)}
+          freeText={(text) => ({ value: text, text })}
+          onChoose={({ value }) => onChange([...new Set([...addresses, value])])}
+        />
+      </div>
+      {error !== undefined && (
+        <p role="alert" className="mt-1 text-bad">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  )
+}
+
+type VariablesProps = {
+  variables: NewRun['variables']
+  errors: NewRunOptionsProps['variableErrors']
+  onChange: (variables: NewRun['variables']) => void
+}
+
+function Variables({ variables, errors, onChange }: VariablesProps) {
+  const [lastRow, setLastRow] = useState(0)
+  const list = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (lastRow > 0) list.current?.querySelector<HTMLElement>(`[data-row="${lastRow}"] input`)?.focus()
+  }, [lastRow])
+  const set = (row: number, change: { key?: string; value?: string }) =>
+    onChange(variables.map((variable) => (variable.row === row ? { ...variable, ...change } : variable)))
+  const field = { isLabelHidden: true, autoComplete: 'off', autoCapitalize: 'none', spellCheck: false }
+  return (
+    <fieldset>
+      <legend className="font-medium">Run variables</legend>
+      <p className="text-dim">
+        Only for this run; they override all others. Values are HCL: <code>&quot;text&quot;</code>, <code>12</code>,{' '}
+        <code>[&quot;a&quot;]</code>.
+      </p>
+      <div ref={list} className="mt-1 space-y-2">
+        {variables.map(({ row, key, value }) => {
+          const name = key === '' ? 'variable' : key
+          return (
+            <div
+              key={row}
+              data-row={row}
+              className="grid grid-cols-[1fr_auto] items-start gap-2 sm:grid-cols-[1fr_2fr_auto]"
+            >
+              <TextField
+                label="Variable name"
+                placeholder="name"
+                error={errors.get(row)?.key}
+                value={key}
+                onChange={({ target }) => set(row, { key: target.value })}
+                maxLength={255}
+                {...field}
+              />
+              <div className="max-sm:col-start-1 max-sm:row-start-2">
+                <TextField
+                  label={`Value of ${name}`}
+                  placeholder='"value"'
+                  error={errors.get(row)?.value}
+                  value={value}
+                  onChange={({ target }) => set(row, { value: target.value })}
+                  className="font-mono"
+                  {...field}
+                />
+              </div>
+              <div className="mt-1">
+                <IconButton
+                  label={`Remove ${name}`}
+                  icon={X}
+                  onClick={() => onChange(variables.filter((variable) => variable.row !== row))}
+                />
+              </div>
+            </div>
+          )
+        })}
+        <Button
+          size="small"
+          icon={Plus}
+          onClick={() => {
+            onChange([...variables, { row: lastRow + 1, key: '', value: '' }])
+            setLastRow(lastRow + 1)
+          }}
+        >
+          Add variable
+        </Button>
+      </div>
+    </fieldset>
+  )
+}

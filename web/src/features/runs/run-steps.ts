@@ -1,0 +1,194 @@
+import { RUN_STATUS_TABLE, isEnded, hasPhaseEnded } from '@groundstate/contract/run-status'
+import type { Stage } from '@groundstate/contract/run-tasks'
+import type { PhaseName, RunTab } from './run-navigation.tsx'
+import { STAGE_TITLES } from './run-text.ts'
+import type { Plan, Run, TaskResult, TaskStage } from './run.ts'
+
+export type StepState =
+  | 'pending'
+  | 'waiting'
+  | 'running'
+  | 'attention'
+  | 'done'
+  | 'warning'
+  | 'failed'
+  | 'stopped'
+  | 'skipped'
+
+/** One step of a run in the stage strip. */
+export type Step = {
+  id: string
+  title: string
+  state: StepState
+  text: string
+  from?: string | undefined
+  /** Undefined while the step is in progress. */
+  to?: string | undefined
+  /** The tab that has the details. */
+  part: RunTab
+  phase?: PhaseName
+}
+
+type PhaseTimes = Pick<Plan['attributes'], 'status' | 'status-timestamps'>
+type Phase = { attributes: PhaseTimes } | undefined
+type RunParts = {
+  run: Pick<Run, 'attributes' | 'relationships'>
+  plan: Phase
+  apply: Phase
+  stages: readonly TaskStage[]
+}
+
+/** The steps of a run from the queue to its post-apply tasks; a plan-only run has none after its plan. */
+export function runSteps({ run, plan, apply, stages }: RunParts): Step[] {
+  const tasks = (stage: Stage) => stages.filter(({ attributes }) => attributes.stage === stage).map(taskStep)
+  const planSteps = [
+    queueStep(run.attributes),
+    ...tasks('pre_plan'),
+    phaseStep('plan', plan?.attributes),
+    ...tasks('post_plan'),
+  ]
+  if (run.attributes['plan-only']) return planSteps
+  return [
+    ...planSteps,
+    approvalStep(run),
+    ...tasks('pre_apply'),
+    phaseStep('apply', apply?.attributes),
+    ...tasks('post_apply'),
+  ]
+}
+
+/** The step that needs attention or is in progress, else the last one that was reached. */
+export function currentStep(steps: readonly Step[]): Step | undefined {
+  return (
+    steps.find(({ state }) => ['attention', 'running', 'waiting'].includes(state)) ??
+    steps.findLast(({ state }) => !['pending', 'skipped'].includes(state))
+  )
+}
+
+function queueStep({ status, 'status-timestamps': times, 'created-at': from }: Run['attributes']): Step {
+  const base = { id: 'queue', title: 'Queued', part: 'timeline', from } as const
+  const dequeuedAt = times['fetching-at'] ?? times['plan-queued-at']
+  if (dequeuedAt !== undefined) return { ...base, state: 'done', text: 'left the queue', to: dequeuedAt }
+  if (!isEnded(status)) return { ...base, state: 'waiting', text: 'in the queue' }
+  const to = times['canceled-at'] ?? times['discarded-at'] ?? times['force-canceled-at'] ?? from
+  return { ...base, state: 'stopped', text: status === 'discarded' ? 'discarded' : 'canceled', to }
+}
+
+const PHASE_STATES = {
+  pending: 'pending',
+  queued: 'waiting',
+  running: 'running',
+  finished: 'done',
+  errored: 'failed',
+  canceled: 'stopped',
+  unreachable: 'skipped',
+} as const satisfies Record<Plan['attributes']['status'], StepState>
+const PHASE_TEXTS = {
+  pending: 'pending',
+  waiting: 'waiting for agent',
+  failed: 'errored',
+  stopped: 'canceled',
+  skipped: 'not reached',
+} as const
+const PHASES = {
+  plan: { title: 'Plan', running: 'planning', done: 'planned' },
+  apply: { title: 'Apply', running: 'applying', done: 'applied' },
+} as const
+
+function phaseStep(phase: PhaseName, attributes: PhaseTimes | undefined): Step {
+  const { title, ...texts } = PHASES[phase]
+  const state = PHASE_STATES[attributes?.status ?? 'pending']
+  const times = attributes?.['status-timestamps'] ?? {}
+  const from = times['started-at'] ?? (state === 'waiting' ? times['queued-at'] : undefined)
+  const to = from === undefined ? undefined : (times['finished-at'] ?? times['errored-at'] ?? times['canceled-at'])
+  return { id: phase, title, state, text: { ...PHASE_TEXTS, ...texts }[state], part: 'log', phase, from, to }
+}
+
+function approvalStep({ attributes, relationships }: RunParts['run']): Step {
+  const { status, actions, 'status-timestamps': times } = attributes
+  const base = { id: 'approval', title: 'Approval', part: 'changes' } as const
+  const from = times['planned-and-saved-at'] ?? times['post-plan-completed-at'] ?? times['planned-at']
+  const confirmed = times['confirmed-at']
+  if (confirmed !== undefined) {
+    return relationships['confirmed-by'].data
+      ? { ...base, state: 'done', text: 'approved', from, to: confirmed }
+      : { ...base, state: 'done', text: 'auto-applied' }
+  }
+  if (status === 'planned_and_saved') {
+    return actions['is-confirmable']
+      ? { ...base, state: 'attention', text: 'plan saved', from }
+      : { ...base, state: 'stopped', text: 'stale' }
+  }
+  if (actions['is-confirmable']) return { ...base, state: 'attention', text: 'needs approval', from }
+  if (status === 'post_plan_awaiting_decision') return { ...base, state: 'attention', text: 'needs a decision', from }
+  if (status === 'discarded' && from !== undefined) {
+    return { ...base, state: 'stopped', text: 'discarded', from, to: times['discarded-at'] }
+  }
+  if (status === 'planned_and_finished') return { ...base, state: 'skipped', text: 'nothing to apply' }
+  if (isEnded(status)) return { ...base, state: 'skipped', text: 'not reached' }
+  return { ...base, state: 'pending', text: attributes['auto-apply'] ? 'auto-apply' : 'pending' }
+}
+
+const TASK_STATES = {
+  pending: { state: 'pending', text: 'pending' },
+  running: { state: 'running', text: 'waiting for results' },
+  passed: { state: 'done', text: 'passed' },
+  failed: { state: 'failed', text: 'failed' },
+  awaiting_override: { state: 'attention', text: 'needs a decision' },
+  errored: { state: 'failed', text: 'errored' },
+  canceled: { state: 'stopped', text: 'canceled' },
+  unreachable: { state: 'skipped', text: 'not reached' },
+} as const satisfies Record<TaskStage['attributes']['status'], { state: StepState; text: string }>
+
+function taskStep(stage: TaskStage): Step {
+  const { status, 'status-timestamps': times } = stage.attributes
+  const from = times['running-at']
+  const to = status === 'running' ? undefined : (times[`${status}-at`] ?? from)
+  return { id: stage.id, title: STAGE_TITLES[stage.attributes.stage], ...stageState(stage), part: 'tasks', from, to }
+}
+
+/** The state of a task stage; "1 advisory failure" if it passed despite one. */
+export function stageState({ attributes: { status }, results }: Pick<TaskStage, 'attributes' | 'results'>): {
+  state: StepState
+  text: string
+} {
+  const failures = results.filter(isAdvisoryFailure).length
+  if (status !== 'passed' || failures === 0) return TASK_STATES[status]
+  return { state: 'warning', text: failures === 1 ? '1 advisory failure' : `${failures} advisory failures` }
+}
+
+export function isAdvisoryFailure({ attributes }: Pick<TaskResult, 'attributes'>) {
+  return (
+    attributes['workspace-task-enforcement-level'] === 'advisory' &&
+    ['failed', 'errored', 'unreachable'].includes(attributes.status)
+  )
+}
+
+/** Whether the result of a stage stops the run; post-apply tasks cannot. */
+export function stopsRun({ attributes: { stage, status } }: Pick<TaskStage, 'attributes'>) {
+  return stage !== 'post_apply' && (status === 'failed' || status === 'errored')
+}
+
+/** The stage whose mandatory tasks stopped the run. */
+export function stoppingStage(status: Run['attributes']['status'], stages: readonly TaskStage[]): Stage | undefined {
+  return status === 'errored' ? stages.find(stopsRun)?.attributes.stage : undefined
+}
+
+/** The reason why a run ended early; undefined if it is in progress, was completed, or only the log has the reason. */
+export function endReason(run: Pick<Run['attributes'], 'status' | 'error-message'>): string | undefined {
+  if (!isEnded(run.status)) return undefined
+  const { stopped } = RUN_STATUS_TABLE[run.status]
+  return run['error-message'] ?? (stopped && `the run was ${stopped}`)
+}
+
+/** The phases that ended before an agent started them: "the plan", "the apply". */
+export function phasesNeverStarted(plan: PhaseTimes | undefined, apply: PhaseTimes | undefined, isPlanOnly: boolean) {
+  return [
+    ...(plan && neverStarted(plan) ? ['the plan'] : []),
+    ...(apply && neverStarted(apply) && !isPlanOnly ? ['the apply'] : []),
+  ]
+}
+
+export function neverStarted(phase: PhaseTimes) {
+  return hasPhaseEnded(phase.status) && phase['status-timestamps']['started-at'] === undefined
+}

@@ -1,0 +1,151 @@
+import { Link } from '@tanstack/react-router'
+import { History, Play } from 'lucide-react'
+import { Button, buttonClass } from '../../components/button.tsx'
+import { ErrorNote, Notice } from '../../components/feedback.tsx'
+import { toast } from '../../components/overlay-hosts.tsx'
+import { useSession } from '../session/session.ts'
+import { lockHolder, lockReason } from '../workspaces/lock-words.ts'
+import { useOpenWorkspace } from '../workspaces/workspace.ts'
+import { StateDiff } from './comparison.tsx'
+import { PanelHeader, StatesLink, statesRoute } from './navigation.tsx'
+import { type StateVersion, useRollback } from './states.ts'
+
+/** Whether the user may roll back to a version, and the `reason` why it is currently impossible. */
+function useRollbackPermission(target: StateVersion) {
+  const { document, workspace } = useOpenWorkspace()
+  const { data: account } = useSession()
+  const { permissions } = workspace.attributes
+  const holder = lockHolder(document)
+  const holdsLock = holder?.kind === 'user' && holder.id === account?.id
+  const currentId = workspace.relationships['current-state-version'].data?.id
+  return {
+    holdsLock,
+    currentId,
+    isAllowed: permissions['can-create-state-versions'] && (permissions['can-lock'] || holdsLock),
+    reason:
+      target.id === currentId
+        ? 'this is the current state'
+        : target.attributes.status !== 'finalized'
+          ? 'its data is unavailable'
+          : holder && !holdsLock
+            ? lockReason(holder, workspace.attributes)
+            : undefined,
+  }
+}
+
+/** Opens the preview of a rollback. */
+export function RollbackButton({ target }: { target: StateVersion }) {
+  const navigate = statesRoute.useNavigate()
+  const { isAllowed, reason } = useRollbackPermission(target)
+  if (!isAllowed) return null
+  return (
+    <Button
+      icon={History}
+      reason={reason}
+      onClick={() =>
+        void navigate({
+          search: ({ page, version }) => ({ page, version, show: 'rollback' }),
+          resetScroll: false,
+        })
+      }
+    >
+      Roll back
+    </Button>
+  )
+}
+
+/** The changes that a rollback would make to the state, and its confirmation. */
+export function RollbackPreview({ target }: { target: StateVersion }) {
+  const { organization, workspace } = useOpenWorkspace()
+  const navigate = statesRoute.useNavigate()
+  const { isAllowed, reason, holdsLock, currentId } = useRollbackPermission(target)
+  const rollback = useRollback({ organization, workspaceId: workspace.id })
+  const { serial } = target.attributes
+
+  function confirm() {
+    rollback.mutate(
+      { target, holdsLock },
+      {
+        onSuccess: ({ copy, isStillLocked }) => {
+          toast({ text: `Rolled back to serial ${serial}; the new serial is ${copy.attributes.serial}` })
+          if (isStillLocked) toast({ text: 'The workspace could not be unlocked. Unlock it manually.', tone: 'bad' })
+          void navigate({ search: { version: copy.id }, replace: true })
+        },
+      },
+    )
+  }
+
+  return (
+    <div className="space-y-4">
+      <PanelHeader title={`Roll back to serial ${serial}`} />
+      <Notice tone="warn">
+        A copy of serial {serial} becomes the current state, with a new serial. The infrastructure does not change until
+        the next apply, whose plan shows the effects.
+      </Notice>
+      {currentId !== undefined && currentId !== target.id && target.attributes.status === 'finalized' && (
+        <section aria-label="Rollback preview" className="space-y-2">
+          <h3 className="font-medium">Changes from the current state to serial {serial}</h3>
+          <StateDiff from={currentId} to={target.id} />
+        </section>
+      )}
+      {rollback.error && <ErrorNote error={rollback.error} />}
+      {isAllowed ? (
+        <div className="flex flex-wrap items-center gap-2">
+          <Button kind="destroy" icon={History} isPending={rollback.isPending} reason={reason} onClick={confirm}>
+            Roll back to serial {serial}
+          </Button>
+          <Button
+            kind="quiet"
+            onClick={() =>
+              void navigate({ search: ({ page, version }) => ({ page, version }), replace: true, resetScroll: false })
+            }
+          >
+            Cancel
+          </Button>
+          {reason === undefined && (
+            <span className="text-dim">
+              {holdsLock ? 'The workspace remains locked by you.' : 'The workspace is locked during the rollback.'}
+            </span>
+          )}
+        </div>
+      ) : (
+        <Notice>You do not have permission to change the state of this workspace.</Notice>
+      )}
+      {isAllowed && reason !== undefined && <p className="text-warn">Cannot roll back: {reason}.</p>}
+    </div>
+  )
+}
+
+/** Shown on a version that a rollback created. */
+export function RollbackNotice({ version }: { version: StateVersion }) {
+  const { organization, workspace } = useOpenWorkspace()
+  const { name, permissions } = workspace.attributes
+  const originalId = version.relationships['rollback-state-version']?.data?.id
+  if (originalId === undefined) return null
+  const isCurrent = version.id === workspace.relationships['current-state-version'].data?.id
+  return (
+    <Notice
+      actions={
+        isCurrent &&
+        permissions['can-queue-run'] && (
+          <Link
+            to="/app/$organization/workspaces/$workspace"
+            params={{ organization, workspace: name }}
+            search={{ start: true }}
+            className={buttonClass({ size: 'small' })}
+          >
+            <Play size={15} aria-hidden="true" />
+            New run
+          </Link>
+        )
+      }
+    >
+      Copy of{' '}
+      <StatesLink search={{ version: originalId }} className="underline">
+        an earlier version
+      </StatesLink>
+      , created by a rollback.
+      {isCurrent && ' The infrastructure has not changed: a plan shows the effects of an apply.'}
+    </Notice>
+  )
+}
