@@ -19,7 +19,7 @@ import { writeBenches } from './writes.ts'
 
 /**
  * `npm run bench [-- suite …]` measures this tree and prints a table with the last committed one; `-- --save` writes it to
- * `bench/results.json`. `-- --beside DIR` measures the tree in DIR too, alternately and with the same code. Figures of one run can be
+ * `bench/results.json`. `-- --baseline DIR` measures the tree in DIR too, alternately and with the same code. Figures of one run can be
  * compared with each other; figures of two runs differ by the noise of the machine.
  */
 const ROOT = join(import.meta.dirname, '..')
@@ -42,13 +42,13 @@ const LONG = new Set(['million'])
 
 const { values: options, positionals: names } = parseArgs({
   allowPositionals: true,
-  options: { save: { type: 'boolean' }, beside: { type: 'string' } },
+  options: { save: { type: 'boolean' }, baseline: { type: 'string' } },
 })
 const unknown = names.filter((name) => !(name in SUITES))
 if (unknown.length > 0) throw new Error(`no suite ${unknown.join(', ')}; there are ${Object.keys(SUITES).join(', ')}`)
 const suites = Object.entries(SUITES).filter(([name]) => (names.length > 0 ? names.includes(name) : !LONG.has(name)))
-if (options.beside === undefined) await measure()
-else await compare(resolve(options.beside))
+if (options.baseline === undefined) await measure()
+else await compare(resolve(options.baseline))
 
 async function measure() {
   const last = JSON.parse(await readFile(RESULTS, 'utf8').catch(() => '{}')) as Record<string, number>

@@ -67,7 +67,7 @@ async function load(target: Target) {
   await api(target, 'POST', '/organizations', {
     data: { type: 'organizations', attributes: { name: organization, email: 'bench@example.com' } },
   })
-  const workspaces = await inTurns(16, WORKSPACES, async (index) => {
+  const workspaces = await roundRobin(16, WORKSPACES, async (index) => {
     const attributes = { name: `memory-${index}` }
     const path = `/organizations/${organization}/workspaces`
     return (await api(target, 'POST', path, { data: { type: 'workspaces', attributes } })).data.id
@@ -75,7 +75,7 @@ async function load(target: Target) {
   const bodies = Array.from({ length: 6 }, (_, index) => bodyOf(stateOf(index + 1, STATE_BYTES), index + 1))
   await using readers = new Readers(target, organization, workspaces)
   const write = async () => {
-    await inTurns(WRITERS, STATES, async (index) => {
+    await roundRobin(WRITERS, STATES, async (index) => {
       await store(target, String(workspaces[index]), bodies[index % bodies.length] as Body)
       readers.stored += 1
     })
@@ -90,7 +90,7 @@ async function store(target: Target, workspace: string, body: Body) {
 }
 
 /** Does `work` for each number below `count`, `width` at a time. */
-async function inTurns<T>(width: number, count: number, work: (index: number) => Promise<T>) {
+async function roundRobin<T>(width: number, count: number, work: (index: number) => Promise<T>) {
   const results: T[] = []
   let next = 0
   await Promise.all(

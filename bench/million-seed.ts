@@ -17,7 +17,7 @@ const PROJECTS = 50
 /** Filled in one statement each, their indexes afterwards: a row at a time, each index would cost as much as the row. */
 const TABLES = ['runs', 'run_keys', 'phases', 'run_events', 'audit_events', 'workspaces', 'tag_bindings']
 
-/** What is asked for by name; the ids are those of rows that few others are like. */
+/** Names and ids of the rows that the queries ask for. */
 export type Million = { organization: string; workspaceId: string; runId: string; member: string }
 
 /**

@@ -46,7 +46,7 @@ function questions(million: Million): Question[] {
 const WITH_INCLUDES = 'page[size]=30&include=plan,created_by,workspace'
 const LATER = new Date(Date.now() - 86_400_000).toISOString()
 
-/** What is asked of an organization, and of its workspace with a fifth of all runs. */
+/** Requests for an organization, and for its workspace with a fifth of all runs. */
 const RUN_QUERIES: readonly (readonly [name: string, query: string])[] = [
   ['all', ''],
   ['page 50', 'page[number]=50'],

@@ -298,7 +298,7 @@ async function copyRun(database: pg.Client, model: string, { from, to, poolId, w
   )
 }
 
-/** What a server sends that does nothing, and whose own agent waits for work. */
+/** Queries of an idle server whose built-in agent waits for work. */
 async function idleServer(target: Target, database: pg.Client): Promise<BenchRow> {
   // Starting leaves work behind, such as the first schedules.
   await delay(SETTLED_MS)
@@ -306,7 +306,7 @@ async function idleServer(target: Target, database: pg.Client): Promise<BenchRow
   return { name: 'idle server whose agent waits: statements', value: statements, unit: '/s', better: 'less', budget: 2 }
 }
 
-/** What five hundred agents cost that wait for jobs and run tasks, each in a pool of its own. */
+/** Cost of five hundred agents that wait for jobs and run tasks, each in its own pool. */
 async function idleAgents(target: Target, database: pg.Client): Promise<BenchRow[]> {
   const agents: Agent[] = []
   for (let index = 0; index < IDLE_AGENTS; index += 1) {

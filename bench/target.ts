@@ -17,7 +17,7 @@ export type BenchRow = {
   samples?: readonly number[]
 }
 
-/** A server under measurement, in a process of its own. */
+/** A server under measurement, in a separate process. */
 export type Target = {
   baseUrl: string
   token: string
@@ -138,7 +138,7 @@ const TICK_MS = 10
 /** The processor time that a process and everything below it has taken so far, in ms; counted in steps of 10 ms. */
 export async function cpuMs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  // The name of the program stands in brackets and may hold anything; the four times (its own, of its ended children) are
+  // The program's name is in brackets and may contain anything; the four times (own, of ended children) are
   // fields 14 to 17.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const own = fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks) * TICK_MS, 0)
@@ -172,7 +172,7 @@ async function nameOf(pid: number) {
   return (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim()
 }
 
-/** Of all its threads: each has the processes that it has started itself. */
+/** Children of all its threads: each lists the processes that it started. */
 async function childrenOf(pid: number): Promise<number[]> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
   const lists = await Promise.all(

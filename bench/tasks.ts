@@ -145,7 +145,7 @@ async function twentyAtOnce(target: Target, receiver: Receiver): Promise<BenchRo
   return { name: '20 tasks in a stage, callbacks after 200 ms', value, unit: 'ms', better: 'less', budget: 500 }
 }
 
-/** A thousand requests at once on a server of its own, none of which is called back: lateness of requests and deadlines. */
+/** A thousand requests at once on a separate server, none of which is called back: lateness of requests and deadlines. */
 async function crowd({ start }: Target, receiver: Receiver): Promise<BenchRow[]> {
   const target = await start({ GROUNDSTATE_RUN_TASK_TIMEOUT: String(CROWD_TIMEOUT_MS) })
   try {

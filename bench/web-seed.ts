@@ -9,7 +9,7 @@ const LOG_LINES = 20_000
 const CHANGES = 5_000
 const STATE_BYTES = 50 * 1024 * 1024
 
-/** What the pages of the application show: paths of it. */
+/** Paths of the measured pages. */
 export type Seeded = {
   username: string
   password: string
@@ -21,7 +21,7 @@ export type Seeded = {
 
 /**
  * Fills the target with what is hard to show: a run with a log of 20,000 lines and a plan of 5,000 changes, a state of 50 MB,
- * beside a run as most are. The runs wait for approval. An agent of the benchmark's own has planned them, by the real protocol.
+ * next to an ordinary run. The runs wait for approval, planned by the benchmark's own agent through the real protocol.
  */
 export async function seedWeb(target: Target): Promise<Seeded> {
   const person = await createPerson(target)
@@ -110,7 +110,7 @@ async function send(target: Target, { method, path, token, body }: AgentCall) {
   return response
 }
 
-/** The log of a plan as the engine prints it with colours, with a line of its own for each of many resources. */
+/** The log of a plan as the engine prints it with colours, with a line for each of many resources. */
 function logOf(lines: number) {
   const line = (index: number) =>
     `\u001B[0m\u001B[1mmodule.site[${index % 50}].terraform_data.item[${index}]: Refreshing state... [id=${index}]\u001B[0m`

@@ -77,7 +77,7 @@ const SCENES: readonly Scene[] = [
   },
 ]
 
-/** What a browser loads first, and how long it takes to draw pages with much on them, on a server without any other work. */
+/** Initial load of the web UI, and the time to draw large pages, on an otherwise idle server. */
 export async function webBenches({ start, turn }: Target): Promise<BenchRow[]> {
   const target = await start({ GROUNDSTATE_AGENTS: '0' })
   try {

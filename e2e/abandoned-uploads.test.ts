@@ -6,7 +6,7 @@ import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, terraformDirectory } from './terraform.ts'
 
 /**
- * A way to the server that stands still in the middle of the first upload of a state. The engine sends the state's
+ * A proxy that stalls in the middle of the first upload of a state. The engine sends the state's
  * JSON at the same time, often first; that one passes, for it is the state itself that makes a version whole.
  */
 async function stickyWay() {
@@ -28,7 +28,7 @@ async function stickyWay() {
   })
   return {
     url: `http://127.0.0.1:${proxyPort}`,
-    /** Where the server has to listen. */
+    /** Port for the server to listen on. */
     port,
     upload: upload.promise,
   }

@@ -11,7 +11,7 @@ import { cloudBlock, hasTerraform, type Directory, terraformDirectory } from './
 
 /** A Node of the system, older than the one of this repository; the package has to run on it. */
 const SYSTEM_NODE = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => existsSync(path))
-if (SYSTEM_NODE === undefined) console.warn('SKIPPED: this system has no Node of its own to install the agent with')
+if (SYSTEM_NODE === undefined) console.warn('SKIPPED: this system has no Node to install the agent with')
 
 const PACKAGE = join(import.meta.dirname, '../agent/dist/groundstate-agent.tgz')
 if (!existsSync(PACKAGE)) execFileSync(process.execPath, [join(import.meta.dirname, '../scripts/build-agent.mjs')])

@@ -18,7 +18,7 @@ export type BootedAgent = {
 }
 
 /**
- * Starts a stand-alone agent as a process; it is stopped when the file ends. `command` comes before the agent's own, as
+ * Starts a stand-alone agent as a process; it is stopped when the file ends. `command` precedes that of the agent, as
  * `ip netns exec` does.
  */
 export function bootAgent({

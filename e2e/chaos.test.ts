@@ -30,11 +30,11 @@ const QUEUE = 2
 /** The pause between two kills, in times of what the first start has taken: on a busy machine all takes longer. */
 const KILLS = { from: 0.1, to: 1 }
 /** After so many the runs get to their ends in peace. */
-const MOST_KILLS = 24
+const MAX_KILLS = 24
 /** How long all may take to come to rest after the last kill, in ms. */
 const REST_MS = 90_000
 /** A run that takes longer, in ms, behind all that is killed under it, is stuck. */
-const LONGEST_RUN_MS = 180_000
+const MAX_RUN_MS = 180_000
 /** How often the test says how far it is, in ms. */
 const WORD_MS = 60_000
 
@@ -94,7 +94,7 @@ resource "terraform_data" "x" { input = uuid() }
 output "x" { value = terraform_data.x.output }
 `
 
-/** Who triggers whom: a fan, a workspace with several sources, a chain, and two that are triggered by the same one. */
+/** Run triggers: a fan-out, a workspace with several sources, a chain, and two workspaces with the same source. */
 const TRIGGERS: Record<string, string[]> = {
   network: ['direct-0', 'direct-1', 'direct-2', 'direct-3'],
   dns: ['direct-3', 'direct-4', 'direct-5'],
@@ -161,7 +161,7 @@ function watchRuns() {
     },
     /** Resolves when one of the runs has ended, or is stuck. */
     async untilEnded(id: string) {
-      const end = Date.now() + LONGEST_RUN_MS
+      const end = Date.now() + MAX_RUN_MS
       await until(() => !unfinished.has(id) || Date.now() > end)
     },
     async [Symbol.asyncDispose]() {
@@ -294,7 +294,7 @@ describe.skipIf(!hasTerraform)('with server, database and agents killed at rando
         await using stack = new AsyncDisposableStack()
         const supervisedServer = stack.use(supervise(server))
         const supervisedAgents = agents.map((agent) => stack.use(supervise(agent)))
-        while (!done.signal.aborted && kills.length < MOST_KILLS) {
+        while (!done.signal.aborted && kills.length < MAX_KILLS) {
           // On a slow machine a server that is killed in every start would never serve.
           await persist(() => server.api('GET', '/organizations/main'))
           await Promise.race([pause(startMs * random.between(KILLS.from, KILLS.to)), work])

@@ -84,7 +84,7 @@ describe('the groundstate command', () => {
     )
   })
 
-  test('token create makes a token that works, beside the running server', async () => {
+  test('token create makes a valid token while the server runs', async () => {
     const created = await groundstate([
       'token',
       'create',

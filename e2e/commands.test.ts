@@ -27,7 +27,7 @@ describe.skipIf(!hasTerraform)('options of plan and apply', () => {
     expect((await directory.ok(['state', 'list'])).out.trim()).toBe('terraform_data.one')
   })
 
-  test('-replace makes a resource anew', async () => {
+  test('-replace recreates a resource', async () => {
     const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('replace') + TWO })
     await directory.ok(['init', '-input=false'])
     await directory.ok(['apply', '-auto-approve'])

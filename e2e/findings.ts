@@ -10,7 +10,7 @@ const ETX = '\u0003'
 type Found = { id: string; attributes: any; relationships: any }
 export type WorkspaceHistory = { workspace: RemoteWorkspace; runs: Found[]; versions: Found[]; resource: Found }
 
-/** What the API tells about a workspace and its past; the oldest run and the oldest state come first. */
+/** The API's view of a workspace and its history; the oldest run and the oldest state come first. */
 export async function historyOf(server: BootedServer, workspace: RemoteWorkspace): Promise<WorkspaceHistory> {
   const filter = `filter%5Borganization%5D%5Bname%5D=main&filter%5Bworkspace%5D%5Bname%5D=${workspace.name}`
   const [runs, versions, { data }] = await Promise.all([
@@ -131,9 +131,9 @@ export async function lostStates({ workspace, runs, versions }: WorkspaceHistory
     for (const { index_key: key, status, attributes: instance } of instancesOf(state)) {
       if (key === undefined) continue
       const before = known.get(key)
-      // The engine makes a tainted instance anew: its provisioner was interrupted.
+      // The engine recreates a tainted instance: its provisioner was interrupted.
       if (before !== undefined && before !== instance.id)
-        problems.push(`${id} of ${name} has forgotten ${key}, and has it anew`)
+        problems.push(`${id} of ${name} has lost ${key} and recreated it`)
       if (status === 'tainted') known.delete(key)
       else known.set(key, instance.id)
     }

@@ -51,7 +51,7 @@ async function attempt(name: string, commands: Record<string, string>, organizat
   const directory = await scripted(name, `${lines.join('\n')}\n`, organization)
   const { all } = await directory.ok(['apply', '-auto-approve'])
   return Object.fromEntries(
-    [...all.matchAll(/(did|denied): (.+)$/gm)].map(([, verdict = '', key = '']) => [key.trim(), verdict]),
+    [...all.matchAll(/(did|denied): (.+)$/gm)].map(([, result = '', key = '']) => [key.trim(), result]),
   )
 }
 
@@ -119,7 +119,7 @@ describe.skipIf(!canTest)('a run of the built-in agent that root has started', (
     expect(verdicts).toEqual({ ...allDenied(commands), control: 'did' })
   })
 
-  test('does not get at a run beside it, nor at the plugin cache of its organization', async () => {
+  test('does not get at a concurrent run, nor at the plugin cache of its organization', async () => {
     const other = await busyRun('neighbour', 'neighbours')
     const commands = {
       directory: `ls ${other.here}`,
@@ -140,7 +140,7 @@ describe.skipIf(!canTest)('a run of the built-in agent that root has started', (
     expect(verdicts).toEqual({ ...allDenied(commands), control: 'did' })
   })
 
-  test('does not get at a run of its own organization, whose plugin cache it shares', async () => {
+  test('does not get at a run of the same organization, whose plugin cache it shares', async () => {
     const other = await busyRun('sibling')
     const commands = {
       directory: `ls ${other.here}`,
@@ -155,7 +155,7 @@ describe.skipIf(!canTest)('a run of the built-in agent that root has started', (
     expect(verdicts).toEqual({ ...allDenied(commands), cache: 'did' })
   })
 
-  test('leaves no process behind, not even one in a session of its own', async () => {
+  test('leaves no process behind, not even one in a new session', async () => {
     const note = join(signs, 'daemon.pid')
     const directory = await scripted(
       'daemon',

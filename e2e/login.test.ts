@@ -71,9 +71,9 @@ describe.skipIf(!hasTerraform || !hasBrowser)('terraform login', () => {
     const login = directory.start(['login', host], { env, input: 'yes\n' })
 
     await page.goto(await login.saw(AUTHORIZE))
-    const told = page.waitForRequest(/^http:\/\/localhost:\d+\/login\?/)
+    const request = page.waitForRequest(/^http:\/\/localhost:\d+\/login\?/)
     await page.getByRole('button', { name: 'Deny' }).click()
-    const response = new URL((await told).url())
+    const response = new URL((await request).url())
     // The command ignores refusals and interrupts: it keeps waiting.
     login.child.kill('SIGKILL')
     await login.done

@@ -4,17 +4,17 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { listen } from '../server/src/testing/ports.ts'
 
-/** Places with a network between them that can be cut, silently: nobody is told, and nothing arrives any more. */
+/** Hosts with a network between them that can be cut silently: nothing arrives, and neither side gets an error. */
 export type Network<Place extends string> = {
   /** Whether the places are network namespaces, or processes behind proxies that only cut what goes through them. */
   kind: 'namespaces' | 'proxies'
-  /** What comes before the command of a program that runs there. */
+  /** Prefix of the commands that run there. */
   at: (place: Place) => readonly string[]
   /** The address that a program listens on there. */
   host: (place: Place) => string
   /** The address of this process, which is never cut off. */
   own: string
-  /** Where a program at `from` finds the port of another place. */
+  /** Address of another host's port, seen from `from`. */
   route: (from: Place, to: Place, port: number) => Promise<{ host: string; port: number }>
   /** Cuts two places off from each other, and connects them again. */
   cut: (one: Place, other: Place) => void
@@ -28,7 +28,7 @@ export function createNetwork<Place extends string>(places: readonly Place[]): N
 
 const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] })
 
-/** A namespace for each place, all on one bridge, and this process's own namespace beside them. */
+/** A network namespace per host, all on one bridge with this process's namespace. */
 function tryNamespaces<Place extends string>(places: readonly Place[]): Network<Place> | undefined {
   const prefix = `gs${randomBytes(3).toString('hex')}`
   const subnet = `10.${randomInt(100, 250)}.${randomInt(1, 250)}`
@@ -106,7 +106,7 @@ function tryIp(...args: string[]) {
   }
 }
 
-/** All places are this machine. What goes from one to another goes through a proxy, which a cut makes stand still. */
+/** All hosts are this machine. Connections between them go through a proxy, which stalls when cut. */
 function createProxies<Place extends string>(): Network<Place> {
   const cuts = new Set<string>()
   const proxies = new Map<string, { server: Server; sockets: Set<Socket> }>()

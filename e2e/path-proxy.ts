@@ -3,7 +3,7 @@ import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { listen } from '../server/src/testing/ports.ts'
 
 /**
- * A proxy that serves the server on `port` below a path of its own host, and nothing else: it answers 404 elsewhere. It leaves
+ * A proxy that serves the server on `port` below a path of its host, and responds 404 elsewhere. It leaves
  * the path in requests, or takes it off. Answers its address with the path.
  */
 export async function startPathProxy({ path, port, strips }: { path: string; port: number; strips: boolean }) {

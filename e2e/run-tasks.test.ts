@@ -8,10 +8,10 @@ import { cloudBlock, hasTerraform, terraformDirectory } from './terraform.ts'
 
 const RESOURCE = 'resource "terraform_data" "greeting" { input = "hello" }\n'
 
-type Verdict = { status: 'passed' | 'failed'; message: string; url?: string; outcomes?: readonly unknown[] }
+type Result = { status: 'passed' | 'failed'; message: string; url?: string; outcomes?: readonly unknown[] }
 
 /** Lets a receiver call back with a verdict after it has answered the request. */
-function judge(receiver: TestReceiver, verdict: (received: Received) => Verdict) {
+function judge(receiver: TestReceiver, verdict: (received: Received) => Result) {
   receiver.onRequest = async (received, response) => {
     response.end()
     const { outcomes, ...attributes } = verdict(received)

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '..')
 export const ADMIN_TOKEN = 'e2e-admin-token-of-the-first-administrator'
 
 /** No request of a test takes longer, in ms: one that does hangs. */
-const LONGEST_RESPONSE_MS = 30_000
+const MAX_RESPONSE_MS = 30_000
 
 export type BootedServer = {
   url: string
@@ -88,7 +88,7 @@ export async function bootServer(
           ...(body !== undefined && { 'content-type': 'application/vnd.api+json' }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(LONGEST_RESPONSE_MS),
+        signal: AbortSignal.timeout(MAX_RESPONSE_MS),
       })
       const text = await response.text()
       if (options.expect === undefined ? response.status >= 400 : response.status !== options.expect) {

@@ -50,7 +50,7 @@ test('a group makes a member, who sees the organization', async () => {
   expect(new URL(page.url()).pathname).toBe('/app/analytical')
 })
 
-test('who refuses at the provider is told so, and may try again', async () => {
+test('a user who refuses at the provider sees that, and may try again', async () => {
   provider.choose(undefined)
   const page = await openPage()
 

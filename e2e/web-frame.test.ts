@@ -135,7 +135,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(new URL(own.url()).pathname + new URL(own.url()).search).toBe('/app/main/workspaces?q=kafka')
   })
 
-  test('a member whose membership is taken away is told that there is no such organization', async () => {
+  test('a removed member sees that there is no such organization', async () => {
     await createPerson(server, 'former')
     const { data: membership } = await server.api('POST', '/organizations/main/organization-memberships', {
       data: { type: 'organization-memberships', attributes: { email: 'former@example.com' } },

@@ -113,7 +113,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     await page.getByRole('button', { name: 'Make a sample' }).click()
     const waiting = page.getByRole('region', { name: 'Needs approval' })
     await waiting.getByRole('link', { name: 'Review the run of sample-network' }).waitFor(ENGINE)
-    // The counts are read beside the runs.
+    // The counts are read in parallel with the runs.
     await expect.poll(async () => page.title()).toContain('acme · 1 run needs approval')
     const access = await accessFaults(page)
     await page.setViewportSize(PHONE)
@@ -141,7 +141,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     expect(faults).toEqual([])
   })
 
-  test('what failed is told with its reason and leads to its log, what waits with why, and a reader decides nothing', async () => {
+  test('failed runs have a reason and link to the log, waiting runs say why, and readers cannot decide', async () => {
     const broken = await remoteWorkspace(server, {
       name: 'broken',
       configuration: 'resource "terraform_data" "one" {\n  inputs = 1\n}',

@@ -8,7 +8,7 @@ import { type BootedServer, bootServer } from './server.ts'
 
 export const PASSWORD = 'a good password'
 
-/** The sizes at which pages are looked at: a desk and a phone. */
+/** Viewports of the tests: desktop and phone. */
 export const DESK = { width: 1440, height: 900 }
 export const PHONE = { width: 390, height: 844 }
 
@@ -105,7 +105,7 @@ export function watchFaults(page: Page, expected: readonly (string | RegExp)[] =
   }
   page.on('pageerror', (error) => add(`error: ${error.message}`))
   page.on('console', (message) => {
-    // A failed request is told with its address below.
+    // A failed request is reported with its address below.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       add(`console: ${message.text()}`)
   })
@@ -115,7 +115,7 @@ export function watchFaults(page: Page, expected: readonly (string | RegExp)[] =
   return faults
 }
 
-/** What axe finds on the page that is open, in both themes and at both sizes; empty when nothing. */
+/** Violations that axe finds on the open page, in both themes and sizes. */
 export async function accessFaults(page: Page) {
   const source = await readFile(AXE, 'utf8')
   const found = new Set<string>()

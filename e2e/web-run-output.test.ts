@@ -19,7 +19,7 @@ variable "secret" {
 resource "terraform_data" "changed" {
   input = { env = "${env}", text = "one\\n${line}\\nthree", same = "stays", zones = ["a", "b"] }
 }
-resource "terraform_data" "anew" {
+resource "terraform_data" "replaced" {
   triggers_replace = [${trigger}]
 }
 resource "terraform_data" "counted" {
@@ -90,7 +90,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the output of a run', async () =>
     const counts = await chips.innerText()
     await page.getByRole('button', { name: 'Expand all' }).click()
     const changed = await cells('Changes to terraform_data.changed')
-    const anew = await cells('Changes to terraform_data.anew')
+    const replaced = await cells('Changes to terraform_data.replaced')
     const hidden = await cells('Changes to terraform_data.hidden')
     const outputs = await cells('Output changes')
     const text = await page.getByRole('main').innerText()
@@ -103,8 +103,8 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the output of a run', async () =>
     expect(changed['input.env']).toEqual(['− test', '+ prod'])
     expect(changed['input.text']).toEqual(['one − old: two + new: 2 three'])
     expect(changed).not.toHaveProperty('input.same')
-    expect(anew['triggers_replace[0] forces replacement']).toEqual(['− 1', '+ 2'])
-    expect(anew['id']?.[1]).toBe('+ known after apply')
+    expect(replaced['triggers_replace[0] forces replacement']).toEqual(['− 1', '+ 2'])
+    expect(replaced['id']?.[1]).toBe('+ known after apply')
     expect(hidden['input.password']).toEqual(['− sensitive', '+ sensitive'])
     expect(outputs['env']).toEqual(['− test', '+ prod'])
     expect(text).not.toMatch(/first secret|second secret/)
@@ -190,7 +190,7 @@ output "hidden" {
 
   test('the rows tick during the apply, and its log is followed only at its end', async () => {
     const directory = await terraformDirectory(server, {})
-    // The run may have a user of its own.
+    // The run may have a dedicated user.
     await chmod(directory.path, 0o711)
     const [first, second] = ['first', 'second'].map((name) => join(directory.path, name))
     const talks = `provisioner "local-exec" { command = "i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo early $i; done" }`

@@ -204,7 +204,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect((await current()).id).toBe(version(3))
   })
 
-  test('are rolled back after a look at what changes; the lock is taken and released', async () => {
+  test('are rolled back after a preview of the changes; the lock is taken and released', async () => {
     await open(`?version=${version(2)}`)
     await button(page, 'Roll back').click()
     await region(page, 'Rollback preview').getByText('added').first().waitFor()

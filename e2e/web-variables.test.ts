@@ -71,7 +71,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
     expect(await logOf(server, run.id, 'apply')).toContain('length = 12')
   })
 
-  test('a value that is no HCL is told at its field and not sent; mended, it is saved', async () => {
+  test('invalid HCL is reported at its field and not sent; corrected, it is saved', async () => {
     await open()
     await page.getByRole('button', { name: 'Add a variable' }).click()
     const form = page.getByRole('form', { name: 'New variable' })
@@ -118,7 +118,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
     expect(await accessFaults(page)).toEqual([])
   })
 
-  test('lines of a file are looked at, chosen and saved; those that can’t be read are told', async () => {
+  test('lines of a file are previewed, selected and saved; unreadable ones are reported', async () => {
     await server.api('POST', '/organizations/main/workspaces', {
       data: { type: 'workspaces', attributes: { name: 'pasted' } },
     })
@@ -176,7 +176,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
     expect(isChosen).toBe(false)
   })
 
-  test('a variable is changed where it stands, and deleted after a confirmation', async () => {
+  test('a variable is edited in place, and deleted after a confirmation', async () => {
     await open('copied')
     await page.getByRole('button', { name: 'Edit region' }).click()
     const form = page.getByRole('form', { name: 'Edit region' })

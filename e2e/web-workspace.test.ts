@@ -112,7 +112,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a workspace', () => {
     expect(ritasFaults).toEqual([])
   })
 
-  test('a workspace that is not there is a page of its own', async () => {
+  test('a missing workspace has a page that says so', async () => {
     await page.goto(`${server.url}/app/main/workspaces/nowhere`)
     await page.getByRole('heading', { name: 'There is no such workspace' }).waitFor()
 

@@ -83,7 +83,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     expect(data.attributes['engine-version']).toBe('~> 1.11')
   })
 
-  test('search, filters and order stand in the address, and Back leads through them', async () => {
+  test('search, filters and order are in the URL, and Back goes through them', async () => {
     await createWorkspace(server, 'search-alpha')
     await createWorkspace(server, 'search-beta', { 'engine-version': '1.10.0' })
     await createWorkspace(server, 'other-gamma')
@@ -116,7 +116,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     expect(beforeVersion).toEqual(['search-beta', 'search-alpha'])
   })
 
-  test('several are locked at once, and the one that can not be says why', async () => {
+  test('several are locked at once, and the one that cannot be says why', async () => {
     const [first, second] = [await createWorkspace(server, 'bulk-a'), await createWorkspace(server, 'bulk-b')]
     const held = await createWorkspace(server, 'bulk-held')
     await server.api('POST', `/workspaces/${held}/actions/lock`, { reason: 'taken' })
@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     expect(new URL(page.url()).searchParams.get('tag')).toBe('env=prod')
   })
 
-  test('who may only read sees no way to make a workspace, and why one can not be locked', async () => {
+  test('a reader cannot create a workspace, and sees why one cannot be locked', async () => {
     const workspaceId = await createWorkspace(server, 'for-readers')
     await createMember(server, 'reader', { workspaceId })
     const own = await openPageOf(server, 'reader', '/app/main/workspaces')

@@ -9,7 +9,7 @@ describe('an import may point', () => {
     ['to a lower noun of its area', feature('runs/plans/service'), feature('runs/runs/access')],
     ['to a lower kind of file', feature('runs/runs/routes'), feature('runs/runs/store')],
     ['to the same kind of file in a lower area', feature('runs/runs/service'), feature('organizations/teams/service')],
-    ['to a file of its own feature', feature('runs/runs/service'), feature('runs/runs/machine')],
+    ['to a file of the same feature', feature('runs/runs/service'), feature('runs/runs/machine')],
     ['to machinery', feature('runs/runs/store'), 'server/src/db/db.ts'],
     ['to lower machinery', 'server/src/http/http.ts', 'server/src/db/db.ts'],
     ['anywhere from a test', feature('identity/users/routes.test'), feature('runs/runs/service')],

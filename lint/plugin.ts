@@ -60,7 +60,7 @@ const BUILDERS = new Set(['selectFrom', 'insertInto', 'updateTable', 'deleteFrom
 const sqlInStores: Rule = {
   create(context): Record<string, (node: never) => void> {
     if (mayHoldSql(fromRoot(context.filename))) return {}
-    const message = 'SQL stands in a store (store.ts, <noun>-store.ts): give this statement a name there'
+    const message = 'SQL belongs in a store (store.ts, <name>-store.ts): name this statement there'
     return {
       ImportDeclaration(node: ImportNode) {
         if (node.source?.value !== 'kysely' || node.importKind === 'type') return

@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const AGENT = join(ROOT, 'agent')
 const { version } = JSON.parse(await readFile(join(AGENT, 'package.json'), 'utf8'))
 
-// Whoever reads it while it is built gets the former one.
+// Readers get the previous one during a build.
 const target = join(AGENT, 'dist')
 const draft = join(AGENT, `dist/.draft-${process.pid}`)
 const directory = join(draft, 'package')
@@ -51,7 +51,7 @@ function manifest() {
 /** Answers the licences of what is part of the bundle. */
 async function bundle() {
   const build = await rolldown({
-    // launcher.ts and plan-document.ts look for their programs beside themselves, by these names.
+    // launcher.ts and plan-document.ts look for their programs in their own directory, by these names.
     input: {
       'groundstate-agent': join(AGENT, 'src/main.ts'),
       'launcher-process': join(AGENT, 'src/process/launcher-process.ts'),

@@ -41,7 +41,7 @@ async function dropOldFiles() {
 /** Answers the paths of all files in the bundle, from the root. */
 async function bundle() {
   const build = await rolldown({
-    // These programs look for their threads and processes beside themselves, by these names.
+    // These programs look for their threads and processes in their own directory, by these names.
     input: {
       main: join(ROOT, 'server/src/main.ts'),
       worker: join(ROOT, 'server/src/workers/worker.ts'),
@@ -72,7 +72,7 @@ async function bundle() {
 }
 
 /**
- * V8 keeps the text of a file in two bytes for each character when one of them is not of Latin 1. What the minifier leaves stands in
+ * V8 keeps the text of a file in two bytes for each character when one of them is not of Latin 1. The rest is in
  * tagged templates, of which only `String.raw` would see the difference.
  */
 function inLatin1(code) {

@@ -92,7 +92,7 @@ test('SIGTERM to npm alone reaches the server', async () => {
   await expect.poll(() => filterRunning(processes)).toEqual([])
 })
 
-test('nothing stands between npm and the server, which is in the group of npm', async () => {
+test('npm is the direct parent of the server, in the same process group', async () => {
   const { npm, ended, postmaster, signalGroup } = await start()
 
   const { parent: server } = await parentAndGroupOf(postmaster)

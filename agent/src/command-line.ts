@@ -28,13 +28,13 @@ refused, and with 2 when a setting is wrong.
 `
 }
 
-/** Runs the agent as a process of its own until a signal ends it; answers the exit code. */
+/** Runs the agent as a separate process until a signal ends it. Resolves with the exit code. */
 export async function runCommandLine(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   program = 'groundstate-agent',
 ): Promise<number> {
-  // Whoever read the log may go away before the agent does: an apply must not die of it. An error may come after the last
+  // The reader of the log may exit before the agent does: an apply must survive that. An error may come after the last
   // line as well, so that this stays.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
 

@@ -27,7 +27,7 @@ function plain(facts: object): object {
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 type LogLevel = (typeof LEVELS)[number]
 
-/** The log of an agent that is a process of its own, on its standard output: a line for each event. */
+/** The log of a stand-alone agent on its standard output, one line per event. */
 export function createLineLog({ level, json }: { level: LogLevel; json: boolean }): AgentLog {
   const write = (wanted: LogLevel) => {
     if (LEVELS.indexOf(wanted) < LEVELS.indexOf(level)) return () => {}

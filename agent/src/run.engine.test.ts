@@ -83,9 +83,9 @@ describeWithTerraform('a run', () => {
     ],
     ['the remote backend', { 'main.tf': `terraform {\n  backend "remote" {\n    organization = "other"\n  }\n}` }],
     ['a foreign backend', { 'main.tf': `terraform {\n  backend "s3" {\n    bucket = "b"\n  }\n}` }],
-    ['a backend in an override of its own', { 'a_override.tf': `terraform {\n  backend "local" {}\n}`, 'main.tf': '' }],
+    ['a backend in a separate override', { 'a_override.tf': `terraform {\n  backend "local" {}\n}`, 'main.tf': '' }],
     ['JSON alone', { 'main.tf.json': JSON.stringify({ output: { a: { value: 'b' } } }) }],
-    ['tests beside it', { 'main.tf': 'locals { a = 1 }', 'x.tftest.hcl': 'run "x" { command = plan }' }],
+    ['tests next to it', { 'main.tf': 'locals { a = 1 }', 'x.tftest.hcl': 'run "x" { command = plan }' }],
   ] as const)('stores its state on the server although the configuration has %s', async ([, files]) => {
     const server = await startServer()
     await startAgent(server)
@@ -182,7 +182,7 @@ describeWithTerraform('a run', () => {
     },
   )
 
-  test('targets, replaces and refreshes as it is told', async () => {
+  test('targets, replaces and refreshes as requested', async () => {
     const server = await startServer()
     await startAgent(server)
     const archive = configuration(`${ONE_RESOURCE}\nresource "terraform_data" "two" { input = "x" }`)
@@ -313,7 +313,7 @@ describeWithTerraform('a run', () => {
     expect(redacted).not.toContain('9876543210')
   })
 
-  test('of a plan too large to read beside other work is read in a thread of its own', async () => {
+  test('of a plan too large for the event loop is read in a separate thread', async () => {
     const server = await startServer()
     await startAgent(server)
     const large =

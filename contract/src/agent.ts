@@ -28,7 +28,7 @@ import { z } from 'zod'
  *
  * A parcel (`parcel.ts`) has at most `MAX_PARCEL_BYTES`. Longer content goes ahead of it, by the requests for the log and for files.
  * The plan of a run that applies by itself may be reported before its JSON is made (`owesDocuments`). The server then takes
- * `plan-json` and `plan-json-redacted` of the job for a day after its end, and whoever asks for them waits.
+ * `plan-json` and `plan-json-redacted` of the job for a day after its end; clients that request them wait.
  *
  * An agent that tells the result of a plan with `takesApply` may get the job of the run's apply as the response, leased to it as by a
  * claim with `sendsReceipt`. A response that is lost is not given again: the job is queued again when its receipt is overdue.
@@ -45,7 +45,7 @@ import { z } from 'zod'
  */
 export const AGENT_API = '/api/agent/v1'
 
-/** What an agent may take: plans, applies, and the requests of run tasks. */
+/** Work that an agent may accept: plans, applies and requests of run tasks. */
 export const WORK_KINDS = ['plan', 'apply', 'task'] as const
 export type WorkKind = (typeof WORK_KINDS)[number]
 
@@ -154,7 +154,7 @@ export const agentJob = z.object({
   /** The size of the state before the run, in bytes. */
   stateBytes: z.int().optional(),
   /**
-   * The providers of the resources in the state before the run, as the state writes them. An init installs them beside those of
+   * The providers of the resources in the state before the run, as the state writes them. An init installs them in addition to those of
    * the configuration. Absent while the server does not know them.
    */
   stateProviders: z.array(z.string()).optional(),
@@ -234,7 +234,7 @@ export const resourceCounts = z.object({
 export const finishBody = z.object({
   /** `canceled` when the engine stopped on request. */
   status: z.enum(['finished', 'errored', 'canceled']),
-  /** What went wrong, for people, when the log does not say it. */
+  /** Error message for users, when the log does not have it. */
   message: z.string().max(10_000).optional(),
   exitCode: z.int().nullable(),
   /** For a plan: whether applying it would change anything, including outputs, moves and imports. */
@@ -262,7 +262,7 @@ export const resultHeader = z.object({
   outcome: finishBody,
   log: z.object({ offset: z.int().min(0), size: z.int().min(0) }).optional(),
   files: envelopeFiles,
-  /** Of a plan: the agent would go on with the run's apply at once. Agents of earlier versions claim it. */
+  /** For a plan: the agent can take the run's apply at once. Agents of earlier versions claim it. */
   takesApply: z.boolean().default(false),
 })
 export type ResultHeader = z.infer<typeof resultHeader>
@@ -270,7 +270,7 @@ export type ResultHeader = z.infer<typeof resultHeader>
 /** The header of the documents that a plan has owed. */
 export const documentsHeader = z.object({
   files: envelopeFiles,
-  /** What the plan's JSON counts, which takes the place of what the engine's output said. */
+  /** Counts from the plan's JSON, which replace those from the engine's output. */
   counts: resourceCounts.optional(),
   /** Why the documents can't be had any more, for people. */
   problem: z.string().min(1).max(1000).optional(),
@@ -284,7 +284,7 @@ export type DocumentsHeader = z.infer<typeof documentsHeader>
 export const engineResponsesHeader = z.object({
   responses: z.array(
     z.object({
-      /** What a GET asks for, relative to the base of the public API and without a query. */
+      /** Path of the GET, relative to the base of the public API, without a query. */
       path: z.string(),
       status: z.int(),
       headers: z.record(z.string(), z.string()),
@@ -312,7 +312,7 @@ export const taskRequest = z.object({
   headers: z.record(z.string(), z.string()),
   /** The very bytes to send, in base64: the signature in the headers is over them. */
   body: z.base64(),
-  /** Authorities in PEM to trust beside the public ones. */
+  /** CA certificates in PEM to trust in addition to the public ones. */
   ca: z.string().optional(),
   /** The limit until the first byte of the response, in ms. */
   timeoutMs: z.int(),

@@ -77,7 +77,7 @@ describe('planHasChanges', () => {
     expect(planHasChanges({ ...withoutResponse, ...document })).toBe(true)
   })
 
-  test('drift beside resources that stay is none', () => {
+  test('unchanged resources are no drift', () => {
     expect(planHasChanges({ ...withoutResponse, resource_drift: [resource(['update'])] })).toBe(false)
   })
 

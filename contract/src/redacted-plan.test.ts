@@ -98,7 +98,7 @@ const plain = (resource: object) => ({
   ...resource,
 })
 
-test('a resource without a schema gets one made of its values, wherever it stands', () => {
+test('a resource without a schema gets one derived from its values, at any depth', () => {
   const other = plain({
     change: { actions: ['create'], before: null, after: { size: 1 }, after_unknown: { arn: true } },
   })
@@ -230,7 +230,7 @@ describe.each([
     expect(text.split(after)).toHaveLength(4)
   })
 
-  test('that are sensitive are hidden, and it is told whether they change', () => {
+  test('that are sensitive are hidden, but whether they change is shown', () => {
     const [before, after] = [
       '{"n":12345678901234567890,"m":9007199254740993}',
       '{"n":12345678901234567891,"m":9007199254740993.0}',
@@ -251,7 +251,7 @@ describe.each([
   })
 
   test('never appear where either side marks them, and keep every digit elsewhere', () => {
-    // Each value is its JSON, and stands with its mark.
+    // Each value is its JSON, next to its mark.
     const digits = fc.stringMatching(/^[1-9][0-9]{11}$/)
     const secret = fc
       .tuple(digits, fc.constantFrom('', '-', '0.'))

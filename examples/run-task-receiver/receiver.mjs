@@ -13,7 +13,7 @@ const PORT = Number(process.env.PORT ?? 8080)
 const HMAC_KEY = process.env.HMAC_KEY
 const MAX_DESTROYED = Number(process.env.MAX_DESTROYED ?? 0)
 
-/** The rule: what a plan (`terraform show -json`) is to be told. */
+/** The policy: the result for a plan (`terraform show -json`). */
 function judge(plan) {
   const changes = (plan.resource_changes ?? []).filter(({ change }) => !change.actions.includes('no-op'))
   const destroyed = changes.filter(({ change }) => change.actions.includes('delete'))
@@ -50,9 +50,9 @@ async function handle(request, response) {
   // The check of the connection, sent when the task is made or changed: there is no run behind it.
   if (task.access_token === 'test-token') return console.log('verified')
   await callBack(task, { status: 'running', message: 'reading the plan' })
-  const verdict = await decide(task).catch((error) => ({ status: 'failed', message: error.message }))
-  await callBack(task, verdict)
-  console.log(`${task.run_id} ${task.stage}: ${verdict.status}, ${verdict.message}`)
+  const result = await decide(task).catch((error) => ({ status: 'failed', message: error.message }))
+  await callBack(task, result)
+  console.log(`${task.run_id} ${task.stage}: ${result.status}, ${result.message}`)
 }
 
 /** The signature is the lower-case hex HMAC-SHA512 of the body's bytes; without a key it is empty. */

@@ -26,7 +26,7 @@ export function isLoopbackHost(host: string) {
   return name === 'localhost' || (ipaddr.isValid(name) && ipaddr.process(name).range() === 'loopback')
 }
 
-/** Variables of the server, and those of the stand-alone agent and of client commands, which the server ignores. */
+/** Variables of the server; those of the stand-alone agent and of client commands are ignored. */
 const KNOWN = new Set([
   ...knownVariables(SETTINGS),
   ...knownVariables(AGENT_SETTINGS),

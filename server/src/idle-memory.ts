@@ -1,7 +1,7 @@
 /** How often this process looks whether it has become idle, in ms. */
 const SAMPLE_MS = 1000
 /** Consecutive samples below this share of a processor count as idle. */
-const QUIET_LOOKS = 2
+const QUIET_CHECKS = 2
 const QUIET_SHARE = 0.1
 /** Processor time since the last collection, in ms, after which there may be something to give back. */
 const WORTHWHILE_MS = 500
@@ -30,7 +30,7 @@ export function giveBackIdleMemory(collect = (globalThis as { gc?: Collect }).gc
     const share = (now.cpuMs - last.cpuMs) / (now.at - last.at)
     last = now
     quietLooks = share < QUIET_SHARE ? quietLooks + 1 : 0
-    if (quietLooks < QUIET_LOOKS || now.cpuMs - collectedCpuMs < WORTHWHILE_MS) return
+    if (quietLooks < QUIET_CHECKS || now.cpuMs - collectedCpuMs < WORTHWHILE_MS) return
     for (const drop of drops) drop()
     collect?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     collectedCpuMs = cpuMs()

@@ -1,4 +1,4 @@
-// Sets the theme before the page is drawn, so that a dark page does not flash white. A file of its own, since the server's
+// Sets the theme before the page is drawn, so that a dark page does not flash white. A separate file, since the server's
 // content security policy allows no script inside the page.
 ;(() => {
   let chosen = 'system'

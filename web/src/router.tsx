@@ -14,7 +14,7 @@ import { searchParams } from './search-params.ts'
 
 /*
  * Paths under `/app` are those that the server sends in `run_app_url`, `workspace_app_url` and similar fields. Each page is
- * a file of its own, loaded when it is opened.
+ * a separate chunk, loaded when it is opened.
  */
 const root = createRootRoute({ component: Outlet })
 

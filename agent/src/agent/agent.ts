@@ -25,7 +25,7 @@ import { createRegistration } from './registration.ts'
 import { serveTaskRequests } from './task-requests.ts'
 
 const CLAIM_MS = 25_000
-/** What the server gets to answer the claims that wait when the agent says goodbye, in ms. */
+/** Timeout for the server to end waiting claims when the agent deregisters, in ms. */
 const GOODBYE_MS = 2_000
 /** A claim that cannot succeed is not sent again at once, in ms. */
 const AFTER_ERROR_MS = 1_000
@@ -86,7 +86,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   let hasEngine = true
   const idleness = stack.use(watchIdleness(options.idleTimeoutMs, () => done.abort()))
   const recoveries = new Set<Promise<void>>()
-  /** What is not recovered soon after the agent is asked to end is left for its next start; one that has done its own waits for it. */
+  /** Recovery that does not end soon after a shutdown request is left to the next start; a single-job agent waits for it. */
   const ending = new AbortController()
   const onAsked = () => setTimeout(() => ending.abort(), GOODBYE_MS).unref()
   const asked = AbortSignal.any([signal, failed.signal])
@@ -130,14 +130,14 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     await goodbye
     failed.signal.throwIfAborted()
 
-    /** Finishes what is left of a job, beside all other work. */
+    /** Finishes the rest of a job in the background. */
     function recover(journal: Journal) {
       const recovery = { workDir, agent: settings.agent, search: settings.search, log, signal: ending.signal }
       void besideJobs(() => recoverJob(connection, journal, recovery), 'what is left of a job could not be removed')
     }
 
     /** As a job itself it gets to finish when the agent is asked to end. */
-    async function beside(work: (signal: AbortSignal) => Promise<void>) {
+    async function runInBackground(work: (signal: AbortSignal) => Promise<void>) {
       return besideJobs(() => work(forceful), 'what is left of a job failed')
     }
 
@@ -227,7 +227,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       const { hasBegun, next } = await runJob(
         connection,
         job,
-        { ...settings, tellLater: recover, beside, takesApply },
+        { ...settings, reportLater: recover, runInBackground, takesApply },
         order,
       )
       // Whatever kept the server from hearing of it may keep on.

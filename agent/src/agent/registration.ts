@@ -5,7 +5,7 @@ import type { AgentLog } from '../log.ts'
 import { NoServer, register } from '../server/client.ts'
 import { type Connection, RequestRejectedError, isTokenRefused } from '../server/connection.ts'
 
-/** What engines are there is looked at this often, in ms. A server that hears nothing for a minute gives an agent up. */
+/** Interval of engine scans, in ms. A server abandons an agent after a minute without a request. */
 const ENGINE_SCAN_INTERVAL_MS = 20_000
 /** An engine that does not say its version must not keep the agent from work, in ms. */
 const ENGINES_MS = 5_000
@@ -38,7 +38,7 @@ type Registration = Disposable & {
   knownId: () => string | undefined
   /** The server no longer knows the agent of that id: it is introduced again, once however many say so. */
   renew: (agentId: string) => void
-  /** What to tell about a token that is refused. */
+  /** Hint for a rejected token. */
   refusal: (error: RequestRejectedError) => Error
 }
 
@@ -66,7 +66,7 @@ export function createRegistration(connection: Connection, input: Input): Regist
   function announce(agentId?: string) {
     underWay += 1
     const response = introduce(agentId).finally(() => (underWay -= 1))
-    // Whoever claims looks at it; but all may be at work.
+    // Claiming loops check it, but all of them may be busy.
     response.catch(() => {})
     return response
   }

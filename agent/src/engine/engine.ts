@@ -18,11 +18,11 @@ export type EngineSearch = {
   enginePath: string | undefined
   /** Refuse a job whose exact version is not there, in place of running it with another. */
   strict: boolean
-  /** Where versions that are not there come from. */
+  /** Source of versions that are not installed. */
   downloads?: EngineDownloads | undefined
 }
 
-/** What a run needs to be told about the engine that was found. */
+/** A note for the run about the engine that was found. */
 export type FoundEngine = { engine: Engine; warning: string | undefined }
 
 const NAMES = { terraform: 'Terraform', tofu: 'OpenTofu' } as const satisfies Record<Product, string>

@@ -1,7 +1,7 @@
 import type { AgentJob } from '@groundstate/contract/agent'
 import type { RunDirectory } from '../isolation/run-directory.ts'
 
-/** What the engine and its children need of the agent's own environment to reach the network; nothing else is handed on. */
+/** Variables of the agent's environment that the engine needs to reach the network; no other is passed on. */
 const INHERITED = [
   'PATH',
   'LANG',

@@ -8,7 +8,7 @@ const RESPONSES_MS = 5_000
 /** A response as it goes to the engine. */
 export type EngineResponse = { status: number; headers: Record<string, string>; body: Uint8Array }
 
-/** What an engine will ask for, by the path below the base of the public API. */
+/** Responses for the engine, by the path below the base of the public API. */
 export type EngineResponses = {
   byPath: Map<string, EngineResponse>
   /** The content of the current state, and the URL by which the response about the state names it. */

@@ -156,7 +156,7 @@ test('a refusal does not use a state up', async () => {
   expect(server.api.states).toMatchObject([{ raw: Buffer.from('state'), json: Buffer.from('{}') }])
 })
 
-test('after a state was stored the current one is asked for anew', async () => {
+test('after a state was stored the current one is requested again', async () => {
   const { server, ask, announce } = await startGateway()
   const current = 'workspaces/ws-acme-net/current-state-version'
   expect((await ask('GET', current)).status).toBe(404)
@@ -167,7 +167,7 @@ test('after a state was stored the current one is asked for anew', async () => {
   expect(server.api.requests.at(-1)).toBe(`GET /api/v2/${current}`)
 })
 
-test('after a state came with its announcement the current one is asked for anew, in the job that follows too', async () => {
+test('after a state was created with its content the current one is requested again, in the job that follows too', async () => {
   const { served, ask } = await startGateway()
   const current = 'workspaces/ws-acme-net/current-state-version'
   expect((await ask('GET', current)).status).toBe(404)

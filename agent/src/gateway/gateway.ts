@@ -20,15 +20,15 @@ type ServeOptions = {
   signal: AbortSignal
   /** Writes to the log of the run. */
   say: (text: string) => void
-  /** What holds still of the responses of the job before, where this one follows at once in the same run. */
+  /** Responses of the previous job that are still valid, where this one follows at once in the same run. */
   former?: Promise<EngineResponses | undefined> | undefined
 }
 
-/** What the engine of one job is served. */
+/** The gateway of one job's engine. */
 export type Served = {
   /** Base of the public API for the job's engine. Where there is no gateway, that of the server. */
   apiUrl: Promise<string>
-  /** What the server has answered, for the job that follows; undefined where its engine has stored a state. */
+  /** The server's responses, for the job that follows; undefined if the engine stored a state. */
   responses: () => Promise<EngineResponses | undefined> | undefined
   /** Ends it; the engine of this job must have ended. */
   leave: () => void
@@ -40,11 +40,11 @@ export type Served = {
  */
 export type Gateway = Disposable & {
   serve: (job: AgentJob, client: JobClient, options: ServeOptions) => Served
-  /** Where the requests of engines go when this agent is gone; undefined before the first job. */
+  /** Target of engines' requests after this agent has died; undefined before the first job. */
   relay: () => RelayTarget | undefined
 }
 
-/** What is known of a job that is at work. */
+/** A running job. */
 type Entry = {
   token: Buffer
   responses: Promise<EngineResponses | undefined>
@@ -178,7 +178,7 @@ async function responsesOf(former: ServeOptions['former'], client: JobClient, si
   return (await former) ?? fetchEngineResponses(client, signal)
 }
 
-/** Each job names the URLs of its own part of the gateway. */
+/** The URLs of one job in the gateway. */
 function copyOf({ byPath, ...rest }: EngineResponses): EngineResponses {
   return { ...rest, byPath: new Map(byPath) }
 }

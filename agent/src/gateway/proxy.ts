@@ -2,7 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { pipeline } from 'node:stream/promises'
 import { type Dispatcher, request as send } from 'undici'
 
-/** What belongs to one connection and not to the request. */
+/** Hop-by-hop headers. */
 const OF_CONNECTION = new Set([
   'connection',
   'expect',

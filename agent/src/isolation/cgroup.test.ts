@@ -62,7 +62,7 @@ test('the kernel says of a program that it was killed for want of memory', async
   expect(await program.exited).toEqual({ code: null, signal: 'SIGKILL', outOfMemory: true })
 })
 
-test('a run is told how much memory it may have', async () => {
+test('a run reports its memory limit', async () => {
   const site = {
     workDir: await temporaryDirectory(),
     enginePath: undefined,

@@ -3,7 +3,7 @@ import { access, mkdir, readFile, readdir, rmdir, writeFile } from 'node:fs/prom
 import { join } from 'node:path'
 import type { CgroupSpec } from '../process/launcher-process.ts'
 
-/** What one program of a run may take. */
+/** Resource limits of one process of a run. */
 export type ResourceLimits = {
   /** In bytes. */
   memory?: number | undefined
@@ -15,7 +15,7 @@ export type ResourceLimits = {
 
 const NAME = 'groundstate-run-'
 const CPU_PERIOD_US = 100_000
-/** Where this process and its neighbours go, since a cgroup with limits for those below has no processes of its own. */
+/** Child cgroup for this process and its siblings: a cgroup that limits its children cannot contain processes. */
 const HOME = 'groundstate-agent'
 
 export type Cgroups = { next: () => CgroupSpec }

@@ -15,13 +15,13 @@ import { type IdBlock, claimIds, createIdPool, freeIds } from './run-users.ts'
 import { type Sandbox, exitInSandbox, openSandbox } from './sandbox.ts'
 
 export type ConfinementOptions = {
-  /** `user` runs each run as a user of its own, `auto` does so where it can be; the agent's own user otherwise. */
+  /** `user` runs each run as a dedicated user, `auto` does so where possible; the agent's own user otherwise. */
   isolation?: 'auto' | 'user' | 'off' | undefined
   /** The first of the user and group ids for runs; ids that nobody else has by default. */
   firstRunUser?: number | undefined
   /** Runs every program of a run in a sandbox of bubblewrap. */
   sandbox?: boolean | undefined
-  /** More directories, beside those of the agent, that a sandbox must not show. */
+  /** Directories to hide in a sandbox, in addition to those of the agent. */
   hiddenDirectories?: readonly string[] | undefined
   limits?: ResourceLimits | undefined
   /** A directory of programs to run before and after plans and applies. */
@@ -34,7 +34,7 @@ const LAST_USERS = 'run-users'
 /** Processes that a run may have where nothing else is said. */
 const DEFAULT_PIDS = 4_096
 
-/** What stands between a run and everything else on the machine. */
+/** The isolation of runs from the rest of the machine. */
 export type Confinement = Disposable & {
   launcher: Launcher
   caches: PluginCaches
@@ -45,7 +45,7 @@ export type Confinement = Disposable & {
   prepare: (directory: RunDirectory) => Promise<void>
   /** How a confined program ended. */
   exitOf: (exit: Exit) => Exit
-  /** What a run is told whose program took more memory than it may. */
+  /** Message for a run whose process exceeded its memory limit. */
   memoryMessage: (file: string) => string
 }
 

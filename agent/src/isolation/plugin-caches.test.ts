@@ -35,7 +35,7 @@ test('what an init has left that was killed goes once no run uses it any more', 
   expect(existsSync(provider)).toBe(false)
 })
 
-test('a good init does not stand for one that was killed', async () => {
+test('a successful init does not replace one that was killed', async () => {
   const workDir = await temporaryDirectory()
   const caches = await openPluginCaches(workDir, undefined)
   const cache = await caches.enter('org-acme')

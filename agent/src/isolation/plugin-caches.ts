@@ -71,7 +71,7 @@ export async function openPluginCaches(workDir: string, groups: ReturnType<typeo
     return marks.map((name) => join(parent, name))
   }
 
-  /** An init that was killed has left providers that may be cut off. Nothing awaits before the cache has a place of its own again. */
+  /** Discards the providers of a killed init, which may be truncated. Replaces the cache without awaiting. */
   function empty({ organizationId, path, gid }: PluginCache, marks: readonly string[]) {
     const broken = `${path}.broken-${process.pid}-${(emptied += 1)}`
     renameSync(path, broken)
@@ -125,7 +125,7 @@ function isOrganization(name: string): boolean {
   return /^[\w-]{1,100}$/.test(name)
 }
 
-/** Of an engine; null when the agent has killed it. */
+/** Exit code of an engine; null when the agent killed it. */
 type ExitCode = number | null
 
 /** The memory of what is installed is dropped beyond this many workspaces. */

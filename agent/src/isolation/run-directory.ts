@@ -24,8 +24,8 @@ const keptFacts = z.object({
 })
 
 /**
- * Where one run works: all of it below `root`. With a user of its own the run may write `configuration`, `home`, `tmp` and
- * `output` only. What the agent writes lies beside them, where no link of the run can stand in the way of it.
+ * The directories of one run, all below `root`. As a dedicated user the run may write `configuration`, `home`, `tmp` and
+ * `output` only. The agent's own files are next to them, out of reach of the run's links.
  */
 export type RunDirectory = {
   root: string
@@ -38,16 +38,16 @@ export type RunDirectory = {
   tmp: string
   /** Variable files; they hold secrets and go when a phase ends. */
   variables: string
-  /** Of the engine: the plan. */
+  /** The plan file of the engine. */
   output: string
   planFile: string
   planJson: string
   cliConfig: string
-  /** Resolves once the documents of a plan need the directory no more, of one that was told before them. */
+  /** Resolves when a plan whose outcome was reported early has delivered its documents and needs the directory no more. */
   documents?: Promise<void>
 }
 
-/** Where a program of a run starts: a run may work in a directory of its configuration. */
+/** Working directory of a run's processes, which may be below that of its configuration. */
 export type RunSite = { directory: RunDirectory; workingDirectory: string }
 
 type Kept = {
@@ -66,7 +66,7 @@ type DirectoryLimits = {
   keepCount: number
 }
 
-/** Who may work in the directories; without `users` it is the agent's own user. */
+/** Owner of the directories; without `users` the agent's own user. */
 export type DirectoryOwners = {
   caches: PluginCaches
   users: (ReturnType<typeof createIdPool> & { clear: (uid: number) => Promise<void> }) | undefined
@@ -109,7 +109,7 @@ export async function openRunDirectories(
   /** Takes a directory from its run, and what only a phase needs out of it. */
   async function shut(directory: RunDirectory) {
     await clear(directory)
-    // Whoever gets a user id later must not get in here with it.
+    // A later run with the same user id must not get in here.
     chmodSync(directory.root, 0o700)
     rmSync(directory.variables, { recursive: true, force: true })
     rmSync(directory.cliConfig, { force: true })

@@ -49,7 +49,7 @@ async function isThere(path: string): Promise<boolean> {
 
 /**
  * Claims a working directory for one agent: another would take its directories for those of a dead one and remove them. Throws when
- * a live process keeps it; undefined when `signal` aborts the wait for that. A process id alone may have been given anew, so
+ * a live process keeps it; undefined when `signal` aborts the wait for that. A process id alone may have been reused, so
  * that the start time of the process is kept as well. The libraries that lock files go by the age of the file: a killed agent
  * would keep the directory for a while, and one that was suspended would lose it.
  *
@@ -111,7 +111,7 @@ async function isHeld(file: string): Promise<boolean> {
 async function makeClaim(workDir: string, number: number): Promise<boolean> {
   const file = claimFile(workDir, number)
   const draft = join(workDir, `agent.${randomUUID()}.draft`)
-  // Whoever sees the claim must see all of it.
+  // The claim must appear complete.
   await writeFile(draft, `${process.pid} ${await startTime(process.pid)}\n`)
   try {
     await link(draft, file)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { withNotes } from './deliver.ts'
 
-test('what there is to say beside an outcome stands whole behind a message that is cut off', () => {
+test('notes on an outcome are kept whole after a truncated message', () => {
   const outcome = { status: 'errored', exitCode: 1, message: 'x'.repeat(12_000) } as const
 
   const { message } = withNotes(outcome, [undefined, 'the state is in /here'])

@@ -6,7 +6,7 @@ import { readApplySummary } from '../run/summaries.ts'
 import { RequestRejectedError } from '../server/connection.ts'
 import type { JobClient } from '../server/job-client.ts'
 
-/** What is smaller is sent from memory, in bytes. */
+/** Smaller files are sent from memory, in bytes. */
 const SMALL_BYTES = 1024 * 1024
 
 /** Sends what a dead agent has left of an apply: the rest of the log, the state that was not stored, and the outcome. */
@@ -23,7 +23,7 @@ export async function deliverLeft(
   await client.finish(withNotes(outcome, [missing, kept]), signal)
 }
 
-/** What the server has of a log. It skips what is sent again, so that nothing is a good answer where a proxy refuses to ask. */
+/** Bytes of a log that the server has. It skips repeated bytes, so 0 is safe where a proxy blocks the request. */
 async function sizeAt(append: (offset: number, bytes: Uint8Array) => Promise<number>) {
   try {
     return await append(0, Buffer.alloc(0))
@@ -61,7 +61,7 @@ export async function sendErroredState(
 /** The longest message of an outcome that the server takes. */
 const MAX_MESSAGE_CHARACTERS = 10_000
 
-/** An outcome with what else there is to say, which stands whole: it may name the only copy of a state. */
+/** The outcome with notes appended, which are never truncated: they may name the only copy of a state. */
 export function withNotes(outcome: FinishJob, notes: readonly (string | undefined)[]): FinishJob {
   const said = notes.filter((note) => note !== undefined).join('\n')
   if (said === '') return outcome
@@ -69,7 +69,7 @@ export function withNotes(outcome: FinishJob, notes: readonly (string | undefine
   return { ...outcome, message: start === undefined ? said : `${start}\n${said}` }
 }
 
-/** What became of an apply whose agent died, as far as its engine has left a trace. */
+/** Outcome of an apply whose agent died, reconstructed from the traces of its engine. */
 export async function readOutcome(journal: Journal, keepsState: boolean): Promise<FinishJob> {
   const exit = await readExit(journal)
   if (exit?.code === 0) {

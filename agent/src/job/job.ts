@@ -25,7 +25,7 @@ import type { JobEnd, JobSettings, Next } from './prepare-jobs.ts'
  * apply or removed. Does not reject: a failure is the outcome of the job. The outcome of an apply that is refused is left to
  * `tellLater`; one that could not be reported before the agent had to end stays in the journal, for its next start.
  *
- * A job does not begin when the server could not be told that it has arrived. `next` is given for one that came with the response to the
+ * A job does not begin before the server has acknowledged its receipt. `next` is given for one that came with the response to the
  * result of its plan, which was made here.
  */
 export async function runJob(
@@ -52,7 +52,7 @@ export async function runJob(
     onLost: (why: string, isGone: boolean) => stop.lose(why, isGone),
     onRefused: (error: unknown) => log.warn({ ...facts, error }, 'a heartbeat got no response of the server'),
   }
-  // Before the server is told that the job has arrived: should this agent die, its next start finds the job.
+  // Before the receipt is reported: if this agent dies, its next start finds the job.
   const journal = await createJournal(settings.workDir, job).catch(async (error: unknown) => {
     await client.finish(failedOutcome(error), stop.alive)
     throw error
@@ -78,7 +78,7 @@ export async function runJob(
     await unlessStopped(lease.received, stop.signals.stop.interrupt)
   } catch (error) {
     log.warn({ ...facts, error }, 'job left to others: it has not begun here')
-    if (await isGivenUp(error)) await journal.remove()
+    if (await isAbandoned(error)) await journal.remove()
     const prepared = await early?.ready.catch(() => undefined)
     if (prepared?.isWarm === true) await leave(prepared.context)
     else if (directory !== undefined) await settings.agent.directories.remove(directory)
@@ -90,7 +90,7 @@ export async function runJob(
   const afterNext = new AbortController()
   let outcome: FinishJob
   let keep = false
-  /** Of a plan whose documents are owed: whether the server has its outcome. */
+  /** Whether the server has the outcome of a plan with pending documents. */
   let reported: PromiseWithResolvers<boolean> | undefined
   try {
     const preparing = early ?? prepare()
@@ -137,12 +137,12 @@ export async function runJob(
     const removing = settings.agent.directories.remove(left)
     // The next job need not wait for the documents of this one's plan.
     if (left.documents === undefined || isRefused) await removing
-    else void settings.beside(async () => removing)
+    else void settings.runInBackground(async () => removing)
   }
   if (isRefused) {
     // Its directory is gone, and its user may be that of another run by then.
     await journal.note({ directory: undefined })
-    settings.tellLater(journal)
+    settings.reportLater(journal)
   }
   const onEnd = () => afterNext.abort()
   return { hasBegun: true, next: received && { job: received, responses: served.responses(), onEnd } }
@@ -178,14 +178,14 @@ export async function runJob(
     return { context, isWarm: warm !== undefined }
   }
 
-  /** Leaves the directory of a plan to whoever gets the apply. */
+  /** Keeps the directory of a plan for its apply. */
   async function leave({ directory: left, engine }: EngineContext) {
     const { planJobId = '', runId } = job
     await settings.agent.directories.keep(left, { id: planJobId, runId }, engine.version)
   }
 
   /** Whether the server knows that nothing has begun here. */
-  async function isGivenUp(error: unknown) {
+  async function isAbandoned(error: unknown) {
     if (error instanceof LeaseLost) return true
     // A plan that is cut off reports nothing more, but its server need not wait for the lease to run out.
     const signal = job.kind === 'plan' && !settings.forceful.aborted ? settings.forceful : stop.alive
@@ -200,13 +200,13 @@ export async function runJob(
     if (stopped?.kind === 'lease-lost') throw stopped
     const told = stopped === undefined ? reached : stoppedOutcome(reached, stopped)
     if (job.kind === 'apply') await journal.note({ outcome: told })
-    const isHandedBack = stopped?.kind === 'agent-stopped' && job.kind === 'plan'
-    if (outbox !== undefined && !isHandedBack && (await tellAtOnce(told, outbox))) return noteEnd(told)
+    const isRequeued = stopped?.kind === 'agent-stopped' && job.kind === 'plan'
+    if (outbox !== undefined && !isRequeued && (await reportNow(told, outbox))) return noteEnd(told)
     const missing = await logStream.close()
     const delivery = { workDir: settings.workDir, signal: stop.alive }
     const kept = job.kind === 'apply' ? await sendErroredState(client, journal, delivery) : undefined
     lease.concluding()
-    if (isHandedBack) await client.release(stop.alive)
+    if (isRequeued) await client.release(stop.alive)
     else {
       for (const { kind, bytes } of outbox?.files ?? []) await client.putArtifact(kind, bytes, stop.alive)
       await client.finish(withNotes(told, [missing, kept]), stop.alive)
@@ -220,7 +220,7 @@ export async function runJob(
   }
 
   /** Sends all that is left in one request; false where that can't be, since it is too much or is refused. */
-  async function tellAtOnce(told: FinishJob, { files }: Outbox): Promise<boolean> {
+  async function reportNow(told: FinishJob, { files }: Outbox): Promise<boolean> {
     if (hasErroredState(journal)) return false
     const size = files.reduce((total, { bytes }) => total + bytes.length, 0)
     const log = await logStream.rest(Math.min(LOG_BYTES, MAX_ENVELOPE_BYTES - HEADER_BYTES - size))
@@ -237,14 +237,14 @@ export async function runJob(
     }
   }
 
-  /** Makes the documents of a plan beside whatever comes next, in its directory, which stays until they are delivered. */
+  /** Creates the documents of a plan in the background, in its directory, which is kept until they are delivered. */
   async function owe(context: EngineContext, schemas: PlanSchemas, isReported: Promise<boolean>) {
     const { directories } = settings.agent
     // Later on the engines of the run's user are at work: this is the last moment to end what the plan has left behind.
     await directories.clear(context.directory)
     const { engine, workingDirectory } = context
     await journal.note({ owesDocuments: true, engine, workingDirectory })
-    context.directory.documents = settings.beside(async (signal) => {
+    context.directory.documents = settings.runInBackground(async (signal) => {
       try {
         if (!(await isReported)) return await journal.remove()
         if (received !== undefined) await shortly(AbortSignal.any([afterNext.signal, signal]))
@@ -261,14 +261,14 @@ export async function runJob(
     const failed = { ...facts, error: why }
     const isCutShort = stop.reason()?.kind === 'agent-stopped' && stop.alive.aborted
     if (job.kind === 'apply' && isCutShort) {
-      log.error(failed, 'the server could not be told how an apply ended: it is told when this agent starts again')
+      log.error(failed, 'the outcome of an apply could not be reported: this agent reports it at its next start')
       return
     }
     const kept = await storeErroredState(settings.workDir, job.runId, journal.erroredState).catch(() => undefined)
     log.warn({ ...failed, kept }, 'job dropped: its outcome did not reach the server')
     // When the server is back it need not wait for the lease of a plan to run out.
     if (job.kind === 'plan') await client.release(settings.forceful).catch(() => {})
-    // Whoever makes what is owed removes it at the end.
+    // The upload of the pending documents removes it.
     if (reported === undefined) await journal.remove()
   }
 }
@@ -280,9 +280,9 @@ async function shortly(signal: AbortSignal) {
   await delay(SHORT_APPLY_MS, undefined, { signal }).catch(() => {})
 }
 
-/** So much of a log goes with the result, in bytes. */
+/** Maximum log bytes sent with the result. */
 const LOG_BYTES = 1024 * 1024
-/** What the header of a result may take, in bytes. */
+/** Maximum size of a result's header, in bytes. */
 const HEADER_BYTES = 64 * 1024
 
 /** The download of an engine goes on for other jobs, and this one need not wait for it. */
@@ -333,7 +333,7 @@ function failedOutcome(error: unknown): FinishJob {
   return { status: 'errored', exitCode, message: message.slice(0, 10_000) }
 }
 
-/** The outcome of a job that was told to stop. */
+/** The outcome of a job that was stopped. */
 function stoppedOutcome(reached: FinishJob, { kind, message }: Stopped): FinishJob {
   const status = kind === 'canceled' || kind === 'force-canceled' ? 'canceled' : 'errored'
   return { ...reached, status, message }

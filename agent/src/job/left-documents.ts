@@ -10,7 +10,7 @@ import { type JobClient, LeaseLost } from '../server/job-client.ts'
 type Left = { agent: AgentContext; search: EngineSearch; signal: AbortSignal }
 
 /**
- * Delivers the documents that an agent owed when it was killed, in the directory that was kept with the plan. The server is told that
+ * Delivers the documents pending when an agent was killed, from the directory kept with the plan. The server is notified that
  * there are none where an apply had begun there, since the directory goes with that, and where they can't be made. Without the
  * variables of the workspace, which are not on the disk any more, an engine can't read a plan that it has encrypted with them.
  * Rejects when the signal aborts before the server knows.
@@ -19,12 +19,12 @@ export async function deliverLeftDocuments(client: JobClient, journal: Journal, 
   const { job } = journal.facts()
   // The first thing to be done: an apply that comes meanwhile shares the directory.
   const making = left.agent.directories.makeDocuments(job, async (directory) => {
-    await handBack()
+    await requeue()
     await makeThere(client, journal, { ...left, directory })
   })
   try {
     if (making !== undefined) return await making
-    await handBack()
+    await requeue()
     await client.sendDocuments(noDocuments('its agent was killed before it had made it'), left.signal)
   } catch (error) {
     // A plan whose outcome did not arrive owes nothing, and neither does one whose documents did.
@@ -32,7 +32,7 @@ export async function deliverLeftDocuments(client: JobClient, journal: Journal, 
   }
 
   /** The server heeds it for a plan whose outcome it has not got. */
-  async function handBack() {
+  async function requeue() {
     await client.release(left.signal)
   }
 }

@@ -27,7 +27,7 @@ type Parts = {
 export async function prepareJobs(
   options: AgentOptions,
   parts: Parts,
-): Promise<Omit<JobSettings, 'tellLater' | 'beside' | 'takesApply'>> {
+): Promise<Omit<JobSettings, 'reportLater' | 'runInBackground' | 'takesApply'>> {
   const { workDir, apiUrl, gateway, confinement, watchdog, certificates, forceful, journals } = parts
   const schemaCache = join(workDir, 'schemas')
   await mkdir(schemaCache, { recursive: true, mode: 0o700 })
@@ -67,7 +67,7 @@ async function openDownloads(workDir: string, settings: DownloadSettings | undef
   return openEngineDownloads(join(workDir, 'engines'), settings)
 }
 
-/** What the jobs of an agent are run with. */
+/** Settings and services shared by the jobs of an agent. */
 export type JobSettings = {
   agent: AgentContext
   workDir: string
@@ -76,9 +76,9 @@ export type JobSettings = {
   logLimitBytes: number
   log: AgentLog
   /** Takes over the journal of an apply whose outcome is refused, and tells it later. */
-  tellLater: (journal: Journal) => void
-  /** Does what is left of a job beside all other work, until the signal aborts. Resolves at its end, however that comes. */
-  beside: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>
+  reportLater: (journal: Journal) => void
+  /** Runs the rest of a job in the background, until the signal aborts. Resolves when it ends, and never rejects. */
+  runInBackground: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>
   /** Whether this slot would go on with the apply of a plan that it has made. */
   takesApply: () => boolean
   /** Aborts when the agent has to end soon. */

@@ -26,7 +26,7 @@ type Recovery = { workDir: string; agent: AgentContext; search: EngineSearch; lo
 /**
  * Finishes a job that the agent had when it died: a plan goes back to the queue, and so does an apply that had not begun. Of one
  * that had, the engine was interrupted: its end is waited for, and what is known of it is reported. So is the outcome of an apply
- * that was refused. What the server can't be told before `signal` aborts is left for the next start.
+ * that was refused. Outcomes that cannot be reported before `signal` aborts are left for the next start.
  */
 export async function recoverJob(connection: Connection, journal: Journal, recovery: Recovery): Promise<void> {
   const { log, signal } = recovery
@@ -44,7 +44,7 @@ export async function recoverJob(connection: Connection, journal: Journal, recov
     const kept = await storeErroredState(recovery.workDir, job.runId, journal.erroredState).catch(() => undefined)
     if (error instanceof LeaseLost || error instanceof RequestRejectedError)
       log.warn({ ...facts, error, kept }, 'a job is dropped')
-    else log.error({ ...facts, error, kept }, 'a job that was left behind can not be finished')
+    else log.error({ ...facts, error, kept }, 'an interrupted job cannot be finished')
   }
   const { directory } = journal.facts()
   if (directory !== undefined) await recovery.agent.directories.removeLeft(directory)
@@ -98,7 +98,7 @@ async function awaitOutcome(journal: Journal, signal: AbortSignal) {
   return outcome
 }
 
-/** What the run has put in the place of a state is none, and the job ends all the same. */
+/** The run replaced the state file by something else; the job ends all the same. */
 async function keepState(
   journal: Journal,
   { root, uid }: { root: string; uid?: number | undefined },
@@ -108,7 +108,7 @@ async function keepState(
   return saveErroredState(journal, { root, user }, workingDirectory).catch(() => false)
 }
 
-/** Whether the process is still the engine that works there: its id may have been given anew. */
+/** Whether the process is still the engine of that directory: its id may have been reused. */
 async function runsIn(pid: number, root: string | undefined): Promise<boolean> {
   if (pid === 0 || root === undefined) return false
   try {

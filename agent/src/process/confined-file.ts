@@ -9,7 +9,7 @@ const { O_RDONLY, O_NONBLOCK } = fs.constants
 
 /** More than this is no text that an agent reads whole, in bytes. */
 const LARGEST_TEXT = 64 * 1024 * 1024
-/** A larger file is read beside other work, in bytes. To wait for the threads of Node takes longer than to read a smaller one. */
+/** Files up to this size, in bytes, are read synchronously: that is faster than a round trip through Node's thread pool. */
 const SMALL_FILE = 256 * 1024
 /** Linux: opens the place of a file, not the file, which has no effect on pipes and devices. Node has no name for it. */
 const O_PATH = 0o10000000
@@ -42,7 +42,7 @@ export function openConfinedDirectory(path: string, bounds: Bounds): ConfinedFil
   throw new Error(`${path} is not a directory of the run`)
 }
 
-/** What is at a path, and whether that is the run's own, in its directory. */
+/** The file at a path, and whether it belongs to the run and is in its directory. */
 function openPlace(path: string, { root, user }: Bounds): (ConfinedFile & { isOwn: boolean }) | undefined {
   const fd = openThere(path, O_PATH)
   if (fd === undefined) return undefined
@@ -112,7 +112,7 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined
 }
 
-/** What is at a path, links followed; undefined where nothing is or may be seen. It waits: Node's threads take longer than the look. */
+/** `stat` of a path, following links; undefined if absent or inaccessible. Synchronous, since the thread pool takes longer. */
 export function factsOf(path: string): Stats | undefined {
   try {
     return statSync(path)

@@ -23,7 +23,7 @@ export type LaunchSpec = {
   orphan?: OrphanSpec
 }
 
-/** A cgroup of its own for a process: a directory to make, its settings, and the `cgroup.procs` to come back to. */
+/** A dedicated cgroup for a process: the directory to create, its settings, and the `cgroup.procs` to return to. */
 export type CgroupSpec = { directory: string; home: string; settings: Record<string, string> }
 
 export type OrphanSpec = {
@@ -34,7 +34,7 @@ export type OrphanSpec = {
   /** It is there once the agent itself has interrupted the engine. */
   interruptedFile: string
   graceMs: number
-  /** Where the engine stores its state when the agent is gone; undefined where it asks the server itself. */
+  /** Where the engine stores its state after the agent has died; undefined where it calls the server itself. */
   relay: RelayTarget | undefined
 }
 
@@ -221,7 +221,7 @@ function endCgroup({ directory }: CgroupSpec): boolean {
   return outOfMemory
 }
 
-/** What was killed leaves its cgroup a moment later. */
+/** Killed processes leave their cgroup with a delay. */
 function removeCgroup(cgroup: CgroupSpec, attempts = 50) {
   try {
     rmdirSync(cgroup.directory)

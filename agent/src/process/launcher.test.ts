@@ -62,7 +62,7 @@ test('what runs when the launcher is let go is killed', async () => {
   other[Symbol.dispose]()
 
   await expect(launched.exited).rejects.toThrow('has died')
-  // Whoever inherits it may not have waited for it yet.
+  // Its new parent may not have reaped it yet.
   const state = async () => readFile(`/proc/${launched.pid}/status`, 'utf8').catch(() => 'State: X')
   await expect.poll(state).toMatch(/State:\s+[ZX]/)
 })

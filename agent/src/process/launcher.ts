@@ -16,11 +16,11 @@ type Launched = {
 }
 
 /**
- * Starts processes from a small process of its own. To start one from the server itself would copy the tables of all its
- * memory, and stand still meanwhile: some 6 ms at 150 MB and 60 ms at 370 MB, for each of the four engines of a run.
+ * Starts processes from a small helper process. Forking from the server itself would copy its page
+ * tables and block meanwhile: some 6 ms at 150 MB and 60 ms at 370 MB, for each of the four engines of a run.
  */
 export type Launcher = Disposable & {
-  /** Starts a process in a group of its own. Rejects when it can't be started. */
+  /** Starts a process in a new process group. Rejects when it can't be started. */
   launch: (spec: LaunchSpec) => Promise<Launched>
   /** Ends all processes of a user, those that have left their group too. Rejects when some are left. */
   clear: (uid: number) => Promise<void>
@@ -90,7 +90,7 @@ function open(
   wrapper: readonly string[],
   { onIdle, onGone }: { onIdle: (idler: Opened) => void; onGone: (gone: Opened) => void },
 ): Opened {
-  // A published package holds the program as a bundled script beside this one.
+  // A published package has the program as a bundled script next to this one.
   const script = import.meta.url.endsWith('.ts') ? './launcher-process.ts' : './launcher-process.js'
   const [command, ...args] = wrapper
   const child = fork(new URL(script, import.meta.url), {
@@ -132,7 +132,7 @@ function follow(control: (action: 'pause' | 'resume', stream: StreamName) => voi
   const exited = Promise.withResolvers<Exit>()
   const closed = Promise.withResolvers<void>()
   const cleared = Promise.withResolvers<void>()
-  // Whoever waits for one of them need not wait for the others.
+  // Each of them can be awaited separately.
   for (const { promise } of [started, exited, closed, cleared]) promise.catch(() => {})
   const streams = { stdout: received('stdout', control), stderr: received('stderr', control) }
 

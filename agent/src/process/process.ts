@@ -4,7 +4,7 @@ import type { Exit, LaunchSpec } from './launcher-process.ts'
 import type { Launcher } from './launcher.ts'
 import type { Watchdog } from './watchdog.ts'
 
-/** Why a job was told to stop. */
+/** Why a job was stopped. */
 export type StopKind = 'canceled' | 'force-canceled' | 'time-limit' | 'lease-lost' | 'cut-off' | 'agent-stopped'
 
 /** The reason with which a job's signals abort. */
@@ -30,7 +30,7 @@ export type ProcessSpec = LaunchSpec & {
 const MAX_LINE_BYTES = 65_536
 
 /**
- * Runs a process in a process group of its own and resolves with how it ended.
+ * Runs a process in a new process group and resolves with its exit.
  *
  * An interrupt is SIGINT to the group, as Ctrl-C in a terminal is; the engine then ends what it is at and stores the state. A
  * second one after half of the grace makes it stop at once, and at its end the group is killed. Nothing of the group is left

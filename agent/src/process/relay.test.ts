@@ -15,7 +15,7 @@ import type { RelayTarget } from './relay.ts'
 /** The program of the launcher, and what it loads as it starts. */
 const PROGRAM = ['launcher-process.ts', 'confined-file.ts', 'relay.ts', 'user-processes.ts']
 
-/** An engine that is told to end, and stores its state then: as an engine does, it asks again while nobody is there. */
+/** An engine that is interrupted and then stores its state: like the real one, it retries while the server is unreachable. */
 const ENGINE = `
 const [url] = process.argv.slice(1)
 const store = () => fetch(url, { method: 'PUT', headers: { authorization: 'Bearer t' }, body: 'the state' }).then(
@@ -69,7 +69,7 @@ async function startProxy(port: number) {
   return { asked, url: `http://127.0.0.1:${await listening(proxy)}` }
 }
 
-/** Has an engine store its state when its agent has died; answers what it was told. */
+/** Has an engine store its state after its agent died; resolves with the engine's output. */
 async function storeWithoutAgent(target: Omit<RelayTarget, 'port'>, beforeTheEnd = async (_program: string) => {}) {
   const [directory, program] = [await temporaryDirectory(), await temporaryDirectory()]
   for (const name of PROGRAM) await copyFile(join(import.meta.dirname, name), join(program, name))
@@ -106,10 +106,10 @@ test('an engine whose agent has died stores its state with a server that an auth
   const { received, listener } = createReceiver()
   const port = await listening(createHttpsServer(tls, listener))
 
-  const told = await storeWithoutAgent({ apiUrl: `https://127.0.0.1:${port}/api/v2/`, certificates: file })
+  const output = await storeWithoutAgent({ apiUrl: `https://127.0.0.1:${port}/api/v2/`, certificates: file })
 
   expect(received).toEqual([STORED])
-  expect(told).toContain('answer 201 stored')
+  expect(output).toContain('answer 201 stored')
 })
 
 test('a server that nobody known has signed gets nothing of it', async () => {
@@ -117,17 +117,17 @@ test('a server that nobody known has signed gets nothing of it', async () => {
   const { received, listener } = createReceiver()
   const port = await listening(createHttpsServer(tls, listener))
 
-  const told = await storeWithoutAgent({ apiUrl: `https://127.0.0.1:${port}/api/v2/`, certificates: undefined })
+  const output = await storeWithoutAgent({ apiUrl: `https://127.0.0.1:${port}/api/v2/`, certificates: undefined })
 
   expect(received).toEqual([])
-  expect(told).toContain('answer 502')
+  expect(output).toContain('answer 502')
 })
 
 test.for(['HTTP_PROXY', 'http_proxy'])('it reaches its server through the proxy of %s', async (name) => {
   const { received, listener } = createReceiver()
   const proxy = await startProxy(await listening(createServer(listener)))
 
-  const told = await storeWithoutAgent({
+  const output = await storeWithoutAgent({
     apiUrl: 'http://groundstate.invalid/api/v2/',
     certificates: undefined,
     proxies: { [name]: proxy.url },
@@ -135,7 +135,7 @@ test.for(['HTTP_PROXY', 'http_proxy'])('it reaches its server through the proxy 
 
   expect(proxy.asked).toEqual(['PUT http://groundstate.invalid/api/v2/state-versions/sv-1/upload'])
   expect(received).toEqual([STORED])
-  expect(told).toContain('answer 201 stored')
+  expect(output).toContain('answer 201 stored')
 })
 
 test('it reaches a server with https through a proxy, which sees no more than the name', async () => {
@@ -143,7 +143,7 @@ test('it reaches a server with https through a proxy, which sees no more than th
   const { received, listener } = createReceiver()
   const proxy = await startProxy(await listening(createHttpsServer(tls, listener)))
 
-  const told = await storeWithoutAgent({
+  const output = await storeWithoutAgent({
     apiUrl: 'https://groundstate.invalid/api/v2/',
     certificates: file,
     proxies: { HTTPS_PROXY: proxy.url },
@@ -151,7 +151,7 @@ test('it reaches a server with https through a proxy, which sees no more than th
 
   expect(proxy.asked).toEqual(['CONNECT groundstate.invalid:443'])
   expect(received).toEqual([STORED])
-  expect(told).toContain('answer 201 stored')
+  expect(output).toContain('answer 201 stored')
 })
 
 test('no proxy is asked for what it is not meant for, nor for this machine', async () => {
@@ -178,8 +178,8 @@ test('it stores its state when an upgrade has replaced the program of the launch
   const port = await listening(createServer(listener))
   const target = { apiUrl: `http://127.0.0.1:${port}/api/v2/`, certificates: undefined }
 
-  const told = await storeWithoutAgent(target, async (program) => rm(program, { recursive: true }))
+  const output = await storeWithoutAgent(target, async (program) => rm(program, { recursive: true }))
 
   expect(received).toEqual([STORED])
-  expect(told).toContain('answer 201 stored')
+  expect(output).toContain('answer 201 stored')
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** Where the requests go that engines make of an agent that is gone. */
+/** Target of the requests that engines send after their agent has died. */
 export type RelayTarget = {
   /** That of the agent's gateway. */
   port: number

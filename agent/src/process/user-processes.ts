@@ -31,7 +31,7 @@ type Known = { inode: number; owner: number; uids: number[] }
 
 /**
  * What was read of processes before. To read one takes ten times as long as to see that it is still the same: each has an inode of
- * its own. The users of one change only between its fork and its program, when the process that starts it stands still.
+ * its own. The users of one change only between fork and exec, while the process that starts it is blocked.
  */
 const known = new Map<string, Known>()
 

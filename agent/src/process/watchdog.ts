@@ -41,7 +41,7 @@ export type Watchdog = Disposable & {
   free: (pid: number) => void
 }
 
-/** The watchdog counts by sleeping, which is not exact: whoever interrupts goes first, in ms. */
+/** Margin for the watchdog's inexact timer, in ms: the agent interrupts first. */
 const EXIT_MARGIN_MS = 10_000
 
 export function startWatchdog(onError: (error: Error) => void): Watchdog {

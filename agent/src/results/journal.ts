@@ -16,12 +16,12 @@ const journalFacts = z.object({
     token: z.string(),
     leaseMs: z.number(),
   }),
-  /** Where it works, and as whose user; both directories go when it is over. */
+  /** Its directories, removed at its end, and its user. */
   directory: z.object({ root: z.string(), tmp: z.string(), uid: z.number().optional() }).optional(),
   workingDirectory: z.string().optional(),
-  /** The engine was told to apply, so that the job can't be handed back any more. */
+  /** The engine has begun to apply, so the job can no longer be requeued. */
   began: z.boolean().optional(),
-  /** A plan whose outcome may have been told, and whose documents were not delivered. */
+  /** A plan whose outcome may have been reported, and whose documents were not delivered. */
   owesDocuments: z.boolean().optional(),
   /** The one that has made that plan. */
   engine: z.object({ product: z.enum(['terraform', 'tofu']), version: z.string() }).optional(),

@@ -37,7 +37,7 @@ type LeaseEvents = {
   onCutOff: (why: string) => void
   /** The server has given the job up; `isGone` says that it does not even know the job any more. */
   onLost: (why: string, isGone: boolean) => void
-  /** A heartbeat got no response of the server's own, or one that is not understood; told once for each kind. */
+  /** Reports a heartbeat without a valid response of the server, once per kind. */
   onRefused: (error: unknown) => void
 }
 
@@ -61,7 +61,7 @@ export function holdLease(
   let isReceived = false
   const refusals = new Set<string>()
   const received = Promise.withResolvers<void>()
-  // Whoever finishes the job of a dead agent does not ask.
+  // Recovery of a dead agent's job sends no heartbeats.
   received.promise.catch(() => {})
 
   function expireIn(ms: number) {
@@ -112,7 +112,7 @@ export function holdLease(
     }
   }
 
-  /** What stands between the agent and the server may answer in its place for a while. Only the server can end the lease. */
+  /** A proxy may answer in place of the server for a while. Only the server can end the lease. */
   function passing(error: unknown) {
     if (error instanceof LeaseLost) throw error
     const kind =

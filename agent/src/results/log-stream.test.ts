@@ -7,7 +7,7 @@ import { openLogStream } from './log-stream.ts'
 
 type Options = Omit<Parameters<typeof openLogStream>[0], 'file'>
 
-/** A log on a file of its own, which may hold a text already; it ends with the test. */
+/** A log on a new file with optional content; it ends with the test. */
 async function openLog({ holds, ...options }: Options & { holds?: string }) {
   const file = join(await temporaryDirectory(), 'log')
   if (holds !== undefined) await writeFile(file, holds)

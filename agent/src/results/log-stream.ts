@@ -32,7 +32,7 @@ type LogOptions = {
   file: string
   /** Output beyond this is dropped, and a line says so, in bytes. */
   limitBytes: number
-  /** What the server has of a file that is there already. */
+  /** Bytes of an existing file that the server has. */
   sent?: number
   retryTimeoutMs?: number
 }
@@ -55,7 +55,7 @@ export function openLogStream({
 }: LogOptions): LogStream {
   let descriptor: number | undefined = openSync(file, 'a+', 0o600)
   let taken = 0
-  /** What the file has, and what the server has of it. */
+  /** Bytes in the file, and bytes of it that the server has. */
   let stored = fstatSync(descriptor).size
   // A machine that lost its power may have lost what the server has.
   let offset = Math.min(sent, stored)
@@ -68,7 +68,7 @@ export function openLogStream({
   let timer: NodeJS.Timeout | undefined
   let failure: { error: unknown } | undefined
   let closed = false
-  /** What is left goes with another request, unless that is refused. */
+  /** The rest is sent with another request, unless that is refused. */
   let held = false
   /** Nothing more is taken: the limit is reached, or the disk is full. */
   let ended = false

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import { type ReadEntry, Unpack } from 'tar'
 
-/** What one configuration may unpack to, in bytes: a small archive can hold very much. */
+/** Maximum unpacked size of a configuration, in bytes: a small archive can expand without bound. */
 const LARGEST_CONFIGURATION = 2 * 1024 ** 3
 
 /** The archive holds something that must not be written; the message is for its author. */

@@ -32,7 +32,7 @@ export async function uploadFile(sender: Sender, kind: ArtifactKind, path: strin
   return true
 }
 
-/** So much goes along with a report, in bytes; what is more goes ahead of it. */
+/** Maximum bytes sent with a report; larger files are sent before it. */
 const OUTBOX_BYTES = 2 * 1024 * 1024
 
 /** Sends a file that is in memory, with what is reported next where it fits in there. */

@@ -11,10 +11,10 @@ import type { Journal } from '../results/journal.ts'
 import type { LogStream } from '../results/log-stream.ts'
 import type { JobClient } from '../server/job-client.ts'
 
-/** What an `init` has left in `.terraform`, by paths in there; directories come before their content, and links have a target. */
+/** Content of `.terraform` after `init`, by relative path; directories come before their content, links have a target. */
 export type InitResult = { workspaceId: string; entries: { path: string; text?: string; target?: string }[] }
 
-/** What all jobs of an agent share. */
+/** Services shared by all jobs of an agent. */
 export type AgentContext = {
   /** Base of the public API, as the engine is to call it. */
   apiUrl: string
@@ -53,7 +53,7 @@ export type JobContext = {
   alive: AbortSignal
 }
 
-/** What it takes to run the engine in a directory that is ready for it, and to send what it makes. */
+/** Context to run the engine in a prepared directory and to send its results. */
 export type EngineSite = RunSite &
   Pick<JobContext, 'agent' | 'client' | 'engine' | 'stop' | 'outbox' | 'alive'> & {
     job: Pick<AgentJob, 'stateBytes'>

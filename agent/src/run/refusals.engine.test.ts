@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { configuration, startAgent, startServer, temporaryDirectory } from '../testing/agent-fixture.ts'
 
-/** An engine whose apply says much and takes its time, and fails to store its state if it is told to. */
+/** An engine with a slow, verbose apply that fails to store its state on request. */
 async function chattyEngine({ keepsState = false, seconds = 0 } = {}) {
   const path = join(await temporaryDirectory(), 'terraform')
   const end = keepsState
@@ -59,7 +59,7 @@ test.each([401, 409])('a %d of a proxy is not taken for the word of the server',
   expect(beats).toBeGreaterThan(1)
 })
 
-test('an outcome that is refused for long is told as soon as it is taken, and other jobs do not wait for that', async () => {
+test('an outcome that is refused for long is reported as soon as it is accepted, and other jobs do not wait for that', async () => {
   const server = await startServer()
   let isRefused = true
   server.refuse(({ verb }) => (isRefused && tellsOutcome(verb) ? 403 : undefined))

@@ -1,14 +1,14 @@
 import type { AgentJob } from '@groundstate/contract/agent'
 import { type StopKind, type StopSignals, Stopped } from '../process/process.ts'
 
-/** What an apply that nobody waits for any more gets to store its state, in ms. */
+/** Time for an abandoned apply to store its state, in ms. */
 const LAST_GRACE_MS = 15_000
-/** What an apply gets at least, once its server is out of reach or its agent is dead, to end what it is at, in ms. */
+/** Minimum time for an apply to finish once its server is unreachable or its agent dead, in ms. */
 export const LONE_GRACE_MS = 300_000
-/** What an agent that has to end gives its last reports, in ms. */
+/** Timeout for final reports during shutdown, in ms. */
 const LAST_REPORT_MS = 10_000
 
-/** Every way in which a job is told to stop. */
+/** The ways to stop a job. */
 type Stop = Disposable & {
   signals: { stop: StopSignals; alive: AbortSignal }
   /** Aborts when nothing more of this job can be reported: the server takes nothing, or the agent has to end. */

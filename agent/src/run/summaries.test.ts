@@ -31,7 +31,7 @@ describe('the summary of a plan', () => {
     ['a value of an attribute', '          Plan: 9 to add, 9 to change, 9 to destroy.\n'],
     ['a warning', '│ Plan: 9 to add, 9 to change, 9 to destroy.\n'],
     ['a change of outputs alone', 'Changes to Outputs:\n  + a = "b"\n'],
-  ])('is not what stands in %s', (_, text) => {
+  ])('is not read from %s', (_, text) => {
     expect(of(text)).toBeUndefined()
   })
 })

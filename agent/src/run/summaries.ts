@@ -17,7 +17,7 @@ const message = z.object({
   }),
 })
 
-/** What a plan would do, if these lines of its output say so, in either format. */
+/** The summary of a plan in these lines of its output, in either format. */
 export function readPlanSummary(lines: Buffer): FinishJob['counts'] {
   if (lines.includes('"change_summary"')) return readMessage(lines.toString())
   if (!lines.includes('Plan:')) return undefined
@@ -42,7 +42,7 @@ function readMessage(text: string): FinishJob['counts'] {
 
 const APPLY_SUMMARY_SUMMARY = /(?:Apply|Destroy) complete! Resources: ([^.]*)\./
 
-/** What an apply did, if these lines of its output say so: the line is the same in both formats. */
+/** The summary of an apply in these lines of its output; the line is the same in both formats. */
 export function readApplySummary(lines: Buffer): FinishJob['counts'] {
   if (!lines.includes('complete! Resources:')) return undefined
   const list = APPLY_SUMMARY_SUMMARY.exec(stripVTControlCharacters(lines.toString()))?.[1]

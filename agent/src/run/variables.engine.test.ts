@@ -40,7 +40,7 @@ describeWithTerraform('variables', () => {
     expect(outputs['o']).toEqual([{ a: [1, 2] }, 'text\n'])
   })
 
-  test('an HCL value can not define another variable as well', async () => {
+  test('an HCL value cannot define another variable as well', async () => {
     const main = 'variable "a" {}\nvariable "b" {}\noutput "o" { value = [var.a, var.b] }'
     const sly = variable('a', '1\nb = "sly"', { hcl: true })
 

@@ -85,7 +85,7 @@ function parseBodies(text: string) {
   }
 }
 
-/** What the reader stops at, in this order: comments, heredocs, strings, brackets, words. */
+/** Tokens of the reader, in this order: comments, heredocs, strings, brackets, words. */
 const TOKEN = /#.*|\/\/.*|\/\*[^]*?\*\/|<<-?([\p{L}_][\p{L}\p{N}_-]*)\r?\n|"|[{}]|[\p{L}_][\p{L}\p{N}_-]*|=/gu
 
 export function declaredInHcl(text: string): DeclaredVariables {

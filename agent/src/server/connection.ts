@@ -8,13 +8,13 @@ import { z } from 'zod'
 /** A request is sent again after this time, in ms, and then after twice that. */
 export const MIN_RETRY_DELAY_MS = 50
 export const MAX_RETRY_DELAY_MS = 2_000
-/** What a server may take to answer beyond the time that it was asked to hold the request, in ms. */
+/** Margin for the server's response after the long poll, in ms. */
 const RESPONSE_MS = 30_000
 
 /** The type of the server's refusals. Those of a proxy have another one, and say nothing about a token or a job. */
 const REFUSAL_TYPE = /^application\/vnd\.api\+json\b/
 
-/** The server, or what stands before it, answered with a status that sending again at once will not change. */
+/** The server, or a proxy in front of it, returned a status that an immediate retry will not change. */
 export class RequestRejectedError extends Error {
   override name = 'Refused'
   status: number
@@ -41,11 +41,11 @@ export type Call = {
   body?: string | Uint8Array | { file: string; size: number }
   /** For how long the server was asked to hold the request, in ms. */
   longPollMs?: number
-  /** What it may take to answer beyond that, in ms. */
+  /** Margin for the response after that, in ms. */
   responseMs?: number
   /** For so long (ms) it is sent again when another than the server refuses it, as after a 5xx. */
   proxyRetryTimeoutMs?: number
-  /** What is different when the call is sent again. */
+  /** Overrides for a retry of the call. */
   again?: Pick<Call, 'body' | 'longPollMs'>
   signal: AbortSignal
 }
@@ -130,7 +130,7 @@ function reasonOf(error: unknown): string {
 const NO_TLS = /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST))$/
 const UNKNOWN_AUTHORITY = /^(UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?)|.*SELF_SIGNED_CERT.*)$/
 
-/** What a person can do about a connection that will not come to be by itself. */
+/** Hint for a connection error that does not resolve without a user. */
 function hintOf(error: unknown, serverUrl: string): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (NO_TLS.test(code)) return `: the server speaks no TLS: write ${serverUrl.replace(/^https:/, 'http:')}`

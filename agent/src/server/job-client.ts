@@ -135,7 +135,7 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
     getArtifact<T>(kind: ArtifactKind, signal: AbortSignal, consume: (body: Readable) => Promise<T>) {
       return receive(`/artifacts/${kind}`, signal, consume)
     },
-    /** What the engine will ask for; undefined when the server is of an earlier version. */
+    /** Responses for the engine; undefined from servers of an earlier version. */
     getEngineResponses(signal: AbortSignal) {
       return receive('/engine-answers', signal, buffer)
     },
@@ -164,7 +164,7 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
       // The outcome is stored. A job that did not arrive whole is queued again, since nobody says that it was received.
       return jobOf(response).catch(() => undefined)
     },
-    /** What the outcome of a plan has left owing; `files` are those that were not sent before. */
+    /** Sends the pending documents of a plan; `files` are those not sent before. */
     async sendDocuments(
       { files, ...rest }: Omit<DocumentsHeader, 'files'> & { files: readonly JobFile[] },
       signal: AbortSignal,

@@ -3,7 +3,7 @@ import type { DownloadSettings } from '../engine/engine-download.ts'
 import type { ConfinementOptions } from '../isolation/confinement.ts'
 import type { AgentLog } from '../log.ts'
 
-/** What an agent is started with. */
+/** Options of an agent. */
 export type AgentOptions = ConfinementOptions & {
   /** Base URL of the server, such as `https://groundstate.example.com`. */
   serverUrl: string
@@ -14,7 +14,7 @@ export type AgentOptions = ConfinementOptions & {
   name: string
   /** How many jobs run side by side. */
   concurrency: number
-  /** What the agent takes: plans and applies, and the requests of run tasks of its pool; everything by default. */
+  /** Work that the agent accepts: plans, applies and requests of run tasks of its pool; everything by default. */
   accepts?: readonly WorkKind[]
   /** How often it looks which engines are there, in ms. */
   engineScanIntervalMs?: number
@@ -32,20 +32,20 @@ export type AgentOptions = ConfinementOptions & {
   strictEngineVersion?: boolean
   /** Takes no runs while it has no engine and cannot download one. Without this such a run ends, and says what is missing. */
   waitsForEngine?: boolean
-  /** Where engines that are not there are downloaded from; they are not by default. */
+  /** Source of engine downloads; off by default. */
   engineDownloads?: DownloadSettings | undefined
-  /** Where a log is cut off, in bytes. */
+  /** Maximum size of a log, in bytes. */
   logLimitBytes?: number
   /** How long and how many directories wait for their apply. */
   keepDirectoriesMs?: number
   keepDirectories?: number
   log: AgentLog
-  /** A PEM file with the authority that has signed the server's certificate, beside those that are known anyway. */
+  /** A PEM file with the CA of the server's certificate, in addition to the public ones. */
   caFile?: string
   /** Ends the agent: it takes no more jobs, and those under way get to finish. */
   signal: AbortSignal
   /** Ends the jobs under way as well: plans are handed back, applies interrupted. */
   forcefulSignal?: AbortSignal
-  /** What jobs get to finish after `signal`, as if `forcefulSignal` came then, in ms; as long as they need by default. */
+  /** Time for jobs to finish after `signal`, before `forcefulSignal` is simulated, in ms; unlimited by default. */
   drainTimeoutMs?: number
 }

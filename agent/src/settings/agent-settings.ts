@@ -24,7 +24,7 @@ function defaultWorkDir() {
   return process.geteuid?.() === 0 ? '/var/lib/groundstate-agent' : join(homedir(), '.groundstate-agent')
 }
 
-/** The settings of a stand-alone agent. `groundstate-agent --help` and docs/SETTINGS.md list them. */
+/** The settings of a stand-alone agent, listed by `groundstate-agent --help` and docs/SETTINGS.md. */
 export const AGENT_SETTINGS = {
   url: {
     value: '<address>',
@@ -126,7 +126,7 @@ export const AGENT_SETTINGS = {
 } as const satisfies Settings
 
 export type AgentSettings = Values<typeof AGENT_SETTINGS> & { token: string }
-/** What was read: the settings, and notes about variables that have no effect; or what is wrong with them. */
+/** The settings, with notes about ineffective variables; or the errors in them. */
 type SettingsRead = { settings: AgentSettings; notes: string[] } | { problems: string[] }
 
 /** Both hold the token, and go from the environment of the process as soon as they were read. */

@@ -3,7 +3,7 @@ import type { AgentOptions } from './agent-options.ts'
 import { cpuLimit, memoryLimit, onOff, oneOf, webAddress, wholeNumber } from './schemas.ts'
 import type { Settings, Values } from './setting.ts'
 
-/** Settings of every agent, stand-alone or built into a server. */
+/** Settings of both stand-alone and built-in agents. */
 export const SHARED_SETTINGS = {
   enginePath: {
     value: '<path>',
@@ -29,7 +29,7 @@ export const SHARED_SETTINGS = {
   engineKeyFile: {
     value: '<file>',
     schema: z.string().optional(),
-    doc: 'PGP public keys that may have signed downloads, beside those of HashiCorp and OpenTofu',
+    doc: 'PGP public keys trusted to sign downloads, in addition to those of HashiCorp and OpenTofu',
     file: {
       begin: '-----BEGIN PGP PUBLIC KEY BLOCK-----',
       what: 'PGP public key in the armored format',
@@ -39,7 +39,7 @@ export const SHARED_SETTINGS = {
   isolation: {
     value: 'auto|user|off',
     schema: oneOf(['auto', 'user', 'off']).default('auto'),
-    doc: 'whether each run executes as a user of its own: `auto` where it can be, `user` in any case, or `off`',
+    doc: 'whether each run executes as a dedicated user: `auto` where possible, `user` always, or `off`',
   },
   firstRunUser: {
     value: '<id>',

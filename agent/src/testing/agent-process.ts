@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { AGENT_TOKEN, type ProtocolServer } from './protocol-server.ts'
 
-/** An agent as a process of its own, which ends with the test; `env` adds to its settings. */
+/** A stand-alone agent process, which ends with the test; `env` adds to its settings. */
 export function spawnAgent(server: ProtocolServer, workDir: string, env: Record<string, string> = {}): ChildProcess {
   const agent = spawn(process.execPath, [join(import.meta.dirname, '../../bin/groundstate-agent.mjs')], {
     env: {

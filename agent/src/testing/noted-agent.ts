@@ -6,7 +6,7 @@ import { startAgent, temporaryDirectory } from './agent-fixture.ts'
 import type { JobInput } from './protocol-job.ts'
 import type { ProtocolServer } from './protocol-server.ts'
 
-/** What a log says that needed no init. */
+/** Log line of a run that needed no init. */
 export const SAID = 'Initialized as in an earlier run of this configuration.\n'
 
 /** An agent whose engine notes what it is started for. */
@@ -26,7 +26,7 @@ export async function startNotedAgent(server: ProtocolServer, overrides: Partial
   return { ...agent, inits }
 }
 
-/** Plans, and says how many inits that took and whether it was told that none was needed. */
+/** Plans, and returns the number of inits and whether the log says that none was needed. */
 export async function planned(server: ProtocolServer, agent: { inits: () => number }, job: JobInput) {
   const before = agent.inits()
   const plan = server.submit(job)

@@ -55,7 +55,7 @@ export type JobRecord = TestJob & {
   resolveReleased: () => void
 }
 
-/** What a test says of a job; the rest is made up. */
+/** Fields of a job that a test sets; the rest have defaults. */
 export type JobInput = Partial<Omit<AgentJob, 'options' | 'id'>> & {
   options?: Partial<AgentJob['options']>
   configuration: Buffer

@@ -24,7 +24,7 @@ export type ProtocolServer = AsyncDisposable & {
   revokeToken: () => void
   claims: () => number
   registrations: () => number
-  /** What agents have said about themselves, the last one last. */
+  /** Registrations of agents, the newest last. */
   registered: RegisterAgent[]
   /** From now on registrations and claims are answered with this status, until it is undefined. */
   refuseAgents: (status: number | undefined, detail?: string) => void

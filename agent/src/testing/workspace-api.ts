@@ -20,7 +20,7 @@ export type WorkspaceApi = {
   ) => Promise<void>
   /** Every state version of every workspace, oldest first. */
   states: StoredState[]
-  /** What the workspace `net` has now. */
+  /** The current state of the workspace `net`. */
   current: () =>
     | { serial: number; resources: { type: string; name: string }[]; outputs: Record<string, unknown> }
     | undefined
@@ -30,7 +30,7 @@ export type WorkspaceApi = {
   refuseState: number | undefined
   /** Whether agents get what engines ask for in one request, as from servers that know of it. */
   answersEngines: boolean
-  /** What the engine of a job will ask for, as a parcel. */
+  /** The prefetched responses for the engine of a job, as an envelope. */
   engineResponses: (job: AgentJob, url: string) => Uint8Array
   /** Sent as X-Terraform-Snapshot-Interval, in seconds. */
   snapshotInterval: number | undefined

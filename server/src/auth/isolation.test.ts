@@ -3,8 +3,8 @@ import type { Route } from '../http/http.ts'
 import { openApi } from '../http/openapi.ts'
 import { createTestApp, type TestRequest } from '../testing/app.ts'
 import { sampleBody } from '../testing/junk.ts'
-import { type ActorName, createEveryone, type Everyone } from './testing/everyone.ts'
-import { isAboutThings } from './testing/route-access.ts'
+import { type ActorName, createActors, type Actors } from './testing/everyone.ts'
+import { isAboutResources } from './testing/route-access.ts'
 import { REQUESTS } from './testing/route-requests.ts'
 import { fill } from './testing/things.ts'
 
@@ -14,7 +14,7 @@ const app = await createTestApp()
 const api = openApi(app.server.routes, app.baseUrl)
 const routes = app.server.routes
   .map((route) => ({ route, key: `${route.method} ${route.url.replace(/^\/api\/v2/, '')}` }))
-  .filter(({ route, key }) => isAboutThings(route, key))
+  .filter(({ route, key }) => isAboutResources(route, key))
 const reads = routes.filter(({ route }) => route.method === 'GET')
 const about = routes.filter(({ route, key }) => route.url.includes(':') && !key.includes('account/'))
 const changes = routes.filter(({ route }) => route.options.body !== undefined)
@@ -22,9 +22,9 @@ const changes = routes.filter(({ route }) => route.options.body !== undefined)
 const IDS = /[\dA-Za-z]{14,}(?:\.gsv1\.\w+)?/g
 const READERS: readonly ActorName[] = ['owner', 'read', 'org', 'run', 'stranger']
 
-const north = await createEveryone(app, 'north')
+const north = await createActors(app, 'north')
 const before = new Map<string, string>()
-let south: Everyone
+let south: Actors
 /** Ids that do not exist, in the same form as those of the south. */
 let nothing: Record<string, string>
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   for (const reader of READERS) {
     for (const { route, key } of reads) before.set(`${reader} ${key}`, await read(route, key, reader))
   }
-  south = await createEveryone(app, 'south')
+  south = await createActors(app, 'south')
   nothing = Object.fromEntries(Object.entries(south.ids).map(([noun, id]) => [noun, noId(id)]))
 }, 60_000)
 

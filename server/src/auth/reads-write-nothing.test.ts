@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Route } from '../http/http.ts'
 import { createTestApp } from '../testing/app.ts'
 import { rawState, stateVersionBody } from '../testing/state-versions.ts'
-import { type ActorName, createEveryone } from './testing/everyone.ts'
+import { type ActorName, createActors } from './testing/everyone.ts'
 import { REQUESTS } from './testing/route-requests.ts'
 import { fill } from './testing/things.ts'
 
@@ -33,7 +33,7 @@ const CALLERS: readonly ActorName[] = [
 ]
 
 const app = await createTestApp()
-const everyone = await createEveryone(app, 'reading')
+const everyone = await createActors(app, 'reading')
 const ids = { ...everyone.ids, 'state-version-outputs': await createSensitiveOutput() }
 const routes = app.server.routes
   .filter(({ method }) => method === 'GET')

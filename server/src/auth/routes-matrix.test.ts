@@ -3,7 +3,7 @@ import type { Route } from '../http/http.ts'
 import { openApi } from '../http/openapi.ts'
 import { createTestApp, type TestRequest } from '../testing/app.ts'
 import { sampleBody } from '../testing/junk.ts'
-import { type ActorName, ACTORS, createEveryone } from './testing/everyone.ts'
+import { type ActorName, ACTORS, createActors } from './testing/everyone.ts'
 import {
   accessKey,
   EXCEPTIONAL_ROUTES,
@@ -17,7 +17,7 @@ import { REQUESTS } from './testing/route-requests.ts'
 /** Every route × every actor, against the access that the route declares and the table in `testing/route-access.ts`. */
 
 const app = await createTestApp()
-const everyone = await createEveryone(app, 'matrix')
+const everyone = await createActors(app, 'matrix')
 const api = openApi(app.server.routes, app.baseUrl)
 const routes = app.server.routes.map((route) => ({ route, key: keyOf(route) }))
 

@@ -7,7 +7,7 @@ import type { KeyPage } from './driver.ts'
 
 /** Few, so that concurrent puts share the fsync of a directory. */
 const DIRECTORIES = 16
-/** Many, so that the listing of each stays short: with 10 million blobs a shelf has 2,500. */
+/** Many, so that the listing of each stays short: with 10 million blobs a shard has 2,500. */
 const SHELVES = 256
 /** Prefix of shard directories. No blob's name has it: `~` replaces `/`, and no key starts with that. */
 const SHELF_MARK = '~'
@@ -16,11 +16,11 @@ const PAGE = 500
 const NAMES_AT_ONCE = 64
 
 /** Possible paths of a blob: in `directory` (by its index) at first, in its shard later. */
-export type DiskPlace = { directory: number; newPath: string; shelf: string; shelfPath: string }
+export type DiskPlace = { directory: number; newPath: string; shard: string; shardPath: string }
 
 /**
- * The paths of blobs: `objects/<directory>/<key>`, and later `objects/<directory>/~<shelf>/<key>`, with `~` for `/` in the key. Hashes of
- * the key give directory and shelf.
+ * The paths of blobs: `objects/<directory>/<key>`, and later `objects/<directory>/~<shard>/<key>`, with `~` for `/` in the key. Hashes of
+ * the key give directory and shard.
  */
 export function diskPlaces(objects: string) {
   const directories = Array.from({ length: DIRECTORIES }, (_, n) => join(objects, n.toString(16)))
@@ -30,17 +30,17 @@ export function diskPlaces(objects: string) {
     const directory = hash.readUInt8(0) % DIRECTORIES
     const path = directories[directory] ?? objects
     const name = key.replaceAll('/', '~')
-    const shelf = `${path}/${shelfName(hash.readUInt8(1))}`
-    return { directory, newPath: `${path}/${name}`, shelf, shelfPath: `${shelf}/${name}` }
+    const shard = `${path}/${shardName(hash.readUInt8(1))}`
+    return { directory, newPath: `${path}/${name}`, shard, shardPath: `${shard}/${name}` }
   }
 
-  /** Directories and their shelves in the order of listings, those after `cursor`: a blob moves from a directory to one of its shelves. */
+  /** Directories and their shards in the order of listings, those after `cursor`: a blob moves from a directory to one of its shards. */
   function* listed(cursor: string): Generator<{ path: string; cursor: string }> {
     for (const [n, path] of directories.entries()) {
       const own = n.toString(16)
       if (own > cursor) yield { path, cursor: own }
-      for (let shelf = 0; shelf < SHELVES; shelf += 1) {
-        const name = shelfName(shelf)
+      for (let shard = 0; shard < SHELVES; shard += 1) {
+        const name = shardName(shard)
         if (`${own}/${name}` > cursor) yield { path: join(path, name), cursor: `${own}/${name}` }
       }
     }
@@ -84,6 +84,6 @@ async function openDirectory(path: string): Promise<Dir | undefined> {
   }
 }
 
-function shelfName(shelf: number) {
-  return SHELF_MARK + shelf.toString(16).padStart(2, '0')
+function shardName(shard: number) {
+  return SHELF_MARK + shard.toString(16).padStart(2, '0')
 }

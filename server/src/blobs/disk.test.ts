@@ -89,7 +89,7 @@ const putForever = `
   })()
 `
 
-test('what moves to its shelf is there at any time, and kill -9 in the midst loses nothing', async () => {
+test('what moves to its shard is there at any time, and kill -9 in the midst loses nothing', async () => {
   const root = await newRoot()
   onTestFinished(() => rm(root, { recursive: true }))
   const config = { secret, store: { kind: 'disk' as const, root } }
@@ -124,7 +124,7 @@ test('what moves to its shelf is there at any time, and kill -9 in the midst los
   for (const path of stored) expect(path).toMatch(/objects\/[0-9a-f]\/~[0-9a-f]{2}\/moved~\d+$/)
 }, 60_000)
 
-/** Moves all blobs to their shelves; says when it begins. */
+/** Moves all blobs to their shards; says when it begins. */
 const settleOnce = `
   const [module, root, secret] = process.argv.slice(1)
   const { createBlobs } = await import(module)

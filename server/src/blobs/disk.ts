@@ -6,7 +6,7 @@ import { makeDirectory } from '../directory.ts'
 import { codeOf } from '../error-code.ts'
 import { DirectorySync, syncDirectory } from './directory-sync.ts'
 import { type DiskPlace, diskPlaces } from './disk-places.ts'
-import { IF_THERE, moveToShelves, unlinkIfThere } from './disk-shelves.ts'
+import { IF_THERE, moveToShards, unlinkIfThere } from './disk-shards.ts'
 import { claimTemporaryDirectory } from './disk-temporary.ts'
 import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
@@ -14,7 +14,7 @@ import { BlobExistsError, BlobNotFoundError } from './errors.ts'
 /**
  * Blobs as files. A blob is written to a temporary file, fsynced and linked to its name in one of a few directories. A link, unlike a
  * rename, fails when the name is taken. Then the directory is fsynced, for all that have come meanwhile. Later the blob moves to
- * one of many shards: if put there at once, each blob would need an fsync of its own shard.
+ * one of many shards: if put there at once, each blob would need an fsync of a different shard.
  */
 export async function openDiskDriver(root: string): Promise<BlobDriver> {
   const objects = join(root, 'objects')
@@ -27,15 +27,15 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
 
   return {
     async write(key, sealed) {
-      const { directory, newPath, shelfPath } = place(key)
+      const { directory, newPath, shardPath } = place(key)
       const temporaryPath = join(temporary, randomBytes(12).toString('base64url'))
       try {
         const size = await writeFile(temporaryPath, sealed)
-        if (await stat(shelfPath, IF_THERE)) throw new BlobExistsError(key)
+        if (await stat(shardPath, IF_THERE)) throw new BlobExistsError(key)
         await link(temporaryPath, newPath)
         try {
           // Looked at once the other name is taken: nothing gets there in between but what has just been linked.
-          const [isTaken] = await Promise.all([stat(shelfPath, IF_THERE), syncs[directory]?.sync()])
+          const [isTaken] = await Promise.all([stat(shardPath, IF_THERE), syncs[directory]?.sync()])
           if (isTaken) throw new BlobExistsError(key)
         } catch (error) {
           await unlink(newPath).catch(() => {})
@@ -66,21 +66,21 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
     },
 
     async stat(key) {
-      const { newPath, shelfPath } = place(key)
-      const found = (await stat(newPath, IF_THERE)) ?? (await stat(shelfPath, IF_THERE))
+      const { newPath, shardPath } = place(key)
+      const found = (await stat(newPath, IF_THERE)) ?? (await stat(shardPath, IF_THERE))
       return found && { key, storedSize: found.size, modifiedAt: found.mtime }
     },
 
     async delete(key) {
-      const { directory, newPath, shelf, shelfPath } = place(key)
+      const { directory, newPath, shard, shardPath } = place(key)
       // In this order: what is being moved has the second name before it loses the first.
       if (await unlinkIfThere(newPath)) await syncs[directory]?.sync()
-      if (await unlinkIfThere(shelfPath)) await syncDirectory(shelf)
+      if (await unlinkIfThere(shardPath)) await syncDirectory(shard)
     },
 
     list: (prefix, cursor) => places.list(prefix, cursor),
 
-    settle: (before, signal) => moveToShelves(places, before, signal),
+    settle: (before, signal) => moveToShards(places, before, signal),
 
     async [Symbol.asyncDispose]() {
       for (const sync of syncs) await sync.close()
@@ -121,8 +121,8 @@ async function writeAll(handle: FileHandle, parts: Buffer[]): Promise<number> {
 }
 
 /** In this order: what is being moved has the second name before it loses the first. */
-async function openExisting(key: string, { newPath, shelfPath }: DiskPlace): Promise<FileHandle> {
-  const handle = (await openIfThere(newPath)) ?? (await openIfThere(shelfPath))
+async function openExisting(key: string, { newPath, shardPath }: DiskPlace): Promise<FileHandle> {
+  const handle = (await openIfThere(newPath)) ?? (await openIfThere(shardPath))
   if (!handle) throw new BlobNotFoundError(key)
   return handle
 }

@@ -4,70 +4,70 @@ import { unavailable } from '../errors.ts'
 import { POLL_MS } from '../polls.ts'
 import type { Signals } from '../signals.ts'
 import { withTimeout } from '../silence.ts'
-import { isAbandoned, KEPT_MS, noteEmpty, type Pool, type Waiter } from './pools.ts'
-import { Turns, type Wish } from './turns.ts'
-import { heldMs, pause } from './waits.ts'
+import { isAbandoned, POOL_TTL_MS, noteEmpty, type Pool, type Waiter } from './pools.ts'
+import { ClaimScheduler, type ClaimRequest } from './scheduler.ts'
+import { jitteredPollMs, pause } from './waits.ts'
 
-/** What the agents of a pool claim, and how; `W` is what an agent asks for. */
-export type ClaimQueue<W extends Wish, Item> = {
-  /** For messages: what there is to claim, in the plural. */
-  items: string
-  /** The signal that there is something new for a pool. */
+/** A queue that the agents of a pool claim from. */
+export type ClaimQueue<W extends ClaimRequest, Item> = {
+  /** What the queue holds, for messages: `job` or `request`. */
+  name: string
+  /** Topic of the signal that a pool has a new item. */
   topic: (poolId: string) => string
-  /** SQL of the ids of those of the pools that have something for which there is room. */
+  /** SQL of the ids of those pools that have an item within the limits. */
   poolsWithItems: (ctx: Ctx, poolIds: readonly string[]) => RawBuilder<string[]>
-  /** Takes the next item for an agent, without waiting; `exited` when the agent has exited meanwhile. */
-  claim: (ctx: Ctx, wish: W) => Promise<Item | 'exited' | undefined>
-  /** Gives an item back that its agent will not receive. */
-  handBack: (ctx: Ctx, item: Item, wish: W) => Promise<void>
-  /** Agents of one kind find the same. */
-  kindOf: (wish: W) => string
-  /** Those of the agents that something in the pool is reserved for. */
+  /** Takes the next item for an agent without waiting; `exited` when the agent has exited in the meantime. */
+  claim: (ctx: Ctx, request: W) => Promise<Item | 'exited' | undefined>
+  /** Requeues an item that its agent will not receive. */
+  requeue: (ctx: Ctx, item: Item, request: W) => Promise<void>
+  /** Key of a request: requests with the same key can take the same items. */
+  kindOf: (request: W) => string
+  /** The given agents for which an item of the pool is reserved. */
   listPreferredAgents: (ctx: Ctx, poolId: string, agentIds: readonly string[]) => Promise<string[]>
 }
 
-export type Claims<W extends Wish, Item> = {
+export type Claims<W extends ClaimRequest, Item> = {
   /**
-   * The next item for the agent, or undefined when none came within `waitMs` or before the abort. A claim whose `signal` has
-   * aborted gets none. Throws `unavailable` when the queue could not be read until then.
+   * Resolves with the next item for the agent, or undefined when none came within `waitMs` or before `signal` aborted. Throws
+   * `unavailable` when the queue could not be read in that time.
    */
-  wait: (ctx: Ctx, wish: W, options: { waitMs: number; signal: AbortSignal }) => Promise<Item | undefined>
-  /** Answers the claims of an agent that wait in this process. */
+  wait: (ctx: Ctx, request: W, options: { waitMs: number; signal: AbortSignal }) => Promise<Item | undefined>
+  /** Ends the agent's claims that wait in this process. */
   end: (ctx: Ctx, agentId: string) => void
 }
 
-/** The signal that ends the claims of an agent which wait, on every replica: the agent asks again if it is there. */
+/** Topic of the signal that ends an agent's waiting claims on every replica. A live agent claims again. */
 export function claimsTopic(agentId: string) {
   return `agent-claims:${agentId}`
 }
 
-type Desk<W extends Wish, Item> = { ctx: Ctx; pools: Map<string, Pool<W, Item>> }
+type Dispatcher<W extends ClaimRequest, Item> = { ctx: Ctx; pools: Map<string, Pool<W, Item>> }
 
 /**
- * After this long, in ms, the queue is looked at again for what could not be taken: its workspace was locked, it is reserved
- * for another agent, or a limit holds it back. The pause doubles as long as nothing changes.
+ * Delay before the queue is checked again for items that could not be taken, in ms: a locked workspace, a reservation for
+ * another agent, a limit. It doubles while nothing changes.
  */
 const RETRY_MS = 50
-const LONGEST_RETRY_MS = 1000
-/** Processes that were all told of something new look within so many ms, at different moments: mostly the first one gets it. */
+const MAX_RETRY_MS = 1000
+/** Processes notified of the same item check the queue at random moments within this time, in ms: usually the first takes it. */
 const STAGGER_MS = 10
-/** A claim that has expired waits this long, in ms, for the look at the queue that it still needs. */
-const LAST_LOOK_MS = 5000
+/** Extra time that an expired claim waits for its last check of the queue, in ms. */
+const LAST_CHECK_MS = 5000
 
 /**
- * Claims that wait in this process. One loop serves all claims of a pool, so that something new costs one look at the queue and
- * not one for every waiting agent. The process polls for all pools at once (`polls.ts`), so that idle agents cost next to nothing.
+ * Claims that wait in this process. One loop serves all claims of a pool, so that a new item costs one check of the queue and
+ * not one per waiting agent. The process polls for all pools at once (`polls.ts`), which makes idle agents nearly free.
  *
- * Something new wakes one process: the one in which it was queued, when a claim waits there (`Signals.publishToOne`). That one tells the others
- * what it could not hand out.
+ * A new item wakes one process: the one that queued it, if a claim waits there (`Signals.publishToOne`). That process notifies
+ * the others when it cannot hand the item out.
  */
-export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): Claims<W, Item> {
-  const desks = new WeakMap<Signals, Desk<W, Item>>()
+export function createClaims<W extends ClaimRequest, Item>(queue: ClaimQueue<W, Item>): Claims<W, Item> {
+  const dispatchers = new WeakMap<Signals, Dispatcher<W, Item>>()
 
-  async function wait(ctx: Ctx, wish: W, { waitMs, signal }: { waitMs: number; signal: AbortSignal }) {
+  async function wait(ctx: Ctx, request: W, { waitMs, signal }: { waitMs: number; signal: AbortSignal }) {
     if (signal.aborted) return undefined
-    const desk = deskOf(ctx)
-    const pool = poolOf(desk, wish.agent.agent_pool_id)
+    const dispatcher = dispatcherOf(ctx)
+    const pool = poolOf(dispatcher, request.agent.agent_pool_id)
     const item = await new Promise<Item | undefined>((resolve, reject) => {
       const leave = () => {
         clearTimeout(timer)
@@ -81,156 +81,156 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
       }
       const refuse = () => {
         leave()
-        reject(unavailable(`the queue of ${queue.items} can not be read now`))
+        reject(unavailable(`the ${queue.name} queue cannot be read at the moment`))
       }
       const onAbort = () => give(undefined)
       const onTimeout = () => {
         waiter.expired = true
-        if (waiter.hasLooked) return give(undefined)
-        timer = setTimeout(refuse, LAST_LOOK_MS)
-        look(desk, pool)
+        if (waiter.isChecked) return give(undefined)
+        timer = setTimeout(refuse, LAST_CHECK_MS)
+        dispatch(dispatcher, pool)
       }
-      const waiter: Waiter<W, Item> = { wish, give, refuse, hasLooked: false, expired: false }
-      let timer = setTimeout(onTimeout, heldMs(waitMs, wish.agent.id))
+      const waiter: Waiter<W, Item> = { request, give, refuse, isChecked: false, expired: false }
+      let timer = setTimeout(onTimeout, jitteredPollMs(waitMs, request.agent.id))
       signal.addEventListener('abort', onAbort, { once: true })
-      const ending = ctx.signals.listen(claimsTopic(wish.agent.id), () => give(undefined))
+      const ending = ctx.signals.listen(claimsTopic(request.agent.id), () => give(undefined))
       pool.waiters.add(waiter)
-      // A queue that was empty a moment ago is empty still, or its signal is on the way. The next poll looks for a lost one.
-      const isEmpty = pool.emptyAt !== undefined && performance.now() - pool.emptyAt < KEPT_MS
-      if (!isEmpty || waitMs < POLL_MS) look(desk, pool)
+      // A queue that was just empty is still empty, or its signal is on the way. The next poll covers a lost signal.
+      const isEmpty = pool.emptyAt !== undefined && performance.now() - pool.emptyAt < POOL_TTL_MS
+      if (!isEmpty || waitMs < POLL_MS) dispatch(dispatcher, pool)
     })
     if (item === undefined || !signal.aborted) return item
-    // It came as the claim was given up.
-    await queue.handBack(ctx, item, wish)
+    // The claim was aborted when the item arrived.
+    await queue.requeue(ctx, item, request)
     return undefined
   }
 
   function end(ctx: Ctx, agentId: string) {
-    for (const pool of desks.get(ctx.signals)?.pools.values() ?? []) {
-      for (const waiter of pool.waiters) if (waiter.wish.agent.id === agentId) waiter.give(undefined)
+    for (const pool of dispatchers.get(ctx.signals)?.pools.values() ?? []) {
+      for (const waiter of pool.waiters) if (waiter.request.agent.id === agentId) waiter.give(undefined)
     }
   }
 
-  function deskOf(ctx: Ctx): Desk<W, Item> {
-    const known = desks.get(ctx.signals)
+  function dispatcherOf(ctx: Ctx): Dispatcher<W, Item> {
+    const known = dispatchers.get(ctx.signals)
     if (known) return known
-    const desk: Desk<W, Item> = { ctx, pools: new Map() }
-    desks.set(ctx.signals, desk)
-    poll(desk)
-    return desk
+    const dispatcher: Dispatcher<W, Item> = { ctx, pools: new Map() }
+    dispatchers.set(ctx.signals, dispatcher)
+    poll(dispatcher)
+    return dispatcher
   }
 
-  function poolOf(desk: Desk<W, Item>, id: string): Pool<W, Item> {
-    const known = desk.pools.get(id)
+  function poolOf(dispatcher: Dispatcher<W, Item>, id: string): Pool<W, Item> {
+    const known = dispatcher.pools.get(id)
     if (known) return known
     const pool: Pool<W, Item> = {
       id,
       waiters: new Set(),
-      subscription: desk.ctx.signals.listen(
+      subscription: dispatcher.ctx.signals.listen(
         queue.topic(id),
-        (to) => onSignal(desk, pool, to),
+        (to) => onSignal(dispatcher, pool, to),
         () => pool.waiters.size > 0,
       ),
       wake: new AbortController(),
       isServed: false,
       isSignalled: false,
-      isLeftToUs: false,
+      isExclusive: false,
       stagger: undefined,
       emptyAt: undefined,
     }
-    desk.pools.set(id, pool)
+    dispatcher.pools.set(id, pool)
     return pool
   }
 
-  /** Something new has come; `to` is the process that it is left to, if it is left to one. */
-  function onSignal(desk: Desk<W, Item>, pool: Pool<W, Item>, to: string) {
+  /** Handles the signal of a new item; `to` is the id of the only process notified, or empty. */
+  function onSignal(dispatcher: Dispatcher<W, Item>, pool: Pool<W, Item>, to: string) {
     pool.emptyAt = undefined
     if (to === '') {
       if (pool.waiters.size === 0) return
       pool.stagger ??= setTimeout(() => {
         pool.stagger = undefined
-        look(desk, pool)
+        dispatch(dispatcher, pool)
       }, Math.random() * STAGGER_MS)
-    } else if (to === desk.ctx.signals.id) {
+    } else if (to === dispatcher.ctx.signals.id) {
       pool.isSignalled = true
-      pool.isLeftToUs = true
-      if (pool.waiters.size === 0) tellOthers(desk, pool)
-      look(desk, pool)
+      pool.isExclusive = true
+      if (pool.waiters.size === 0) notifyOthers(dispatcher, pool)
+      dispatch(dispatcher, pool)
     }
   }
 
-  /** Tells all processes of what this one was told of alone, and can't hand out. */
-  function tellOthers({ ctx }: Desk<W, Item>, pool: Pool<W, Item>) {
-    if (!pool.isLeftToUs) return
-    pool.isLeftToUs = false
+  /** Notifies all processes of an item that only this one knows of and cannot hand out. */
+  function notifyOthers({ ctx }: Dispatcher<W, Item>, pool: Pool<W, Item>) {
+    if (!pool.isExclusive) return
+    pool.isExclusive = false
     ctx.signals.publish(ctx.db, queue.topic(pool.id))
   }
 
-  /** Makes the loop of a pool look at the queue now, whatever it is doing. */
-  function look(desk: Desk<W, Item>, pool: Pool<W, Item>) {
+  /** Makes the loop of a pool check the queue now. */
+  function dispatch(dispatcher: Dispatcher<W, Item>, pool: Pool<W, Item>) {
     pool.emptyAt = undefined
     pool.wake.abort()
     if (pool.isServed || pool.waiters.size === 0) return
     pool.isServed = true
-    void serve(desk, pool)
+    void serve(dispatcher, pool)
   }
 
-  /** Looks for all pools in which a claim waits, with the polls of the process. */
-  function poll(desk: Desk<W, Item>) {
+  /** Checks all pools with waiting claims, as part of the polls of the process. */
+  function poll(dispatcher: Dispatcher<W, Item>) {
     let asked: Pool<W, Item>[] = []
-    desk.ctx.polls.add<string[]>({
+    dispatcher.ctx.polls.add<string[]>({
       ask() {
-        const pools = [...desk.pools.values()]
-        for (const pool of pools) if (isAbandoned(pool, performance.now())) forget(desk, pool)
+        const pools = [...dispatcher.pools.values()]
+        for (const pool of pools) if (isAbandoned(pool, performance.now())) forget(dispatcher, pool)
         asked = pools.filter((pool) => pool.waiters.size > 0 && !pool.isServed)
         const ids = asked.map(({ id }) => id)
-        return asked.length === 0 ? undefined : queue.poolsWithItems(desk.ctx, ids)
+        return asked.length === 0 ? undefined : queue.poolsWithItems(dispatcher.ctx, ids)
       },
       response(ids) {
         const [found, now] = [new Set(ids), performance.now()]
         for (const pool of asked) {
-          if (found.has(pool.id)) look(desk, pool)
+          if (found.has(pool.id)) dispatch(dispatcher, pool)
           else if (!pool.isServed) noteEmpty(pool, now)
         }
       },
       fail() {
-        for (const pool of asked) look(desk, pool)
+        for (const pool of asked) dispatch(dispatcher, pool)
       },
     })
   }
 
-  function forget(desk: Desk<W, Item>, pool: Pool<W, Item>) {
+  function forget(dispatcher: Dispatcher<W, Item>, pool: Pool<W, Item>) {
     clearTimeout(pool.stagger)
     pool.subscription[Symbol.dispose]()
-    desk.pools.delete(pool.id)
+    dispatcher.pools.delete(pool.id)
   }
 
-  /** Hands out what a pool has until its queue is empty or nobody waits. */
-  async function serve(desk: Desk<W, Item>, pool: Pool<W, Item>) {
-    const { ctx } = desk
+  /** Hands out the items of a pool until its queue is empty or no claim waits. */
+  async function serve(dispatcher: Dispatcher<W, Item>, pool: Pool<W, Item>) {
+    const { ctx } = dispatcher
     let retryMs = RETRY_MS
     while (pool.waiters.size > 0) {
       pool.wake = new AbortController()
       const { signal } = pool.wake
       const outcome = await handOut(ctx, pool).catch((error: unknown) => {
-        ctx.log.error({ err: error }, `claiming ${queue.items}`)
+        ctx.log.error({ err: error }, `claiming from the ${queue.name} queue`)
         for (const waiter of pool.waiters) if (waiter.expired) waiter.refuse()
         return 'blocked' as const
       })
       if (signal.aborted) retryMs = RETRY_MS
       else if (outcome === 'empty') {
-        pool.isLeftToUs = false
+        pool.isExclusive = false
         noteEmpty(pool, performance.now())
         break
       } else if (pool.waiters.size > 0) {
-        tellOthers(desk, pool)
+        notifyOthers(dispatcher, pool)
         await pause(retryMs, signal)
-        retryMs = signal.aborted ? RETRY_MS : Math.min(retryMs * 2, LONGEST_RETRY_MS)
+        retryMs = signal.aborted ? RETRY_MS : Math.min(retryMs * 2, MAX_RETRY_MS)
       }
     }
-    // In the same step as the last look at the waiters, so that whoever comes next starts the loop again.
+    // In the same tick as the last check of the waiters, so that the next claim starts the loop again.
     pool.isServed = false
-    tellOthers(desk, pool)
+    notifyOthers(dispatcher, pool)
   }
 
   async function hasItems(ctx: Ctx, poolId: string) {
@@ -239,33 +239,33 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
     return (rows[0]?.ids.length ?? 0) > 0
   }
 
-  /** Hands out until nothing is left that the agents which wait here can take. */
+  /** Hands out items until none is left that the waiting agents can take. */
   async function handOut(ctx: Ctx, pool: Pool<W, Item>): Promise<'empty' | 'blocked'> {
-    const turns = new Turns(pool.waiters, queue.kindOf)
+    const scheduler = new ClaimScheduler(pool.waiters, queue.kindOf)
     for (;;) {
       if (!pool.isSignalled && !(await hasItems(ctx, pool.id))) return 'empty'
       pool.isSignalled = false
-      const waiter = turns.next()
+      const waiter = scheduler.next()
       if (!waiter) return 'blocked'
-      const { wish } = waiter
+      const { request } = waiter
       const item = await claim(ctx, pool, waiter)
       if (item === 'exited') {
-        end(ctx, wish.agent.id)
+        end(ctx, request.agent.id)
         continue
       }
       if (!item) {
-        const others = turns.isKnown ? [] : [...pool.waiters].map((other) => other.wish.agent.id)
+        const others = scheduler.isKnown ? [] : [...pool.waiters].map((other) => other.request.agent.id)
         const preferred = others.length < 2 ? [] : await withTimeout(queue.listPreferredAgents(ctx, pool.id, others))
-        turns.pass(waiter, preferred)
+        scheduler.pass(waiter, preferred)
         continue
       }
       await give(ctx, pool, { item, waiter })
     }
   }
 
-  /** Claims for a waiter. What comes after the claim was given up is handed out all the same. */
+  /** Claims for a waiter. An item that arrives after the timeout is handed out as well. */
   async function claim(ctx: Ctx, pool: Pool<W, Item>, waiter: Waiter<W, Item>) {
-    const claiming = queue.claim(ctx, waiter.wish)
+    const claiming = queue.claim(ctx, waiter.request)
     return withTimeout(claiming).catch((error: unknown) => {
       const late = claiming.then(async (item) => item && item !== 'exited' && give(ctx, pool, { item, waiter }))
       late.catch(() => {})
@@ -273,12 +273,12 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
     })
   }
 
-  /** The claim may have ended in the meantime. Another claim of the same agent then gets the item, or it goes back. */
+  /** Gives the item to the waiter; to another claim of the same agent if that one has ended, or else requeues it. */
   async function give(ctx: Ctx, pool: Pool<W, Item>, { item, waiter }: { item: Item; waiter: Waiter<W, Item> }) {
-    const isSame = (other: Waiter<W, Item>) => other.wish.agent.id === waiter.wish.agent.id
+    const isSame = (other: Waiter<W, Item>) => other.request.agent.id === waiter.request.agent.id
     const taker = pool.waiters.has(waiter) ? waiter : [...pool.waiters].find(isSame)
     if (taker) taker.give(item)
-    else await queue.handBack(ctx, item, waiter.wish)
+    else await queue.requeue(ctx, item, waiter.request)
   }
 
   return { wait, end }

@@ -1,45 +1,45 @@
 import { POLL_MS } from '../polls.ts'
-import { noteLooked, type Wish } from './turns.ts'
+import { markChecked, type ClaimRequest } from './scheduler.ts'
 
-/** A claim that waits. */
-export type Waiter<W extends Wish, Item> = {
-  wish: W
+/** A waiting claim. */
+export type Waiter<W extends ClaimRequest, Item> = {
+  request: W
   give: (item: Item | undefined) => void
-  /** Answers that the queue can't be read. */
+  /** Fails the claim because the queue cannot be read. */
   refuse: () => void
-  /** The queue was found to have nothing for this agent. A claim is not answered before that, however short it may wait. */
-  hasLooked: boolean
+  /** The queue was checked and has nothing for this agent. Every claim gets at least one check. */
+  isChecked: boolean
   expired: boolean
 }
 
-/** The claims that wait for something of a pool in this process. */
-export type Pool<W extends Wish, Item> = {
+/** The claims of a pool that wait in this process. */
+export type Pool<W extends ClaimRequest, Item> = {
   id: string
   waiters: Set<Waiter<W, Item>>
   subscription: Disposable
   /** Ends the pause of the pool's loop. */
   wake: AbortController
   isServed: boolean
-  /** Something new has come, and this process alone was told: whether there is anything need not be asked. */
+  /** This process alone was notified of a new item, so the check for any items is skipped. */
   isSignalled: boolean
-  /** Nobody else looks for what was signalled, unless this process passes it on. */
-  isLeftToUs: boolean
-  /** Runs before a look at what all processes were told of. */
+  /** No other process was notified; this one must notify the others if it cannot hand the item out. */
+  isExclusive: boolean
+  /** Random delay before the check after a signal to all processes. */
   stagger: NodeJS.Timeout | undefined
-  /** When the queue was last found empty, in ms of the process; undefined once there may be something. */
+  /** Time of `performance.now()` when the queue was last found empty; undefined once it may have an item. */
   emptyAt: number | undefined
 }
 
-/** An agent whose claim has ended asks again at once: what is known of its pool is kept for as long, in ms. */
-export const KEPT_MS = 2 * POLL_MS
+/** How long a pool without claims is kept, in ms: agents claim again as soon as a claim ends. */
+export const POOL_TTL_MS = 2 * POLL_MS
 
-/** Whether nobody has waited for so long that nothing need be known of the pool. */
-export function isAbandoned<W extends Wish, Item>({ waiters, isServed, emptyAt }: Pool<W, Item>, now: number) {
-  return waiters.size === 0 && !isServed && (emptyAt === undefined || now - emptyAt > KEPT_MS)
+/** Whether the pool has had no claim for `POOL_TTL_MS`. */
+export function isAbandoned<W extends ClaimRequest, Item>({ waiters, isServed, emptyAt }: Pool<W, Item>, now: number) {
+  return waiters.size === 0 && !isServed && (emptyAt === undefined || now - emptyAt > POOL_TTL_MS)
 }
 
-/** The queue of the pool was found empty. */
-export function noteEmpty<W extends Wish, Item>(pool: Pool<W, Item>, now: number) {
+/** Records that the queue of the pool was found empty. */
+export function noteEmpty<W extends ClaimRequest, Item>(pool: Pool<W, Item>, now: number) {
   pool.emptyAt = now
-  for (const idle of pool.waiters) noteLooked(idle)
+  for (const idle of pool.waiters) markChecked(idle)
 }

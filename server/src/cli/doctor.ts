@@ -25,8 +25,8 @@ import { StartError } from '../start-error.ts'
 import { loadTls } from '../tls/tls.ts'
 import { openDatabase } from './database.ts'
 
-type Verdict = { ok: boolean; found: string; advice?: string }
-type Check = { name: string; run: (config: Config, database: Database) => Promise<Verdict> }
+type Result = { ok: boolean; found: string; advice?: string }
+type Check = { name: string; run: (config: Config, database: Database) => Promise<Result> }
 
 const MIN_FREE_BYTES = 1024 ** 3
 const MAX_CLOCK_SKEW_MS = 2000
@@ -51,7 +51,7 @@ export async function doctorCommand(config: Config): Promise<number> {
   await using database = lookAtDatabase(config)
   let failed = 0
   for (const check of CHECKS) {
-    const verdict = await check.run(config, database).catch((error: unknown): Verdict => {
+    const result = await check.run(config, database).catch((error: unknown): Result => {
       if (!(error instanceof StartError))
         return {
           ok: false,
@@ -60,9 +60,9 @@ export async function doctorCommand(config: Config): Promise<number> {
         }
       return { ok: false, found: error.reason, ...(error.advice !== undefined && { advice: error.advice }) }
     })
-    if (!verdict.ok) failed += 1
-    process.stdout.write(`${verdict.ok ? '✓' : '✗'} ${check.name.padEnd(12)} ${verdict.found}\n`)
-    if (verdict.advice !== undefined) process.stdout.write(`${' '.repeat(15)}→ ${verdict.advice}\n`)
+    if (!result.ok) failed += 1
+    process.stdout.write(`${result.ok ? '✓' : '✗'} ${check.name.padEnd(12)} ${result.found}\n`)
+    if (result.advice !== undefined) process.stdout.write(`${' '.repeat(15)}→ ${result.advice}\n`)
   }
   process.stdout.write(
     failed === 0 ? '\nEverything is in place.\n' : `\n${failed} of ${CHECKS.length} checks failed.\n`,
@@ -70,14 +70,14 @@ export async function doctorCommand(config: Config): Promise<number> {
   return failed === 0 ? 0 : 1
 }
 
-function checkNode(): Verdict {
+function checkNode(): Result {
   const ok = Number(process.versions.node.split('.', 1)[0]) >= 24
   return ok
     ? { ok, found: process.version }
     : { ok, found: process.version, advice: 'Node 24 or later is needed: run `npm ci`, which brings one' }
 }
 
-async function checkEngine({ agents, enginePath, engineDownloads }: Config): Promise<Verdict> {
+async function checkEngine({ agents, enginePath, engineDownloads }: Config): Promise<Result> {
   if (agents === 0) return { ok: true, found: 'no run executes here' }
   const engines = await listEngines({ enginePath, strict: false })
   const found = engines.map(({ product, version }) => `${engineName(product)} ${version}`).join(', ')
@@ -96,7 +96,7 @@ async function checkEngine({ agents, enginePath, engineDownloads }: Config): Pro
   }
 }
 
-async function checkIsolation(config: Config): Promise<Verdict> {
+async function checkIsolation(config: Config): Promise<Result> {
   if (config.agents === 0) return { ok: true, found: 'no run executes here' }
   const { isolation, enginePath, firstRunUser } = config
   const problem =
@@ -111,13 +111,13 @@ async function checkIsolation(config: Config): Promise<Verdict> {
   }
 }
 
-async function checkSandbox(config: Config): Promise<Verdict> {
+async function checkSandbox(config: Config): Promise<Result> {
   if (!config.sandbox || config.agents === 0) return { ok: true, found: 'not asked for' }
   const problem = await sandboxProblem()
   return problem === undefined ? { ok: true, found: 'bubblewrap works here' } : { ok: false, found: problem }
 }
 
-async function checkDataDirectory({ dataDir }: Config): Promise<Verdict> {
+async function checkDataDirectory({ dataDir }: Config): Promise<Result> {
   const present = await checkDirectory(dataDir)
   const isThere = present === resolve(dataDir)
   await access(present, constants.W_OK).catch((cause: unknown) => {
@@ -159,7 +159,7 @@ async function listMigrations(client: pg.Client): Promise<string[] | undefined> 
   return rows.map(({ name }) => name)
 }
 
-async function checkDatabase(config: Config, database: Database): Promise<Verdict> {
+async function checkDatabase(config: Config, database: Database): Promise<Result> {
   const client = await database.client()
   if (client === undefined) {
     await findSystemAccount()
@@ -184,7 +184,7 @@ async function checkDatabase(config: Config, database: Database): Promise<Verdic
   return { ok: true, found: `${found}, ${done.length} of ${MIGRATIONS.length} migrations` }
 }
 
-async function checkBlobs(config: Config, database: Database): Promise<Verdict> {
+async function checkBlobs(config: Config, database: Database): Promise<Result> {
   const store = storeOf(config)
   const here = placeOf(store)
   const client = await database.client().catch(() => 'unknown' as const)
@@ -199,7 +199,7 @@ async function checkBlobs(config: Config, database: Database): Promise<Verdict> 
   return { ok: true, found: found === undefined ? `${here}, empty` : here }
 }
 
-async function checkPort(config: Config): Promise<Verdict> {
+async function checkPort(config: Config): Promise<Result> {
   const address = `${config.host}:${config.port}`
   if (config.port === 0) return { ok: true, found: 'a free one is picked' }
   const taken = await new Promise<boolean>((resolve) => {
@@ -242,7 +242,7 @@ async function installationAt({ tls, host, port }: Config) {
   })
 }
 
-async function checkTls(config: Config): Promise<Verdict> {
+async function checkTls(config: Config): Promise<Result> {
   // Loading those of the local authority would make them, or renew them.
   if (config.tls === 'auto') return checkLocalAuthority(config)
   const tls = await loadTls(config)
@@ -256,7 +256,7 @@ async function checkTls(config: Config): Promise<Verdict> {
   return days > 7 ? { ok: true, found } : { ok: false, found, advice: 'renew the certificate' }
 }
 
-async function checkLocalAuthority({ dataDir }: Config): Promise<Verdict> {
+async function checkLocalAuthority({ dataDir }: Config): Promise<Result> {
   const directory = join(dataDir, 'tls')
   const pem = await readFile(join(directory, 'server.pem'), 'utf8').catch(() => undefined)
   if (pem === undefined) return { ok: true, found: `none yet: a start makes a local authority in ${directory}` }

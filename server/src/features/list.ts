@@ -52,7 +52,7 @@ import { adminOrganizationRoutes, adminUserRoutes } from './site/admin/routes.ts
 import { agentPackageRoutes } from './site/agent-package/routes.ts'
 import { auditTrailJobs } from './site/audit-trail/jobs.ts'
 import { auditTrailRoutes } from './site/audit-trail/routes.ts'
-import { blobShelfJobs } from './site/blob-shelves/jobs.ts'
+import { blobShardJobs } from './site/blob-shards/jobs.ts'
 import { changeRoutes } from './site/changes/routes.ts'
 import { discoveryRoutes } from './site/discovery/routes.ts'
 import { healthRoutes } from './site/health/routes.ts'
@@ -202,7 +202,7 @@ export const LOADERS: readonly Loader[] = [
 export const JOBS: readonly JobHandler[] = [
   ...agentJobs,
   ...auditTrailJobs,
-  ...blobShelfJobs,
+  ...blobShardJobs,
   ...configurationVersionJobs,
   ...dataRetentionJobs,
   ...oauthJobs,

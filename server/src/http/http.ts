@@ -90,7 +90,7 @@ export type Request<Path extends string, Body, Subject = undefined, Shape extend
   /** The requested page of a list; throws when the parameters are invalid. */
   page(): Page
   /** As `page`, for a list that is whole without the parameters of a page: undefined. */
-  pageIfGiven(): Page | undefined
+  pageIfAny(): Page | undefined
   header(name: string): string | undefined
   raw: FastifyRequest
   reply: FastifyReply
@@ -192,7 +192,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
           contents,
           url: raw.url,
           page: () => readPage(given, options.pageSizes),
-          pageIfGiven: () => (namesPage(given) ? readPage(given, options.pageSizes) : undefined),
+          pageIfAny: () => (namesPage(given) ? readPage(given, options.pageSizes) : undefined),
           header: (name) => [raw.headers[name.toLowerCase()]].flat()[0],
           raw,
           reply,

@@ -48,7 +48,7 @@ export function refusals(describe: Describe) {
     Unauthorized: refusal('the token is missing, wrong or expired'),
     NotFound: refusal('it does not exist, or you may not see it'),
     Invalid: refusal('the body has a value that is not allowed; `source.pointer` says where'),
-    RequestRejectedError: refusal('refused; the detail of each error says why'),
+    Refused: refusal('refused; the detail of each error says why'),
     Failed: refusal('failed on this server, whatever was sent'),
   }
 }

@@ -6,7 +6,7 @@ export function serverPath(path: string) {
   return `${BASE}${path.replace(/^\//, '')}`
 }
 
-/** What the server's content security policy asks of styles that are made while the page runs. */
+/** The nonce that the server's content security policy requires of styles added at run time. */
 export const STYLE_NONCE =
   typeof document === 'undefined'
     ? ''

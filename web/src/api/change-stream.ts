@@ -5,7 +5,7 @@ export type Connection = 'connecting' | 'open' | 'lost'
 
 export type Message =
   | { kind: 'change'; change: Change }
-  /** What was read before may be old. */
+  /** Earlier responses may be stale. */
   | { kind: 'reset' }
   /** The server has ended the stream: what the person may see is another by now. */
   | { kind: 'end' }
@@ -62,7 +62,7 @@ export async function holdStream(organization: string, publish: (message: Messag
     })
     source.addEventListener('alive', heard)
     source.addEventListener('end', () => {
-      // Whoever is still signed in goes on, from what they may see now; the frame of others leaves, which is `signal`.
+      // A user still signed in continues with their current access; otherwise the frame unmounts, which aborts `signal`.
       cursor = undefined
       publish({ kind: 'end' })
       reopen()

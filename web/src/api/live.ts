@@ -68,7 +68,7 @@ function follow(organization: string, receive: (message: Message) => void) {
   }
   // What is known of the connection was about the organization before.
   setConnection('connecting')
-  // Without locks (an address that is no secure context) each tab has a connection of its own.
+  // Without locks (an insecure context) each tab has its own connection.
   const locks = navigator.locks as LockManager | undefined
   if (locks) {
     void locks
@@ -89,7 +89,7 @@ async function assumeOpen(name: string, signal: AbortSignal) {
   if (!signal.aborted && connection === 'connecting' && held?.some(isOf) && pending?.some(isOf)) setConnection('open')
 }
 
-/** What else in the organization a response depends on, by its query's `meta: { alsoAbout: ['varsets'] }`. */
+/** Other types that a response depends on, from its query's `meta: { alsoAbout: ['varsets'] }`. */
 function alsoAbout(meta: Record<string, unknown> | undefined) {
   const kinds = meta?.['alsoAbout']
   return Array.isArray(kinds) ? (kinds as readonly string[]) : []

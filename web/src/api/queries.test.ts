@@ -29,7 +29,7 @@ test('what was never read, or is not there any more, is a failure', () => {
   expect(failureOf({ data: ['old'], error: gone, refetch })?.error).toBe(gone)
 })
 
-test('of several reads, the first that failed is told and read again', () => {
+test('of several reads, the first that failed is reported and retried', () => {
   const again: string[] = []
   const read = (name: string, error: Error | null) => ({
     data: error ? undefined : name,

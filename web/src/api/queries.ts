@@ -19,7 +19,7 @@ export const queries: QueryClient = new QueryClient({
   },
 })
 
-/** What a proxy answers while the server restarts. */
+/** Statuses that a proxy returns while the server restarts. */
 const PASSING = new Set([502, 503, 504])
 
 /** Other errors of the API are final. */

@@ -5,7 +5,7 @@ export type Side =
   | { kind: 'absent' }
   | { kind: 'unknown' }
   | { kind: 'sensitive' }
-  /** JSON of the value; texts stand as they are, without quotes, when `isText`. */
+  /** JSON of the value; the plain string without quotes when `isText`. */
   | { kind: 'value'; text: string; isText?: boolean }
 
 export type AttributeChange = {
@@ -15,7 +15,7 @@ export type AttributeChange = {
   after: Side
   /** The change makes the engine replace the resource. */
   forcesReplacement?: boolean
-  /** The item only stands in another place of its list now: `[2]`. */
+  /** New index of an item that only moved within its list: `[2]`. */
   movedTo?: string
   /** The texts are JSON of the same content, written in another way. */
   isFormattingOnly?: boolean
@@ -33,7 +33,7 @@ export function AttributeDiff({
 }: {
   label: string
   changes: readonly AttributeChange[]
-  /** What stands for a value that is unknown. */
+  /** Text shown for an unknown value. */
   unknownText?: string
 }) {
   return (
@@ -87,7 +87,7 @@ function isSame(before: Side, after: Side) {
   return before.kind === 'value' && after.kind === 'value' && before.text === after.text
 }
 
-const LOOKS = {
+const STYLES = {
   before: { sign: '−', look: 'bg-bad-soft' },
   after: { sign: '+', look: 'bg-good-soft' },
 } as const
@@ -95,7 +95,7 @@ const LOOKS = {
 type ValueProps = { side: Side; is: 'before' | 'after'; isSame: boolean; unknownText: string }
 
 function Value({ side, is, isSame: same, unknownText }: ValueProps) {
-  const { sign, look } = LOOKS[is]
+  const { sign, look } = STYLES[is]
   const isShown = side.kind !== 'absent'
   return (
     <td className={`px-3 py-1 max-sm:block ${isShown ? (same ? '' : look) : 'max-sm:hidden'}`}>
@@ -112,13 +112,13 @@ function Value({ side, is, isSame: same, unknownText }: ValueProps) {
 }
 
 /** Longer values are cut, with a way to see the rest. */
-const LONGEST = 4000
+const MAX_LENGTH = 4000
 
 function textOf(side: Exclude<Side, { kind: 'absent' }>, unknownText: string): ReactNode {
   if (side.kind === 'unknown') return <em className="font-sans text-dim">{unknownText}</em>
   if (side.kind === 'sensitive') return <em className="font-sans text-dim">sensitive</em>
   if (side.isText && side.text === '') return '""'
-  return side.text.length > LONGEST ? <LongText text={side.text} /> : side.text
+  return side.text.length > MAX_LENGTH ? <LongText text={side.text} /> : side.text
 }
 
 function LongText({ text }: { text: string }) {
@@ -126,7 +126,7 @@ function LongText({ text }: { text: string }) {
   if (isWhole) return text
   return (
     <>
-      {text.slice(0, LONGEST)}…{' '}
+      {text.slice(0, MAX_LENGTH)}…{' '}
       <button type="button" className="cursor-pointer font-sans text-accent underline" onClick={() => setIsWhole(true)}>
         show all {text.length.toLocaleString('en')} characters
       </button>
@@ -134,7 +134,7 @@ function LongText({ text }: { text: string }) {
   )
 }
 
-const LINE_LOOKS = { '+': 'bg-good-soft', '−': 'bg-bad-soft', ' ': '' } as const
+const LINE_STYLE = { '+': 'bg-good-soft', '−': 'bg-bad-soft', ' ': '' } as const
 /** Lines that stay are shown next to those that change. */
 const CONTEXT = 3
 
@@ -160,7 +160,7 @@ function LineDiff({ lines }: { lines: readonly LineChange[] }) {
     }
     flush(index)
     rows.push(
-      <div key={index} className={`flex gap-2 ${LINE_LOOKS[sign]}`}>
+      <div key={index} className={`flex gap-2 ${LINE_STYLE[sign]}`}>
         <span aria-hidden="true" className="text-dim select-none">
           {sign === ' ' ? ' ' : sign}
         </span>

@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from 'react'
 
-/** A titled part of a page; `about` is a sentence below the title, `actions` stand beside it. */
+/** A titled section of a page; `about` is a sentence below the title, `actions` are next to it. */
 export function Card({ title, about, actions, isFlush = false, tone, children }: CardProps) {
   const id = useId()
   return (

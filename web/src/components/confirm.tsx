@@ -6,7 +6,7 @@ import { TextArea, TextField } from './form.tsx'
 import { focusHeading } from './page.tsx'
 
 /**
- * A button whose action is confirmed in place, where it stands: the consequence, an optional comment, and the name to
+ * A button whose action is confirmed in place: the consequence, an optional comment, and the name to
  * type where nothing brings it back. No single key press can run it: the button opens, another one acts.
  */
 export function Confirm({
@@ -151,9 +151,9 @@ type ConfirmProps = {
   reason?: string | undefined
   /** The question. */
   title: ReactNode
-  /** What goes, by name. */
+  /** Name of the item to delete. */
   consequence?: ReactNode
-  /** What must be typed, where the action can't be undone. */
+  /** Text to type before an action that can't be undone. */
   typedName?: string | undefined
   /** The label of an optional comment. */
   comment?: string

@@ -46,7 +46,7 @@ export type DialogProps = {
 }
 
 export type DrawerProps = {
-  /** What it is, for screen readers. */
+  /** Label for screen readers. */
   label: string
   isOpen: boolean
   onClose: () => void

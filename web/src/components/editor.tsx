@@ -68,7 +68,7 @@ export default function Editor({ label, language, value, onChange, describedBy }
   return <div ref={parent} className="mt-1 overflow-hidden rounded-md border border-line-strong bg-paper" />
 }
 
-/** Where the parser of HCL had to leave something out. */
+/** Positions where the HCL parser skipped input. */
 function hclFaults({ state }: EditorView): Diagnostic[] {
   const faults: Diagnostic[] = []
   syntaxTree(state).iterate({

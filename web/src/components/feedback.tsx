@@ -34,7 +34,7 @@ export function Notice({
   )
 }
 
-/** What went wrong, and a way to try again where that can help. */
+/** An error, with a retry button where that can help. */
 export function ErrorNote({ error, onRetry }: { error: Error; onRetry?: (() => void) | undefined }) {
   const isResponse = error instanceof ApiError
   return (
@@ -96,7 +96,7 @@ export function NotFoundPage({ title = 'There is no such page', children }: { ti
   )
 }
 
-/** What stands where a list would: what would be here, and the first step to it. */
+/** An empty state: what would be listed, and the first step towards it. */
 export function EmptyState({
   icon: Icon,
   title,

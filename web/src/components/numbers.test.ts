@@ -6,7 +6,7 @@ test.each([
   [0, '0 resources'],
   [1, '1 resource'],
   [1204, '1,204 resources'],
-])('%d is told as %s', (count, text) => {
+])('%d is shown as %s', (count, text) => {
   expect(counted(count, 'resource')).toBe(text)
 })
 

@@ -11,7 +11,7 @@ export function toast(options: ToastOptions) {
   void load().then(({ addToast }) => addToast(options))
 }
 
-/** Where messages and hints appear; once in the application. It is loaded when the page stands. */
+/** Hosts of toasts and tooltips, rendered once and loaded after the page. */
 export function OverlayHosts() {
   const [isDue, setIsDue] = useState(false)
   useEffect(() => {
@@ -27,7 +27,7 @@ export function OverlayHosts() {
 }
 
 /**
- * A hint at an element that can have the focus. What is needed to understand a page does not stand in one. The element only
+ * A tooltip of a focusable element. Information needed to understand a page does not belong in one. The element only
  * carries the text; `tooltip-host.tsx` shows it, and is loaded after the page.
  */
 export function Tooltip({ text, children }: { text: string; children: ReactElement<Record<string, unknown>> }) {

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect } from 'react'
 
-/** A page: its one h1, what belongs beside it, and its content. */
-export function Page({ title, documentTitle, beside, actions, about, children }: PageProps) {
+/** A page: its only h1 with badge and actions, and its content. */
+export function Page({ title, documentTitle, badge, actions, about, children }: PageProps) {
   usePageTitle(documentTitle ?? (typeof title === 'string' ? title : undefined))
   return (
     <>
@@ -11,7 +11,7 @@ export function Page({ title, documentTitle, beside, actions, about, children }:
             <h1 tabIndex={-1} className="min-w-0 text-xl font-semibold tracking-tight">
               {title}
             </h1>
-            {beside}
+            {badge}
           </div>
           {about !== undefined && <div className="mt-1 max-w-3xl text-dim">{about}</div>}
         </div>
@@ -26,8 +26,8 @@ type PageProps = {
   title: ReactNode
   /** The title of the tab: the thing and its state, `kafka-prod · run needs approval`. By default `title`. */
   documentTitle?: string | undefined
-  /** Marks beside the title. */
-  beside?: ReactNode
+  /** Badges next to the title. */
+  badge?: ReactNode
   actions?: ReactNode
   /** A sentence below the title. */
   about?: ReactNode

@@ -42,7 +42,7 @@ export default function PickerPopup({
   )
 }
 
-/** What the server has found contains the text, so nothing is filtered here. */
+/** The server has filtered by the text already. */
 function Choices({ label, placeholder, about, load, freeText, onChoose }: Omit<PickerProps, 'icon' | 'size'>) {
   const [text, setText] = useState('')
   const settled = useSettled(text.trim())

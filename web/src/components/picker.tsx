@@ -8,13 +8,13 @@ export type Choice = { value: string; text: string; about?: string | undefined }
 export type PickerProps = {
   label: string
   icon?: LucideIcon
-  /** What stands in the field of the popup. */
+  /** Placeholder of the popup's field. */
   placeholder?: string
   /** Names what is searched, for the cache of queries: its kind, and its scope. */
   about: readonly unknown[]
-  /** What has `text` in its name; called again for each text. */
+  /** Finds the options whose name contains `text`; called on each change. */
   load: (text: string, signal: AbortSignal) => Promise<readonly Choice[]> | readonly Choice[]
-  /** What a text that is no choice means, where any text will do. */
+  /** Value of a text that is no option, where free text is allowed. */
   freeText?: (text: string) => Choice | undefined
   onChoose: (choice: Choice) => void
   size?: 'small' | 'medium'

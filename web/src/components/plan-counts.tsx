@@ -5,7 +5,7 @@ type Counts = {
   imports?: number | null | undefined
 }
 
-/** What a plan changes, as "+2 ~4 −0"; read out in words. Nothing while it is not known. */
+/** Counts of a plan's changes, "+2 ~4 −0", read out in words. Renders nothing while unknown. */
 export function PlanCounts({ counts }: { counts: Counts }) {
   const { additions, changes, destructions, imports } = counts
   if (additions === null || changes === null || destructions === null) return null

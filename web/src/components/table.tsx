@@ -12,7 +12,7 @@ import { type ReactNode, useMemo } from 'react'
 const FEATURES = tableFeatures({ rowSelectionFeature })
 type Features = typeof FEATURES
 
-/** One column: its heading, and what stands in it for a row. */
+/** One column: its heading, and its cell for a row. */
 export type Column<Row> = {
   id: string
   header: string
@@ -118,7 +118,7 @@ export function Table<Row extends RowData & { id: string }>({
               )}
               {row.getAllCells().map((cell) => (
                 <td key={cell.id} className={`px-3 py-1.5 align-middle ${byId.get(cell.column.id)?.className ?? ''}`}>
-                  {/* Called, not rendered as a component: a new function would make the cell anew and lose the focus in it. */}
+                  {/* Called, not rendered as a component: a new function would remount the cell and lose its focus. */}
                   {byId.get(cell.column.id)?.cell(row.original)}
                 </td>
               ))}
@@ -132,7 +132,7 @@ export function Table<Row extends RowData & { id: string }>({
 }
 
 type TableProps<Row> = {
-  /** What the table is, for screen readers. */
+  /** Label of the table for screen readers. */
   label: string
   rows: readonly Row[]
   /** Made once, outside of the component or by `useMemo`. */

@@ -2,7 +2,7 @@ import { type Target, TargetLink } from './target.tsx'
 
 export type Tab = { text: string; link: Target; isExact?: boolean; count?: number | undefined }
 
-/** The parts of a page that has several, each with an address of its own. */
+/** Tabs of a page, each with its own URL. */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   return (
     <nav aria-label={label} className="overflow-x-auto border-b border-line" tabIndex={-1}>

@@ -15,7 +15,7 @@ export function addToast({ text, tone = 'good' }: ToastOptions) {
   })
 }
 
-/** Where messages appear; see `overlay-hosts.tsx`. */
+/** Host of toasts; see `overlay-hosts.tsx`. */
 export default function ToastHost() {
   return (
     <Toast.Provider toastManager={manager}>

@@ -18,7 +18,7 @@ import { TopBar } from './top-bar.tsx'
 
 const Palette = lazy(async () => import('./palette.tsx'))
 
-/** What stands around every page of a person who is signed in. */
+/** Layout of all pages for signed-in users. */
 export function Frame() {
   const session = useSession()
   const failure = failureOf(session)

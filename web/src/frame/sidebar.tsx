@@ -10,7 +10,7 @@ import { type Destination, OWN_PAGES, organizationPages } from './navigation.ts'
 const ITEM =
   'flex items-center gap-2.5 rounded-md px-2.5 py-1.5 text-dim no-underline hover:bg-hover hover:text-ink data-[status=active]:bg-accent-soft data-[status=active]:font-medium data-[status=active]:text-accent'
 
-/** The way to all pages. On a phone it stands in a drawer, which `onNavigate` closes. */
+/** The main navigation. On phones it is in a drawer, which `onNavigate` closes. */
 export function Sidebar({ organization, onNavigate }: { organization: string | undefined; onNavigate?: () => void }) {
   return (
     <div

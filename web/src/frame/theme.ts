@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react'
 export const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
 
-/** `theme.js` beside the page reads it before anything is drawn. */
+/** Read by `theme.js` before the first paint. */
 const KEY = 'groundstate-theme'
 const listeners = new Set<() => void>()
 const systemIsDark = () => window.matchMedia('(prefers-color-scheme: dark)')

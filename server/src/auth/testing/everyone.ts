@@ -3,7 +3,7 @@ import { createTeamWithAccess } from '../../testing/access.ts'
 import type { TestApp } from '../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../testing/factories.ts'
 import { addMember, createTeamToken } from '../../testing/teams.ts'
-import { type Things, createThings, fill } from './things.ts'
+import { type Fixtures, createFixtures, fill } from './things.ts'
 
 /**
  * The actors of the test: nobody, somebody with a bad token, people of other organizations, people of this organization
@@ -36,7 +36,7 @@ export type ActorName = (typeof ACTORS)[number]
 const CHEAP_HASH = `$scrypt$ln=8,r=8,p=1$${'s'.repeat(22)}$${'h'.repeat(43)}`
 
 /** An organization in which there is one of everything, and somebody of every role in it. */
-export type Everyone = Things & {
+export type Actors = Fixtures & {
   /** Fills the parameters of a route: `/api/v2/runs/:runId` → `/api/v2/runs/run-…`. */
   path: (url: string) => string
   tokens: Record<ActorName, string | undefined>
@@ -44,7 +44,7 @@ export type Everyone = Things & {
 }
 
 /** The organization and its people are named after `mark`; everything in it is named the same in each setting. */
-export async function createEveryone(app: TestApp, mark: string): Promise<Everyone> {
+export async function createActors(app: TestApp, mark: string): Promise<Actors> {
   const person = async (name: string) => {
     const user = await createUser(app, { username: `${mark}-${name}`, isSiteAdmin: name === 'site' })
     await app.db
@@ -56,7 +56,7 @@ export async function createEveryone(app: TestApp, mark: string): Promise<Everyo
   }
   const owner = await person('owner')
   const organization = await createOrganization(app, owner, { name: mark })
-  const things = await createThings(app, { owner, organization, bystander: await person('bystander') })
+  const things = await createFixtures(app, { owner, organization, bystander: await person('bystander') })
 
   const [stranger, member, site] = [await person('stranger'), await person('member'), await person('site')]
   await createOrganization(app, stranger, { name: `${mark}-elsewhere` })

@@ -181,7 +181,7 @@ export function permissionNames(access: RouteAccess): string[] {
 }
 
 /** Whether the route is about what belongs to an organization or to a person, and is there. */
-export function isAboutThings({ options: { access } }: Route, key: string) {
+export function isAboutResources({ options: { access } }: Route, key: string) {
   return !['public', 'nobody', 'site'].includes(lineOf(access, key))
 }
 

@@ -1,8 +1,8 @@
 import { stateVersionBody, rawState } from '../../testing/state-versions.ts'
-import type { Things } from './things.ts'
+import type { Fixtures } from './things.ts'
 
 type Sent = { body?: unknown; query?: string }
-type Ids = Things['ids']
+type Ids = Fixtures['ids']
 
 /**
  * What to send to routes whose schema does not say everything. With it, an actor with the permission passes every check

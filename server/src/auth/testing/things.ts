@@ -9,7 +9,7 @@ import { rawState, stateVersionBody } from '../../testing/state-versions.ts'
 import { addTask, callBack, finishNextJob } from '../../testing/task-runs.ts'
 
 /** One of everything that routes are about, in one organization. */
-export type Things = {
+export type Fixtures = {
   organization: { id: string; name: string }
   /**
    * By the path segment before the id; where that is ambiguous, as `first/segment` or
@@ -28,7 +28,7 @@ type Setting = {
 }
 
 /** Makes one of everything through the interface, as the owner would. Names are always the same. */
-export async function createThings(app: TestApp, { owner, organization, bystander }: Setting): Promise<Things> {
+export async function createFixtures(app: TestApp, { owner, organization, bystander }: Setting): Promise<Fixtures> {
   const request = async (method: 'GET' | 'POST' | 'PATCH', url: string, data?: unknown) => {
     const body = data === undefined ? {} : { body: { data } }
     const response = await app.request({ method, url: `/api/v2${url}`, token: owner.token, ...body })

@@ -35,7 +35,7 @@ export function Sessions() {
                 label="End"
                 size="small"
                 title="End this session?"
-                consequence="Whoever uses that browser has to sign in again."
+                consequence="That browser has to sign in again."
                 action="End the session"
                 onConfirm={async () => end.mutateAsync(id)}
               />

@@ -36,7 +36,7 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
   return (
     <Dialog
       title="New organization"
-      about="A place of its own, with its workspaces, teams, agents and variables. You are its owner."
+      about="Has its own workspaces, teams, agents and variables. You will be its owner."
       isOpen
       onClose={onClose}
       footer={
@@ -51,7 +51,7 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
       <form id={form} onSubmit={submit} className="space-y-4">
         <TextField
           label="Name"
-          hint="Letters, numbers, underscores and hyphens. It stands in addresses and configurations."
+          hint="Letters, numbers, underscores and hyphens. It is used in URLs and configurations."
           error={problem ?? fieldError(create.error, 'name')}
           value={name}
           onChange={({ target }) => setName(target.value)}

@@ -19,9 +19,9 @@ const NewOrganizationDialog = lazy(async () => import('./new-organization-dialog
 const route = getRouteApi('/frame/app')
 
 /** Above as many organizations none is counted: each takes a request. */
-const MOST_COUNTED = 12
+const MAX_COUNTED = 12
 
-/** Who has one organization is in it at once, unless they ask for the list. */
+/** Redirects users with a single organization to it, unless they asked for the list. */
 export function OrganizationsPage() {
   const { all, new: isNew = false } = route.useSearch()
   const navigate = route.useNavigate()
@@ -50,7 +50,7 @@ export function OrganizationsPage() {
       <ul aria-label="Organizations" className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
         {data?.data.map((organization) => (
           <li key={organization.id}>
-            <OrganizationTile organization={organization.attributes} hasCounts={data.data.length <= MOST_COUNTED} />
+            <OrganizationTile organization={organization.attributes} hasCounts={data.data.length <= MAX_COUNTED} />
           </li>
         ))}
       </ul>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { errorInLog } from './failure-reason.ts'
 
-test('the first error of structured output is told with its place', () => {
+test('the first error of structured output is shown with its location', () => {
   const log = [
     '{"@level":"info","@message":"an \\"error\\" is no level","type":"log"}',
     '{"@level":"error","@message":"Error: Invalid index","diagnostic":{"severity":"error","summary":"Invalid index","range":{"filename":"main.tf","start":{"line":12}}}}',
@@ -11,7 +11,7 @@ test('the first error of structured output is told with its place', () => {
   expect(errorInLog(log.join('\n'))).toBe('Invalid index (main.tf line 12)')
 })
 
-test('the first error of a text is told without its frame and colours, with its place', () => {
+test('the first error of a text is shown without its frame and colours, with its location', () => {
   const log =
     'Planning…\n\u001B[31m╷\n\u001B[31m│\u001B[0m \u001B[1m\u001B[31mError: \u001B[0m\u001B[1mUnsupported argument\u001B[0m\n'
   const place =

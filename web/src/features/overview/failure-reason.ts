@@ -5,7 +5,7 @@ import type { FailedRun } from './overview.ts'
 /** How much of a log is searched, in bytes. An engine that fails says why within its first screens, or late in a long apply. */
 const SEARCHED_BYTES = 128 * 1024
 
-/** What an agent says of an engine that has failed by itself: its log knows more. */
+/** An agent's generic message for a failed engine: the log has the details. */
 const BARE = /ended with exit code \d+$/
 
 /** The first line of why a run has failed; null when only its log knows, undefined while that is read. */

@@ -194,7 +194,7 @@ function SignIn({ host }: { host: ReturnType<typeof commandLineHost> }) {
   )
 }
 
-/** What a person has chosen about the first steps of an organization; without a choice a new organization shows them. */
+/** The user's preference for the getting-started steps of an organization; shown by default in a new one. */
 type GuideChoice = 'hidden' | 'shown'
 
 const listeners = new Set<() => void>()

@@ -16,7 +16,7 @@ import { mayMakeSample } from './sample.ts'
 
 const route = getRouteApi('/frame/app/$organization')
 
-/** What needs the person in an organization; on a new server, the first steps. */
+/** What needs the user's attention in an organization; getting started on a new server. */
 export function OverviewPage() {
   const { organization } = route.useParams()
   const read = useOverview(organization)
@@ -72,7 +72,7 @@ function Content({
       {!sample && sampleCard}
     </div>
   )
-  // Whoever has asked for the steps sees them first.
+  // Steps shown on request come first.
   const isAskedFor = choice === 'shown'
   return (
     <div className="space-y-5">

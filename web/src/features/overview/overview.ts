@@ -169,7 +169,7 @@ export function agentLoad({ agents, jobs }: Facts): { text: string; isLacking: b
   if (agents === null) return { text: atWork, isLacking: false }
   if (agents.online > 0) {
     const own = `${agents.busy} of ${counted(agents.online, 'agent')} busy`
-    return { text: agents['is-built-in-online'] ? `${own}, beside those of the server` : own, isLacking: false }
+    return { text: agents['is-built-in-online'] ? `${own}, plus the built-in agents` : own, isLacking: false }
   }
   if (!agents['is-built-in-online']) return { text: 'No agent is online: nothing can run', isLacking: true }
   return {

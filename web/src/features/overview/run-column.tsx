@@ -84,7 +84,7 @@ type RunColumnProps<Row extends ListedRun> = {
   query: { data: ColumnRuns<Row> | undefined; error: Error | null; refetch: () => Promise<unknown> }
   /** A sentence below the title. */
   about?: ReactNode
-  /** What to say when there are none. */
+  /** Text of the empty list. */
   empty: string
   renderRow: (row: Row) => ReactNode
 }
@@ -97,7 +97,7 @@ function countText({ rows, total, hasMore }: ColumnRuns) {
 /**
  * A run in a column: its workspace, what it is about, and who started it; all of it leads to the run. `part` is what is open there.
  */
-export function RunRow({ organization, run, part, tone, beside, marks, when, children }: RunRowProps) {
+export function RunRow({ organization, run, part, tone, badge, marks, when, children }: RunRowProps) {
   const { id, attributes, author, plan, workspace = '' } = run
   return (
     <div className={`space-y-0.5 px-4 py-2.5 ${tone === 'bad' ? 'border-l-2 border-bad pl-[calc(1rem-2px)]' : ''}`}>
@@ -110,7 +110,7 @@ export function RunRow({ organization, run, part, tone, beside, marks, when, chi
         >
           {workspace}
         </Link>
-        {beside}
+        {badge}
       </div>
       <p className="truncate text-dim" title={attributes.message}>
         {runTitle({ id, message: attributes.message })}
@@ -133,7 +133,7 @@ type RunRowProps = {
   part?: 'log'
   tone?: 'bad' | undefined
   /** At the end of the first line. */
-  beside?: ReactNode
+  badge?: ReactNode
   /** Before what else is special about the run. */
   marks?: ReactNode
   when: ReactNode

@@ -18,7 +18,7 @@ import {
 } from './overview.ts'
 import { RunColumn, RunRow } from './run-column.tsx'
 
-/** What needs a person, what has failed, and what is under way. */
+/** Runs that need attention, failed runs and active runs. */
 export function RunColumns({ organization, overview }: { organization: string; overview: Overview }) {
   return (
     <div className="grid items-start gap-4 lg:grid-cols-3">
@@ -63,7 +63,7 @@ function RunToDecide({ organization, run }: { organization: string; run: ListedR
         )
       }
       when={<RelativeTime at={attributes['created-at']} />}
-      beside={
+      badge={
         mayDecide(run) && (
           <Link
             to="/app/$organization/workspaces/$workspace/runs/$run"
@@ -83,7 +83,7 @@ function RunToDecide({ organization, run }: { organization: string; run: ListedR
   )
 }
 
-/** Whether the person may say yes to the run as it stands. */
+/** Whether the user may approve the run now. */
 function mayDecide({ attributes: { actions, permissions, status } }: ListedRun) {
   if (status === 'post_plan_awaiting_decision') return permissions['can-override-policy-check']
   return actions['is-confirmable'] && permissions['can-apply']
@@ -149,7 +149,7 @@ function RunInLine({ organization, run }: { organization: string; run: LinedRun 
     <RunRow
       organization={organization}
       run={run}
-      beside={<RunStatus run={attributes} />}
+      badge={<RunStatus run={attributes} />}
       when={isRunning ? <Elapsed from={attributes['created-at']} /> : <RelativeTime at={attributes['created-at']} />}
     >
       {(reason !== null || place !== undefined) && (

@@ -1,12 +1,12 @@
 import { Globe, OctagonX, TriangleAlert } from 'lucide-react'
 import { Badge } from '../../components/status.tsx'
-import { LEVELS, STAGES, type Task, type WorkspaceTask, askedTasks } from './workspace-tasks.ts'
+import { LEVELS, STAGES, type Task, type WorkspaceTask, pendingTasks } from './workspace-tasks.ts'
 
-/** What a run of the workspace asks at each stage, in the order of its stages. */
+/** Tasks of the workspace's runs, by stage in order. */
 export function StageCards({ tasks, attachments }: { tasks: readonly Task[]; attachments: readonly WorkspaceTask[] }) {
   return (
     <ol className="grid gap-3 sm:grid-cols-2 xl:grid-cols-4">
-      {askedTasks(tasks, attachments).map(({ stage, asked }) => (
+      {pendingTasks(tasks, attachments).map(({ stage, asked }) => (
         <li key={stage} className="rounded-lg border border-line bg-paper px-4 py-3">
           <h2 className="font-medium">{STAGES[stage].text}</h2>
           <p className="text-dim">{STAGES[stage].about}</p>

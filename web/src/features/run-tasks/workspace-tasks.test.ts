@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { askedTasks, type Task, type WorkspaceTask } from './workspace-tasks.ts'
+import { pendingTasks, type Task, type WorkspaceTask } from './workspace-tasks.ts'
 
 function task(id: string, { stages = [], level = 'advisory', enabled = true }: Partial<Parts> = {}) {
   const everywhere = { enabled: stages.length > 0, stages, 'enforcement-level': level }
@@ -12,8 +12,8 @@ function attachment(id: string, stages: string[], level: string) {
   return { attributes: { stages, 'enforcement-level': level }, relationships } as unknown as WorkspaceTask
 }
 
-function at(stage: string, ...[tasks, attachments]: Parameters<typeof askedTasks>) {
-  return askedTasks(tasks, attachments)
+function at(stage: string, ...[tasks, attachments]: Parameters<typeof pendingTasks>) {
+  return pendingTasks(tasks, attachments)
     .filter((found) => found.stage === stage)
     .flatMap(({ asked }) => asked.map((found) => `${found.task.id} ${found.level}`))
 }

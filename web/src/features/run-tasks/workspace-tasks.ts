@@ -28,7 +28,7 @@ export function useTasks(organization: string) {
   })
 }
 
-/** What attaches tasks to the workspace. */
+/** Sources of the workspace's tasks. */
 export function useWorkspaceTasks(workspaceId: string) {
   return useQuery({
     queryKey: ['workspace-tasks', workspaceId],
@@ -38,17 +38,17 @@ export function useWorkspaceTasks(workspaceId: string) {
 }
 
 /** A task as runs of the workspace ask it at one stage, and by what: its attachment, or for all workspaces. */
-type AskedTask = { task: Task; level: Level; isGlobal: boolean }
+type PendingTask = { task: Task; level: Level; isGlobal: boolean }
 
 /** The enabled tasks that a run asks at each stage; the stricter level counts where a task is there twice. */
-export function askedTasks(tasks: readonly Task[], attachments: readonly WorkspaceTask[]) {
+export function pendingTasks(tasks: readonly Task[], attachments: readonly WorkspaceTask[]) {
   return STAGE_NAMES.map((stage) => ({
     stage,
     asked: tasks.filter(({ attributes }) => attributes.enabled).flatMap((task) => askedAt(stage, task, attachments)),
   }))
 }
 
-function askedAt(stage: StageName, task: Task, attachments: readonly WorkspaceTask[]): AskedTask[] {
+function askedAt(stage: StageName, task: Task, attachments: readonly WorkspaceTask[]): PendingTask[] {
   const { 'global-configuration': everywhere } = task.attributes
   const own = attachments.find(
     ({ attributes, relationships }) => relationships.task.data?.id === task.id && attributes.stages.includes(stage),
@@ -129,7 +129,7 @@ export const STAGE_NAMES = Object.keys(STAGES) as Stage[]
 
 export type Level = 'advisory' | 'mandatory'
 
-/** What a failed task does to its run. */
+/** Effect of a failed task on its run. */
 export const LEVELS = {
   advisory: { text: 'Advisory', about: 'A failure warns, and the run goes on.', verb: 'warns' },
   mandatory: { text: 'Mandatory', about: 'A failure stops the run.', verb: 'stops' },

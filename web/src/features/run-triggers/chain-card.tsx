@@ -14,7 +14,7 @@ const STATES = {
   skipped: { text: 'skipped', tone: 'quiet', icon: CircleSlash },
 } as const
 
-/** What fired around the latest run of the workspace, and why something did not. Nothing while nothing has. */
+/** Triggers fired around the workspace's latest run, and reasons for those that did not. Renders nothing without any. */
 export function ChainCard() {
   const { workspace } = useOpenWorkspace()
   const chain = useTriggerChain(workspace.relationships['current-run'].data?.id)

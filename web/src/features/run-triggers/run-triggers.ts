@@ -43,7 +43,7 @@ function useChange<Input>(workspaceId: string, mutationFn: (input: Input) => Pro
   })
 }
 
-/** What led to a run, and what it has led to. */
+/** Runs that triggered a run, and runs that it triggered. */
 export function useTriggerChain(runId: string | undefined) {
   return useQuery({
     queryKey: ['runs', runId, 'trigger-chain'],

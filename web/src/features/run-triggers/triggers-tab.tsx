@@ -16,7 +16,7 @@ import { type RunTrigger, useAddTrigger, useCircle, useRemoveTrigger, useRunTrig
 import { TriggerSettings } from './trigger-settings.tsx'
 
 /** The server takes no more sources for one workspace. */
-const MOST_SOURCES = 20
+const MAX_SOURCES = 20
 
 /** Which applies start runs here, and where the applies of this workspace lead on. */
 export function TriggersTab() {
@@ -146,9 +146,7 @@ function AddSource({ sources }: { sources: readonly RunTrigger[] }) {
         size="small"
         placeholder="Name of a workspace"
         reason={
-          sources.length >= MOST_SOURCES
-            ? `a workspace has at most ${MOST_SOURCES} sources: remove one first`
-            : undefined
+          sources.length >= MAX_SOURCES ? `a workspace has at most ${MAX_SOURCES} sources: remove one first` : undefined
         }
         about={['workspaces', organization, 'sources of', workspace.id, known.size]}
         load={async (text, signal) => {

@@ -20,7 +20,7 @@ import {
 } from './team-access.ts'
 import { TeamRow } from './team-row.tsx'
 
-/** Who may do what to the workspace, in words, and from where they have it. */
+/** Access to the workspace, in words, with its source. */
 export function AccessTab() {
   const { organization, document, workspace } = useOpenWorkspace()
   const project = includedOf(document).one('projects', workspace.relationships.project)

@@ -4,7 +4,7 @@ import type { WorkspaceAttributes } from '../workspaces/workspace.ts'
 
 export type TeamAccess = Wire<typeof teamWorkspaces.resource>['attributes']
 export type ProjectAccess = Wire<typeof teamProjects.resource>['attributes']
-/** What a team may do to a workspace, by part. */
+/** A team's permissions on a workspace, by part. */
 export type Parts = Omit<TeamAccess, 'access' | 'sentinel-mocks' | 'workspace-locking'> & { locking: boolean }
 
 /** The levels of access to a workspace, in words. */
@@ -63,14 +63,14 @@ function partWords(parts: Parts) {
   return sentence(words)
 }
 
-/** What a team may do to the workspace. */
+/** A team's permissions on the workspace. */
 export function accessWords(access: TeamAccess) {
   return access.access === 'custom'
     ? partWords({ ...access, locking: access['workspace-locking'] })
     : LEVELS[access.access].about
 }
 
-/** What a team may do to the workspace because of its project. */
+/** A team's permissions on the workspace from its project. */
 export function projectAccessWords({ access, 'workspace-access': parts }: ProjectAccess) {
   return access === 'custom' ? partWords(parts) : PROJECT_LEVELS[access]
 }
@@ -93,7 +93,7 @@ const OWN: readonly [keyof WorkspaceAttributes['permissions'], string][] = [
   ['can-destroy', 'delete the workspace'],
 ]
 
-/** What the person may do, each as the end of "You may". */
+/** The user's permissions, each to follow "You may". */
 export function ownWords(permissions: WorkspaceAttributes['permissions']) {
   return OWN.filter(([name]) => permissions[name]).map(([, words]) => words)
 }

@@ -8,7 +8,7 @@ export type TeamWorkspace = Wire<typeof teamWorkspaces.resource>
 export type TeamProject = Wire<typeof teamProjects.resource>
 export type AccessInput = TeamWorkspaceInput
 
-/** What teams may do to the workspace: all of them for who administers it, else those of the person. */
+/** Teams' access to the workspace: all teams for its administrators, the user's own teams otherwise. */
 export function useTeamWorkspaces(workspaceId: string) {
   return useQuery({
     queryKey: ['team-workspaces', workspaceId],
@@ -19,7 +19,7 @@ export function useTeamWorkspaces(workspaceId: string) {
   })
 }
 
-/** What teams may do to the project of the workspace; none where the person may not see the project. */
+/** Teams' access to the workspace's project; none where the user may not see the project. */
 export function useTeamProjects(projectId: string | undefined) {
   return useQuery({
     queryKey: ['team-projects', projectId],
@@ -70,7 +70,7 @@ export function useRemoveTeam(workspaceId: string) {
   return useChange(workspaceId, async (id: string) => request('DELETE', `/team-workspaces/${id}`))
 }
 
-/** Who changes the access of a team may change their own: the workspace is read anew too. */
+/** Changing a team's access may change the user's own, so the workspace is read again. */
 function useChange<Input>(workspaceId: string, mutationFn: (input: Input) => Promise<unknown>) {
   const queries = useQueryClient()
   return useMutation({

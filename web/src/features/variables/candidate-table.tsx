@@ -3,7 +3,7 @@ import { type Candidate, effectOf } from './candidates.ts'
 
 const TONES = { new: 'good', changes: 'warn', 'the same': 'quiet' } as const
 
-/** What would be saved: chosen one by one, and made sensitive where it should be. */
+/** Preview of an import: each variable can be selected and marked sensitive. */
 export function CandidateTable({
   candidates,
   onChange,

@@ -17,8 +17,12 @@ export type Candidate = {
   saved?: string
 }
 
-/** What a file gives. A variable that is there already keeps what the file does not say. */
-export function candidatesOf(given: readonly Given[], existing: readonly Sourced[], category: Category): Candidate[] {
+/** Candidates from a file. An existing variable keeps settings that the file lacks. */
+export function candidatesOf(
+  given: readonly ParsedVariable[],
+  existing: readonly Sourced[],
+  category: Category,
+): Candidate[] {
   return given.flatMap((one) => {
     if (!('key' in one)) return []
     const own = find(existing, category, one.key)
@@ -26,7 +30,7 @@ export function candidatesOf(given: readonly Given[], existing: readonly Sourced
   })
 }
 
-/** What another workspace has. */
+/** Candidates from another workspace. */
 export function copied(variables: readonly Variable[], existing: readonly Sourced[]): Candidate[] {
   return variables.map(({ attributes: { key, value, hcl, sensitive, category } }) => {
     const own = find(existing, category, key)
@@ -74,21 +78,21 @@ export function changedIn(
   return candidates.map((one) => (one.key === key && one.category === category ? { ...one, ...changes } : one))
 }
 
-/** What saving a candidate does, in words. */
+/** Describes the effect of saving a candidate. */
 export function effectOf({ existingId, before, value }: Candidate) {
   if (existingId === undefined) return 'new'
   return before !== null && before === value ? 'the same' : 'changes'
 }
 
 /** A variable that someone has given as text, or a place in the text that can't be read. */
-export type Given =
+export type ParsedVariable =
   | { key: string; value: string; hcl: boolean; /** Counted from 1. */ line: number }
   | { fault: string; line: number }
 
-export type GivenFormat = 'tfvars' | 'env' | 'json'
+export type ParsedFormat = 'tfvars' | 'env' | 'json'
 
 /** Which format a text has: by the name of its file if there is one, else by what it looks like. */
-export function formatOf(text: string, fileName = ''): GivenFormat {
+export function formatOf(text: string, fileName = ''): ParsedFormat {
   if (/\.json$/i.test(fileName)) return 'json'
   if (/\.tfvars$/i.test(fileName)) return 'tfvars'
   if (/(?:^|\.)env(?:\.|$)/i.test(fileName)) return 'env'
@@ -107,7 +111,7 @@ export function soundsSecret(key: string) {
 }
 
 /** Only the last of several of the same name counts; the others are faults that say so. */
-export function withoutRepeats(given: readonly Given[]): Given[] {
+export function withoutRepeats(given: readonly ParsedVariable[]): ParsedVariable[] {
   const last = new Map(given.flatMap((one) => ('key' in one ? [[one.key, one] as const] : [])))
   return given.map((one) => {
     const winner = 'key' in one ? last.get(one.key) : undefined

@@ -16,8 +16,8 @@ import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { CandidateTable } from './candidate-table.tsx'
 import {
   type Candidate,
-  type Given,
-  type GivenFormat,
+  type ParsedVariable,
+  type ParsedFormat,
   candidatesOf,
   changedIn,
   copied,
@@ -36,7 +36,7 @@ type ImportDialogProps = {
 /** Takes many variables at once: a pasted or dropped file, or those of another workspace. Nothing is saved before it was looked at. */
 export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportDialogProps) {
   const [candidates, setCandidates] = useState<readonly Candidate[]>()
-  const [faults, setFaults] = useState<readonly Extract<Given, { fault: string }>[]>([])
+  const [faults, setFaults] = useState<readonly Extract<ParsedVariable, { fault: string }>[]>([])
   const [isSaving, setIsSaving] = useState(false)
   const save = useSaveVariable(workspaceId)
   const chosen = candidates?.filter(({ isChosen, saved }) => isChosen && saved !== 'done') ?? []
@@ -48,7 +48,7 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
     onClose()
   }
 
-  function take(given: readonly Given[], format: GivenFormat) {
+  function take(given: readonly ParsedVariable[], format: ParsedFormat) {
     setFaults(given.filter((one) => 'fault' in one))
     setCandidates(candidatesOf(given, existing, format === 'env' ? 'env' : 'terraform'))
   }
@@ -57,7 +57,7 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
     setCandidates((before) => before && changedIn(before, candidate, changes))
   }
 
-  /** One after the other, so that what fails is told of itself and what is saved stays saved. */
+  /** Saves one after the other, so that each failure is reported and the rest are saved. */
   async function saveChosen() {
     setIsSaving(true)
     let done = 0
@@ -140,16 +140,16 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
   )
 }
 
-async function parse(text: string, format: GivenFormat) {
+async function parse(text: string, format: ParsedFormat) {
   if (format === 'env') return (await import('./import-formats.ts')).parseEnv(text)
   if (format === 'json') return (await import('./import-formats.ts')).parseJsonVariables(text)
   return (await import('./import-formats.ts')).parseTfvars(text)
 }
 
 /** A file of variables is text of some KB. */
-const MOST_BYTES = 1_000_000
+const MAX_BYTES = 1_000_000
 
-function PastedText({ onTake }: { onTake: (given: readonly Given[], format: GivenFormat) => void }) {
+function PastedText({ onTake }: { onTake: (given: readonly ParsedVariable[], format: ParsedFormat) => void }) {
   const [text, setText] = useState('')
   const [error, setError] = useState<Error>()
   const id = useId()
@@ -161,7 +161,7 @@ function PastedText({ onTake }: { onTake: (given: readonly Given[], format: Give
 
   async function takeFile(file: File | undefined) {
     if (!file) return
-    if (file.size > MOST_BYTES) setError(new Error(`${file.name} has more than 1 MB: that is no file of variables`))
+    if (file.size > MAX_BYTES) setError(new Error(`${file.name} is larger than 1 MB; choose a file of variables`))
     else await take(await file.text(), file.name)
   }
 

@@ -29,10 +29,10 @@ describe('a .tfvars file', () => {
   })
 
   test.each([
-    { text: 'a = eu-west-1', line: 1, fault: /a text stands in quotes, "eu-west-1"/ },
-    { text: 'a = ["b", var.c[0]]', line: 1, fault: /^var\.c\[0\] would refer/ },
+    { text: 'a = eu-west-1', line: 1, fault: /a string needs quotes, "eu-west-1"/ },
+    { text: 'a = ["b", var.c[0]]', line: 1, fault: /^var\.c\[0\] is a reference/ },
     { text: 'a = upper("b")', line: 1, fault: /upper\(\) can’t be called/ },
-    { text: 'a = "x ${b}"', line: 1, fault: /b would refer/ },
+    { text: 'a = "x ${b}"', line: 1, fault: /b is a reference/ },
     { text: 'a = "b"\nc = {', line: 2, fault: /missing|not understood/ },
     { text: 'a = "b"\na = "c"', line: 1, fault: /again in line 2/ },
     { text: 'a {\n b = 1\n}', line: 1, fault: /no `name = value`/ },
@@ -47,7 +47,7 @@ describe('a .tfvars file', () => {
     { text: 'zones = ["a", "b"\nkept = 2\nobject = {\n  a = 1\n}', line: 1, kept: ['kept', 'object'] },
     { text: 'object = {\n  a = 1\nkept = 2', line: 1, kept: ['kept'] },
     { text: 'one two\nkept = 2', line: 1, kept: ['kept'] },
-  ])('what is not closed in $text is told in line $line, and the rest is read', ({ text, line, kept }) => {
+  ])('an unclosed part of $text is reported in line $line, and the rest is read', ({ text, line, kept }) => {
     const given = parseTfvars(text)
 
     expect(given.filter((one) => 'fault' in one).map((one) => one.line)).toEqual([line])
@@ -78,8 +78,8 @@ describe('an HCL value', () => {
     ['[', /missing/],
     ['{ a = }', /not understood/],
     ['"a', /missing/],
-    ['hello world', /would refer|not understood|missing/],
-    ['var.a', /would refer/],
+    ['hello world', /is a reference|not understood|missing/],
+    ['var.a', /is a reference/],
     ['file("x")', /can’t be called/],
     ['1\nb = 2', /more than one value/],
     ['[\n  1,\n  oops\n]', /^line 3: /],
@@ -110,7 +110,7 @@ test.each([
 test.each([
   { text: 'nonsense', line: 1, fault: /no KEY=value/ },
   { text: 'A=b\nC="d', line: 2, fault: /never closed/ },
-  { text: 'A="b" c', line: 1, fault: /“c” stands behind/ },
+  { text: 'A="b" c', line: 1, fault: /“c” follows/ },
   { text: 'A=b\nC=d\nA=e', line: 1, fault: /again in line 3/ },
 ])('$text has a fault in line $line', ({ text, line, fault }) => {
   const faults = parseEnv(text).filter((given) => 'fault' in given)
@@ -129,12 +129,12 @@ test('plain values stay plain, and others become HCL', () => {
   expect(given.map((one) => 'hcl' in one && one.hcl && hclFault(one.value))).toEqual([false, false, undefined])
 })
 
-test('a number that JavaScript would round keeps its digits, wherever it stands', () => {
+test('a number that JavaScript would round keeps its digits at any depth', () => {
   const given = parseJsonVariables('{"account":9007199254740993,"ids":[123456789012345678]}')
 
   expect(given.map((one) => 'key' in one && one.value)).toEqual(['9007199254740993', '[\n  123456789012345678,\n]'])
 })
 
-test.each(['{', '[]', '"a"', '9007199254740993'])('%s is told to be no file of variables', (source) => {
+test.each(['{', '[]', '"a"', '9007199254740993'])('%s is rejected as a file of variables', (source) => {
   expect(parseJsonVariables(source)).toEqual([{ line: 1, fault: expect.stringMatching(/JSON/) as string }])
 })

@@ -1,14 +1,14 @@
 import { isWideNumber, parseExact } from '@groundstate/contract/exact-json'
 import type { SyntaxNode } from '@lezer/common'
 import { hclLanguage } from 'codemirror-lang-hcl'
-import { type Given, withoutMark, withoutRepeats } from './candidates.ts'
+import { type ParsedVariable, withoutMark, withoutRepeats } from './candidates.ts'
 
 /*
  * What is read of HCL: the values of variables, which are literals. The parser comes with the grammar, so this file is
  * loaded when it is needed.
  */
 
-/** What is wrong with a value that is to be an HCL expression; undefined when nothing is. */
+/** The error in an HCL expression, if any. */
 export function hclFault(value: string): string | undefined {
   if (value.trim() === '') return 'an HCL value can’t be empty: "" is the empty text'
   const head = 'value = '
@@ -17,25 +17,25 @@ export function hclFault(value: string): string | undefined {
   const attributes = root.getChild('Body')?.getChildren('Attribute') ?? []
   const broken = faultIn(root, source)
   if (broken) return broken.line === 1 ? broken.fault : `line ${broken.line}: ${broken.fault}`
-  return attributes.length === 1 ? undefined : 'this is more than one value: a list stands in [ ], an object in { }'
+  return attributes.length === 1 ? undefined : 'this is more than one value: a list needs [ ], an object { }'
 }
 
-/** Where a value may begin. What is inside of an object looks the same, and belongs to the value before. */
+/** Lines where a value may begin. Lines inside an object look the same, but belong to the value before. */
 const START = /^[ \t]*[\p{L}_][\w-]*[ \t]*=(?!=)/u
 /** A value whose end is further away than so many lines that look like beginnings has none. */
-const MOST_STARTS = 2000
+const MAX_STARTS = 2000
 
 /**
  * Reads a `.tfvars` file: texts and numbers become plain values, everything else an HCL expression. A value that is not
- * closed is told where it begins; what follows it is read.
+ * closed is reported where it begins; the lines after it are read.
  */
-export function parseTfvars(text: string): Given[] {
+export function parseTfvars(text: string): ParsedVariable[] {
   const lines = withoutMark(text)
     // A comment over several lines may look like values.
     .replaceAll(/^[ \t]*\/\*[\s\S]*?\*\//gm, (comment) => comment.replaceAll(/[^\n]/g, ' '))
     .split('\n')
   const starts = lines.flatMap((line, index) => (START.test(line) ? [index] : []))
-  const given: Given[] = []
+  const given: ParsedVariable[] = []
   const head = lines.slice(0, starts[0] ?? lines.length).join('\n')
   if (!isCommentsOnly(head)) given.push({ line: firstWords(head), fault: 'this is no `name = value`' })
   for (let at = 0; at < starts.length;) {
@@ -47,9 +47,13 @@ export function parseTfvars(text: string): Given[] {
 }
 
 /** The value that begins at `starts[at]`: as few lines as make a whole one. */
-function readValue(lines: readonly string[], starts: readonly number[], at: number): { read: Given; next: number } {
+function readValue(
+  lines: readonly string[],
+  starts: readonly number[],
+  at: number,
+): { read: ParsedVariable; next: number } {
   const first = starts[at] ?? 0
-  for (let end = at + 1; end <= Math.min(starts.length, at + MOST_STARTS); end += 1) {
+  for (let end = at + 1; end <= Math.min(starts.length, at + MAX_STARTS); end += 1) {
     const source = `${lines.slice(first, starts[end] ?? lines.length).join('\n')}\n`
     const root = hclLanguage.parser.parse(source).topNode
     const nodes = root.getChild('Body')?.getChildren('Attribute') ?? []
@@ -88,7 +92,7 @@ function firstWords(text: string) {
   return text.split('\n').findIndex((line) => !isCommentsOnly(line)) + 1
 }
 
-function readAttribute(node: SyntaxNode, source: string): Given {
+function readAttribute(node: SyntaxNode, source: string): ParsedVariable {
   const line = lineOf(source, node.from)
   const broken = faultIn(node, source)
   if (broken) return broken
@@ -153,12 +157,12 @@ function unreadable(source: string, at: number) {
     : `“${rest.slice(0, 30)}” is not understood here`
 }
 
-/** A value stands alone: it can't refer to anything, and can't call functions. */
+/** Rejects references and function calls in a value. */
 function outside(node: SyntaxNode, text: string, rest: string) {
   if (node.type.name === 'FunctionCall') return `${text.split('(')[0]}() can’t be called here: a value is written out`
   if (node.type.name !== 'VariableExpr' || isObjectKey(node)) return undefined
   const whole = text + (/^(?:\.[\w-]+|\[[^\]]*\])*/.exec(rest)?.[0] ?? '')
-  return `${whole} would refer to something else, which a value can’t: a text stands in quotes, "${whole}"`
+  return `${whole} is a reference, which a value can’t contain: a string needs quotes, "${whole}"`
 }
 
 /** `{ a = 1 }`: the name of a member needs no quotes. */
@@ -179,12 +183,12 @@ const ENV_START = /^[ \t]*(?:export[ \t]+)?([^\s=#'"]+)[ \t]*=[ \t]*/
 const ENV_ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$', '`': '`' }
 
 /**
- * Reads a `.env` file: `KEY=value`, `export KEY=value`, texts in quotes over several lines, comments. Values stand for
+ * Reads a `.env` file: `KEY=value`, `export KEY=value`, quoted strings over several lines, comments. Values stand for
  * themselves: nothing is put in for `$OTHER`.
  */
-export function parseEnv(source: string): Given[] {
+export function parseEnv(source: string): ParsedVariable[] {
   const lines = withoutMark(source).split('\n')
-  const given: Given[] = []
+  const given: ParsedVariable[] = []
   for (let index = 0; index < lines.length; index += 1) {
     const text = lines[index] ?? ''
     if (/^\s*(?:#|$)/.test(text)) continue
@@ -216,7 +220,7 @@ export function parseEnv(source: string): Given[] {
     const behind = body.slice(end + 1).trim()
     index = last
     if (behind !== '' && !behind.startsWith('#')) {
-      given.push({ line, fault: `“${behind.slice(0, 40)}” stands behind the text of ${key}` })
+      given.push({ line, fault: `“${behind.slice(0, 40)}” follows the string of ${key}` })
       continue
     }
     const value = body.slice(0, end)
@@ -225,7 +229,7 @@ export function parseEnv(source: string): Given[] {
   return withoutRepeats(given)
 }
 
-/** Where the quote that ends a text stands; -1 when there is none. */
+/** Index of the closing quote; -1 when there is none. */
 function endOf(body: string, quote: string) {
   for (let index = 0; index < body.length; index += 1) {
     if (quote === '"' && body[index] === '\\') index += 1
@@ -239,7 +243,7 @@ function unescaped(text: string) {
 }
 
 /** Reads a `.tfvars.json` file: texts, numbers and bools become plain values, everything else an HCL expression, which JSON is. */
-export function parseJsonVariables(source: string): Given[] {
+export function parseJsonVariables(source: string): ParsedVariable[] {
   let values: unknown
   try {
     values = parseExact(withoutMark(source))

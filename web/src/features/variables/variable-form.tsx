@@ -9,7 +9,7 @@ const Editor = lazy(async () => import('../../components/editor.tsx'))
 
 const FIELDS = ['key', 'value', 'description', 'category', 'hcl', 'sensitive'] as const
 
-/** Changes a variable where it stands, or makes a new one. `others` are the workspace's own, for names that are taken. */
+/** Edits a variable in place, or creates one. `others` are the workspace's own, to detect duplicates. */
 export function VariableForm({
   workspaceId,
   variable,
@@ -214,7 +214,7 @@ function ValueField({
   )
 }
 
-/** A variable as it stands in the form. */
+/** A variable as edited in the form. */
 type Draft = {
   key: string
   value: string

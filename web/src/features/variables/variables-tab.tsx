@@ -22,7 +22,7 @@ const CATEGORIES = {
   env: { title: 'Environment variables', about: 'What the engine and its providers read from their environment.' },
 } as const satisfies Record<Category, unknown>
 
-/** What a run of the workspace really gets. */
+/** The effective variables of the workspace's runs. */
 export function VariablesTab() {
   const { workspace } = useOpenWorkspace()
   const { permissions, name } = workspace.attributes
@@ -150,7 +150,7 @@ function matches({ variable: { attributes }, set }: Sourced, q: string) {
 function NoVariables() {
   return (
     <EmptyState icon={VariableIcon} title="No variables yet">
-      <p>A run gets what stands here, and what the variable sets of the organization and the project give it.</p>
+      <p>A run gets these variables and those of the organization’s and the project’s variable sets.</p>
       <div className="grid gap-3 text-left sm:grid-cols-2">
         <div>
           <p className="mb-1">Terraform variables, as in a .tfvars file:</p>

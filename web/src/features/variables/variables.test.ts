@@ -14,7 +14,7 @@ test.each(['plain', 'a "b" ${c} $d', 'two\nlines', 'back\\slash', ''])('the text
   expect(fromEnv).toMatchObject({ key: 'A', value })
 })
 
-test('an HCL value stands as it is, and a sensitive one is left out', () => {
+test('an HCL value is kept as is, and a sensitive one is left out', () => {
   const text = tfvarsText([variable('terraform', 'a', '["b"]', true), variable('terraform', 'c', null)])
 
   expect(text).toBe('a = ["b"]\n# c is sensitive\n')

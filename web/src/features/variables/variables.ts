@@ -20,7 +20,7 @@ export type Sourced = {
   overwritten: readonly Sourced[]
 }
 
-/** What applies to a workspace: its own variables and those of sets, each with what takes its place. */
+/** Variables of a workspace and its sets, each with the one that overrides it. */
 export function useVariables(workspaceId: string) {
   return useQuery({
     queryKey: ['vars', workspaceId],

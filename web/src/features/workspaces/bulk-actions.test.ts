@@ -9,7 +9,7 @@ type Facts = {
   holder?: { id: string; type: string } | null
 }
 
-/** What the actions read of a workspace. */
+/** Fields of a workspace that the actions read. */
 function workspace(name: string, { attributes = {}, project, configuration = 'cv-1', holder = null }: Facts = {}) {
   return {
     id: `ws-${name}`,

@@ -9,10 +9,10 @@ export type BulkAction = {
   label: string
   title: string
   about: string
-  /** What is asked for before it begins. */
+  /** Input required before it begins. */
   asks?: 'reason' | 'tag' | 'project' | 'message'
   isOptional?: boolean
-  /** What has been done to each: "locked". */
+  /** Past participle for messages: "locked". */
   done: string
   /** Why it can't be done to a workspace; undefined where it can, as far as the page knows. */
   obstacle: (workspace: ListedWorkspace) => string | undefined
@@ -118,17 +118,17 @@ async function removeTag({ id }: ListedWorkspace, text: string) {
   const { data } = await get<PageOnWire<typeof tagBindingSchema>>(`/workspaces/${id}/tag-bindings`)
   const bound = data.map(({ attributes: { key, value } }) => ({ key, value }))
   const rest = bound.filter(({ key, value }) => key !== wanted.key || (wanted.value !== '' && value !== wanted.value))
-  if (rest.length === bound.length) throw new Error('it has no such tag of its own')
+  if (rest.length === bound.length) throw new Error('it has no such tag itself')
   await request('PATCH', `/workspaces/${id}/relationships/tag-bindings`, { data: rest.map(tagLinkage) })
 }
 
-/** What has become of one workspace. */
+/** Outcome for one workspace. */
 export type Outcome = { id: string; name: string; failure: string | undefined }
 
 const AT_ONCE = 4
 
 /**
- * Acts on each workspace, a few at a time. An outcome is told as soon as it is known. After the signal no further one is
+ * Acts on each workspace, a few at a time, and reports each outcome at once. After the signal no further one is
  * begun; what is under way ends.
  */
 export async function actOnEach(

@@ -17,7 +17,7 @@ const ICONS: Record<BulkActionName, LucideIcon> = {
 }
 const NAMES = Object.keys(BULK_ACTIONS) as BulkActionName[]
 
-/** What can be done to the workspaces that are selected. */
+/** Actions on the selected workspaces. */
 export function BulkBar({
   organization,
   workspaces,

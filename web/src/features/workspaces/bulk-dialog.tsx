@@ -103,7 +103,7 @@ export default function BulkDialog({ organization, action, workspaces, onClose }
   )
 }
 
-/** What has to be said before it can begin. */
+/** Fields to fill in before it can begin. */
 function missing({ asks, isOptional = false }: BulkAction, value: string) {
   if (asks === undefined || isOptional) return undefined
   if (asks === 'project') return value === '' ? 'choose a project first' : undefined
@@ -111,7 +111,7 @@ function missing({ asks, isOptional = false }: BulkAction, value: string) {
 }
 
 const TEXT_FIELDS = {
-  reason: { label: 'Reason (optional)', hint: 'Whoever finds the workspace locked reads it.' },
+  reason: { label: 'Reason (optional)', hint: 'Shown to everyone while the workspace is locked.' },
   message: { label: 'Message (optional)', hint: 'What the runs are for.' },
   tag: { label: 'Tag', hint: 'A key, or key=value.' },
 } as const

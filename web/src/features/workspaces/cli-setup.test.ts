@@ -16,7 +16,7 @@ describe('how command lines reach the server', () => {
     expect(firstCommands(host)).toContain('groundstate exec -- terraform init')
   })
 
-  test('below a path, where service discovery can not be, it is reached by `groundstate exec`', () => {
+  test('below a path, where service discovery cannot work, it is reached by `groundstate exec`', () => {
     const host = commandLineHost('https://example.com/groundstate/')
 
     expect(host).toEqual({ name: 'groundstate.local', hasLogin: false, url: 'https://example.com/groundstate' })

@@ -31,8 +31,8 @@ export function ConnectCli({
         <CodeBlock label="the commands" code={firstCommands(host)} />
         {!host.hasLogin && (
           <p className="text-dim">
-            This page came without TLS under a name of its own, which <code>terraform login</code> needs. So{' '}
-            <code>groundstate exec</code> runs the commands with everything set. The token is one of your{' '}
+            This page was served without TLS, which <code>terraform login</code> needs. So <code>groundstate exec</code>{' '}
+            runs the commands with everything set. The token is one of your{' '}
             <Link to="/app/settings/tokens" className="text-accent underline">
               API tokens
             </Link>

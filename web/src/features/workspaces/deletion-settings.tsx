@@ -10,7 +10,7 @@ import { toast } from '../../components/overlay-hosts.tsx'
 import { lockHolder, lockReason } from './lock-words.ts'
 import { useOpenWorkspace, workspaceKey } from './workspace.ts'
 
-/** What destroys: the workspace goes with all that it holds. */
+/** Deletion of the workspace with all its data. */
 export function DeletionSettings() {
   const { organization, document, workspace } = useOpenWorkspace()
   const { attributes } = workspace

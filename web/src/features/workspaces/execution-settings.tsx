@@ -42,7 +42,7 @@ const NAMES = [
   ...FLAGS.map(({ name }) => name),
 ]
 
-/** Where runs execute, with which engine, and how far they go by themselves. */
+/** Execution mode, engine and auto-apply settings. */
 export function ExecutionSettings() {
   const { organization, document, workspace } = useOpenWorkspace()
   const { attributes } = workspace
@@ -182,7 +182,7 @@ function executionChanges(
   }
 }
 
-/** What the workspace gets where it sets no mode of its own, and from whom. */
+/** The inherited execution mode and its source. */
 function inheritedMode(document: WorkspaceDocument) {
   const project = includedOf(document).one('projects', document.data.relationships.project)
   if (!project) return { mode: document.data.attributes['execution-mode'], from: 'project' }
@@ -211,7 +211,7 @@ function ExecutionFacts() {
   )
 }
 
-/** Where runs execute, in words. */
+/** Describes the execution mode. */
 export const MODES = {
   remote: { text: 'Remote', about: 'Runs execute on this server.' },
   agent: { text: 'Agent', about: 'Runs execute on agents of a pool, in your own network.' },

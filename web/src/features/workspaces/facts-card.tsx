@@ -9,7 +9,7 @@ import { RelativeTime, duration } from '../../components/time.tsx'
 import { MODES } from './execution-settings.tsx'
 import { useOpenWorkspace } from './workspace.ts'
 
-/** What one looks up about a workspace. */
+/** Key facts of a workspace. */
 export function FactsCard() {
   const { document, workspace } = useOpenWorkspace()
   const { attributes, relationships } = workspace

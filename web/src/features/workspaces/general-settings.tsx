@@ -8,7 +8,7 @@ import { SettingsForm, errorAt, useDraft } from './settings-form.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
 import { findProjects } from './workspaces.ts'
 
-/** What the workspace is called, what it is for, and the project that it is in. */
+/** Name, description and project of the workspace. */
 export function GeneralSettings() {
   const { organization, document, workspace } = useOpenWorkspace()
   const { attributes, relationships } = workspace

@@ -5,13 +5,13 @@ import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { includedOf } from '../../api/queries.ts'
 import type { WorkspaceDocument } from './workspace.ts'
 
-/** Who holds a lock. A person who left, or a team that one can't see, has no name. */
+/** The holder of a lock. A deleted user, or a team not visible to the user, has no name. */
 export type LockHolder = { kind: 'user' | 'team' | 'run'; id: string; name: string }
 
 const KINDS = { users: 'user', teams: 'team', runs: 'run' } as const
 
 type Locked = Pick<Wire<typeof workspaceSchema>, 'attributes' | 'relationships'>
-/** Who holds the lock of the workspace of a document; undefined when nobody does. */
+/** The lock holder of the workspace in a document; undefined when unlocked. */
 export function lockHolder(document: WorkspaceDocument) {
   const { 'locked-by': holder } = document.data.relationships
   const included = includedOf(document)

@@ -106,7 +106,7 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
       <div ref={name}>
         <TextField
           label="Name"
-          hint="Letters, numbers, underscores and hyphens. It stands in addresses and configurations."
+          hint="Letters, numbers, underscores and hyphens. It is used in URLs and configurations."
           error={problem ?? fieldError(error, 'name')}
           value={values.name}
           onChange={({ target }) => set({ name: target.value })}

@@ -18,7 +18,7 @@ export type NewWorkspace = {
   isAutoApply: boolean
 }
 
-/** What is wrong with a name, in the words of the server; undefined while nothing is. */
+/** The error in a name, worded as by the server, if any. */
 export function nameProblem(name: string) {
   if (name.length > 90) return 'Name is too long (maximum is 90 characters)'
   if (!/^[A-Za-z0-9_-]*$/.test(name)) return 'Name may only contain letters, numbers, underscores and hyphens'

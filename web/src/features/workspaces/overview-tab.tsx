@@ -10,7 +10,7 @@ import { ReadmeCard } from './readme-card.tsx'
 import { ResourcesCard } from './resources-card.tsx'
 import { useOpenWorkspace } from './workspace.ts'
 
-/** What a workspace is, does and has, at first sight. */
+/** Overview of a workspace. */
 export function OverviewTab() {
   const { workspace } = useOpenWorkspace()
   const { permissions, 'resource-count': resources } = workspace.attributes

@@ -14,7 +14,7 @@ import { type ResourceQuery, type StateResource, byModule, useResourceCounts, us
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/')
 
-/** What the current state has, by module and type. */
+/** Resources of the current state, by module and type. */
 export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
   const query = route.useSearch()
   const navigate = route.useNavigate()

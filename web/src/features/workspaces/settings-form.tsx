@@ -94,7 +94,7 @@ export function SettingsForm({
 type SettingsFormProps = {
   title: string
   about?: ReactNode
-  /** What an address leads to with `#`. */
+  /** Anchor id in the URL. */
   id?: string
   names: readonly string[]
   /** Other places of the body whose errors the fields show. */
@@ -102,7 +102,7 @@ type SettingsFormProps = {
   isDirty: boolean
   onSave: () => Promise<unknown>
   onReset: () => void
-  /** What is said when it is saved. */
+  /** Toast after saving. */
   done: string
   /** The fields; they get the error of the last attempt to save. */
   children: (error: Error | null) => ReactNode

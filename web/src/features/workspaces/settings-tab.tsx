@@ -10,7 +10,7 @@ import { SharingSettings } from './sharing-settings.tsx'
 import { TagsSettings } from './tags-settings.tsx'
 import { useOpenWorkspace } from './workspace.ts'
 
-/** The settings of a workspace, each part with a form of its own; who may not change them sees their values. */
+/** The settings of a workspace, one form per part; read-only for users who may not change them. */
 export function SettingsTab() {
   const { workspace } = useOpenWorkspace()
   return (

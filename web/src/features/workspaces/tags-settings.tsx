@@ -14,7 +14,7 @@ import { SettingsForm } from './settings-form.tsx'
 import { type Tag, tagText } from './tag-filter.ts'
 import { useOpenWorkspace } from './workspace.ts'
 
-/** The tags of the workspace, with their values; those of its project beside them. */
+/** The tags of the workspace and of its project, with their values. */
 export function TagsSettings() {
   const { document, workspace } = useOpenWorkspace()
   const tags = useOwnTags(workspace.id)

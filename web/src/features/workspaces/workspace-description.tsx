@@ -5,7 +5,7 @@ import { fieldError, FormErrors, formValues, TextArea } from '../../components/f
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
 
-/** What the workspace is for; it is changed in place by who may. */
+/** The workspace's description, edited in place by users who may. */
 export function WorkspaceDescription() {
   const { workspace } = useOpenWorkspace()
   const { description, permissions } = workspace.attributes

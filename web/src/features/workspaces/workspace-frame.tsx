@@ -7,7 +7,7 @@ import { useWorkspace } from './workspace.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace')
 
-/** What stands around the tabs of a workspace. */
+/** Layout around the tabs of a workspace. */
 export function WorkspaceFrame() {
   const { organization, workspace: name } = route.useParams()
   const navigate = route.useNavigate()

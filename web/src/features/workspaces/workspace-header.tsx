@@ -49,7 +49,7 @@ export function WorkspaceHeader({ children }: { children: ReactNode }) {
     <Page
       title={name}
       documentTitle={run ? `${name} · run ${runState(run.attributes).text}` : name}
-      beside={
+      badge={
         run ? (
           <>
             <Link

@@ -8,7 +8,7 @@ import { useSession } from '../session/session.ts'
 import { type LockHolder, lockHolder, lockReason } from './lock-words.ts'
 import { type LockAction, useOpenWorkspace, useWorkspaceLock } from './workspace.ts'
 
-/** Who holds the lock, since when, and why. */
+/** The lock's holder, time and reason. */
 export function LockLine() {
   const { organization, document, workspace } = useOpenWorkspace()
   const holder = lockHolder(document)
@@ -98,7 +98,7 @@ export function LockActions() {
           icon={LockOpen}
           reason={holder.kind === 'run' ? `${holder.id} is at work: cancel the run to release its lock` : undefined}
           title={`Take the lock of ${name} from ${whose(holder)}?`}
-          consequence="Whoever holds it believes that nobody else changes the workspace. A state that is being written is dropped, and what it describes may be lost."
+          consequence="The lock holder assumes exclusive access. A state upload in progress is discarded, and its changes may be lost."
           action="Force unlock"
           onConfirm={async () => act('force-unlock', `${name} is unlocked`)}
         />

@@ -24,7 +24,7 @@ export type WorkspaceDocument = DocumentOnWire<
   | typeof userSchema
 >
 
-/** What the frame of a workspace shows of others, in the one request that it makes. */
+/** Related resources that the workspace layout loads, in its only request. */
 const INCLUDE =
   'include=project,agent_pool,locked_by,current_run,latest_run,latest_run.plan,latest_run.created_by,effective_tag_bindings'
 
@@ -51,7 +51,7 @@ export function useWorkspace(organization: string, name: string) {
   })
 }
 
-/** The workspace of the address. For what stands inside of its frame, which draws nothing before the response is there. */
+/** The workspace of the URL. For use inside its layout, which renders nothing before the response. */
 export function useOpenWorkspace() {
   const { organization = '', workspace: name = '' } = useParams({ strict: false })
   const { data: document } = useWorkspace(organization, name)
@@ -91,7 +91,7 @@ export function useWorkspaceLock(organization: string) {
 }
 export type LockAction = 'lock' | 'unlock' | 'force-unlock'
 
-/** Puts the workspace of a response where pages read it, and lets lists read it anew. */
+/** Caches the workspace of a response, and invalidates lists. */
 function useKeepWorkspace(organization: string) {
   const queries = useQueryClient()
   return (document: WorkspaceDocument) => {

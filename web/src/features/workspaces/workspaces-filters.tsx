@@ -24,7 +24,7 @@ export const NO_FILTER = {
   drifted: undefined,
 } as const satisfies Partial<WorkspaceSearch>
 
-/** What the list of workspaces is narrowed by. `rows` are what it shows: their tags and versions are suggested. */
+/** Filters of the list of workspaces. Tags and versions of the shown `rows` are suggested. */
 export function WorkspacesFilters({ organization, search, rows, onChange }: WorkspacesFiltersProps) {
   return (
     <div className="mb-3 space-y-2.5">

@@ -156,7 +156,7 @@ function LastRun({ organization, row: { attributes, currentRun, latestRun } }: {
       </Link>
       <RunAuthorName run={run.attributes} author={author} />
       {plan && <PlanCounts counts={planCounts(plan)} />}
-      {/* The current run has its marks beside its state. */}
+      {/* The current run has its badges next to its status. */}
       {run.id !== currentRun?.id && <RunBadges run={run.attributes} />}
     </span>
   )

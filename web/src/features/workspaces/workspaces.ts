@@ -13,7 +13,7 @@ import type { Choice } from '../../components/picker.tsx'
 import { type LockHolder, holderOf } from './lock-words.ts'
 import { type Tag, readTags, taggedParams } from './tag-filter.ts'
 
-/** What narrows and sorts the list of workspaces, as it stands in the address. */
+/** Filters and sorting of the list of workspaces, as in the URL. */
 export type WorkspaceSearch = {
   q?: string | undefined
   /** Groups of the current run, separated by commas; `none` is without a run. */
@@ -37,7 +37,7 @@ export type ListedWorkspace = Wire<typeof workspaceSchema> & {
   /** Its state is the state of the workspace. Plan-only runs are never current. */
   currentRun: Wire<typeof runSchema> | undefined
   latestRun: { run: Wire<typeof runSchema>; plan?: Wire<typeof planSchema> | undefined; author?: Author } | undefined
-  /** Who holds its lock; undefined while it is unlocked. */
+  /** The lock holder; undefined while unlocked. */
   holder: LockHolder | undefined
 }
 type Author = Wire<typeof userSchema> | undefined

@@ -66,7 +66,7 @@ export function agentJobDocument(
   } satisfies z.input<typeof agentJob>)
 }
 
-/** What the engine calls the workspace: a plan learns the names that it has now, and the apply keeps those of its plan. */
+/** Names by which the engine addresses the workspace: current names for a plan; an apply keeps those of its plan. */
 function jobNames(
   { run, job }: { run: RunRow; job: LockedJob },
   { organization_name, workspace_name }: Pick<QueuedJob, 'organization_name' | 'workspace_name'>,

@@ -5,7 +5,7 @@ import { transact } from '../../../db/db.ts'
 import type { LockedRun } from '../runs/locked-run-store.ts'
 import { type JobKey, type LockedLease, lockRunOfJob } from './store.ts'
 
-/** What `changeRunOfJob` has found and locked; `answers` are the rows of the statements that went along. */
+/** The rows that `changeRunOfJob` found and locked; `answers` are the rows of the caller's statements. */
 type RunOfJob<Row> = { locked: LockedRun; lease: LockedLease; responses: readonly Row[][] }
 
 /**

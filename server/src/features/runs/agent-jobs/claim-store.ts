@@ -11,8 +11,8 @@ import { type ClaimingAgent, holderOf } from './store.ts'
 
 export type JobKind = 'plan' | 'apply'
 
-/** What an agent asks for. */
-export type Wish = {
+/** A claim sent by an agent. */
+export type ClaimRequest = {
   agent: ClaimingAgent
   warmRunIds: readonly string[]
   accepts: readonly JobKind[]
@@ -25,25 +25,25 @@ type Choice = {
   /** A job that prefers another agent counts once it was queued before this. */
   preferredUntil: Date
   /** Jobs that ask for these are left to other agents. */
-  left: readonly LeftEngine[]
+  left: readonly SkippedEngine[]
 }
 
 /** The engine of a job that is left to other agents, and so are all jobs that ask for the same. */
-export type LeftEngine = Pick<WantedEngine, 'product' | 'version' | 'required'> & {
+export type SkippedEngine = Pick<WantedEngine, 'product' | 'version' | 'required'> & {
   kind: JobKind
   /** The engine that the workspace had. */
   newestProduct: Product | null
 }
 
-/** So many jobs at the head of a queue are tried: others may have locked them, or a limit holds them back. */
+/** Jobs tried at the head of a queue: others may have locked them, or a limit may block them. */
 const HEADS = 50
-/** So many are looked through for one that is not left or reserved to other agents: a claim never reads all of a long queue. */
+/** Jobs scanned for one that is not skipped or reserved for another agent: a claim never reads all of a long queue. */
 const DEPTH = 2000
-/** So many are looked through of one lane: the jobs of an organization that ask for the same engine. */
+/** Jobs scanned per lane: the jobs of an organization that request the same engine. */
 const DEPTH_OF_LANE = 50
-/** Where the head of a queue is held back, so many of the first jobs of a lane are tried. */
+/** Jobs tried at the head of each lane when the head of the queue is blocked. */
 const HEADS_OF_LANE = 10
-/** So many lanes are looked at then, in each half of each class, and no more once so many candidates are found. */
+/** Lanes scanned then, in each half of each class; the scan ends at this many candidates. */
 const LANES = 250
 const CANDIDATES = 1000
 
@@ -93,24 +93,24 @@ export type QueuedJob = InferResult<ReturnType<typeof selectFreeJob>>[number] & 
  */
 export async function lockNextJob(
   tx: Tx,
-  wish: Wish,
+  request: ClaimRequest,
   { preferredUntil, left }: Choice,
 ): Promise<QueuedJob | undefined> {
-  const classes = classesOf(wish.accepts)
+  const classes = classesOf(request.accepts)
   if (classes.length === 0) return undefined
-  const { agent } = wish
+  const { agent } = request
   const isIn = sql`j.status = 'queued' and j.agent_pool_id = ${agent.agent_pool_id}`
   const isQueued = sql`${isIn} and j.class between ${sql.lit(Math.min(...classes))} and ${sql.lit(Math.max(...classes))}`
   const isFree = sql`(j.preferred_agent_id is null or j.preferred_agent_id = ${agent.id} or j.queued_at < ${preferredUntil})`
   const isOpen = sql`${isFree} and ${isNotLeft(left)}`
-  const found = await lockFirst(tx, agent, heads(wish, { isQueued, isOpen }))
+  const found = await lockFirst(tx, agent, heads(request, { isQueued, isOpen }))
   return found ?? lockFirst(tx, agent, headsOfLanes(classes, { isIn, isOpen }))
 }
 
 type Condition = RawBuilder<unknown>
 
-/** The head of the queue. Before it stands what the agent has made the plan of, or still has the directory of. */
-function heads({ agent, warmRunIds }: Wish, { isQueued, isOpen }: { isQueued: Condition; isOpen: Condition }) {
+/** The head of the queue, preceded by applies of the agent's own plans and runs whose directory it still has. */
+function heads({ agent, warmRunIds }: ClaimRequest, { isQueued, isOpen }: { isQueued: Condition; isOpen: Condition }) {
   const columns = (order: number) => sql`j.id, ${sql.lit(order)} as place, j.class, j.tag, j.seq`
   const warm = sql`union all
     select ${columns(0)} from agent_jobs j where j.run_id = any(${warmRunIds}) and j.status <> 'ended' and ${isQueued} and ${isOpen}`
@@ -126,7 +126,7 @@ function heads({ agent, warmRunIds }: Wish, { isQueued, isOpen }: { isQueued: Co
 }
 
 /** Whether a job asks for another engine than those. */
-function isNotLeft(left: readonly LeftEngine[]): Condition {
+function isNotLeft(left: readonly SkippedEngine[]): Condition {
   if (left.length === 0) return sql`true`
   const asked = left.map(
     ({ kind, product, version, required, newestProduct }) => sql`(j.kind = ${kind}
@@ -206,7 +206,7 @@ export function applyLock(tx: Tx, { runId, agentId }: { runId: string; agentId: 
   return [agent, firstFree(tx, agentId, candidate)] as const
 }
 
-/** What the other agents of a pool that are online or at work, and take jobs of that kind, say about their engines. */
+/** Engines reported by the other online or busy agents of a pool that accept the kind of job. */
 export async function listOtherHolders(
   db: Db,
   { agent, kind, ...online }: { agent: ClaimingAgent; kind: JobKind; since: Date; now: Date },
@@ -273,7 +273,7 @@ export async function lockLimits(
     await sql`select o.id from organizations o join agent_pools pool on pool.id = ${job.agent_pool_id}
     where o.id = ${job.organization_id} for no key update skip locked`.execute(tx)
   if (locked.length === 0) return false
-  // A statement of its own: it sees what the last holder of the locks has committed.
+  // A separate statement, which sees the commit of the last lock holder.
   const { rows } = await sql`select from organizations o join agent_pools pool on pool.id = ${job.agent_pool_id}
     where o.id = ${job.organization_id} and ${organizationHasRoom('o')} and ${poolHasRoom('pool')}`.execute(tx)
   return rows.length > 0

@@ -207,7 +207,7 @@ describe('while the database fails', () => {
     const claim = await agent.claim().catch(String)
     await sql`alter table variables_away rename to variables`.execute(app.db)
 
-    expect(claim).toContain('the queue of jobs can not be read now')
+    expect(claim).toContain('the job queue cannot be read at the moment')
     const job = await agent.take()
     expect(job.runId).toBe(run)
     await job.finish({ hasChanges: false })
@@ -222,7 +222,7 @@ describe('while the database fails', () => {
       return agent.claim().catch(String)
     })
 
-    expect(claim).toContain('the queue of jobs can not be read now')
+    expect(claim).toContain('the job queue cannot be read at the moment')
     const job = await agent.take()
     expect(job.runId).toBe(run)
     await job.finish({ hasChanges: false })

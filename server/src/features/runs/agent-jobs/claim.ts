@@ -23,9 +23,9 @@ import { poolTopic } from '../runs/queued-job-store.ts'
 import { agentJobDocument, timeLimit } from './agent-job.ts'
 import {
   type JobKind,
-  type LeftEngine,
+  type SkippedEngine,
   type QueuedJob,
-  type Wish,
+  type ClaimRequest,
   applyLock,
   listOtherHolders,
   listPoolTopics,
@@ -34,16 +34,23 @@ import {
   lockNextJob,
   poolsWithJobs,
 } from './claim-store.ts'
-import { type EngineHolder, type Product, type WantedEngine, fitOf, isBetterFit, productFor } from './engine-choice.ts'
+import {
+  type EngineHolder,
+  type Product,
+  type WantedEngine,
+  matchOf,
+  isBetterMatch,
+  productFor,
+} from './engine-choice.ts'
 import { insertNotice } from './log-store.ts'
-import { handBackJob } from './service.ts'
+import { requeueJob } from './service.ts'
 import { leaseLength } from './store.ts'
 import * as store from './store.ts'
 
 /** An apply is reserved this long, in ms, for the agent that made the plan: it has the directory, the providers and the lock. */
 const PREFERENCE_MS = 1000
 /** The engine's token outlives the last interrupt by this long, in ms. */
-const TOKEN_SLACK_MS = 600_000
+const TOKEN_MARGIN_MS = 600_000
 
 type JobRun = LockedRun & { job: LockedJob }
 
@@ -52,9 +59,9 @@ type JobRun = LockedRun & { job: LockedJob }
  * whose workspace is locked at this moment is left for the next claim, and so is one that a
  * limit holds back. Returns undefined when there is none, and `exited` when there is one but the agent has exited meanwhile.
  */
-async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited' | undefined> {
+async function claimJob(ctx: Ctx, request: ClaimRequest): Promise<AgentJob | 'exited' | undefined> {
   return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
-    const found = await lockFittingJob(ctx, wish)
+    const found = await lockMatchingJob(ctx, request)
     if (found === undefined || found === 'exited') return found
     const { queued, locked, wanted, variables } = found
     if (!queued.is_served) {
@@ -63,16 +70,16 @@ async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited' | und
       return undefined
     }
 
-    const product = productFor(wanted, store.holderOf(wish.agent))
+    const product = productFor(wanted, store.holderOf(request.agent))
     const job = await makeJob(ctx, locked, { queued, product, variables })
     if (!job) return undefined
-    await lease(ctx, locked, { wish, job })
+    await lease(ctx, locked, { request, job })
     return job
   })
 }
 
-/** So many engines are left to other agents in one claim: each takes a look of its own. */
-const MAX_LEFT = 50
+/** Maximum engines skipped per claim: each takes another statement. */
+const MAX_SKIPPED = 50
 
 /**
  * Leases the apply of a run to the agent that has just made its plan, in the transaction that ends the plan: the apply takes the
@@ -95,19 +102,19 @@ export async function claimApply(
   const product = productFor(wantedEngine(ctx, queued, locked), store.holderOf(agent))
   const job = await makeJob(ctx, locked, { queued, product, variables })
   if (!job) return undefined
-  await lease(ctx, locked, { wish: { agent, sendsReceipt: true }, job })
+  await lease(ctx, locked, { request: { agent, sendsReceipt: true }, job })
   return job
 }
 
 type FoundJob = { queued: QueuedJob; locked: JobRun; wanted: WantedEngine; variables: ResolveVariables }
 
 /** The next job for the agent. One for whose engine another agent is fit better is left to that one. */
-async function lockFittingJob(ctx: TransactionCtx, wish: Wish): Promise<FoundJob | 'exited' | undefined> {
+async function lockMatchingJob(ctx: TransactionCtx, request: ClaimRequest): Promise<FoundJob | 'exited' | undefined> {
   const preferredUntil = new Date(ctx.now().getTime() - PREFERENCE_MS)
-  const left: LeftEngine[] = []
-  const others = otherHolders(ctx, wish.agent)
-  while (left.length < MAX_LEFT) {
-    const queued = await lockNextJob(ctx.db, wish, { preferredUntil, left })
+  const left: SkippedEngine[] = []
+  const others = otherHolders(ctx, request.agent)
+  while (left.length < MAX_SKIPPED) {
+    const queued = await lockNextJob(ctx.db, request, { preferredUntil, left })
     if (queued?.has_agent === false) return 'exited'
     if (!queued || !(await lockLimits(ctx.db, queued))) return undefined
     const variables = await readRunVariables(ctx, { workspaceId: queued.id, organizationId: queued.organization_id })
@@ -115,9 +122,9 @@ async function lockFittingJob(ctx: TransactionCtx, wish: Wish): Promise<FoundJob
     if (!hasJob(locked)) return undefined
     const { kind } = locked.job
     const wanted = wantedEngine(ctx, queued, locked)
-    const fit = fitOf(wanted, store.holderOf(wish.agent))
+    const fit = matchOf(wanted, store.holderOf(request.agent))
     const isForOthers =
-      fit !== 'preferred' && (await others(kind)).some((other) => isBetterFit(fitOf(wanted, other), fit))
+      fit !== 'preferred' && (await others(kind)).some((other) => isBetterMatch(matchOf(wanted, other), fit))
     if (!isForOthers) return { queued, locked, wanted, variables }
     left.push({ ...wanted, kind, newestProduct: queued.newest_product })
   }
@@ -125,7 +132,7 @@ async function lockFittingJob(ctx: TransactionCtx, wish: Wish): Promise<FoundJob
 }
 
 /** Reads what the other agents of a pool say about their engines, when it is asked for and once for each kind of job. */
-function otherHolders(ctx: TransactionCtx, agent: Wish['agent']) {
+function otherHolders(ctx: TransactionCtx, agent: ClaimRequest['agent']) {
   const now = ctx.now()
   const known = new Map<JobKind, Promise<EngineHolder[]>>()
   return async (kind: JobKind) => {
@@ -135,7 +142,7 @@ function otherHolders(ctx: TransactionCtx, agent: Wish['agent']) {
   }
 }
 
-/** Where nobody has named an engine, the workspace stays with the one that it had. An apply has the engine of its plan. */
+/** The engine that the job requests. A workspace without a setting keeps its last engine; an apply uses that of its plan. */
 function wantedEngine({ config }: Pick<Ctx, 'config'>, queued: QueuedJob, { run, job }: JobRun): WantedEngine {
   return {
     product: run.engine_is_open && job.kind === 'plan' ? null : run.engine_product,
@@ -166,7 +173,7 @@ async function makeJob(
     return agentJobDocument(ctx, { queued, locked, product, ...tokens, variables: resolved })
   } catch (error) {
     if (isDatabaseFailure(error)) throw error
-    ctx.log.error({ err: error, run: run.id }, 'a run can not be given to an agent')
+    ctx.log.error({ err: error, run: run.id }, 'cannot create the job of a run')
     await failUnstarted(ctx, locked, reasonOf(error))
     return undefined
   }
@@ -187,14 +194,14 @@ async function failUnstarted(ctx: TransactionCtx, locked: JobRun, error: string)
   if (started) await applyChange(ctx, started, { job: 'errored', run: { error } })
 }
 
-type Lease = { wish: Pick<Wish, 'agent' | 'sendsReceipt'>; job: AgentJob }
+type Lease = { request: Pick<ClaimRequest, 'agent' | 'sendsReceipt'>; job: AgentJob }
 
-async function lease(ctx: TransactionCtx, locked: JobRun, { wish, job: claimed }: Lease) {
+async function lease(ctx: TransactionCtx, locked: JobRun, { request, job: claimed }: Lease) {
   const { run, workspace, job } = locked
   const { id: jobId, token, engineToken, engine, organizationName, workspaceName } = claimed
   const now = ctx.now()
-  announceAgentOf(ctx, run, wish.agent.id)
-  const lifetime = timeLimit(ctx.config, job.kind) + ctx.config.cancelGrace + TOKEN_SLACK_MS
+  announceAgentOf(ctx, run, request.agent.id)
+  const lifetime = timeLimit(ctx.config, job.kind) + ctx.config.cancelGrace + TOKEN_MARGIN_MS
   await applyChange(ctx, locked, {
     job: 'running',
     [job.kind]: { job_id: jobId },
@@ -209,11 +216,11 @@ async function lease(ctx: TransactionCtx, locked: JobRun, { wish, job: claimed }
     writes: [
       store.leaseUpdate(ctx.db, {
         jobId,
-        agent: wish.agent,
+        agent: request.agent,
         tokenHash: tokenHash(token),
         now,
         leaseMs: leaseLength(ctx.config, job.kind),
-        hasReceipt: wish.sendsReceipt,
+        hasReceipt: request.sendsReceipt,
         // Another job may have had the phase before, and readers have seen its log.
         phaseId: locked[job.kind].id,
       }),
@@ -233,12 +240,12 @@ async function lease(ctx: TransactionCtx, locked: JobRun, { wish, job: claimed }
   })
 }
 
-const claims = createClaims<Wish, AgentJob>({
-  items: 'jobs',
+const claims = createClaims<ClaimRequest, AgentJob>({
+  name: 'job',
   topic: poolTopic,
   poolsWithItems: (_, poolIds) => poolsWithJobs(poolIds),
   claim: claimJob,
-  handBack: handBackJob,
+  requeue: requeueJob,
   kindOf: ({ accepts, agent }) =>
     [...accepts.toSorted(), agent.downloads_engines, JSON.stringify(agent.engines)].join(' '),
   listPreferredAgents: async ({ db }, poolId, agentIds) => listPreferredAgents(db, poolId, agentIds),

@@ -27,7 +27,7 @@ import {
   receiveDocuments,
   receiveResult,
 } from './results.ts'
-import { handBackJob } from './service.ts'
+import { requeueJob } from './service.ts'
 
 const MAX_LOG_BYTES = 16 * 1024 * 1024
 /** Bodies above this, in bytes, are not read into memory before their sender is authenticated. */
@@ -98,7 +98,7 @@ export const jobContentRoutes: Routes = (http) => {
       if (next === undefined) return noContent()
       // Nobody has received it: it need not wait for its receipt to be overdue.
       if (!client.aborted) return unstored(json(next))
-      await handBackJob(req.ctx, next)
+      await requeueJob(req.ctx, next)
       return noContent()
     },
   )

@@ -4,7 +4,7 @@ import { endFile, endTest } from '../../../testing/cleanup.ts'
 import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
 import { createRun, createRunSetting, type RunSetting } from '../../../testing/runs.ts'
 
-// Each test has an app of its own, and all of them at once would take every connection of the database.
+// Each test has its own app, and all of them at once would take every connection of the database.
 afterEach(async () => {
   endTest()
   await endFile()
@@ -12,7 +12,7 @@ afterEach(async () => {
 
 type Version = `${'terraform' | 'tofu'} ${string}`
 
-/** An app of its own, whose agents have nothing but these engines. */
+/** A separate app, whose agents have only these engines. */
 async function site(agents: readonly (readonly Version[])[], settings: Record<string, string> = {}) {
   const app = await createTestApp(settings)
   const made: FakeAgent[] = []
@@ -179,7 +179,7 @@ test('what is left hides nothing however long the queue is', async () => {
   expect(await agents[0]?.claim()).toBeUndefined()
 }, 120_000)
 
-test('what is left is told apart by version, by engine and by whether it is required', async () => {
+test('skipped jobs are distinguished by version, by engine and by whether the version is required', async () => {
   const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7', 'tofu 1.11.4']])
   await require('1.5.7')
   await createRun(app, setting, { 'plan-only': true })

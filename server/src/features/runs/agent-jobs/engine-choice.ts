@@ -13,7 +13,7 @@ export type WantedEngine = {
   required: boolean
 }
 
-/** What an agent says about its engines. */
+/** The engines that an agent reports. */
 export type EngineHolder = {
   engines: readonly { product: Product; version: string }[]
   /** Null for agents that do not say so: they may have or get any. */
@@ -21,18 +21,18 @@ export type EngineHolder = {
 }
 
 /** How well an agent can do with the engine that a run asks for: `preferred`, `other` (another engine than the preferred one) or `none`. */
-export type Fit = 'preferred' | 'other' | 'none'
+export type EngineMatch = 'preferred' | 'other' | 'none'
 
-const FITS: readonly Fit[] = ['none', 'other', 'preferred']
+const FITS: readonly EngineMatch[] = ['none', 'other', 'preferred']
 
-export function fitOf(wanted: WantedEngine, agent: EngineHolder): Fit {
+export function matchOf(wanted: WantedEngine, agent: EngineHolder): EngineMatch {
   if (agent.downloads !== false) return 'preferred'
   const product = bestProduct(wanted, agent)
   if (product === undefined) return 'none'
   return product === (wanted.product ?? wanted.preferred) ? 'preferred' : 'other'
 }
 
-export function isBetterFit(one: Fit, other: Fit) {
+export function isBetterMatch(one: EngineMatch, other: EngineMatch) {
   return FITS.indexOf(one) > FITS.indexOf(other)
 }
 

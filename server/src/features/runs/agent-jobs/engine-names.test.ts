@@ -21,7 +21,7 @@ async function rename({ user, organization, workspaceId }: Setting, place: Place
   }
 }
 
-/** What the engine of a job finds under these names. */
+/** Resolves with the resources that the engine of a job finds under these names. */
 async function found({ engineToken }: FakeJob, { organization, workspace }: Place) {
   const read = async (path: string) =>
     app.request({ url: `/api/v2/organizations/${organization}${path}`, token: engineToken })

@@ -56,7 +56,7 @@ function engineOf(job: Job): RunActor {
 
 type Found = { path: string; response: ApiResponse }
 
-/** What the routes of the public API answer that the engine asks in every run; what they refuse is left for them to refuse. */
+/** The public API's responses to the requests every engine makes. Refusals are left out, so that the engine gets them itself. */
 async function engineResponses(ctx: Ctx & { actor: RunActor }, job: Job) {
   const { workspaceId, names } = ctx.actor
   const [workspace, entitlements, state] = await Promise.all([

@@ -14,7 +14,7 @@ import { insertNotice } from './log-store.ts'
 import { type LogPart, announceLog, checkRest, insertRest, restInsert } from './log.ts'
 import { type Job, appliesByItself, countColumns } from './store.ts'
 
-/** What a job reports at its end; `log` is the rest of it, in the terms of `PUT /log`. */
+/** The result of a job; `log` is the rest of its log, as in `PUT /log`. */
 type JobEnd = FinishJob & { log?: LogPart }
 
 /**
@@ -89,7 +89,7 @@ function applyEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {
   }
 }
 
-/** What an agent has to say belongs to the history of the run, beside its log. A cancel is there already, with who asked for it. */
+/** Adds the agent's message to the history of the run. A cancellation is there already, with its user. */
 function eventsOf({ status, message }: FinishJob): NewRunEvent[] {
   if (message === undefined || status === 'canceled') return []
   return [{ action: status === 'errored' ? 'errored' : 'reported', description: message }]

@@ -64,7 +64,7 @@ export function restInsert(ctx: Pick<Ctx, 'now' | 'config'>, job: JobOfLog, { of
   return chunkInsert({ jobId: job.id, tokenHash: job.token_hash, offset, bytes, ...limitsOf(ctx) })
 }
 
-/** Throws when the log has less than what should stand before the rest. */
+/** Throws `conflict` when bytes before `offset` are missing. */
 export function checkRest({ open, full, size }: ChunkedLog, { offset, bytes }: LogPart) {
   if (open && !full && size < offset + bytes.length) throw gap(size, offset)
 }
@@ -78,6 +78,6 @@ function limitsOf({ config, now }: Pick<Ctx, 'now' | 'config'>) {
 }
 
 function gap(size: number, offset: number) {
-  const detail = `the log has ${size} bytes: what stands between them and ${offset} is missing`
+  const detail = `the log has ${size} bytes: those from there to ${offset} are missing`
   return new AppError('range-not-satisfiable', [{ detail }])
 }

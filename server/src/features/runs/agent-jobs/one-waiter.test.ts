@@ -63,7 +63,7 @@ test('a job that is queued where a claim waits wakes no other server', async () 
   await job?.finish({ hasChanges: false })
 })
 
-test('what the claims of a server can not take goes to another server at once', async () => {
+test('jobs that the claims of a server cannot take go to another server at once', async () => {
   const setting = await createRunSetting(app)
   sent = ''
   const there = claimThere(other)

@@ -306,7 +306,7 @@ describe('the limit of an organization', () => {
     }
   })
 
-  test('is shown beside the load, and set by site administrators only', async () => {
+  test('is shown next to the load, and set by site administrators only', async () => {
     const setting = await createRunSetting(app)
     const url = `/api/v2/organizations/${setting.organization}/capacity`
 
@@ -356,7 +356,7 @@ describe('the limit of a pool', () => {
     }
   })
 
-  test('is changed and lifted by whoever manages the pool', async () => {
+  test('is changed and lifted by users who manage the pool', async () => {
     const { setting, poolId } = await createPoolSetting()
     const send = (value: unknown) =>
       app.request({
@@ -407,7 +407,7 @@ describe('a pool whose scope leaves out a workspace with runs that wait', () => 
 })
 
 describe('a run that waits for an agent', () => {
-  test('says how many jobs stand before it, and whether it is next', async () => {
+  test('says how many jobs are ahead of it, and whether it is next', async () => {
     const { setting, join } = await createPoolSetting()
     const rack = await join()
     const [first, second, third] = await repeat(3, () => planOnly(setting))

@@ -108,7 +108,7 @@ describe('a lost lease', () => {
       .execute()
     const ids = Object.assign(app.as(), {
       newId: (prefix: string) => {
-        if (prefix === 're') throw new Error('this one can not be dealt with')
+        if (prefix === 're') throw new Error('this one cannot be processed')
         return app.newId(prefix)
       },
     })
@@ -176,16 +176,16 @@ describe('a job whose agent has not said that it received it', () => {
     expect((await job.finish({ hasChanges: false })).status).toBe(204)
   })
 
-  test('makes its agent claim anew, on every server', async () => {
+  test('makes its agent claim again, on every server', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
     await unheard()
-    using told = app.signals.subscribe(claimsTopic(agent.id))
+    using waitingFor = app.signals.subscribe(claimsTopic(agent.id))
     app.clock.advance(6000)
 
     await reapLostLeases(app.as())
 
-    expect(await told.next({ timeoutMs: 5000 })).toBe(true)
+    expect(await waitingFor.next({ timeoutMs: 5000 })).toBe(true)
     await actOnRun(app, setting, { run, action: 'cancel' })
     let hasEnded = false
     const waiting = agent.claim({ waitMs: 30_000 }).finally(() => (hasEnded = true))
@@ -272,9 +272,9 @@ test.each(['plan', 'apply'] as const)(
 
     app.clock.advance(2000)
 
-    const told = `waiting for a sign of life of the agent fake until ${until?.toISOString().slice(11, 19)} UTC`
-    expect(await reason()).toBe(told)
-    expect((await readWorkspace(app, setting)).attributes['waiting-reason']).toBe(`${run} waits: ${told}`)
+    const waitingFor = `waiting for a sign of life of the agent fake until ${until?.toISOString().slice(11, 19)} UTC`
+    expect(await reason()).toBe(waitingFor)
+    expect((await readWorkspace(app, setting)).attributes['waiting-reason']).toBe(`${run} waits: ${waitingFor}`)
     await job.heartbeat()
     expect(await reason()).toBeNull()
     await job.finish({ hasChanges: false })

@@ -6,14 +6,21 @@ import { applyChange } from '../runs/advance.ts'
 import { mayRetry } from '../runs/transition.ts'
 import { changeRunOfJob } from './change-run.ts'
 import { insertNotice } from './log-store.ts'
-import { type JobKey, countUnheard, hasExpiredJobs, isUnheard, listExpiredJobs, markLost } from './store.ts'
+import {
+  type JobKey,
+  countUnacknowledged,
+  hasExpiredJobs,
+  isUnacknowledged,
+  listExpiredJobs,
+  markLost,
+} from './store.ts'
 
 /** Leases are looked at this often, in ms, or five times in the length of a short one. */
 const INTERVAL_MS = 5000
 /** A look that is late by this, in ms, shows that this process, or its machine, was not there in between. */
-const LONGEST_DELAY_MS = 5000
+const MAX_DELAY_MS = 5000
 /** So often, without an agent that says it has received it, a phase is queued again. */
-const MOST_UNHEARD = 10
+const MAX_UNACKNOWLEDGED = 10
 
 /** Ends or repeats every job whose lease has expired, and returns their number. Replicas may do this concurrently. */
 export async function reapLostLeases(ctx: Ctx, now = ctx.now()): Promise<number> {
@@ -35,32 +42,32 @@ async function endOrRepeat(ctx: Ctx, job: JobKey, now: Date) {
   await changeRunOfJob(ctx, job, {}, async (ctx, { locked, lease }) => {
     // A heartbeat may have renewed it in the meantime.
     if (!lease.lease_expires_at || lease.lease_expires_at > now) return
-    const wasUnheard = isUnheard(lease)
-    if (wasUnheard && (await countUnheard(ctx.db, lease.phase_id)) < MOST_UNHEARD) {
+    const wasUnacknowledged = isUnacknowledged(lease)
+    if (wasUnacknowledged && (await countUnacknowledged(ctx.db, lease.phase_id)) < MAX_UNACKNOWLEDGED) {
       ctx.log.warn({ job: job.id, run: job.run_id, agent: lease.agent_id }, 'a job did not reach its agent')
       // Its other claims may lead nowhere as well, and this job would be the first that they get.
       if (lease.agent_id) ctx.signals.publish(ctx.db, claimsTopic(lease.agent_id))
-      await applyChange(ctx, locked, { job: 'retry', isHandedBack: true })
+      await applyChange(ctx, locked, { job: 'retry', isRequeued: true })
       return
     }
     const agent = `the agent ${lease.agent_name ?? ''}`.trim()
-    if (!wasUnheard && mayRetry(lease)) {
+    if (!wasUnacknowledged && mayRetry(lease)) {
       const notice = `${agent} gave no sign of life any more: the plan starts again on another`
       const noticeBytes = await insertNotice(ctx.db, locked.plan.id, notice)
       await markLost(ctx.db, job.id, { now, noticeBytes })
       await applyChange(ctx, locked, { job: 'retry' })
       return
     }
-    const error = wasUnheard ? unheardError(agent, lease.kind) : lostError(agent, lease)
+    const error = wasUnacknowledged ? unacknowledgedError(agent, lease.kind) : lostError(agent, lease)
     const noticeBytes = await insertNotice(ctx.db, locked[lease.kind].id, error)
     await markLost(ctx.db, job.id, { now, noticeBytes })
     await applyChange(ctx, locked, { job: 'lost', run: { error }, events: [{ action: 'errored', description: error }] })
   })
 }
 
-function unheardError(agent: string, kind: 'plan' | 'apply') {
+function unacknowledgedError(agent: string, kind: 'plan' | 'apply') {
   return (
-    `${agent} has not said that it received the ${kind}, as no agent before it in ${MOST_UNHEARD} attempts: nothing was begun. ` +
+    `${agent} has not said that it received the ${kind}, as no agent before it in ${MAX_UNACKNOWLEDGED} attempts: nothing was begun. ` +
     'See what the logs of the agents say, and whether their version fits this server'
   )
 }
@@ -79,7 +86,7 @@ export type LeaseReaper = {
    * Looks for expired leases, to be called every `intervalMs` or more often. Returns the number of those that it has ended or repeated.
    * `isAnswered` says that the database has just said that there are none.
    */
-  look: (isResponded?: boolean) => Promise<number>
+  check: (isResponded?: boolean) => Promise<number>
   /** The database could not be asked. */
   fail: () => void
   intervalMs: number
@@ -92,21 +99,21 @@ export type LeaseReaper = {
 export function createLeaseReaper(ctx: Ctx): LeaseReaper {
   const { lease } = ctx.config
   const intervalMs = Math.min(INTERVAL_MS, lease / 5)
-  const latestMs = intervalMs + Math.min(LONGEST_DELAY_MS, lease / 2)
+  const latestMs = intervalMs + Math.min(MAX_DELAY_MS, lease / 2)
   let watchedSince: number | undefined
-  let lookedAt = 0
+  let checkedAt = 0
 
   return {
     intervalMs,
     fail() {
       watchedSince = undefined
     },
-    async look(isResponded = false) {
-      // What expires from here on is left for the next look: it may be that this process stands still in the middle of this one.
+    async check(isResponded = false) {
+      // Leases that expire after this are left to the next check: this process may freeze in the middle of this one.
       const now = ctx.now()
-      const elapsedMs = now.getTime() - lookedAt
+      const elapsedMs = now.getTime() - checkedAt
       if (watchedSince === undefined || elapsedMs > latestMs || elapsedMs < 0) watchedSince = now.getTime()
-      lookedAt = now.getTime()
+      checkedAt = now.getTime()
       if (isResponded) return 0
       try {
         if (now.getTime() - watchedSince >= lease) return await reapLostLeases(ctx, now)
@@ -128,22 +135,22 @@ export function startLeaseReaper(ctx: Ctx): AsyncDisposable {
 }
 
 function reapWithPolls(ctx: Ctx, reaper: LeaseReaper): AsyncDisposable {
-  let looking: Promise<unknown> | undefined
-  const look = (isResponded: boolean) => {
-    looking ??= reaper
-      .look(isResponded)
+  let checking: Promise<unknown> | undefined
+  const check = (isResponded: boolean) => {
+    checking ??= reaper
+      .check(isResponded)
       .catch((error: unknown) => ctx.log.error({ err: error }, 'looking for lost leases'))
-      .finally(() => (looking = undefined))
+      .finally(() => (checking = undefined))
   }
   const question = ctx.polls.add({
     ask: () => hasExpiredJobs(ctx.now()),
-    response: (areThere) => look(!areThere),
+    response: (areThere) => check(!areThere),
     fail: reaper.fail,
   })
   return {
     async [Symbol.asyncDispose]() {
       question[Symbol.dispose]()
-      await looking
+      await checking
     },
   }
 }
@@ -152,7 +159,7 @@ function reapInLoop(ctx: Ctx, reaper: LeaseReaper): AsyncDisposable {
   const stop = new AbortController()
   const loop = async () => {
     while (!stop.signal.aborted) {
-      await reaper.look().catch((error: unknown) => ctx.log.error({ err: error }, 'looking for lost leases'))
+      await reaper.check().catch((error: unknown) => ctx.log.error({ err: error }, 'looking for lost leases'))
       await delay(reaper.intervalMs, undefined, { signal: stop.signal, ref: false }).catch(() => {})
     }
   }

@@ -13,7 +13,7 @@ async function watch(reaper: LeaseReaper, ms: number) {
   let reaped = 0
   for (let left = ms; left > 0; left -= reaper.intervalMs) {
     app.clock.advance(reaper.intervalMs)
-    reaped += await reaper.look()
+    reaped += await reaper.check()
   }
   return reaped
 }
@@ -28,7 +28,7 @@ test('a server that starts waits for the length of a lease before it takes a job
   const { setting, run, job } = await losePlan()
   const reaper = createLeaseReaper(app.as())
 
-  expect(await reaper.look()).toBe(0)
+  expect(await reaper.check()).toBe(0)
   expect(await watch(reaper, 15_000)).toBe(0)
   expect(await runStatus(app, setting, run)).toBe('planning')
   expect(await watch(reaper, 10_000)).toBe(1)
@@ -42,7 +42,7 @@ test('a server that stood still for a while waits again', async () => {
   await watch(reaper, 60_000)
   const { setting, run, job } = await losePlan()
 
-  expect(await reaper.look()).toBe(0)
+  expect(await reaper.check()).toBe(0)
   expect((await job.heartbeat()).status).toBe(200)
   expect(await watch(reaper, 15_000)).toBe(0)
   await job.heartbeat()

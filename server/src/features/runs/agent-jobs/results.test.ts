@@ -119,7 +119,7 @@ describe('the documents of a plan that is reported before them', () => {
     expect(plan.json().data.attributes['resource-additions']).toBe(2)
   })
 
-  test('that can not be had any more are said to be so, also to who waits', async () => {
+  test('that are no longer available are reported as such, also to clients that wait', async () => {
     const { setting, run, job } = await owingPlan()
     const asked = readJson(setting, run)
     await job.documents({}, { problem: 'the agent was killed' })

@@ -39,9 +39,9 @@ export const agentJobRoutes: Routes = (http) => {
     },
     async (req) => {
       const client = clientSignal(req.raw, req.reply)
-      const { waitMs, ...wish } = req.body
+      const { waitMs, ...request } = req.body
       const job = await waitUnlessRevoked(req.ctx, { waitMs, client }, async (signal) =>
-        waitForJob(req.ctx, { agent: req.subject, ...wish }, { waitMs, signal }),
+        waitForJob(req.ctx, { agent: req.subject, ...request }, { waitMs, signal }),
       )
       return job ? unstored(json(job)) : noContent()
     },

@@ -4,7 +4,7 @@ import { tokenHash } from '../../../auth/tokens.ts'
 import { applyChange } from '../runs/advance.ts'
 import { checkRunning, jobGone, requireAnyJob } from './access.ts'
 import { changeRunOfJob } from './change-run.ts'
-import { type Job, type JobKey, type JobPlace, excuseReceipt, lockOpenJobs, renewLease, renewLeaseOf } from './store.ts'
+import { type Job, type JobKey, type JobPlace, excuseAck, lockOpenJobs, renewLease, renewLeaseOf } from './store.ts'
 
 /**
  * Wakes the agents that work in a workspace or an organization which this transaction deletes. Their heartbeats then find the job
@@ -17,13 +17,13 @@ export async function abandonJobs(ctx: TransactionCtx, place: JobPlace) {
 /** Queues a job again that an agent hands back before it has begun. It does not count as an attempt. */
 export async function releaseJob(ctx: Ctx, job: JobKey) {
   await changeRunOfJob(ctx, job, {}, async (ctx, { locked }) => {
-    await excuseReceipt(ctx.db, job.id)
-    await applyChange(ctx, locked, { job: 'retry', isHandedBack: true })
+    await excuseAck(ctx.db, job.id)
+    await applyChange(ctx, locked, { job: 'retry', isRequeued: true })
   })
 }
 
 /** Queues a job again that its agent has not received. */
-export async function handBackJob(ctx: Ctx, { id, runId, workspaceId }: AgentJob) {
+export async function requeueJob(ctx: Ctx, { id, runId, workspaceId }: AgentJob) {
   await releaseJob(ctx, { id, run_id: runId, workspace_id: workspaceId })
 }
 

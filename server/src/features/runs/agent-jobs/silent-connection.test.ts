@@ -12,7 +12,7 @@ const agent = await createFakeAgent(app)
 const silent: Socket[] = []
 const replica = await createReplica(app, { reach })
 
-/** Loses the connection that the first claim is sent on, without a word: nothing of it comes to the database, and nobody is told. */
+/** Silently drops the connection of the first claim: nothing reaches the database, and neither side gets an error. */
 async function reach(databaseUrl: string) {
   return passedBy(databaseUrl, (client, target) => {
     client.on('data', (data: Buffer) => {

@@ -21,7 +21,7 @@ export type ClaimingAgent = Pick<
   'id' | 'name' | 'agent_pool_id' | 'engines' | 'downloads_engines'
 >
 
-/** What the row of an agent says about its engines. */
+/** The engines in the row of an agent. */
 export function holderOf(agent: Pick<ClaimingAgent, 'engines' | 'downloads_engines'>): EngineHolder {
   return { engines: agent.engines as EngineHolder['engines'], downloads: agent.downloads_engines }
 }
@@ -136,7 +136,7 @@ export async function renewLeaseOf(db: Db, { id, hash }: { id: string; hash: Buf
 }
 
 /** How often a phase was queued again since its agent had not said that it received the job. */
-export async function countUnheard(tx: Tx, phaseId: string): Promise<number> {
+export async function countUnacknowledged(tx: Tx, phaseId: string): Promise<number> {
   const { count } = await tx
     .selectFrom('agent_jobs')
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -148,7 +148,7 @@ export async function countUnheard(tx: Tx, phaseId: string): Promise<number> {
 }
 
 /** Keeps a job that is handed back from counting as one that did not reach its agent. Written with the next statement. */
-export async function excuseReceipt(tx: Tx, jobId: string) {
+export async function excuseAck(tx: Tx, jobId: string) {
   await deferWrite(tx, tx.updateTable('agent_jobs').set({ receipt_due_at: null }).where('id', '=', jobId))
 }
 
@@ -257,7 +257,7 @@ export function firstLease(leaseMs: number) {
 }
 
 /** Whether the agent of a running job has not said that it received it: then it has begun nothing. */
-export function isUnheard(job: { receipt_due_at: Date | null; lease_expires_at: Date | null }) {
+export function isUnacknowledged(job: { receipt_due_at: Date | null; lease_expires_at: Date | null }) {
   const { receipt_due_at: dueAt, lease_expires_at: expiresAt } = job
   return dueAt !== null && expiresAt !== null && expiresAt <= dueAt
 }

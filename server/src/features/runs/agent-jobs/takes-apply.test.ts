@@ -108,7 +108,7 @@ describe('an agent that would go on with the apply of its plan', () => {
   })
 })
 
-describe('the apply of a plan is left to whoever claims it', () => {
+describe('the apply of a plan is queued', () => {
   test('where its agent does not ask for it', async () => {
     const { run, job } = await start()
     const waiting = agent.claim({ waitMs: 5000 })

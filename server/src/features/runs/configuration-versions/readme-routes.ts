@@ -44,7 +44,7 @@ async function readWorkspaceReadme(ctx: Ctx, workspaceId: string) {
 type Version = NonNullable<Awaited<ReturnType<typeof findConfigurationVersionRow>>>
 type Key = Parameters<typeof store.findReadme>[1]
 
-/** Of several requests for one archive, one reads it. */
+/** Archives being read: concurrent requests share one read. */
 const looking = new Map<string, Promise<store.ReadmeRow>>()
 
 async function lookInTurn(ctx: Ctx, version: Version, key: Key): Promise<store.ReadmeRow> {

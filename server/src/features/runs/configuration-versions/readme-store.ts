@@ -7,7 +7,7 @@ export type ReadmeRow = Pick<Selectable<Schema['configuration_readmes']>, 'path'
 
 type Key = { versionId: string; workingDirectory: string }
 
-/** What is known of the README; undefined when nobody has looked yet, a path of null when there is none. */
+/** The cached README; undefined before the first read, a null path when there is none. */
 export async function findReadme(db: Db, { versionId, workingDirectory }: Key): Promise<ReadmeRow | undefined> {
   return db
     .selectFrom('configuration_readmes')

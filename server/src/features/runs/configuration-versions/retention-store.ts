@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import { deleteReadmes } from './readme-store.ts'
 
-/** Where a list of archives goes on. */
+/** Cursor of a list of archives. */
 export type ArchivePlace = { created_at: Date; id: string }
 type Listed = ArchivePlace & { workspace_id: string }
 
@@ -84,7 +84,7 @@ export async function archiveUnused(
   return rows
 }
 
-/** Of a version `cv` in its workspace `w`. */
+/** SQL over a version `cv` in its workspace `w`. */
 function isUnused(before: Date) {
   return sql`cv.id is distinct from w.current_configuration_version_id
     and not exists (select from runs r where r.configuration_version_id = cv.id

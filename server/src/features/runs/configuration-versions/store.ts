@@ -50,7 +50,7 @@ export async function findConfigurationVersionRow(db: Db, id: string) {
   return db.selectFrom('configuration_versions').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** What decides whether a new run can use a version of the workspace: the given one, or else the current one. */
+/** The fields that decide whether a new run can use the given version of the workspace, or else the current one. */
 export function selectVersionForRun(db: Db, { id, workspaceId }: { id: string | undefined; workspaceId: string }) {
   const wanted =
     id === undefined

@@ -85,7 +85,7 @@ describe('the run of an upload', () => {
     }))
   }
 
-  test('applies by itself when whoever made the version may apply, and else waits', async () => {
+  test('applies automatically when the creator of the version may apply, and waits otherwise', async () => {
     expect(await uploadAs('write')).toEqual([{ autoApply: true, by: true }])
     expect(await uploadAs('plan')).toEqual([{ autoApply: false, by: true }])
   })

@@ -7,7 +7,7 @@ const LIFETIME_MS = 25 * 3_600_000
 const UPLOAD_MS = 3_600_000
 
 /**
- * The signed URL to which an archive is uploaded, without a token (INTERFACE §10.1). Whoever has it acts for the creator of the
+ * The signed URL to which an archive is uploaded, without a token (INTERFACE §10.1). Its holder acts for the creator of the
  * version: it is shown in the response to the creation, and nowhere else.
  */
 export function uploadUrl(ctx: Pick<Ctx, 'secrets' | 'baseUrl'>, version: { id: string; created_at: Date }) {
@@ -20,7 +20,7 @@ export function readUploadUrl(ctx: Pick<Ctx, 'secrets' | 'now'>, token: string) 
   return ctx.secrets.verifyPath(token, PURPOSE, ctx.now())
 }
 
-/** When the upload URL of a version expires, whatever the URL itself says: it may have been signed anew. */
+/** When the upload URL of a version expires. A URL signed again does not live longer. */
 export function uploadDeadline({ created_at: createdAt }: { created_at: Date }) {
   return new Date(createdAt.getTime() + LIFETIME_MS)
 }

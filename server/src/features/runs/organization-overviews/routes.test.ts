@@ -88,7 +88,7 @@ test('a plan that only refreshes finds drift, and the next apply ends it', async
   ])
 })
 
-test('a member is told of the workspaces that it sees alone', async () => {
+test('a member gets only the workspaces that they may see', async () => {
   const owner = await createUser(app)
   const organization = await createOrganization(app, owner)
   const add = () => addWorkspace(app, { user: owner, organization: organization.name })
@@ -113,7 +113,7 @@ test('a member is told of the workspaces that it sees alone', async () => {
   expect([all.workspaces.total, all.workspaces.locked, all['has-run']]).toEqual([2, 1, true])
 })
 
-test('the steps of a first visit are told one by one', async () => {
+test('the getting-started steps are completed one by one', async () => {
   const user = await createUser(app)
   const organization = await createOrganization(app, user)
   const steps = async () => {
@@ -151,7 +151,7 @@ test('agents and the limits of the plan are counted', async () => {
   expect(running.usage['run-tasks']).toEqual({ used: 0, limit: null })
 })
 
-test('the sample is told, and counts as no step of a first visit', async () => {
+test('the sample is included, and completes no getting-started step', async () => {
   const user = await createUser(app)
   const organization = await createOrganization(app, user)
   const url = `/api/v2/organizations/${organization.name}/actions/make-sample`

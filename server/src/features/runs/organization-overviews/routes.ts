@@ -27,7 +27,7 @@ export const organizationOverviewRoutes: Routes = (http) => {
   )
 }
 
-/** What needs attention in the organization, in two statements that read no run but the unfinished ones. */
+/** Reads what needs attention in the organization, in two statements that read only unfinished runs. */
 async function readOrganizationOverview(ctx: Ctx, name: string): Promise<OrganizationOverview> {
   const organization = await requireOrganization(ctx, name, 'organization:read')
   const { actor, db } = ctx

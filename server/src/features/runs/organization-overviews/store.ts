@@ -15,7 +15,7 @@ export type WorkspaceCounts = {
   total: number
   locked: number
   drifted: number
-  /** Those beside the sample's, and those of them that have ever had a run. */
+  /** Workspaces other than the sample's, and those of them that ever had a run. */
   own: number
   own_with_runs: number
 }
@@ -63,7 +63,7 @@ export type OrganizationCounts = {
   agents_busy: number
   built_in_online: boolean
   tasks: number
-  /** Whether there is a run task beside the sample's. */
+  /** Whether there is a run task other than the sample's. */
   has_own_task: boolean
   task_workspaces: number
   has_token: boolean

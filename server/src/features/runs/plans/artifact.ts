@@ -8,14 +8,14 @@ export function artifactKey(runId: string, jobId: string, kind: ArtifactKind) {
   return `${ARTIFACT_PREFIX}${runId}/${jobId}/${kind}`
 }
 
-/** What a plan has as JSON, and the configuration that it wrote. */
+/** JSON documents of a plan, and the configuration that it generated. */
 export const JSON_KINDS = [
   'plan-json',
   'plan-json-redacted',
   'generated-configuration',
 ] as const satisfies ArtifactKind[]
 
-/** What an apply needs of its plan; nobody else reads it. */
+/** Artifacts that only the apply of the plan reads. */
 export const FILE_KINDS = ['plan-file', 'lock-file'] as const satisfies ArtifactKind[]
 
 /** The run and the kind of the file at a key. */

@@ -74,7 +74,7 @@ async function compactLog(ctx: Ctx, phaseId: string) {
 
 /** A statement for so many takes about 7 ms of the database, the same among a million as among a thousand. */
 const BATCH = 50
-/** Plan files are kept so many days after the plan, for whoever looks into what has just happened. */
+/** Days that plan files are kept, for investigating recent runs. */
 const FILE_DAYS = 1
 
 /**
@@ -121,7 +121,7 @@ async function expireArtifacts(ctx: Ctx, { part, before }: Artifacts, signal: Ab
     signal,
     batch: async (after) => {
       const page = await endPhaseParts(ctx.db, part, { before, after, now: ctx.now(), limit: BATCH })
-      // Each attempt has files of its own.
+      // Each attempt has its own files.
       const keys = page.flatMap(({ run_id: runId, job_ids: jobIds }) =>
         runId === null ? [] : jobIds.flatMap((jobId) => kinds.map((kind) => artifactKey(runId, jobId, kind))),
       )

@@ -2,10 +2,10 @@ import { ENDED_STATUSES } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
 
-/** What of a plan or an apply has an end. */
+/** Documents of a plan or an apply that expire. */
 export type KeptPart = 'log' | 'json' | 'file'
 
-/** Where a list of due phases goes on. */
+/** Cursor of a list of due phases. */
 export type PhasePlace = { ended_at: Date; id: string }
 
 type Due = PhasePlace & {

@@ -35,7 +35,7 @@ export async function openErroredState(ctx: Ctx, applyId: string): Promise<Reada
   return content
 }
 
-/** Throws `not-found`, in words of its own, for what is no longer kept. */
+/** Throws `not-found`, with a specific message for a document that has expired. */
 async function openJson(ctx: Ctx, plan: store.Phase, kind: 'plan-json' | 'plan-json-redacted') {
   if (plan.json_deleted_at !== null) throw noLongerKept(`the JSON of ${plan.id}`, plan.json_deleted_at)
   return openArtifact(ctx, plan, kind)
@@ -59,7 +59,7 @@ type LogChunk = { bytes: Buffer; isEnd: boolean }
 
 /**
  * The bytes of a log from `offset` on, empty if there are none yet; `isEnd` says that the log ends with them. Throws `not-found`, in
- * words of its own for a log that is no longer kept.
+ * a specific message for a log that has expired.
  */
 export async function readLog(
   ctx: Ctx,
@@ -122,7 +122,7 @@ const PROMPT_MS = 10 * 60_000
 /** A missed signal delays a document by at most this long, in ms. */
 const POLL_MS = 1_000
 /** When to ask again for documents that have not come, in ms. */
-const AGAIN_MS = 5_000
+const RETRY_DELAY_MS = 5_000
 
 /**
  * Waits until a plan that was reported before its documents has them. Throws `unavailable` when that takes too long, and
@@ -141,12 +141,12 @@ async function waitForDocuments(ctx: Ctx, plan: Phase, signal: AbortSignal) {
     if (owedMs > LATE_MS) throw lost('its agent has not come back')
     const leftMs = end - performance.now()
     if (leftMs <= 0 || owedMs > PROMPT_MS || signal.aborted) {
-      throw unavailable(`the JSON of the plan ${plan.id} is still owed by its agent: ask again later`, AGAIN_MS)
+      throw unavailable(`the JSON of the plan ${plan.id} is still owed by its agent: ask again later`, RETRY_DELAY_MS)
     }
     await signals.next({ timeoutMs: Math.min(POLL_MS, leftMs), signal })
   }
 }
 
 function lost(why: string) {
-  return invalid(`the JSON of this plan can not be had: ${why}; its log says what it has planned`)
+  return invalid(`the JSON of this plan is not available: ${why}; see its log for the planned changes`)
 }

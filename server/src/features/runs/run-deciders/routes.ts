@@ -44,7 +44,7 @@ async function listRunDeciders(ctx: Ctx, runId: string) {
   }
 }
 
-/** What somebody in this team alone may do in the workspace. */
+/** Access of a user in only this team to the workspace. */
 function permissionsOf({ is_owners: isOwners, access, project, workspace }: store.TeamGrants) {
   return workspacePermissions({
     ...NO_ACCESS,

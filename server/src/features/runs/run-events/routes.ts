@@ -43,7 +43,7 @@ async function requireRunEvent(ctx: Ctx, id: string): Promise<store.RunEventRow>
   return row
 }
 
-/** What has happened to a run, the oldest event first. The list has no pages: clients read all of it once. */
+/** Events of a run, oldest first. The list has no pages: clients read all of it at once. */
 async function listRunEvents(ctx: Ctx, runId: string) {
   const run = await requireRun(ctx, runId, 'runs:read')
   return store.listRunEvents(ctx.db, run.id)
@@ -65,7 +65,7 @@ function runEventResource(event: RunEventRow): RunEventResource {
 
 export const runEventLoaders: readonly Loader[] = [
   {
-    // Whoever is shown a run may read its events.
+    // Everyone who may read a run may read its events.
     of: 'runs',
     relation: 'run-events',
     load: async (ctx, runs) => {

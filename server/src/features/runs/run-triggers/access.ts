@@ -56,5 +56,5 @@ export async function requireSource(ctx: Ctx, workspace: Workspace, sourceId: st
   return source
 }
 
-/** Where a body names the source. */
+/** Pointer to the source in a body. */
 export const SOURCE = '/data/relationships/sourceable/data/id'

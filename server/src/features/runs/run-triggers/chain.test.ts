@@ -108,7 +108,7 @@ test('a firing that waits shows when it fires', async () => {
   await fire(app)
 })
 
-test('a run that nothing has triggered, and that triggers nothing, is a chain of its own', async () => {
+test('a run that was not triggered, and that triggers nothing, is a separate chain', async () => {
   const run = await createRun(app, await add())
 
   const chain = await readChain(app, user.token, run)

@@ -207,7 +207,7 @@ async function readUnchanged(ctx: Ctx, workspace: Workspace, firing: WaitingFiri
 /** A larger archive (bytes, packed) is not searched. */
 const MAX_ARCHIVE = 16 * 1024 * 1024
 
-/** The outputs of the source that the workspace's configuration reads; undefined where it can't be told. */
+/** The outputs of the source that the workspace's configuration reads; undefined where that is unknown. */
 async function readOutputNames(ctx: Ctx, workspace: Workspace, { source_name: source }: WaitingFiring) {
   const plan = await findLastPlan(ctx.db, workspace.id)
   if (!plan?.job_id || !plan.blob_key || (plan.size ?? 0) > MAX_ARCHIVE) return undefined

@@ -58,7 +58,7 @@ export async function listConsequenceIds(db: Db, runId: string, limit: number) {
   return rows.map((row) => row.id)
 }
 
-/** What a chain shows of its runs. A workspace that the actor sees is one whose runs it may read. */
+/** Columns of the runs in a chain. An actor who sees a workspace may read its runs. */
 export async function listChainRuns(db: Db, actor: Actor, ids: readonly string[]) {
   return db
     .selectFrom('runs as r')

@@ -111,7 +111,7 @@ test('outputs of a large state are compared, though they are extracted later', a
   expect([afterEqual, await countTriggered()]).toEqual([before, before + 1])
 })
 
-test('a state that can not be read starts a run', async () => {
+test('an unreadable state starts a run', async () => {
   const envelope = { serial: 1, lineage: 'l', meta: {}, encrypted_data: 'aGk=', encryption_version: 'v0' }
 
   await applyState(network, Buffer.from(JSON.stringify(envelope)))

@@ -65,7 +65,7 @@ describe('a run trigger', () => {
 
   test.each([
     ['without a type', {}],
-    ['with members that clients send beside', { type: 'run-triggers', attributes: {}, id: '' }],
+    ['with members that clients add', { type: 'run-triggers', attributes: {}, id: '' }],
   ])('may be asked for by a body %s', async (_, members) => {
     const sourceable = { data: { type: 'workspaces', id: network.workspaceId } }
     const relationships = { sourceable, 'sourceable-choice': { data: null } }
@@ -255,7 +255,7 @@ describe('a body is refused', () => {
     expect(response.json().errors[0].detail).toBe(`the workspace ${network.name} triggers ${web.name} already`)
   })
 
-  test('when the source belongs to another organization: it is not found, and who may read it is told why', async () => {
+  test('when the source belongs to another organization: not found, with the reason for callers who may read it', async () => {
     const elsewhere = await add(user, (await createOrganization(app, user)).name)
     const stranger = await createUser(app)
     const hidden = await add(stranger, (await createOrganization(app, stranger)).name)
@@ -325,7 +325,7 @@ test('workspaces may trigger each other', async () => {
   expect(responses.map(({ status }) => status)).toEqual([201, 201])
 })
 
-test('a workspace does not wait for outputs unless it is told to', async () => {
+test('a workspace does not wait for outputs by default', async () => {
   const settings = { 'auto-apply-run-trigger': true, 'trigger-only-on-output-change': true }
   const change = async (attributes: object) => {
     const body = { data: { type: 'workspaces', attributes } }

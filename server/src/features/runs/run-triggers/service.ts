@@ -16,7 +16,7 @@ export async function createRunTrigger(ctx: Ctx, workspace: Workspace, sourceId:
   const { id: workspaceId, name } = workspace
   const source = await requireSource(ctx, workspace, sourceId)
   if (source.id === workspaceId)
-    throw invalid(`the workspace ${name} can not trigger itself: the source must be another workspace`, SOURCE)
+    throw invalid(`the workspace ${name} cannot trigger itself: the source must be another workspace`, SOURCE)
   return audited(
     ctx,
     (trigger) => runTriggerAudit(trigger, 'create'),

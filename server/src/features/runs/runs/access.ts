@@ -66,7 +66,7 @@ export function runWithAccess(run: Omit<FoundRun, 'access'>, access: AccessConte
   return { ...run, access, can: workspacePermissions(access) }
 }
 
-/** The configuration version of a run. The token of a task result may read the version of its own run. */
+/** The configuration version of a run. A task result's token may read that of its run. */
 export async function requireConfigurationOfRun(ctx: Ctx, runId: string) {
   const run = await requireRun(ctx, runId, 'runs:read', { forTask: true })
   const version = await findConfigurationVersionRow(ctx.db, run.configuration_version_id)

@@ -53,7 +53,7 @@ export async function applyRun(ctx: Ctx, run: Run, comment: string | undefined) 
 }
 
 function confirmHint(run: Pick<Run, 'status' | 'plan_only'>) {
-  if (run.plan_only) return 'and plans only: it can not be applied'
+  if (run.plan_only) return 'and plan-only: it cannot be applied'
   if (run.status === 'planned_and_finished') return 'its plan has no changes to apply'
   return isEnded(run.status) ? 'it has ended' : 'it can be applied once its plan waits for confirmation'
 }
@@ -64,7 +64,7 @@ export async function cancelRun(ctx: Ctx, run: Run, comment: string | undefined)
     if (!isCancelable(run)) {
       if (run.cancel_requested_at !== null && !isEnded(run.status))
         throw conflict(`the run is being canceled already, since ${run.cancel_requested_at.toISOString()}`)
-      throw conflict(`the run is ${run.status}, it can not be canceled any more`)
+      throw conflict(`the run is ${run.status}, it can no longer be canceled`)
     }
     await interruptJob(ctx, job)
     return {
@@ -96,7 +96,7 @@ async function interruptJob(ctx: TransactionCtx, job: LockedJob | undefined) {
   ctx.signals.publish(ctx.db, `job:${job.id}`)
 }
 
-/** What a cancel changes in the row of its run. */
+/** Columns that a cancellation changes in the row of its run. */
 function cancelColumns(ctx: Pick<Ctx, 'now' | 'config'>) {
   const now = ctx.now()
   return {

@@ -7,7 +7,7 @@ import { discardPending, settleStates } from '../../states/state-versions/servic
 import { announceAgentOf, runApplied } from './audit.ts'
 import { type LockedRun, type LockedWorkspace, lockRun, lockRunWorkspace } from './locked-run-store.ts'
 import { runEventRow, runEventsInsert } from './run-event-store.ts'
-import { releaseVerdict } from './stage-store.ts'
+import { releaseResult } from './stage-store.ts'
 import { cancelStages, readStageStatuses, startStage } from './stages.ts'
 import * as store from './transition-store.ts'
 import { type Change, type Transition, currentRunColumns, transitionOf } from './transition.ts'
@@ -49,8 +49,8 @@ export async function endDeferral(ctx: Ctx, runId: string) {
   await transact(ctx, async (ctx) => {
     const locked = await lockRun(ctx.db, { id: runId })
     if (!locked) return
-    const verdict = locked.run.stages.length === 0 ? undefined : await releaseVerdict(ctx.db, runId)
-    if (verdict) await applyChange(ctx, locked, { run: { error: verdict.message } })
+    const result = locked.run.stages.length === 0 ? undefined : await releaseResult(ctx.db, runId)
+    if (result) await applyChange(ctx, locked, { run: { error: result.message } })
     else if (locked.apply.held_until !== null) await applyChange(ctx, locked, { job: 'errored' })
   })
 }

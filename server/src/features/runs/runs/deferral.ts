@@ -9,7 +9,7 @@ import type { RunRow } from './locked-run-store.ts'
  */
 
 /** Terraform reads the verdict of a stage 4 s after it has come to the stage: from then on, a verdict ends the run at once. In ms. */
-export const VERDICT_DEFERRAL_MS = 4000
+export const RESULT_DEFERRAL_MS = 4000
 
 /** The deferral of an apply after stages between plan and apply, in ms: terraform watches these with longer pauses. */
 const STAGES_DEFERRAL_MS = 5500

@@ -20,7 +20,7 @@ const GROUPS = {
   ...RUN_GROUPS,
 } as const satisfies Record<string, readonly RunStatus[]>
 
-/** What the runs of a list have in common; of every list of values one must match. Names are in lower case. */
+/** A filter of runs; one value of each list must match. Names are in lower case. */
 export type RunFilter = {
   statuses?: readonly RunStatus[] | undefined
   groupStatuses?: readonly RunStatus[] | undefined

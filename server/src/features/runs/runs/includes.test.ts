@@ -24,7 +24,7 @@ type Resource = { id: string; type: string; attributes: any; relationships: any 
 test('one request brings what the page of a run shows', async () => {
   const { setting, run, payload } = await createWaitingRun(app)
   const { token } = setting.user
-  const comment = { data: { type: 'comments', attributes: { body: 'have a look' } } }
+  const comment = { data: { type: 'comments', attributes: { body: 'please review' } } }
   await app.request({ method: 'POST', url: `/api/v2/runs/${run}/comments`, token, body: comment })
   await callBack(app, payload, { status: 'running', message: 'looking' }, [
     { 'outcome-id': 'A1', description: 'a bucket is public', body: '# Public' },

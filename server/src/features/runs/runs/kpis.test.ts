@@ -43,7 +43,7 @@ async function failed(setting: RunSetting) {
   await (await agent.take()).finish({ status: 'errored', exitCode: 1 })
 }
 
-/** What the clock of the machine adds to the time by which a test moves it on, at most (ms). */
+/** Maximum real time that passes during a test, in ms. */
 const SLACK = 3000
 
 describe('the KPIs of a workspace', () => {

@@ -141,7 +141,7 @@ export type LockedWorkspace = Pick<
   | 'has_drift'
 >
 
-/** What the machine needs to know of a phase, with timestamps as JSON has them. */
+/** Columns of a phase that the state machine reads, with timestamps as in JSON. */
 export type LockedPhase = Pick<PhaseRow, 'id' | 'kind' | 'status' | 'job_id' | 'held_until'> & {
   status_timestamps: Record<string, string>
 }

@@ -89,7 +89,7 @@ describe('the way of a run', () => {
     ])
   })
 
-  test('stages stand where they belong', () => {
+  test('stages are in order', () => {
     const stages = { pre_plan: 'pending', post_plan: 'pending', pre_apply: 'pending', post_apply: 'pending' } as const
 
     expect(go({}, { stages }).at(-1)).toBe('pre_plan_running')

@@ -14,7 +14,7 @@ export type StageStatus =
   /** Its verdict stops the run, but is deferred: see `deferral.ts`. */
   | 'deferred'
 
-/** What became of the job of the run's current phase. */
+/** The state of the job of the run's current phase. */
 export type JobOutcome =
   /** It waits for an agent, or there is no job. */
   | 'queued'
@@ -48,7 +48,7 @@ export type RunFacts = {
   stages: Partial<Record<Stage, StageStatus>>
   /** Whether the state has changed since the plan was made. */
   stale: boolean
-  /** What a person asks for. */
+  /** A user's action. */
   requested: 'none' | 'discard' | 'cancel' | 'force-cancel'
 }
 
@@ -162,7 +162,7 @@ const REQUESTED_STATUS = {
 
 /**
  * The statuses that the run goes through now, in order; empty when it waits. A fact about the job counts for one step only,
- * since the next phase has a job of its own.
+ * since the next phase has a separate job.
  */
 export function advance(run: MachineRun, facts: RunFacts): RunStatus[] {
   const path: RunStatus[] = []
@@ -186,7 +186,7 @@ function occupying(run: MachineRun, next: RunStatus) {
   return run.status === 'confirmed' && next !== 'errored' && !isEnded(next)
 }
 
-/** What a path through the statuses causes. */
+/** The effects of a path through the statuses. */
 export type Effects = {
   /** New statuses of the two phases. */
   plan?: PhaseStatus
@@ -206,7 +206,7 @@ export type Effects = {
   applied: boolean
 }
 
-/** What is to be done because `run` has just gone through the statuses of `path`. */
+/** The effects of `run` having just passed through the statuses of `path`. */
 export function effectsOf(run: MachineRun, path: readonly RunStatus[]): Effects {
   let occupies = run.occupies
   const result: Effects = {

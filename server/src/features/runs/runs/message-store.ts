@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { containing } from '../../../db/sql.ts'
 
-/** What separates words, beside spaces. */
+/** Characters other than spaces that separate words. */
 export const SEPARATORS = `\t\r\n-_/.:,;=|()[]{}<>"'`
 
 export const spaced = (text: RawBuilder<unknown>) =>

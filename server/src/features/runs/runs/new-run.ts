@@ -6,7 +6,7 @@ import type { Workspace } from '../../workspaces/workspaces/access.ts'
 import { effectiveExecution } from '../../workspaces/workspaces/settings.ts'
 import type { LockedPhase, LockedRun, LockedWorkspace, RunRow } from './locked-run-store.ts'
 
-/** Where a run comes from. */
+/** The source of a run. */
 export type RunOrigin = {
   configurationVersionId?: string | undefined
   source: RunRow['source']
@@ -28,7 +28,7 @@ export function checkOptions(input: CreateRun) {
   both('plan-only', 'save-plan')
   both('save-plan', 'auto-apply')
   if (input['refresh-only'] && input.refresh === false)
-    throw invalid('a refresh-only run must refresh: refresh can not be false', '/data/attributes/refresh')
+    throw invalid('refresh cannot be false in a refresh-only run', '/data/attributes/refresh')
   const version = input['terraform-version'] ?? input['engine-version']
   if (version && !input['plan-only']) {
     const name = input['terraform-version'] ? 'terraform-version' : 'engine-version'

@@ -4,9 +4,9 @@ import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/store.ts'
 import type { RunRow } from './locked-run-store.ts'
 
 /** Beyond this many jobs, an organization's jobs are lined up one behind the other and no longer counted. */
-const MOST_COUNTED = 1000
+const MAX_COUNTED = 1000
 
-/** So much of the version that a job asks for tells its line apart from others. */
+/** Characters of the requested version that distinguish lanes. */
 const VERSION_LENGTH = 100
 
 /**
@@ -24,7 +24,7 @@ export function queuedJobInsert({ engine, ...job }: NewJob): RawBuilder<unknown>
   const columns = Object.keys(job) as (keyof typeof job)[]
   const queued = sql`status = 'queued' and agent_pool_id = own.pool and class = own.class`
   return sql`insert into agent_jobs (${sql.join(columns.map((column) => sql.ref(column)))}, asked_engine, round, tag)
-    select ${sql.join(columns.map((column) => sql`${job[column]}`))}, ${askedEngine(job.workspace_id, engine)},
+    select ${sql.join(columns.map((column) => sql`${job[column]}`))}, ${requestedEngine(job.workspace_id, engine)},
            own_round.round, own_tag.tag
       from (select ${job.agent_pool_id}::text as pool, ${job.class}::smallint as class,
                    ${job.organization_id}::text as organization, ${job.workspace_id}::text as workspace) own
@@ -40,7 +40,7 @@ export function queuedJobInsert({ engine, ...job }: NewJob): RawBuilder<unknown>
               order by tag desc limit 1))
           + (select count(*) from (select from agent_jobs
               where ${queued} and organization_id = own.organization and round <= own_round.round
-              order by round limit ${sql.lit(MOST_COUNTED)}) counted),
+              order by round limit ${sql.lit(MAX_COUNTED)}) counted),
           (select tag from agent_jobs where ${queued} and workspace_id = own.workspace order by tag desc limit 1),
           (select tag from agent_jobs where ${queued} and organization_id = own.organization and round = own_round.round
             order by tag desc limit 1))
@@ -53,8 +53,8 @@ export function newestProductOf(workspaceId: RawBuilder<unknown>) {
     where newest.workspace_id = ${workspaceId} and not newest.engine_is_open order by newest.number desc limit 1)`
 }
 
-/** A line of its own for what the agents of a pool may leave to each other: those behind it are found without it. */
-function askedEngine(workspaceId: string, { product, version, required }: NewJob['engine']) {
+/** The lane of a job: jobs that agents skip as one, so that those behind them are found. */
+function requestedEngine(workspaceId: string, { product, version, required }: NewJob['engine']) {
   const asked = product ?? newestProductOf(sql`${workspaceId}`)
   return sql`concat_ws(' ', ${asked}::text, ${version.slice(0, VERSION_LENGTH)}::text, ${required}::boolean)`
 }
@@ -65,7 +65,7 @@ export function poolTopicOf(poolId: RawBuilder<unknown>) {
 }
 
 /** SQL that selects, as topics, the pools where a limit may have held jobs back until a job of this run ended. */
-export function poolsThatMayGoOn(run: Pick<RunRow, 'organization_id' | 'agent_pool_id'>) {
+export function unblockedPools(run: Pick<RunRow, 'organization_id' | 'agent_pool_id'>) {
   return sql<{ topic: string }>`select ${poolTopicOf(sql.ref('p.id'))} as topic
     from organizations o join agent_pools p
       on p.organization_id = o.id or p.id in (${BUILT_IN_POOL_ID}, ${run.agent_pool_id})
@@ -75,7 +75,7 @@ export function poolsThatMayGoOn(run: Pick<RunRow, 'organization_id' | 'agent_po
 
 /** A job that is to be queued. The database gives it its place in the queue. */
 export type NewJob = Omit<Insertable<Schema['agent_jobs']>, 'round' | 'tag' | 'asked_engine'> & {
-  /** What it asks for: the product is null where nobody has named one, and the workspace's own is taken then. */
+  /** The requested engine; a null product means that of the workspace's last run. */
   engine: { product: Schema['runs']['engine_product'] | null; version: string; required: boolean }
 }
 

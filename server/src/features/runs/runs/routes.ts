@@ -130,7 +130,7 @@ export const runRoutes: Routes = (http) => {
   )
 }
 
-/** Both command lines count as Terraform. OpenTofu names itself beside that. */
+/** Header values of both CLIs: OpenTofu also identifies as Terraform. */
 function clientEngine(source: ReturnType<typeof clientSource>, userAgent: string | undefined) {
   if (userAgent?.startsWith('OpenTofu/')) return 'tofu'
   return source === 'tfe-api' ? undefined : 'terraform'
@@ -156,7 +156,7 @@ const TO_FORCE_CANCEL = {
   authorise: async (ctx: Ctx, { runId }: RunParams) => requireRunToForceCancel(ctx, runId),
 } as const
 
-/** What people do to runs. */
+/** Actions of users on runs. */
 export const runActionRoutes: Routes = (http) => {
   http.post(
     '/runs/:runId/actions/apply',

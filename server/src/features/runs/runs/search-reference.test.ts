@@ -5,7 +5,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import type { TestUser } from '../../../testing/factories.ts'
 import { createRandom } from '../../../testing/random.ts'
 import { FILTER_QUERY, type RunFilter, runFilter } from './filter.ts'
-import { type Way, findFewRunIds, findRunIds, waysTo } from './search-store.ts'
+import { type SearchPlan, findFewRunIds, findRunIds, searchPlans } from './search-store.ts'
 import { type RunQuery, expectedRuns } from './testing/expected-runs.ts'
 import { createManyRuns } from './testing/many-runs.ts'
 import { someQueries } from './testing/random-queries.ts'
@@ -105,18 +105,18 @@ test.each([3, 30, 1000])('each way leads to all that match, up to %d runs', asyn
   const taken = new Map<string, number>()
   for (const query of queries) {
     const filter = runFilter(parseQuery(query), app.clock.now())
-    for (const way of filter && !filter.commit ? waysTo(organizationId, filter, 12) : []) {
-      const found = await follow(way, limit)
+    for (const plan of filter && !filter.commit ? searchPlans(organizationId, filter, 12) : []) {
+      const found = await follow(plan, limit)
       const matching = expected(query)
       // Where there may be more, the newest are there if the way is in order.
       const isCut = found.size >= limit
       const last = isCut ? Math.min(...[...found].map(place)) : 0
-      const promised = isCut && !way.isInOrder ? [] : matching.filter((id) => place(id) >= last)
+      const promised = isCut && !plan.isInOrder ? [] : matching.filter((id) => place(id) >= last)
       const missing = promised.filter((id) => !found.has(id))
-      const name = way.covers.join(',')
+      const name = plan.covers.join(',')
       taken.set(name, (taken.get(name) ?? 0) + 1)
 
-      const others = coversAll(way, filter) ? [...found].filter((id) => !matching.includes(id)) : []
+      const others = coversAll(plan, filter) ? [...found].filter((id) => !matching.includes(id)) : []
 
       expect({ name, query, missing, others }).toEqual({ name, query, missing: [], others: [] })
     }
@@ -127,12 +127,12 @@ test.each([3, 30, 1000])('each way leads to all that match, up to %d runs', asyn
 
 const place = (id: string) => inOrganization.findIndex((run) => run.id === id)
 
-async function follow(way: Way, limit: number) {
-  const { rows } = await sql<{ id: string }>`${way.runs(limit)}`.execute(app.db)
+async function follow(plan: SearchPlan, limit: number) {
+  const { rows } = await sql<{ id: string }>`${plan.runs(limit)}`.execute(app.db)
   return new Set(rows.map(({ id }) => id))
 }
 
-function coversAll(way: Way, filter: RunFilter | undefined) {
+function coversAll(plan: SearchPlan, filter: RunFilter | undefined) {
   const parts = Object.entries(filter ?? {}).filter(([, value]) => value !== undefined)
-  return parts.every(([part]) => way.covers.some((covered) => covered === part))
+  return parts.every(([part]) => plan.covers.some((covered) => covered === part))
 }

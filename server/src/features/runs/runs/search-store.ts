@@ -13,10 +13,10 @@ import { mayContainText } from './message-store.ts'
  * clocks of servers that differ, put out of the order of their moments. Tests take less, so that few runs lead into all ways.
  */
 const BOUNDS = { depth: 1000, overlap: 1000 }
-/** So many of the newest messages tell whether a text is common. */
+/** Number of newest messages sampled to decide whether a text is common. */
 const SAMPLE = 300
 
-/** Of which runs a page is wanted. */
+/** The runs to return a page of. */
 type RunSearch = {
   organizationId: string
   page: Page
@@ -41,24 +41,24 @@ export async function findRunIds(
   const matching = matches(actor, search)
   if (!filter && seesAll) return readAll(db, { matching, page })
   const exact = pageOffset(page) + page.size + 1
-  const ways = filter ? waysTo(organizationId, filter, overlap) : []
-  const straight = filter && seesAll && ways.find((way) => way.isInOrder && isCovered(filter, way))
-  if (straight) return (await goWay(db, straight, { matching, page, limit: exact })).ids
+  const plans = filter ? searchPlans(organizationId, filter, overlap) : []
+  const straight = filter && seesAll && plans.find((plan) => plan.isInOrder && isCovered(filter, plan))
+  if (straight) return (await runPlan(db, straight, { matching, page, limit: exact })).ids
 
   const enough = ({ ids, total }: Found, isInOrder = true) => total !== null || (isInOrder && ids.length > page.size)
   const limit = pageOffset(page) + depth
-  const { rareText, others } = await sortWays(db, { organizationId, filter, ways })
-  const rare = rareText && (await goWay(db, rareText, { matching, page, limit }))
+  const { rareText, others } = await sortWays(db, { organizationId, filter, plans })
+  const rare = rareText && (await runPlan(db, rareText, { matching, page, limit }))
   if (rare && enough(rare, false)) return rare.ids
   const newest = await readNewest(db, { matching, organizationId, page, depth })
   if (enough(newest)) return newest.ids
-  for (const way of others) {
-    const found = await goWay(db, way, { matching, page, limit })
-    if (enough(found, way.isInOrder)) return found.ids
+  for (const plan of others) {
+    const found = await runPlan(db, plan, { matching, page, limit })
+    if (enough(found, plan.isInOrder)) return found.ids
   }
   const visible = seesAll ? undefined : await inVisibleWorkspaces(db, actor, organizationId)
   if (visible) {
-    const found = await goWay(db, visible, { matching, page, limit: filter ? limit : exact })
+    const found = await runPlan(db, visible, { matching, page, limit: filter ? limit : exact })
     if (enough(found)) return found.ids
   }
   return readAll(db, { matching, page })
@@ -79,10 +79,10 @@ export async function findFewRunIds(
   { depth, overlap } = BOUNDS,
 ): Promise<{ ids: string[]; total: number } | undefined> {
   const matching = sql`r.workspace_id = ${workspaceId} and ${filterCondition(filter)}`
-  const ways = waysTo(organizationId, { ...filter, workspaceNames: undefined }, overlap)
-  const { rareText, others } = await sortWays(db, { organizationId, filter, ways })
-  for (const way of rareText ? [rareText, ...others] : others) {
-    const { ids, total } = await goWay(db, way, { matching, page, limit: depth })
+  const plans = searchPlans(organizationId, { ...filter, workspaceNames: undefined }, overlap)
+  const { rareText, others } = await sortWays(db, { organizationId, filter, plans })
+  for (const plan of rareText ? [rareText, ...others] : others) {
+    const { ids, total } = await runPlan(db, plan, { matching, page, limit: depth })
     if (total !== null) return { ids: ids.slice(0, page.size), total }
   }
   return undefined
@@ -93,8 +93,12 @@ type Found = { ids: string[]; total: number | null }
 type Matching = { matching: ReturnType<typeof sql>; page: Page }
 
 /** The runs are looked up one by one: nothing tells PostgreSQL how few a way has found, and it would read all of them at once. */
-async function goWay(db: Db, way: Way, { matching, page, limit }: Matching & { limit: number }): Promise<Found> {
-  const { rows } = await sql<Found>`with found as materialized (${way.runs(limit)}),
+async function runPlan(
+  db: Db,
+  plan: SearchPlan,
+  { matching, page, limit }: Matching & { limit: number },
+): Promise<Found> {
+  const { rows } = await sql<Found>`with found as materialized (${plan.runs(limit)}),
     matching as materialized (select r.id, r.seq from found
       cross join lateral (select * from runs where runs.id = found.id offset 0) r join workspaces w on w.id = r.workspace_id
       where ${matching})
@@ -137,16 +141,16 @@ function matches(actor: Actor, { organizationId, seesAll, filter }: RunSearch) {
  */
 async function sortWays(
   db: Db,
-  { organizationId, filter, ways }: { organizationId: string; filter: RunFilter | undefined; ways: Way[] },
+  { organizationId, filter, plans }: { organizationId: string; filter: RunFilter | undefined; plans: SearchPlan[] },
 ) {
-  const others = ways.filter(({ isByText }) => !isByText)
+  const others = plans.filter(({ isByText }) => !isByText)
   if (filter?.text === undefined) return { rareText: undefined, others }
   const { rows } = await sql<{ is_common: boolean }>`select count(*) >= ${sql.lit(SAMPLE / 100)} as is_common from (
     select k.words from run_keys k where k.organization_id = ${organizationId}
      order by k.created_at desc limit ${sql.lit(SAMPLE)}) k where ${mayContainText(sql`k.words`, filter.text)}`.execute(
     db,
   )
-  const rareText = rows[0]?.is_common ? undefined : ways.find(({ isByText }) => isByText)
+  const rareText = rows[0]?.is_common ? undefined : plans.find(({ isByText }) => isByText)
   return { rareText, others }
 }
 
@@ -157,20 +161,20 @@ function window(page: Page) {
 }
 
 /** Whatever the way leads to matches. */
-function isCovered(filter: RunFilter, way: Way) {
+function isCovered(filter: RunFilter, plan: SearchPlan) {
   return Object.entries(filter).every(
-    ([part, value]) => value === undefined || way.covers.some((covered) => covered === part),
+    ([part, value]) => value === undefined || plan.covers.some((covered) => covered === part),
   )
 }
 
 /** In more workspaces than these, runs are not collected workspace by workspace. */
-const MOST_WORKSPACES = 300
+const MAX_WORKSPACES = 300
 
 /**
  * A way to the runs that a search may find: at most `limit` of them, as `id` and `seq`. `isInOrder` where they are the newest; `covers`
  * names the parts of the filter that all of them match.
  */
-export type Way = {
+export type SearchPlan = {
   isInOrder: boolean
   covers: readonly (keyof RunFilter)[]
   /** Its cost grows with the messages that have parts of the text. */
@@ -182,7 +186,7 @@ export type Way = {
  * The ways that a filter opens, those first that are likely to lead to few runs. `overlap` is more than the runs whose moments of creation
  * are not in the order of their numbers.
  */
-export function waysTo(organizationId: string, filter: RunFilter, overlap: number): Way[] {
+export function searchPlans(organizationId: string, filter: RunFilter, overlap: number): SearchPlan[] {
   const { text, agentPoolNames, workspaceNames, changedSince, created } = filter
   return [
     workspaceNames &&
@@ -203,7 +207,7 @@ export function waysTo(organizationId: string, filter: RunFilter, overlap: numbe
     ofKinds(organizationId, filter, overlap),
     text !== undefined && withText(organizationId, text),
     created && createdIn(organizationId, created, overlap),
-  ].filter((way) => typeof way === 'object')
+  ].filter((plan) => typeof plan === 'object')
 }
 
 /** The newest runs of several sets, each of which an index has in order. */
@@ -213,8 +217,8 @@ function lanes(
     covers,
     runs,
     order = sql`r.seq desc`,
-  }: Pick<Way, 'covers'> & { runs: RawBuilder<unknown>; order?: RawBuilder<unknown> },
-): Way {
+  }: Pick<SearchPlan, 'covers'> & { runs: RawBuilder<unknown>; order?: RawBuilder<unknown> },
+): SearchPlan {
   return {
     isInOrder: true,
     covers,
@@ -225,10 +229,10 @@ function lanes(
 }
 
 /**
- * The runs whose words may have the text; where there are many, the newest are not known. A run with this id is found beside them. The
+ * The runs whose words may contain the text; where there are many, the newest are unknown. A run with this id is found as well. The
  * organization is no condition of an index here: PostgreSQL would collect all of its runs too.
  */
-function withText(organizationId: string, text: string): Way {
+function withText(organizationId: string, text: string): SearchPlan {
   return {
     isInOrder: false,
     covers: [],
@@ -242,7 +246,7 @@ function withText(organizationId: string, text: string): Way {
 function changedLately(
   organizationId: string,
   { changedSince, statuses }: { changedSince: Date; statuses: readonly RunStatus[] | undefined },
-): Way {
+): SearchPlan {
   const { errored } = RUN_GROUPS
   const isFailed = statuses?.every((status) => errored.includes(status))
     ? sql`and r.status in (${literals(errored)})`
@@ -259,7 +263,7 @@ function changedLately(
 type Created = NonNullable<RunFilter['created']>
 
 /** The numbers of runs are only nearly in the order of their moments: transactions overlap, and clocks of servers differ. */
-function createdIn(organizationId: string, created: Created, overlap: number): Way {
+function createdIn(organizationId: string, created: Created, overlap: number): SearchPlan {
   return {
     isInOrder: true,
     covers: ['created'],
@@ -287,7 +291,7 @@ const columnsOf = (table: 'r' | 'lanes') => sql.join(LANE.map((name) => sql.ref(
  * An index has the runs of each kind and status in order, and those of each person. Which kinds and statuses there are it tells by
  * jumping from one to the next.
  */
-function ofKinds(organizationId: string, filter: RunFilter, overlap: number): Way | undefined {
+function ofKinds(organizationId: string, filter: RunFilter, overlap: number): SearchPlan | undefined {
   const { sources, operations, username, created } = filter
   const statuses = commonStatuses(filter)
   if (!sources && !operations && !statuses && username === undefined) return undefined
@@ -321,12 +325,12 @@ function ofKinds(organizationId: string, filter: RunFilter, overlap: number): Wa
 }
 
 /** The runs of each workspace that the actor sees, where these are few. */
-async function inVisibleWorkspaces(db: Db, actor: Actor, organizationId: string): Promise<Way | undefined> {
+async function inVisibleWorkspaces(db: Db, actor: Actor, organizationId: string): Promise<SearchPlan | undefined> {
   const { rows } = await sql<{ id: string }>`select w.id from workspaces w
-    where w.organization_id = ${organizationId} and ${visibleWorkspace(actor)} limit ${sql.lit(MOST_WORKSPACES + 1)}`.execute(
+    where w.organization_id = ${organizationId} and ${visibleWorkspace(actor)} limit ${sql.lit(MAX_WORKSPACES + 1)}`.execute(
     db,
   )
-  if (rows.length > MOST_WORKSPACES) return undefined
+  if (rows.length > MAX_WORKSPACES) return undefined
   return lanes(sql`unnest(${rows.map(({ id }) => id)}::text[]) lane (id)`, {
     covers: [],
     runs: sql`runs r where r.workspace_id = lane.id`,

@@ -37,12 +37,12 @@ export async function endStage(tx: Tx, id: string, { status, message, now }: Sta
 }
 
 /** Defers the verdict of a stage: its run gets it at that time. */
-export async function deferVerdict(tx: Tx, id: string, deferredUntil: Date) {
+export async function deferResult(tx: Tx, id: string, deferredUntil: Date) {
   await tx.updateTable('task_stages').set({ held_until: deferredUntil }).where('id', '=', id).execute()
 }
 
 /** Ends the deferral of a run's verdict; undefined when none is deferred. */
-export async function releaseVerdict(tx: Tx, runId: string) {
+export async function releaseResult(tx: Tx, runId: string) {
   return tx
     .updateTable('task_stages')
     .set({ held_until: null })

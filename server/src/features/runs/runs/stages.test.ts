@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { type Vote, stageVerdict } from '../runs/stages.ts'
+import { type StageResult, stageResult } from '../runs/stages.ts'
 
-const vote = (name: string, status: Vote['status'], level: Vote['enforcement_level'], message = ''): Vote => ({
+const vote = (
+  name: string,
+  status: StageResult['status'],
+  level: StageResult['enforcement_level'],
+  message = '',
+): StageResult => ({
   task_name: name,
   status,
   enforcement_level: level,
@@ -10,26 +15,26 @@ const vote = (name: string, status: Vote['status'], level: Vote['enforcement_lev
 
 describe('the verdict of a stage', () => {
   test.each(['pending', 'running'] as const)('is open while a result is %s, whatever the others say', (status) => {
-    expect(stageVerdict([vote('a', status, 'advisory'), vote('b', 'failed', 'mandatory')])).toBeUndefined()
+    expect(stageResult([vote('a', status, 'advisory'), vote('b', 'failed', 'mandatory')])).toBeUndefined()
   })
 
   test.each([
     ['failed', 'failed'],
     ['errored', 'errored'],
     ['unreachable', 'errored'],
-  ] as const)('of a mandatory task that is %s is %s', (status, verdict) => {
+  ] as const)('of a mandatory task that is %s is %s', (status, result) => {
     const votes = [vote('a', 'passed', 'mandatory'), vote('b', status, 'mandatory'), vote('c', 'passed', 'advisory')]
 
-    expect(stageVerdict(votes)?.status).toBe(verdict)
+    expect(stageResult(votes)?.status).toBe(result)
   })
 
   test.each(['failed', 'errored', 'unreachable'] as const)(
     'of an advisory task that is %s is passed, with a warning',
     (status) => {
-      const verdict = stageVerdict([vote('a', 'passed', 'mandatory'), vote('b', status, 'advisory', 'too big')])
+      const result = stageResult([vote('a', 'passed', 'mandatory'), vote('b', status, 'advisory', 'too big')])
 
-      expect(verdict?.status).toBe('passed')
-      expect(verdict?.message).toMatch(/^the advisory task b .*: too big$/)
+      expect(result?.status).toBe('passed')
+      expect(result?.message).toMatch(/^the advisory task b .*: too big$/)
     },
   )
 
@@ -40,14 +45,14 @@ describe('the verdict of a stage', () => {
       vote('c', 'errored', 'mandatory', 'no callback within 10 minutes'),
     ]
 
-    expect(stageVerdict(votes)).toEqual({
+    expect(stageResult(votes)).toEqual({
       status: 'failed',
       message: 'the mandatory task a failed: open port; the mandatory task c errored: no callback within 10 minutes',
     })
   })
 
   test('ignores tasks that were not asked', () => {
-    expect(stageVerdict([vote('a', 'canceled', 'advisory')])).toEqual({ status: 'passed', message: null })
-    expect(stageVerdict([])).toEqual({ status: 'passed', message: null })
+    expect(stageResult([vote('a', 'canceled', 'advisory')])).toEqual({ status: 'passed', message: null })
+    expect(stageResult([])).toEqual({ status: 'passed', message: null })
   })
 })

@@ -5,38 +5,38 @@ import { type EffectiveTask, listEffectiveTasks, readEffectiveTasks } from '../.
 import { type EndedRun, cancelResults, createResults, startResults } from '../../tasks/task-results/service.ts'
 import { listResults } from '../../tasks/task-results/store.ts'
 import { announceRuns } from './audit.ts'
-import { VERDICT_DEFERRAL_MS, deferredUntil, endDeferralJob } from './deferral.ts'
+import { RESULT_DEFERRAL_MS, deferredUntil, endDeferralJob } from './deferral.ts'
 import type { RunFacts } from './machine.ts'
 import * as store from './stage-store.ts'
 import { listStatuses } from './stage-store.ts'
 import type { Change } from './transition.ts'
 
 /** A result as its stage counts it. */
-export type Vote = {
+export type StageResult = {
   task_name: string
   status: TaskResultStatus
   enforcement_level: 'advisory' | 'mandatory'
   message: string | null
 }
-type Verdict = { status: 'passed' | 'failed' | 'errored'; message: string | null }
+type Result = { status: 'passed' | 'failed' | 'errored'; message: string | null }
 
 /**
  * What the results of a stage decide together; undefined while one of them is open. The most restrictive wins: a
  * mandatory task that did not pass stops the run, an advisory one is reported as a warning.
  */
-export function stageVerdict(votes: readonly Vote[]): Verdict | undefined {
+export function stageResult(votes: readonly StageResult[]): Result | undefined {
   if (votes.some(({ status }) => status === 'pending' || status === 'running')) return undefined
   // A canceled result was never asked for.
   const against = votes.filter(({ status }) => status !== 'passed' && status !== 'canceled')
   const mandatory = against.filter((vote) => vote.enforcement_level === 'mandatory')
   if (mandatory.length > 0) {
     const failed = mandatory.some(({ status }) => status === 'failed')
-    return { status: failed ? 'failed' : 'errored', message: mandatory.map(describeVote).join('; ') }
+    return { status: failed ? 'failed' : 'errored', message: mandatory.map(describeStageResult).join('; ') }
   }
-  return { status: 'passed', message: against.length === 0 ? null : against.map(describeVote).join('; ') }
+  return { status: 'passed', message: against.length === 0 ? null : against.map(describeStageResult).join('; ') }
 }
 
-function describeVote({ task_name, status, enforcement_level, message }: Vote) {
+function describeStageResult({ task_name, status, enforcement_level, message }: StageResult) {
   const why = message === null || message === '' ? '' : `: ${message}`
   return `the ${enforcement_level} task ${task_name} ${status === 'unreachable' ? 'was unreachable' : status}${why}`
 }
@@ -101,17 +101,17 @@ export async function readStageStatuses(ctx: TransactionCtx, runId: string): Pro
  * a job reports it. The transaction has locked the run's workspace.
  */
 export async function settleStage(ctx: TransactionCtx, stageId: string): Promise<Change | undefined> {
-  const verdict = stageVerdict(await listResults(ctx.db, [stageId]))
-  if (!verdict) return undefined
-  const ended = await store.endStage(ctx.db, stageId, { ...verdict, now: ctx.now() })
+  const result = stageResult(await listResults(ctx.db, [stageId]))
+  if (!result) return undefined
+  const ended = await store.endStage(ctx.db, stageId, { ...result, now: ctx.now() })
   if (!ended) return undefined
   // Nothing stops a run that has been applied.
-  const stops = verdict.status !== 'passed' && ended.stage !== 'post_apply'
+  const stops = result.status !== 'passed' && ended.stage !== 'post_apply'
   if (!stops) return {}
 
-  const until = ended.stage === 'pre_plan' ? undefined : deferredUntil(ended.started_at, ctx.now(), VERDICT_DEFERRAL_MS)
-  if (until === undefined) return { run: { error: verdict.message } }
-  await store.deferVerdict(ctx.db, stageId, until)
+  const until = ended.stage === 'pre_plan' ? undefined : deferredUntil(ended.started_at, ctx.now(), RESULT_DEFERRAL_MS)
+  if (until === undefined) return { run: { error: result.message } }
+  await store.deferResult(ctx.db, stageId, until)
   await announceRuns(ctx, [ended.run_id])
   await ctx.jobs.enqueue(ctx.db, endDeferralJob, { runId: ended.run_id }, { startAfter: until })
   return undefined

@@ -6,8 +6,8 @@ import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import { heardSince, stagesColumn, waitingColumn } from '../../workspaces/workspaces/waiting-store.ts'
 
-/** Of the comments on a run, its resource names the last ones; a list has all. */
-const MOST_COMMENTS = 100
+/** Number of newest comments in the relationships of a run; the list has all. */
+const MAX_COMMENTS = 100
 
 /** Runs `r` with what their resource shows, in workspaces `w`; `heard` is `heardSince`. */
 export function selectRuns(db: Db, heard: string | RawBuilder<string>) {
@@ -42,7 +42,7 @@ export function selectRuns(db: Db, heard: string | RawBuilder<string>) {
     ])
     .select(
       sql<string[]>`array(select last.id from (
-          select c.id, c.seq from comments c where c.run_id = r.id order by c.seq desc limit ${sql.lit(MOST_COMMENTS)}) last
+          select c.id, c.seq from comments c where c.run_id = r.id order by c.seq desc limit ${sql.lit(MAX_COMMENTS)}) last
         order by last.seq)`.as('comment_ids'),
     )
     .select(waitingColumn(heard).as('waiting'))

@@ -4,7 +4,7 @@ import type { Db, Tx } from '../../../db/db.ts'
 import { deferWrite, writeBatch } from '../../../db/pipeline.ts'
 import { literals } from '../../../db/sql.ts'
 import type { LockedJob, LockedRun, LockedWorkspace } from './locked-run-store.ts'
-import { poolsThatMayGoOn, queuedJobInsert } from './queued-job-store.ts'
+import { unblockedPools, queuedJobInsert } from './queued-job-store.ts'
 import type { CurrentRunColumns, EndedRun, Transition } from './transition.ts'
 
 /**
@@ -34,7 +34,7 @@ export async function saveTransition(
   const replaces = job && effects.endsJob && transition.job
   const start = transition.job && queuedJobInsert(transition.job)
   if (start && !replaces) writes.push(start)
-  const freed = job && effects.endsJob ? poolsThatMayGoOn(run) : undefined
+  const freed = job && effects.endsJob ? unblockedPools(run) : undefined
   const readFreed = await writeBatch(tx, writes, freed)
   if (start && replaces) await deferWrite(tx, start)
   return freed && (async () => (await readFreed()).map(({ topic }) => topic))
@@ -141,7 +141,7 @@ export async function listRunsBefore(tx: Tx, run: Pick<LockedRun['run'], 'id' | 
   return rows.map(({ id }) => id)
 }
 
-/** Where runs belong. */
+/** Workspace and organization of a run. */
 export function selectPlaces(db: Db, ids: readonly string[]) {
   return db
     .selectFrom('runs')

@@ -13,7 +13,7 @@ import { type Effects, type JobOutcome, type MachineRun, type RunFacts, advance,
 import { type NewJob, poolTopic, queueClass } from './queued-job-store.ts'
 import type { NewRunEvent } from './run-event-store.ts'
 
-/** What has happened to a run; it is saved together with how far the run then gets. */
+/** A change of a run, saved together with the transitions that it causes. */
 export type Change = {
   job?: JobOutcome
   requested?: RunFacts['requested']
@@ -24,7 +24,7 @@ export type Change = {
   /** The job is over although its phase does not end yet. */
   endsJob?: boolean
   /** The job was handed back before it had begun, which does not count as an attempt. */
-  isHandedBack?: boolean
+  isRequeued?: boolean
   /** The job that this may queue is for the caller, who tells of it unless it takes it in the same transaction. */
   isQuiet?: boolean
   /** Writes for the same statement; see `writeTogether`. */
@@ -95,7 +95,7 @@ export function transitionOf(
     phaseChange(locked.apply, effects.apply, change.apply, now),
   ]
   const enqueue =
-    effects.enqueue && newJob(ctx, locked, { kind: effects.enqueue, isRepeat: change.isHandedBack ?? false })
+    effects.enqueue && newJob(ctx, locked, { kind: effects.enqueue, isRepeat: change.isRequeued ?? false })
 
   return {
     path,
@@ -214,7 +214,7 @@ function workspaceChange(
   return Object.keys(change).length === 0 ? undefined : change
 }
 
-/** What a workspace keeps of its current run; its status once that is final, so that few changes of a run write the workspace. */
+/** The workspace's columns of its current run. The status is written only when final, so that few changes write the workspace. */
 export function currentRunColumns({ id, status, created_at }: Pick<RunRow, 'id' | 'status' | 'created_at'>) {
   return {
     current_run_id: id,

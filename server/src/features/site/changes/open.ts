@@ -14,7 +14,7 @@ import {
 } from './stream.ts'
 
 /** The most streams of one process, and in it of one organization, of one user, and of one session or token. */
-const MOST = 500
+const MAX_STREAMS = 500
 const MAX_PER_ORGANIZATION = 250
 const MAX_PER_USER = 40
 const MAX_PER_CREDENTIAL = 20
@@ -59,7 +59,7 @@ function checkLimits(streams: readonly ChangeStream[], { actor, organizationId }
   if (count(streams, (stream) => stream.organizationId === organizationId) >= MAX_PER_ORGANIZATION) {
     throw full('organization', MAX_PER_ORGANIZATION)
   }
-  if (streams.length >= MOST) throw full('server', MOST)
+  if (streams.length >= MAX_STREAMS) throw full('server', MAX_STREAMS)
 }
 
 function count(streams: readonly ChangeStream[], isCounted: (stream: ChangeStream) => boolean) {

@@ -184,7 +184,7 @@ type Report = { status: 'running' | 'passed'; message: string; outcomes?: readon
  * Reads the plan and reports the verdict over the public API with the token of the task result, as every receiver does. Throws what may be
  * tried again; a result that has ended meanwhile takes nothing more.
  */
-export async function reportSampleVerdict(ctx: Ctx, job: Job, signal: AbortSignal) {
+export async function reportSampleResult(ctx: Ctx, job: Job, signal: AbortSignal) {
   const authorization = `Bearer ${ctx.secrets.openText(Buffer.from(job.token, 'base64'), reviewContext(job.resultId))}`
 
   async function report({ status, message, outcomes = [] }: Report) {

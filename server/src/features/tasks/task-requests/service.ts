@@ -24,11 +24,11 @@ async function claimTaskRequest(ctx: Ctx, agent: ClaimingAgent): Promise<TaskReq
 }
 
 const claims = createClaims<{ agent: ClaimingAgent }, TaskRequest>({
-  items: 'requests',
+  name: 'request',
   topic: queueTopic,
   poolsWithItems: ({ now }, poolIds) => poolsWithRequests(poolIds, now()),
   claim: async (ctx, { agent }) => claimTaskRequest(ctx, agent),
-  handBack: async (ctx, { id }, { agent }) => releaseTaskRequest(ctx, agent, id),
+  requeue: async (ctx, { id }, { agent }) => releaseTaskRequest(ctx, agent, id),
   // Any agent of the pool can send any of its requests.
   kindOf: () => '',
   listPreferredAgents: async () => [],

@@ -46,7 +46,7 @@ function registerGrants(http: Http, kind: GrantKind) {
     async (req) => {
       const { [filter]: subjectId = '', 'filter[team][id]': teamId } = req.query
       // Without page parameters the list is whole, as in the public API.
-      const page = req.pageIfGiven()
+      const page = req.pageIfAny()
       const { rows, total } = await listGrants(req.ctx, kind, { subjectId, teamId, page })
       const resources = rows.map((row) => grantResource(kind, row))
       return page ? listPage({ url: req.url, page }, { rows: resources, total }) : listAll(resources)

@@ -85,10 +85,10 @@ function inScope(scope: VariableSetScope): RawBuilder<unknown> {
     case 'organization':
       return sql`true`
     case 'workspace':
-      return inForce(scope.workspaceId, scope.projectId)
+      return isEffective(scope.workspaceId, scope.projectId)
     case 'applicable':
       return sql`(s.project_id is null or s.project_id = ${scope.projectId})
-        and not ${inForce(scope.workspaceId, scope.projectId)}`
+        and not ${isEffective(scope.workspaceId, scope.projectId)}`
     case 'project':
       return sql`((s.is_global and (s.project_id is null or s.project_id = ${scope.projectId}))
         or exists (select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = ${scope.projectId}))`
@@ -98,7 +98,7 @@ function inScope(scope: VariableSetScope): RawBuilder<unknown> {
 }
 
 /** A set that a project owns reaches no further than the project. */
-function inForce(workspaceId: string, projectId: Scope['projectId']) {
+function isEffective(workspaceId: string, projectId: Scope['projectId']) {
   return sql`((s.project_id is null or s.project_id = ${projectId}) and (s.is_global
     or exists (select from variable_set_workspaces x where x.variable_set_id = s.id and x.workspace_id = ${workspaceId})
     or exists (select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = ${projectId})))`
@@ -130,7 +130,7 @@ export function selectEffectiveSets({ workspaceId, projectId, organizationId }: 
                               where x.variable_set_id = s.id and x.project_id = ${projectId}) then 'project'
                 else 'global' end as scope
       from variable_sets s
-     where s.organization_id = ${organizationId} and ${inForce(workspaceId, projectId)}`
+     where s.organization_id = ${organizationId} and ${isEffective(workspaceId, projectId)}`
 }
 
 export async function insertVariableSet(db: Db, row: Insertable<Schema['variable_sets']>) {

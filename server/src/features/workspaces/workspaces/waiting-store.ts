@@ -29,7 +29,7 @@ export const stagesColumn = sql<{ ids: string[]; open: OpenTask[] | null } | nul
           from task_results t where t.run_id = r.id and t.status = 'running') end)
     end`
 
-/** What a run waits for. Read only for waiting or executing runs. */
+/** The reason why a run waits. Read only for waiting or executing runs. */
 export function waitingColumn(heard: string | RawBuilder<string>) {
   return sql<WaitingCause | null>`case
     when r.waits then (select jsonb_build_object(

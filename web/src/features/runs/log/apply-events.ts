@@ -35,7 +35,7 @@ const TEXT_ACTIONS: readonly (readonly [prefix: string, action: ApplyAction])[] 
   ['import', 'import'],
 ]
 
-/** Parses a JSON message or a line of text; a line has no time of its own and gets `readAt`, in ms. */
+/** Parses a JSON message or a line of text; a plain line has no timestamp and gets `readAt`, in ms. */
 export function parseApplyEvent(source: Message | string, readAt: number): ApplyEvent | undefined {
   if (typeof source === 'string') return parseText(source, readAt)
   const kind = source.type === undefined ? undefined : KINDS[source.type]

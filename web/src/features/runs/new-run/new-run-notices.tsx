@@ -87,7 +87,7 @@ export function DestroyNotice({
   )
 }
 
-/** What will block the new run. Plan-only runs are never blocked. */
+/** The runs that will block the new run. Plan-only runs are never blocked. */
 export function QueueNotice({ context, kind }: { context: NewRunContext; kind: RunKind }) {
   const { workspace, currentRun, holder } = context
   if (kind === 'plan') return null

@@ -26,7 +26,7 @@ export function RunHeader({ document, children }: { document: RunDocument; child
       <Page
         title={runTitle({ id: run.id, message: attributes.message })}
         documentTitle={`${workspace} · run ${runState(attributes).text}`}
-        beside={<RunStatus run={attributes} isBadge />}
+        badge={<RunStatus run={attributes} isBadge />}
         about={
           <>
             {body !== '' && <p className="mb-1 whitespace-pre-line text-ink">{body}</p>}

@@ -2,7 +2,7 @@ import type { TestApp } from '../../../../testing/app.ts'
 import type { FakeAgent } from '../../../../testing/fake-agent.ts'
 import { createRun, createRunSetting } from '../../../../testing/runs.ts'
 
-/** A run in a workspace of its own, and the job of its plan, which the agent has claimed. */
+/** A run in a new workspace, and the job of its plan, claimed by the agent. */
 export async function startPlan(app: TestApp, agent: FakeAgent, attributes: Record<string, unknown> = {}) {
   const setting = await createRunSetting(app)
   const run = await createRun(app, setting, attributes)

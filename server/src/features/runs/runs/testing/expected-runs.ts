@@ -26,7 +26,7 @@ const OPERATIONS: Record<string, (flags: KnownRun['flags']) => boolean> = {
 }
 const BETWEEN_WORDS = /[\s\-_/.:,;=|()[\]{}<>"']/
 
-/** What each parameter asks of a run, in the words of the API's documentation. */
+/** The condition of each parameter on a run, as in the API's documentation. */
 const MEANINGS: Record<string, (run: KnownRun, value: string, now: Date) => boolean> = {
   'filter[status]': ({ status }, value) => value.split(',').includes(status),
   'filter[status_group]': ({ status }, value) => value.split(',').some((name) => GROUPS[name]?.includes(status)),

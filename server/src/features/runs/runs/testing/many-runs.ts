@@ -7,7 +7,7 @@ import type { Random } from '../../../../testing/random.ts'
 import { addWorkspace, createRun, createRunSetting, type RunSetting } from '../../../../testing/runs.ts'
 import { insertRunKeys } from './run-keys.ts'
 
-/** What filters of runs look at, with the names of what a run only has the id of. */
+/** The fields that filters of runs read, with names in place of ids. */
 export type KnownRun = {
   id: string
   organization: string

@@ -5,7 +5,7 @@ import { jobKind } from '../../../jobs/jobs.ts'
 
 const move = jobKind('blobs.move', z.object({}), { concurrency: 1, retryLimit: 0, timeLimitMs: 3_600_000 })
 
-export const blobShelfJobs = [
+export const blobShardJobs = [
   jobHandler(move, async (ctx, _, signal) => void (await moveBlobs(ctx, signal)), { schedule: '*/10 * * * *' }),
 ]
 
@@ -16,6 +16,6 @@ const SETTLED_AFTER_MS = 5 * 60_000
 async function moveBlobs(ctx: Ctx, signal: AbortSignal) {
   const began = performance.now()
   const moved = await ctx.blobs.settle(new Date(ctx.now().getTime() - SETTLED_AFTER_MS), signal)
-  if (moved > 0) ctx.log.debug({ moved, ms: Math.round(performance.now() - began) }, 'moved blobs to their shelves')
+  if (moved > 0) ctx.log.debug({ moved, ms: Math.round(performance.now() - began) }, 'moved blobs to their shards')
   return moved
 }

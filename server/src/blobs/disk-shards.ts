@@ -7,15 +7,15 @@ import type { DiskPlace, diskPlaces } from './disk-places.ts'
 /** For `stat`: undefined for what is not there, as is usual here, and costs less than an error. */
 export const IF_THERE = { throwIfNoEntry: false } as const
 
-/** How many blobs move at once: one fsync makes durable what a shelf has got. */
+/** How many blobs move at once: one fsync makes durable what a shard has got. */
 const BATCH = 256
 
 /**
- * Moves the blobs that were put before `before` from their directories to their shelves, until `signal` aborts. Returns how many.
+ * Moves the blobs that were put before `before` from their directories to their shards, until `signal` aborts. Returns how many.
  * A blob has both names for a while, and always one of them: reads look for the first and then for the second. So it may be killed at
  * any time, and several processes may do it at once.
  */
-export async function moveToShelves(
+export async function moveToShards(
   { directories, place, keysIn }: ReturnType<typeof diskPlaces>,
   before: Date,
   signal: AbortSignal,
@@ -42,18 +42,18 @@ async function moveBatch(directory: string, batch: readonly DiskPlace[], before:
   const found = await Promise.all(batch.map(async (place) => ({ place, is: await stat(place.newPath, IF_THERE) })))
   const due = found.flatMap(({ place, is }) => (is && is.mtime < before ? [place] : []))
   if (due.length === 0) return 0
-  const shelves = [...new Set(due.map(({ shelf }) => shelf))]
-  const made = await Promise.all(shelves.map(makeShelf))
-  await Promise.all(due.map(linkOnShelf))
+  const shards = [...new Set(due.map(({ shard }) => shard))]
+  const made = await Promise.all(shards.map(makeShard))
+  await Promise.all(due.map(linkInShard))
   // A name that is taken away before the other one is on the disk would be lost in a power cut.
   if (made.includes(true)) await syncDirectory(directory)
-  await Promise.all(shelves.map(syncDirectory))
+  await Promise.all(shards.map(syncDirectory))
   await Promise.all(due.map(async ({ newPath }) => unlinkIfThere(newPath)))
   await syncDirectory(directory)
   return due.length
 }
 
-async function makeShelf(path: string) {
+async function makeShard(path: string) {
   try {
     await mkdir(path, 0o700)
     return true
@@ -63,11 +63,11 @@ async function makeShelf(path: string) {
   }
 }
 
-async function linkOnShelf({ newPath, shelfPath }: DiskPlace) {
+async function linkInShard({ newPath, shardPath }: DiskPlace) {
   try {
-    await link(newPath, shelfPath)
+    await link(newPath, shardPath)
   } catch (error) {
-    // EEXIST: an earlier move was cut off here, or a put to a key that is taken was; what is on the shelf was there first.
+    // EEXIST: an earlier move was cut off here, or a put to a key that is taken was; what is on the shard was there first.
     // ENOENT: the blob has just been deleted.
     if (codeOf(error) !== 'EEXIST' && codeOf(error) !== 'ENOENT') throw error
   }
