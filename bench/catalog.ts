@@ -8,7 +8,7 @@ const TEAMS = 100
 
 export type Organization = { name: string; workspaceId: (number: number) => string }
 
-/** Organizations of several sizes, and the token of somebody who sees what a hundred teams grant and nothing else. */
+/** Organizations of several sizes, and the token of someone who sees what a hundred teams grant and nothing else. */
 export type Catalog = { thousand: Organization; large: Organization; small: Organization; member: string }
 
 /**

@@ -7,7 +7,7 @@ import { type BenchRow, memoryMb, type Target } from './target.ts'
 /** Different questions that a reader asks, each twice: a statement is prepared when it repeats. */
 const QUESTIONS = Number(process.env['BENCH_QUESTIONS'] ?? 20_000)
 const CLIENTS = 32
-/** Connections that nobody uses are closed after a minute. */
+/** Connections that no one uses are closed after a minute. */
 const IDLE_MS = 75_000
 
 const described = z.object({

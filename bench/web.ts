@@ -20,7 +20,7 @@ const FRAME_MS = 1000 / 60
 
 /**
  * What is opened, and what tells that it is drawn. `from` says whether the time counts from the last data that arrived before, or
- * from the moment at which somebody opens the page. `scrolls` is the pane to scroll.
+ * from the moment at which someone opens the page. `scrolls` is the pane to scroll.
  */
 type Scene = {
   name: string
@@ -150,7 +150,7 @@ async function openBrowser(baseUrl: string, { username, password }: Seeded) {
 async function measure(context: BrowserContext, baseUrl: string, scene: Scene, seeded: Seeded): Promise<BenchRow[]> {
   const page = context.pages()[0] ?? (await context.newPage())
   const times: number[] = []
-  // The first time fills the cache of files, as for anybody who has been here before.
+  // The first time fills the cache of files, as for anyone who has been here before.
   for (let index = 0; index <= REPEATS; index += 1) {
     await page.goto(`${baseUrl}/${seeded[scene.path]}${scene.query ?? ''}`, { waitUntil: 'commit' })
     const time = await drawnAfter(page, scene)

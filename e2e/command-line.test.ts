@@ -151,7 +151,7 @@ describe('the groundstate command', () => {
     expect((await server.api('GET', '/organizations/main')).data.id).toBe('main')
   })
 
-  test('a client that sends half a request and hangs keeps nobody waiting', async () => {
+  test('a client that sends half a request and hangs keeps no one waiting', async () => {
     const { port, hostname } = new URL(server.url)
     const socket = connect(Number(port), hostname)
     socket.write('POST /api/v2/organizations HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{')

@@ -77,7 +77,7 @@ export async function brokenTriggers(
       }
     }
   }
-  // What nobody asked for.
+  // What no one asked for.
   for (const destination of sources.keys())
     for (const id of runsOf.get(destination) ?? []) if (!started.has(id)) problems.push(`${id} has no cause`)
   return problems

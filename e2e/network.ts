@@ -65,7 +65,7 @@ function tryNamespaces<Place extends string>(places: readonly Place[]): Network<
     return undefined
   }
 
-  /** Frames go to a hardware address that nobody has. */
+  /** Frames go to a hardware address that no one has. */
   const deafen = (from: Place, to: Place) =>
     ip(
       '-n',

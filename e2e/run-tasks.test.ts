@@ -91,7 +91,7 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
     })
     const stages = (await server.api('GET', `/runs/${run.id}/task-stages`)).data
     expect(stages.map(({ attributes }: any) => [attributes.stage, attributes.status])).toEqual([[at, 'failed']])
-    // Nobody can override the refusal of a mandatory task.
+    // No one can override the refusal of a mandatory task.
     await server.api('POST', `/task-stages/${stages[0].id}/actions/override`, {}, { expect: 409 })
   })
 

@@ -113,7 +113,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the lists of runs', async () => {
     expect(await row.textContent()).not.toContain('in queue')
   })
 
-  test('a run that somebody else starts appears by itself, and its state follows', async () => {
+  test('a run that another user starts appears by itself, and its state follows', async () => {
     const workspace = await remoteWorkspace(server, { name: 'watched', configuration: CONFIGURATION })
     await open('/app/main/runs')
     await page.getByRole('table').waitFor()

@@ -336,7 +336,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     expect(faults).toEqual([])
   })
 
-  test('what somebody else has decided is a refusal that says why, and the page shows what is now', async () => {
+  test('what another user has decided is a refusal that says why, and the page shows what is now', async () => {
     const workspace = await remoteWorkspace(server, { name: 'raced', configuration: NODES })
     const run = await planned(workspace)
     const own = await openAdminPage(server, pathOf(workspace, run))

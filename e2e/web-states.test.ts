@@ -191,7 +191,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(stored.serial).toBe(2)
   })
 
-  test('are not rolled back while somebody else holds the lock, and the page says who', async () => {
+  test('are not rolled back while another user holds the lock, and the page says who', async () => {
     const bob = await createMember(server, 'bob', { workspaceId: shop, access: 'admin' })
     await server.api('POST', `/workspaces/${shop}/actions/lock`, { reason: 'maintenance' }, { token: bob.token })
     await open(`?version=${version(2)}&show=rollback`)
@@ -258,7 +258,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(await row.count()).toBe(1)
   })
 
-  test('are shown to nobody who may not read them', async () => {
+  test('are shown to no one who may not read them', async () => {
     await createMember(server, 'eve', { workspaceId: shop, access: 'plan' })
     const team = (await server.api('GET', '/organizations/main/teams')).data.find(
       ({ attributes }: { attributes: { name: string } }) => attributes.name === 'team-of-eve',

@@ -37,7 +37,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
   const open = async (name = 'shop') => page.goto(`${server.url}/app/main/workspaces/${name}/variables`)
   const row = (key: string) => page.getByRole('listitem').filter({ has: page.getByText(key, { exact: true }) })
 
-  test('a sensitive variable is set, shown to nobody again, and used by the next run', async () => {
+  test('a sensitive variable is set, shown to no one again, and used by the next run', async () => {
     const bodies: string[] = []
     page.on('response', (response) => {
       if (response.request().method() !== 'PATCH')

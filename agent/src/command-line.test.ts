@@ -22,7 +22,7 @@ async function startWithoutReader(environment: Record<string, string>) {
   return agent
 }
 
-test('an agent whose settings nobody wants to hear of ends as it should', async () => {
+test('an agent whose settings no one wants to hear of ends as it should', async () => {
   const agent = await startWithoutReader({})
 
   expect(await once(agent, 'exit')).toEqual([2, null])

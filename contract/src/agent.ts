@@ -37,7 +37,7 @@ import { z } from 'zod'
  * the response must not take a job.
  *
  * A task request is the request of a run task whose receiver only the agent's network reaches. The agent sends it once, as it
- * is, and reports what came back. It is answered 401 once nobody waits for that any more.
+ * is, and reports what came back. It is answered 401 once no one waits for that any more.
  *
  * Once a lease is lost, the heartbeats of the job are answered 409, and so is everything else of a plan: the agent kills the
  * engine and drops it. The agent of an apply interrupts the engine. For a day the server still takes the rest of the log, the

@@ -147,7 +147,7 @@ describe.each([
     expect(isSameNumber(parseExact(one) as number, parseExact(other) as number)).toBe(isSame)
   })
 
-  test('numbers with an exponent that nobody means are compared in a short time', () => {
+  test('numbers with an exponent that overflow are compared in a short time', () => {
     const [one, other] = ['1e1', '2e1'].map((start) => parseExact(start + '0'.repeat(500_000)) as number)
     const begin = performance.now()
 

@@ -10,6 +10,6 @@ if (Number(process.versions.node.split('.', 1)[0]) < 24) {
   process.exit(1)
 }
 
-// Saves a third of the time to start. Among the dependencies, where nobody else may write, unlike in a shared /tmp.
+// Saves a third of the time to start. Among the dependencies, where no one else may write, unlike in a shared /tmp.
 module.enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/groundstate'))
 await import(isBundleFresh() ? '../dist/main.js' : '../src/main.ts')

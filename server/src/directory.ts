@@ -23,7 +23,7 @@ export async function makeDirectory(path: string, mode = 0o777) {
 
 /**
  * Throws what `makeDirectory` would throw, and makes nothing. Returns the last directory of the path that is there. Where it is not the
- * last of all, a directory in it is made and removed at once: some file systems refuse that and tell nobody before.
+ * last of all, a directory in it is made and removed at once: some file systems refuse that and tell no one before.
  */
 export async function checkDirectory(path: string): Promise<string> {
   try {

@@ -8,10 +8,10 @@ export const POLL_MS = 2000
 
 /** A query that is polled in case a signal was lost. */
 export type Question<T> = {
-  /** SQL of one value; undefined when there is nothing to ask now. What throws, here or below, is logged and holds up nobody else. */
+  /** SQL of one value; undefined when there is nothing to ask now. What throws, here or below, is logged and holds up no one else. */
   ask: () => RawBuilder<T> | undefined
   response: (value: T) => void
-  /** The database could not be asked. */
+  /** The query for expired leases failed. */
   fail?: () => void
 }
 

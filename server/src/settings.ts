@@ -94,7 +94,7 @@ export const SETTINGS = {
   concurrency: { ...CONCURRENCY, schema: CONCURRENCY.schema.default(10) },
   engine: {
     schema: oneOf(['terraform', 'tofu']).default('terraform'),
-    doc: 'engine of runs for which nobody has named one, where agents have both; otherwise they get the one that is there',
+    doc: 'engine of runs for which no one has named one, where agents have both; otherwise they get the one that is there',
   },
   ...SHARED_SETTINGS,
   adminToken: {
@@ -136,7 +136,7 @@ export const SETTINGS = {
   },
   lease: {
     schema: wholeNumber(1000, 3_600_000).default(30_000),
-    doc: 'time without a sign of life after which the agent of a plan is taken to be gone, in ms; that of an apply gets four times as long',
+    doc: 'time without a heartbeat after which the agent of a plan counts as lost, in ms; that of an apply gets four times as long',
   },
   logLimit: {
     schema: wholeNumber(1, 2 ** 31 - 1).default(100_000_000),

@@ -1,6 +1,6 @@
 import { type Key, createMessage, enums, readKeys, readSignature } from 'openpgp'
 
-/** Hashes whose collisions nobody knows how to make. */
+/** Hashes without known collisions. */
 const HASHES = new Set<number>([enums.hash.sha256, enums.hash.sha384, enums.hash.sha512])
 
 /**

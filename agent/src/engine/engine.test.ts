@@ -77,7 +77,7 @@ test('another version is taken with a warning, or refused by a strict agent', as
   await expect(findEngine(wanted, { enginePath, strict: true })).rejects.toThrow('which has 1.10.0')
 })
 
-test('a version that somebody has chosen is never replaced with another', async () => {
+test('a version that someone has chosen is never replaced with another', async () => {
   const enginePath = await directoryOfEngines()
   const wanted = { product: 'tofu', version: '1.6.0', required: true } as const
 

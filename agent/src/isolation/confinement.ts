@@ -17,7 +17,7 @@ import { type Sandbox, exitInSandbox, openSandbox } from './sandbox.ts'
 export type ConfinementOptions = {
   /** `user` runs each run as a dedicated user, `auto` does so where possible; the agent's own user otherwise. */
   isolation?: 'auto' | 'user' | 'off' | undefined
-  /** The first of the user and group ids for runs; ids that nobody else has by default. */
+  /** The first of the user and group ids for runs; ids that no one else has by default. */
   firstRunUser?: number | undefined
   /** Runs every program of a run in a sandbox of bubblewrap. */
   sandbox?: boolean | undefined

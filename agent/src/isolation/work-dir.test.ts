@@ -30,7 +30,7 @@ test.runIf(process.platform === 'linux')('the directory of a process that is jus
 })
 
 test.runIf(process.platform === 'linux')(
-  'a process that has ended holds nothing, though nobody has asked how',
+  'a process that has ended holds nothing, though no one has asked how',
   async () => {
     // The shell becomes a program that never waits for the child that it started before.
     const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'])

@@ -84,7 +84,7 @@ export async function readOutcome(journal: Journal, keepsState: boolean): Promis
     : 'The engine stored the state that it had reached.'
   const message =
     exit === undefined || exit.code === null
-      ? 'The agent was killed while it applied, and its engine with it: nobody knows how far it came. The state that has ' +
+      ? 'The agent was killed while it applied, and its engine with it; its progress is unknown. The state that has ' +
         'reached the server was kept. Compare it with what really exists before the next apply.'
       : `The agent was killed while it applied, and the engine was interrupted. ${state}`
   return { status: 'errored', exitCode: exit?.code ?? null, message }

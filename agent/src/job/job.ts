@@ -23,7 +23,7 @@ import type { JobEnd, JobSettings, Next } from './prepare-jobs.ts'
 /**
  * Executes a job and resolves when it is over: the server has the outcome, no process runs, and the directory is kept for the
  * apply or removed. Does not reject: a failure is the outcome of the job. The outcome of an apply that is refused is left to
- * `tellLater`; one that could not be reported before the agent had to end stays in the journal, for its next start.
+ * `reportLater`; one that could not be reported before the agent had to end stays in the journal, for its next start.
  *
  * A job does not begin before the server has acknowledged its receipt. `next` is given for one that came with the response to the
  * result of its plan, which was made here.
@@ -69,9 +69,9 @@ export async function runJob(
   const served = settings.agent.gateway.serve(job, client, { signal: stop.alive, say, former: next?.responses })
   const outbox: JobContext['outbox'] = job.takesResults ? { files: [] } : undefined
   let directory: RunDirectory | undefined
-  // The engine that makes the documents of a plan may go on.
+  // The engine that creates the documents of a plan may continue.
   stack.defer(() => void (directory?.documents ?? Promise.resolve()).finally(served.leave))
-  // A new directory is nobody else's, nor is that of the plan from which this agent goes on. Otherwise the one that a plan has left
+  // A new directory is unique, as is that of a plan whose apply this agent continues with. Otherwise the one that a plan has left
   // is taken by who has the job for certain.
   const early = job.kind === 'plan' || next !== undefined ? prepare() : undefined
   try {
@@ -111,7 +111,7 @@ export async function runJob(
   } catch (error) {
     outcome = failedOutcome(error)
     if (!(error instanceof EngineFailed || error instanceof Stopped || error instanceof LeaseLost)) {
-      // What the agent says in its own words is somebody's mistake; anything else is a bug, and where it happened counts.
+      // An expected failure needs only its message; a bug also needs its stack.
       if (!isOwnWord(error)) log.error({ jobId: job.id, runId: job.runId, error }, 'job failed')
       logStream.write(`\nError: ${outcome.message}\n`)
     }
@@ -140,7 +140,7 @@ export async function runJob(
     else void settings.runInBackground(async () => removing)
   }
   if (isRefused) {
-    // Its directory is gone, and its user may be that of another run by then.
+    // Its directory is deleted, and its user id may be reused by then.
     await journal.note({ directory: undefined })
     settings.reportLater(journal)
   }
@@ -306,7 +306,7 @@ async function runPhase(context: EngineContext, warm: boolean): Promise<Planned>
 }
 
 /**
- * What the log of a job begins with. For an apply exactly three lines: the command line cuts as many off its log (see its `cloud`
+ * Header of a job.s log. For an apply exactly three lines: the command line cuts as many off its log (see its `cloud`
  * back end).
  */
 function jobHeader({ kind, pageUrl, engine: { product } }: AgentJob, { engine }: FoundEngine): string {
@@ -321,7 +321,7 @@ function warnOfRefused({ environment, log }: EngineContext) {
   }
 }
 
-/** Whether the agent says in its own words what went wrong, which is somebody's mistake. Anything else is a bug. */
+/** Whether an error is an expected failure with a message for users, rather than a bug. */
 function isOwnWord(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error && !('code' in error)
 }

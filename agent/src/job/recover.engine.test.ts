@@ -72,7 +72,7 @@ describeWithTerraform('an apply whose server is away for longer than its lease',
 
     expect(await apply.finished).toMatchObject({
       status: 'errored',
-      message: 'The apply was interrupted: the server has given it up, since no sign of life had reached it in time.',
+      message: 'The apply was interrupted: the server abandoned it, since no heartbeat reached it in time.',
     })
     expect(apply.artifacts.has('errored-state')).toBe(true)
   }, 60_000)

@@ -56,7 +56,7 @@ function mustFinish(journal: Journal) {
   return job.kind === 'apply' && (began === true || outcome !== undefined)
 }
 
-/** Again and again when a proxy refuses it: nobody else knows how the apply ended. */
+/** Again and again when a proxy refuses it: no one else knows how the apply ended. */
 async function finishApply(client: JobClient, journal: Journal, recovery: Recovery) {
   const end = performance.now() + LATE_MS
   for (let waitMs = MIN_RETRY_DELAY_MS; ; waitMs = Math.min(2 * waitMs, MAX_RETRY_DELAY_MS)) {

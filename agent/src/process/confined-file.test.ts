@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../testing/agent-fixture.ts'
 import { openConfined, readConfined, readWhole } from './confined-file.ts'
 
-/** Takes a lease on a file, as its owner may, and does not give it up when somebody else opens the file. */
+/** Takes a lease on a file, as its owner may, and does not give it up when another user opens the file. */
 const HOLDER = `
   $SIG{IO} = 'IGNORE';
   open(my $file, '+<', $ARGV[0]) or die $!;
@@ -24,7 +24,7 @@ async function leaseOn(path: string): Promise<Disposable> {
 }
 
 test.skipIf(!hasPerl)(
-  'a file on which a process of the run holds a lease is refused, and nobody waits for it',
+  'a file on which a process of the run holds a lease is refused, and no one waits for it',
   async () => {
     const root = await temporaryDirectory()
     const path = join(root, 'main.tf')

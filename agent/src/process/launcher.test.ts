@@ -27,7 +27,7 @@ test('a program that is not there is refused', async () => {
   await expect(launcher.launch({ ...shell(''), file: '/nowhere/engine' })).rejects.toThrow('ENOENT')
 })
 
-test('output that nobody reads holds the process back, and nothing of it is lost', async () => {
+test('output that no one reads holds the process back, and nothing of it is lost', async () => {
   const bytes = 20_000_000
   const launched = await launcher.launch(shell(`head -c ${bytes} /dev/zero; echo done >&2`))
   await once(launched.stdout, 'readable')

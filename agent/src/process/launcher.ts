@@ -11,7 +11,7 @@ type Launched = {
   stdout: Readable
   stderr: Readable
   exited: Promise<Exit>
-  /** It has ended, and nobody holds its pipes any more. */
+  /** It has ended, and no one holds its pipes any more. */
   closed: Promise<void>
 }
 
@@ -167,7 +167,7 @@ function follow(control: (action: 'pause' | 'resume', stream: StreamName) => voi
     fail(error) {
       for (const { reject } of [started, exited, closed, cleared]) reject(error)
       for (const { readable } of Object.values(streams)) {
-        // Nobody may be reading it.
+        // No one may be reading it.
         readable.once('error', () => {})
         readable.destroy(error)
       }
@@ -175,7 +175,7 @@ function follow(control: (action: 'pause' | 'resume', stream: StreamName) => voi
   }
 }
 
-/** One stream of a process; `take` holds it back, at the launcher, as long as nobody reads what came. */
+/** One stream of a process; `take` holds it back, at the launcher, as long as no one reads what came. */
 function received(name: StreamName, control: (action: 'pause' | 'resume', stream: StreamName) => void) {
   let paused = false
   const readable = new Readable({

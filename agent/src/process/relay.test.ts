@@ -112,7 +112,7 @@ test('an engine whose agent has died stores its state with a server that an auth
   expect(output).toContain('answer 201 stored')
 })
 
-test('a server that nobody known has signed gets nothing of it', async () => {
+test('a server with an unknown certificate gets nothing of it', async () => {
   const { file: _, ...tls } = await makeCertificate('IP:127.0.0.1')
   const { received, listener } = createReceiver()
   const port = await listening(createHttpsServer(tls, listener))

@@ -114,7 +114,7 @@ async function syncDirectory(path: string) {
   }
 }
 
-/** How the engine ended behind the back of its agent; undefined when nobody knows. */
+/** Exit of an engine whose agent had died; undefined when unknown. */
 export async function readExit(journal: Journal): Promise<{ code: number | null } | undefined> {
   const text = await readFile(journal.exit, 'utf8').catch(() => '')
   return z.object({ code: z.number().nullable() }).safeParse(parseJson(text)).data

@@ -145,6 +145,6 @@ export function holdLease(
 
 function reasonOf(error: unknown) {
   if (error instanceof LeaseLost && !error.isGone)
-    return 'the server has given it up, since no sign of life had reached it in time'
+    return 'the server abandoned it, since no heartbeat reached it in time'
   return error instanceof LeaseLost ? error.message : `heartbeats failed: ${String(error)}`
 }

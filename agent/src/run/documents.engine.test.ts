@@ -18,7 +18,7 @@ const DOCUMENTS = ['plan-json', 'plan-json-redacted']
 /** The real engine, whose `show` waits for a file. */
 async function engineWithSlowShow() {
   const directory = await temporaryDirectory()
-  // Else no run could have a user of its own.
+  // Otherwise no run could have a dedicated user.
   await chmod(directory, 0o755)
   const [path, go] = [join(directory, 'terraform'), join(directory, 'go')]
   const real = `PATH=${process.env['PATH'] ?? ''}; exec terraform "$@"`
@@ -51,7 +51,7 @@ describeWithTerraform('a plan', () => {
 
 describeWithTerraform('a plan of a run that applies by itself', () => {
   test.for([false, true])(
-    'is told before its documents, with its counts (structured output: %s)',
+    'is reported before its documents, with its counts (structured output: %s)',
     async (structuredOutput) => {
       const server = await startServer()
       const { enginePath, goOn } = await engineWithSlowShow()
@@ -114,7 +114,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
     expect((await plan.documents).counts).toEqual(counts)
   })
 
-  test('whose documents can not be made says so, and is applied', async () => {
+  test('whose documents cannot be created says so, and is applied', async () => {
     const server = await startServer()
     const path = join(await temporaryDirectory(), 'terraform')
     const real = `PATH=${process.env['PATH'] ?? ''}; exec terraform "$@"`

@@ -30,7 +30,7 @@ const LIMIT_MS = 30 * 60_000
 
 /**
  * Makes the documents that the outcome of a plan has left owing; the server has that outcome. Says why where they can't be made.
- * Rejects when the signal aborts before the server has them, or when it can't be told.
+ * Rejects when the signal aborts before the server has them, or when the report fails.
  */
 export async function deliverDocuments(context: EngineSite, schemas: PlanSchemas, signal: AbortSignal) {
   const stopped = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)])
@@ -50,7 +50,7 @@ export async function deliverDocuments(context: EngineSite, schemas: PlanSchemas
   })
 }
 
-/** What the server is told in the place of documents: the problem, and the error behind it where there is one. */
+/** Reported in place of the documents: the problem, and its cause if known. */
 export function noDocuments(problem: string, error?: unknown) {
   const reason = error instanceof Error ? error.message : String(error)
   return { files: [], problem: (error === undefined ? problem : `${problem}: ${reason}`).slice(0, 1_000) }

@@ -43,7 +43,7 @@ describeWithTerraform('a second run of a configuration', () => {
     ['a host name more', { hostNames: ['other.example.com'] }],
     ['a log of everything', { options: { debug: true } }],
     ['arguments for init', { variables: [env('TF_CLI_ARGS_init', '-get=true')] }],
-    ['a state whose providers nobody knows', { stateProviders: undefined }],
+    ['a state whose providers are unknown', { stateProviders: undefined }],
   ])('is initialized with %s', async (_, different) => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
@@ -117,7 +117,7 @@ describeWithTerraform('a second run of a configuration', () => {
     expect([again.inits, third.inits]).toEqual([1, 1])
   })
 
-  test('needs no init for an apply in a directory of its own either, and its log names that', async () => {
+  test('needs no init for an apply in another directory either, and its log says so', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server, { keepDirectories: 0 })
     const { plan } = await planned(server, agent, { configuration: ARCHIVE, runId: 'run-a' })
@@ -130,7 +130,7 @@ describeWithTerraform('a second run of a configuration', () => {
     expect(apply.log().split('\n')[3]).toBe(SAID.trim())
   })
 
-  test.skipIf(process.geteuid?.() !== 0)('has files of its own user', async () => {
+  test.skipIf(process.geteuid?.() !== 0)('has files owned by its user', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
     const archive = scripted('echo not mine: $(find . ! -user $(id -u) | wc -l)')

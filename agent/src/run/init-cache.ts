@@ -29,7 +29,7 @@ const MAX_ENTRIES = 1_000
 
 /**
  * The cached or future result of this job's `init`; undefined where every init may come to another result, or must run. A result has no
- * content of its own: links to providers in the plugin cache, and small files.
+ * separate content: links to providers in the plugin cache, and small files.
  */
 export async function openInitCache(context: EngineContext) {
   const { agent, job, environment, directory, workingDirectory, archiveDigest } = context

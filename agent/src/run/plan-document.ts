@@ -5,10 +5,10 @@ import { planCounts, planHasChanges } from '@groundstate/contract/plan-json'
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
 import { z } from 'zod'
 
-/** Beyond this the work is done in a thread of its own, so that nothing else of the process waits for it, in bytes. */
+/** Larger documents are processed in a worker thread, to keep the event loop free, in bytes. */
 const LARGE = 2 * 1024 * 1024
 
-/** Where the documents lie: of `show -json`, and those of `providers schema -json`. */
+/** Paths of the documents: of `show -json`, and those of `providers schema -json`. */
 type PlanFiles = { planJson: string; schemas: string[] }
 
 export type PlanDocument = {
@@ -20,7 +20,7 @@ export type PlanDocument = {
   unknownProviders: string[]
 }
 
-/** What a plan's JSON says, and the document that is safe to show. */
+/** The summary of a plan's JSON, and the document that is safe to show. */
 export async function readPlan(files: PlanFiles): Promise<PlanDocument> {
   const sizes = await Promise.all([files.planJson, ...files.schemas].map(async (path) => stat(path)))
   const large = sizes.reduce((total, { size }) => total + size, 0) > LARGE
@@ -28,8 +28,8 @@ export async function readPlan(files: PlanFiles): Promise<PlanDocument> {
 }
 
 export async function readPlanHere({ planJson, schemas }: PlanFiles): Promise<PlanDocument> {
-  const [plan, ...told]: unknown[] = await Promise.all([planJson, ...schemas].map(readJson))
-  const documents = told.map((document) => schemaDocument.parse(document))
+  const [plan, ...rest]: unknown[] = await Promise.all([planJson, ...schemas].map(readJson))
+  const documents = rest.map((document) => schemaDocument.parse(document))
   const known = Object.assign({}, ...documents.map((document) => document.provider_schemas))
   return {
     redacted: Buffer.from(printExact(redactedPlan(plan, { ...documents[0], provider_schemas: known }))),
@@ -40,7 +40,7 @@ export async function readPlanHere({ planJson, schemas }: PlanFiles): Promise<Pl
 }
 
 function readPlanInWorker(files: PlanFiles): Promise<PlanDocument> {
-  // A published package holds the worker as a bundled script beside this one.
+  // A published package has the worker as a bundled script next to this one.
   const script = import.meta.url.endsWith('.ts') ? './plan-worker.ts' : './plan-worker.js'
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(script, import.meta.url), { workerData: files })

@@ -54,7 +54,7 @@ export async function runPlan(context: EngineContext): Promise<Planned> {
     uploadGenerated(),
   ])
   if (hasChanges) {
-    // Asked for schemas, the engine reads the organization, which it may no more once the outcome is told.
+    // To print schemas the engine reads the organization, which its token may no longer do after the outcome.
     await Promise.all([uploads, schemas.fetched])
     // A change of outputs alone has no summary.
     const planned = counts ?? { additions: 0, changes: 0, destructions: 0, imports: 0 }

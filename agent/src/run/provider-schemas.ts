@@ -42,7 +42,7 @@ export async function planSchemas(context: EngineSite): Promise<PlanSchemas> {
   }
 }
 
-/** What is sensitive stands in schemas, so that no organization gets those that another one's run has told. */
+/** Schemas mark sensitive attributes, so they are not shared between organizations. */
 function cacheFile({ engine, agent, directory }: EngineSite, name: string) {
   const key = `${directory.cache.organizationId} ${engine.product} ${engine.version} ${name}`
   return join(agent.schemaCache, `${createHash('sha256').update(key).digest('hex')}.json`)

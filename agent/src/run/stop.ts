@@ -25,7 +25,7 @@ type Stop = Disposable & {
 /**
  * Collects the reasons to stop a job: a person's command, its time limit, the end of the agent, the loss of its lease.
  *
- * What must be stored is interrupted, what can be made again is killed: so an apply gets a grace even where nobody waits for it,
+ * What must be stored is interrupted, what can be made again is killed: so an apply gets a grace even where no one waits for it,
  * and a plan does not. What came of an apply is reported whenever the server can be reached again.
  */
 export function createStop(job: AgentJob, forceful: AbortSignal): Stop {

@@ -147,7 +147,7 @@ export async function runInit(context: EngineContext) {
 async function shareProviders({ agent, directory, workingDirectory }: EngineContext): Promise<void> {
   const { user, cache } = directory
   if (user === undefined) return
-  // Without providers of its own the configuration has filled nothing.
+  // A configuration without providers has filled nothing.
   if ((await stat(join(workingDirectory, '.terraform/providers')).catch(() => undefined)) === undefined) return
   const { path } = cache
   const unshared = [path, '-user', String(user.uid), '!', '-type', 'l', '!', '-perm', '-g=rw']

@@ -109,7 +109,7 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
   }
 
   return {
-    /** One that has to be sent again is answered at once: until then nobody knows that the agent is there. */
+    /** A retried claim returns at once, which shows that the agent is online. */
     async heartbeat(
       waitMs: number,
       seen: JobCommand,
@@ -161,7 +161,7 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
       const chunks = [log?.bytes ?? Buffer.alloc(0), ...files.map(({ bytes }) => bytes)]
       // Where a proxy refuses it, the same goes by several requests.
       const response = await sendEnvelope('/result', packEnvelope(header, chunks), { signal, retryTimeoutMs: 0 })
-      // The outcome is stored. A job that did not arrive whole is queued again, since nobody says that it was received.
+      // The outcome is stored. A job that did not arrive whole is queued again, since no one says that it was received.
       return jobOf(response).catch(() => undefined)
     },
     /** Sends the pending documents of a plan; `files` are those not sent before. */

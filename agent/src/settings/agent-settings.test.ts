@@ -102,7 +102,7 @@ test.for([
   [['--nmae', 'x'], '--nmae: there is no such setting'],
   [['-x'], '-x: there is no such setting'],
   [['start'], '"start": there is no such argument'],
-  [['--token', 'secret'], '--token: give it by GROUNDSTATE_AGENT_TOKEN or by --token-file, where nobody else sees it'],
+  [['--token', 'secret'], '--token: give it by GROUNDSTATE_AGENT_TOKEN or by --token-file, where no one else sees it'],
 ] as const)('%j is refused', ([args, says]) => {
   expect(problemsOf(NEEDED, ...args)).toContainEqual(expect.stringContaining(says))
 })

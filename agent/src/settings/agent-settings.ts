@@ -196,7 +196,7 @@ function readFlags(args: readonly string[]): { flags: Record<string, string>; pr
     const setting = FLAGS.get(token.name)
     // Everybody on a machine may see the arguments of its processes.
     if (token.name === 'token')
-      problems.push('--token: give it by GROUNDSTATE_AGENT_TOKEN or by --token-file, where nobody else sees it')
+      problems.push('--token: give it by GROUNDSTATE_AGENT_TOKEN or by --token-file, where no one else sees it')
     else if (setting === undefined) problems.push(`${token.rawName}: there is no such setting`)
     else if (setting.isSwitch !== true && (token.value ?? '') === '')
       problems.push(`${token.rawName}: it needs ${setting.value}`)

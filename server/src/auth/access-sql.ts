@@ -82,7 +82,7 @@ export function workspaceAccessColumn(actor: ActorInSql) {
 
 /**
  * As `workspaceFactsColumn`, but only in one row of each workspace: the rows of a list are often about few workspaces, and
- * the facts of somebody in many teams take time. `shareFacts` gives them to the other rows.
+ * the facts of someone in many teams take time. `shareFacts` gives them to the other rows.
  */
 export function sharedAccessColumn(actor: ActorInSql) {
   return sql<AccessColumn>`case when row_number() over (partition by w.id) = 1 then ${workspaceAccessColumn(actor)} end`

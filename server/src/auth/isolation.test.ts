@@ -101,7 +101,7 @@ async function send({ token = north.tokens.owner, ...request }: TestRequest) {
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
       .replaceAll(/\d+:\d\d left/g, 'left')
       // The agent of the fixture is silent in the end.
-      .replaceAll(/"waiting for a sign of life [^"]+"/g, 'null')
+      .replaceAll(/"waiting for a heartbeat [^"]+"/g, 'null')
       .replaceAll(/\/_objects\/[^"]+/g, 'OBJECT')}`
   } finally {
     app.db = db

@@ -149,7 +149,7 @@ test('a file that was changed on the way is refused', async () => {
   ).rejects.toThrow('was changed')
 })
 
-test('a workspace that somebody else has locked is left alone, and the others are not', async () => {
+test('a workspace that another user has locked is left alone, and the others are not', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
   const { name: other } = await workspaceWith(setting, HISTORY)
   await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })

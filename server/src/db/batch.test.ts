@@ -62,7 +62,7 @@ test('a query that fails, fails for all who asked, and not for the next ones', a
   expect(await find(db, ['a'])).toBe('a')
 })
 
-test('a key that is refused fails for nobody else', async () => {
+test('a key that is refused fails for no one else', async () => {
   const find = batched(async (_, keys) => {
     if (keys.some(([key]) => key === 'bad')) throw new Error('refused')
     return keys.map(([key]) => key)

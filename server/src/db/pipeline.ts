@@ -17,7 +17,7 @@ type Query<Row> = { compile: (db: Db) => CompiledQuery<Row> }
 
 /**
  * Sends a write with the next statement of its transaction, at the latest with the commit. When the write fails, that next statement
- * fails with its error, and so does the transaction: only for writes whose failure nobody handles and whose result nobody reads.
+ * fails with its error, and so does the transaction: only for writes whose failure no one handles and whose result no one reads.
  */
 export async function deferWrite(tx: Tx, query: Query<unknown>) {
   await defer(tx, query.compile(tx))

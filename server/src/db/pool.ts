@@ -8,7 +8,7 @@ import { Statement, type StatementResult } from './statement.ts'
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
 /**
- * The database ends a session that has been silent in the midst of a transaction for this long, in ms. Nobody tells it when a
+ * The database ends a session that has been silent in the midst of a transaction for this long, in ms. No one tells it when a
  * server is cut off from it: what that server has locked would block the other servers for hours. No transaction of ours waits
  * for anything else than the database.
  */

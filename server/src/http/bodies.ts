@@ -204,7 +204,7 @@ export class GrowingBuffer {
 }
 
 /**
- * Frees the memory of bytes that nobody reads any more, unless it is shared with others. V8 counts what the collector has not come to
+ * Frees the memory of bytes that no one reads any more, unless it is shared with others. V8 counts what the collector has not come to
  * yet, and would collect all of its heap every few MB.
  */
 function free(bytes: Buffer) {

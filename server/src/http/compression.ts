@@ -15,7 +15,7 @@ const LEVEL = 4
 
 /**
  * Compresses documents and pages for clients that accept gzip, outside the event loop. Streams are sent as they are, and so is
- * what nobody may store: a page with a secret must not tell by its size what else is in it.
+ * what no one may store: a page with a secret must not tell by its size what else is in it.
  */
 export function compressResponses(server: FastifyInstance) {
   server.addHook('onSend', async (request, reply, content) => {

@@ -68,7 +68,7 @@ function translate(error: unknown, request: FastifyRequest): AppError | undefine
   if (isRefusedValue(error)) return invalid('a value is out of the range that can be stored')
   if (isUnavailable(error)) return unavailable('the database does not answer, try again in a moment', 1000)
   if (isOutOfRoom(error)) return unavailable('the disk of the server is full, so nothing was stored', 10_000)
-  // The client has left, so nobody reads this response.
+  // The client has left, so no one reads this response.
   if (request.raw.destroyed && !request.raw.complete) return badRequest('the connection closed before the body ended')
   return error instanceof Error ? translateLibraryError(error, request) : undefined
 }

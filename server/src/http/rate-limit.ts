@@ -32,7 +32,7 @@ export function createRateLimiter(limit: number): RateLimiter {
       current = new Map()
       turnedAt = nowMs
     }
-    // At most empty: a clock that was set back must not lock anybody out.
+    // At most empty: a clock that was set back must not lock anyone out.
     const emptiness = Math.min(1000, Math.max(0, (current.get(key) ?? previous.get(key) ?? 0) - nowMs))
     const next = emptiness + intervalMs
     const allowed = next <= 1000 + 1e-6

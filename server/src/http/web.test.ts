@@ -154,7 +154,7 @@ test.each([
   ['a way out of the assets', '/assets/..%2findex.html', '*/*'],
   ['a missing file of the application', '/app/main.js', '*/*'],
   ['data of the application', '/app/acme', 'application/json'],
-  ['a path of nobody, to a program,', '/other', '*/*'],
+  ['a path of no one, to a program,', '/other', '*/*'],
   ['a path of the API', '/api/v2/nothing', 'text/html'],
 ])('%s is not found', async (_, url, accept) => {
   const response = await get(url, accept)

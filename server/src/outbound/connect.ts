@@ -30,7 +30,7 @@ export function guardedConnector(
     resolve(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
       if (error) return callback(error, [])
       const fault = addresses.map(({ address }) => addressFault(address, rule)).find((found) => found !== undefined)
-      // The address itself is kept back: names inside a network are nobody else's business.
+      // The address itself is kept back: names inside a network are no one else's business.
       if (fault !== undefined) return callback(new ForbiddenAddressError(`${hostname} resolves to ${fault}`), [])
       const [first] = addresses
       if (lookupOptions.all || !first) return callback(null, addresses)

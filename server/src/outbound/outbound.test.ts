@@ -78,7 +78,7 @@ describe('a request', () => {
     expect((await outbound().post({ ...request, url })).error).toContain('the connection was closed before a response')
   })
 
-  test('that nobody listens to says so', async () => {
+  test('that no one listens to says so', async () => {
     const port = await listen(createTcpServer())
     await cleanups.pop()?.()
 

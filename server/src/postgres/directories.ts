@@ -53,7 +53,7 @@ export async function readPointer(dataDir: string) {
   return text?.trim()
 }
 
-/** Lets the account, and nobody else, enter a directory of ours, by its group. */
+/** Lets the account, and no one else, enter a directory of ours, by its group. */
 export async function openDirectory(directory: string, account: SystemAccount) {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   if (!account.switch || (await canEnter(account, directory))) return

@@ -13,7 +13,7 @@ export type Message =
   | { kind: 'refused' }
   | { kind: 'connection'; state: Connection }
 
-/** Without a sign of life for this long the connection counts as lost; the server sends one every 15 s. */
+/** Time without an event after which the connection counts as lost, in ms; the server sends a keep-alive every 15 s. */
 const DATABASE_TIMEOUT_MS = 40_000
 const FIRST_RETRY_MS = 2000
 const LAST_RETRY_MS = 30_000

@@ -33,7 +33,7 @@ export type ButtonProps = Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'disable
   ref?: Ref<HTMLButtonElement>
 }
 
-/** A button keeps the focus while it is disabled, so that nobody who works with keys is thrown to the top of the page. */
+/** A button keeps the focus while it is disabled, so that no one who works with keys is thrown to the top of the page. */
 export function Button({
   kind,
   size,

@@ -18,7 +18,7 @@ function ticker(everyMs: number) {
     now: () => now,
     subscribe(draw: () => void) {
       listeners.add(draw)
-      // Nothing has ticked while nobody looked.
+      // Nothing has ticked while no one looked.
       if (timer === undefined) now = Date.now()
       timer ??= setInterval(() => {
         now = Date.now()

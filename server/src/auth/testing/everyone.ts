@@ -6,7 +6,7 @@ import { addMember, createTeamToken } from '../../testing/teams.ts'
 import { type Fixtures, createFixtures, fill } from './things.ts'
 
 /**
- * The actors of the test: nobody, somebody with a bad token, people of other organizations, people of this organization
+ * The actors of the test: no one, someone with a bad token, people of other organizations, people of this organization
  * with each level of access to one workspace, its owner and the site's administrator; then one token of each kind that
  * belongs to no person. The tokens of the team (which may write), of the run (its engine's), of the job (its agent's) and of the task
  * result belong to that workspace.
@@ -35,7 +35,7 @@ export type ActorName = (typeof ACTORS)[number]
 /** Hash of an unknown password, so that rejecting a wrong one does not take 100 ms in tests. */
 const CHEAP_HASH = `$scrypt$ln=8,r=8,p=1$${'s'.repeat(22)}$${'h'.repeat(43)}`
 
-/** An organization in which there is one of everything, and somebody of every role in it. */
+/** An organization in which there is one of everything, and someone of every role in it. */
 export type Actors = Fixtures & {
   /** Fills the parameters of a route: `/api/v2/runs/:runId` → `/api/v2/runs/run-…`. */
   path: (url: string) => string

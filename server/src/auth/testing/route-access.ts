@@ -24,7 +24,7 @@ const ACCESS: Record<string, string> = {
   'organization-token': 'org audit',
   agent: 'only agent',
   job: 'only job',
-  // The token that came with the request is nobody's.
+  // The token that came with the request is no one's.
   'task-request': 'only',
   task: 'only task',
 

@@ -23,7 +23,7 @@ export type Fixtures = {
 type Setting = {
   owner: TestUser
   organization: { id: string; name: string }
-  /** Somebody who becomes a member, and whom actions on people are about. */
+  /** Someone who becomes a member, and whom actions on people are about. */
   bystander: TestUser
 }
 

@@ -10,8 +10,8 @@ const BARE = /ended with exit code \d+$/
 
 /** The first line of why a run has failed; null when only its log knows, undefined while that is read. */
 export function useFailureReason({ id, attributes, logUrl }: FailedRun): string | null | undefined {
-  const told = attributes['error-message']
-  const isInLog = logUrl !== undefined && (told === null || BARE.test(told))
+  const reported = attributes['error-message']
+  const isInLog = logUrl !== undefined && (reported === null || BARE.test(reported))
   const log = useQuery({
     // What has failed is over: its log stays what it is.
     queryKey: ['logs', id, 'failure'],
@@ -22,7 +22,7 @@ export function useFailureReason({ id, attributes, logUrl }: FailedRun): string 
       return response.ok ? errorInLog(await response.text()) : null
     },
   })
-  const fallback = told === null ? null : firstLine(told)
+  const fallback = reported === null ? null : firstLine(reported)
   if (!isInLog || log.isError) return fallback
   return log.data === null ? fallback : log.data
 }

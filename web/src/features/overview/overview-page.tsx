@@ -47,7 +47,7 @@ function Content({
   const permissions = useOrganization(organization).data?.attributes.permissions
   const choice = useGuideChoice(organization)
   useTokenWatch(organization, !overview['has-token'])
-  // The last tick is seen by whoever made it: the steps stay until the page is left.
+  // The steps stay until the page is left, so that the user sees the last tick.
   const [wasNew] = useState(!overview['has-run'])
   const hasGuide = choice === 'shown' || (wasNew && choice !== 'hidden')
   const mayChange = permissions !== undefined && mayMakeSample(permissions)

@@ -19,7 +19,7 @@ export function mayMakeSample(permissions: Permissions) {
   )
 }
 
-/** The name of a person; undefined while it is not known, and for nobody. */
+/** The name of a person; undefined while it is not known, and for no one. */
 export function usePersonName(id: string | undefined) {
   return useQuery({
     queryKey: ['users', id],

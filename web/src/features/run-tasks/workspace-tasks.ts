@@ -7,7 +7,7 @@ export type Task = Wire<typeof taskSchema>
 export type WorkspaceTask = Wire<typeof workspaceTaskSchema>
 type StageName = WorkspaceTask['attributes']['stages'][number]
 
-/** The pages of a list, one after the other; nobody has that many tasks, so `most` pages are an end. */
+/** The pages of a list, one after the other; no one has that many tasks, so `most` pages are an end. */
 async function pages<Item>(path: string, most = 10): Promise<Item[]> {
   const found: Item[] = []
   for (let page = 1; page <= most; page++) {

@@ -19,7 +19,7 @@ export function useSession() {
     queryFn: async () => {
       try {
         const account = (await get<DocumentOnWire<typeof accountSchema>>('/account/details')).data
-        // Tabs share the session: somebody else may have signed in in another one.
+        // Tabs share the session: another user may have signed in in another one.
         if (knownAccount !== undefined && knownAccount !== account.id)
           void queries.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })
         knownAccount = account.id

@@ -64,7 +64,7 @@ function readValue(
   }
   const name = lines[first]?.split('=', 1)[0]?.trim() ?? ''
   const fault = `the value of ${name} is no HCL: is a quote or a bracket not closed, or something missing?`
-  // What stands further in belongs to it.
+  // Nested lines belong to it.
   const indent = indentOf(lines[first])
   const next = starts.findIndex((start, index) => index > at && indentOf(lines[start]) <= indent)
   return { read: { line: first + 1, fault }, next: next === -1 ? starts.length : next }

@@ -132,7 +132,7 @@ export function VariableForm({
           hint={
             wasSensitive
               ? 'Stays so: delete the variable to show a value again.'
-              : 'Write-only from then on: nobody can read the value again.'
+              : 'Write-only from then on: no one can read the value again.'
           }
           checked={draft.sensitive}
           disabled={wasSensitive}
@@ -226,7 +226,7 @@ type Draft = {
 
 const EMPTY: Draft = { key: '', value: '', description: '', category: 'terraform', hcl: false, sensitive: false }
 
-/** The form of a variable, or of a new one. That of a sensitive one begins without its value, which nobody can read. */
+/** The form of a variable, or of a new one. That of a sensitive one begins without its value, which no one can read. */
 export function draftOf(variable: Variable | undefined): Draft {
   if (!variable) return EMPTY
   const { key, value, description, category, hcl, sensitive } = variable.attributes

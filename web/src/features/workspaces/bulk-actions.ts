@@ -26,7 +26,7 @@ export const BULK_ACTIONS = {
   lock: {
     label: 'Lock',
     title: 'Lock workspaces',
-    about: 'No run has its turn and nobody else writes the state until you unlock them.',
+    about: 'No run has its turn and no one else writes the state until you unlock them.',
     asks: 'reason',
     isOptional: true,
     done: 'locked',

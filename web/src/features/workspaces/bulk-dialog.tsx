@@ -31,7 +31,7 @@ export default function BulkDialog({ organization, action, workspaces, onClose }
   const left = workspaces.filter((workspace) => action.obstacle(workspace) !== undefined)
   const count = workspaces.length - left.length
 
-  // Nobody could follow what is done after the page is left.
+  // No one could follow what is done after the page is left.
   useEffect(() => () => stop.current?.abort(), [])
 
   /** While it acts, the first press holds back the rest, and the dialog stays to say how far it came. */

@@ -24,7 +24,7 @@ const FLAGS = [
   {
     name: 'allow-destroy-plan',
     label: 'Allow runs that destroy everything',
-    hint: 'Without it nobody can start a destroy run here.',
+    hint: 'Without it no one can start a destroy run here.',
   },
   {
     name: 'structured-run-output-enabled',

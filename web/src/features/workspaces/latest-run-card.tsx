@@ -20,7 +20,7 @@ export function LatestRunCard() {
   const plan = included.one('plans', relationships.plan)
   const author = included.one('users', relationships['created-by'])
   const params = { organization, workspace: workspace.attributes.name, run: run.id }
-  // A saved plan holds nobody back, and may still be applied.
+  // A saved plan holds no one back, and may still be applied.
   const isToReview = runState(attributes).group === 'needs_approval' || attributes.actions['is-confirmable']
   return (
     <Card

@@ -147,7 +147,7 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
       />
       <CheckField
         label="Apply by itself"
-        hint="A plan that succeeds is applied without asking anybody."
+        hint="A plan that succeeds is applied without asking anyone."
         checked={values.isAutoApply}
         onChange={({ target }) => set({ isAutoApply: target.checked })}
       />

@@ -6,7 +6,7 @@ import { FormErrors } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 
 /**
- * What a form holds: the saved values, with what has been changed on top. A value that somebody else saves meanwhile shows
+ * What a form holds: the saved values, with what has been changed on top. A value that another user saves meanwhile shows
  * through, unless it has been changed here too.
  */
 export function useDraft<Values extends Record<string, string | boolean>>(saved: Values) {

@@ -63,7 +63,7 @@ function WorkspaceList({
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   const failure = failureOf(list)
   const rows = failure ? [] : (list.data?.rows ?? [])
-  // What has left the page is not acted on by something that nobody sees.
+  // What has left the page is not acted on by something that no one sees.
   const selected = rows.filter(({ id }) => ids.has(id))
   const isFiltered = Object.keys(NO_FILTER).some((name) => search[name as keyof WorkspaceSearch] !== undefined)
   const isBeyond = rows.length === 0 && (search.page ?? 1) > 1

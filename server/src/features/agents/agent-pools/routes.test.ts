@@ -155,7 +155,7 @@ describe('agent pools', () => {
     expect(await list('?sort=-name')).toEqual(['b', 'a'])
     expect(await list('?q=B')).toEqual(['b'])
     expect(await list(`?filter[allowed_workspaces][name]=${setting.workspaceName}`)).toEqual(['b'])
-    // A name that nobody has answers the same.
+    // A name that no one has answers the same.
     const member = await createUser(app)
     await createTeamWithAccess(app, { members: [member], organizationId: await organizationIdOf(setting) })
     const probe = `/organizations/${setting.organization}/agent-pools?filter[allowed_workspaces][name]=${setting.workspaceName}`

@@ -144,7 +144,7 @@ describe('agents', () => {
       return { setting, pool, token, register, id: await register({}) }
     }
 
-    test('keep it before anybody has noticed that they were gone', async () => {
+    test('keep it before anyone has noticed that they were gone', async () => {
       const { setting, pool, register, id } = await start()
 
       const again = await register({ agentId: id })

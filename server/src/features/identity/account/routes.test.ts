@@ -58,7 +58,7 @@ describe('account details', () => {
 })
 
 describe('updating the account', () => {
-  test('the name changes, and the address waits until somebody answers for it', async () => {
+  test('the name changes, and the address waits until someone answers for it', async () => {
     const user = await createUser(app, { password: PASSWORD })
     const admin = await createUser(app, { isSiteAdmin: true })
 

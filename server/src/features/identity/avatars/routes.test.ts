@@ -20,7 +20,7 @@ test('everybody may load a picture, and it stays the same', async () => {
   expect(second.text).toBe(first.text)
 })
 
-test('an id that nobody has gets a picture too, and none of its text', async () => {
+test('an id that no one has gets a picture too, and none of its text', async () => {
   const response = await app.request({ url: `/avatars/${encodeURIComponent('"><script>')}.svg` })
 
   expect(response.status).toBe(200)

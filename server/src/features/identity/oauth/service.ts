@@ -93,7 +93,7 @@ type Exchange = { code: string; codeVerifier: string; redirectUri: string }
 
 /**
  * Exchanges a code for an API token of the user who consented. A code can be used once, rightly or wrongly. A second
- * use means that somebody else has the code, so the token of the first use is revoked (RFC 6749 §4.1.2). Throws
+ * use means that another user has the code, so the token of the first use is revoked (RFC 6749 §4.1.2). Throws
  * `OAuthError`.
  */
 export async function exchangeCode(ctx: Ctx, params: Record<string, unknown>): Promise<string> {

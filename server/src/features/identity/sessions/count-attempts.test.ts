@@ -14,7 +14,7 @@ beforeEach(() => app.clock.advance(ATTEMPT_LIMITS.windowMs))
 const signIn = (username: string, password: string) =>
   app.request({ method: 'POST', url: '/api/v2/sessions', body: { username, password } })
 
-/** Uses up the attempts of all addresses together, from networks that nobody has signed in from. */
+/** Uses up the attempts of all addresses together, from networks that no one has signed in from. */
 async function failEverywhere(account: string) {
   for (let index = 0; index < ATTEMPT_LIMITS.account / ATTEMPT_LIMITS.pair; index += 1)
     await fail(account, ATTEMPT_LIMITS.pair, `2001:db8:0:${index}::1`)
@@ -52,7 +52,7 @@ test('name and address are one account, and the right password starts afresh', a
   expect((await signIn(user.username, PASSWORD)).status).toBe(429)
 })
 
-test('a name that nobody has is limited alike', async () => {
+test('a name that no one has is limited alike', async () => {
   await fail('nobody', ATTEMPT_LIMITS.pair)
 
   expect((await signIn('NoBody', 'wrong')).status).toBe(429)

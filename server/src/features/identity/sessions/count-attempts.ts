@@ -7,8 +7,8 @@ import { jobKind } from '../../../jobs/jobs.ts'
 import * as store from './store.ts'
 
 /**
- * How many failed attempts to sign in are allowed within `windowMs`: for one account from one address, so that nobody is
- * locked out by somebody elsewhere; for one account from all addresses; from one address for all accounts; and codes of one
+ * How many failed attempts to sign in are allowed within `windowMs`: for one account from one address, so that no one is
+ * locked out by someone elsewhere; for one account from all addresses; from one address for all accounts; and codes of one
  * account's two-factor authentication.
  */
 export const ATTEMPT_LIMITS = { pair: 10, account: 100, address: 100, codes: 10, windowMs: 15 * 60_000 }
@@ -74,7 +74,7 @@ export async function countCode(ctx: Ctx, userId: string) {
   await count(ctx, [codes(userId)])
 }
 
-/** After a right code. Somebody else may have caused the rest, so the counter goes down by one only. */
+/** After a right code. Another user may have caused the rest, so the counter goes down by one only. */
 export async function forgiveCode(ctx: Ctx, userId: string) {
   await store.uncountAttempt(ctx.db, codes(userId).key)
 }

@@ -13,7 +13,7 @@ import { consumeCode } from './two-factor.ts'
 
 /**
  * Finds the account of a login and its password, before any two-factor authentication. It counts the attempt, and takes as long for
- * a login that nobody has. Throws `unauthorized` without saying which of the two was wrong, `too-many-requests` after
+ * a login that no one has. Throws `unauthorized` without saying which of the two was wrong, `too-many-requests` after
  * too many attempts.
  */
 export async function checkPassword(ctx: Ctx, login: string, password: string): Promise<UserRow> {

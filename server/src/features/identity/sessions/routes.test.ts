@@ -56,7 +56,7 @@ describe('signing in', () => {
     expect(response.headers['set-cookie']).toMatch(/; Secure$/)
   })
 
-  test('a wrong password and a name that nobody has are the same response', async () => {
+  test('a wrong password and a name that no one has are the same response', async () => {
     const wrong = await signIn({ username: 'ada', password: 'wrong' })
     const unknown = await signIn({ username: 'nobody', password: 'wrong' })
 

@@ -102,7 +102,7 @@ export async function recordSignInPlace(db: Db, row: Insertable<Schema['sign_in_
 
 type Ends = { now: Date; countersBefore: Date; placesBefore: Date }
 
-/** Deletes expired sessions, counters whose window began before a time, and places where nobody has signed in since another. */
+/** Deletes expired sessions, counters whose window began before a time, and places where no one has signed in since another. */
 export async function deleteEnded(db: Db, { now, countersBefore, placesBefore }: Ends) {
   await db.deleteFrom('sessions').where('expires_at', '<=', now).execute()
   await db.deleteFrom('sign_in_attempts').where('started_at', '<', countersBefore).execute()

@@ -103,7 +103,7 @@ export function tokenAudit(action: 'create' | 'destroy', token: NewToken): Audit
     organizationId: token.organization_id ?? undefined,
     action,
     resource: { type: 'authentication_token', id },
-    // The token of a team belongs to a service account, whose id tells nobody anything.
+    // The token of a team belongs to a service account, whose id tells no one anything.
     meta: { kind, description, ...(kind === 'user' ? { user } : { team, agent_pool }) },
     notices: [],
     changesAccess: action === 'destroy',

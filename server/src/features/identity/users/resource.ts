@@ -5,7 +5,7 @@ import { isSiteAdmin } from '../../../auth/actor.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { type UserRow, listUsersByIds } from './store.ts'
 
-/** The path of a user's picture, which anybody may load. */
+/** The path of a user's picture, which anyone may load. */
 export function avatarPath(userId: string) {
   return `/avatars/${userId}.svg`
 }

@@ -66,13 +66,13 @@ test('the permissions of a user are those of the caller', async () => {
   expect(Object.values(memberships.included[0].attributes.permissions)).toEqual([true, true, true])
 })
 
-test('without a token, or with a bad one, nobody is shown', async () => {
+test('without a token, or with a bad one, no one is shown', async () => {
   expect((await show(ada.id)).status).toBe(401)
   expect((await show(ada.id, 'nonsense')).status).toBe(401)
 })
 
 describe('visibility', () => {
-  test('a stranger and an id that nobody has are the same response', async () => {
+  test('a stranger and an id that no one has are the same response', async () => {
     const stranger = await createUser(app)
 
     const seen = await show(ada.id, stranger.token)
@@ -88,7 +88,7 @@ describe('visibility', () => {
     expect((await show(ada.id, admin.token)).status).toBe(200)
   })
 
-  test("an organization's token sees its members, also the accounts of its teams, and nobody else", async () => {
+  test("an organization's token sees its members, also the accounts of its teams, and no one else", async () => {
     const organization = await createOrganization(app, ada)
     const { text } = await createOrganizationToken(app.as(ada.actor), organization.name, { kind: 'organization' })
     const stranger = await createUser(app)

@@ -40,7 +40,7 @@ const CELLS = 5
 
 /**
  * A picture that is derived from the id alone: five by five cells, mirrored, in one colour. It reveals nothing about
- * the user. An unknown id has a picture too, so that nobody learns from it which users exist.
+ * the user. An unknown id has a picture too, so that no one learns from it which users exist.
  */
 function avatarSvg(id: string) {
   const hash = createHash('sha256').update(`avatar:${id}`).digest()

@@ -29,7 +29,7 @@ export async function findUser(db: Db, id: string) {
 
 /**
  * Finds the account with that username or e-mail address, case-insensitively. Service accounts are not found, since
- * nobody signs in with them. An unconfirmed address finds nobody.
+ * no one signs in with them. An unconfirmed address finds no one.
  */
 export async function findUserByLogin(db: Db, login: string) {
   const text = login.toLowerCase()

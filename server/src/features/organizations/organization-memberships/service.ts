@@ -79,7 +79,7 @@ export async function createMembership(ctx: Ctx, organizationName: string, input
   }
 }
 
-/** The teams that a body names, to put somebody into. */
+/** The teams that a body names, to put someone into. */
 async function requireTeams(ctx: Ctx, organizationId: string, ids: readonly string[]): Promise<Team[]> {
   const teams = await listReadableTeams(ctx, ids)
   for (const [index, id] of ids.entries()) {
@@ -153,7 +153,7 @@ export async function listTeamMemberships(ctx: Ctx, teamId: string, { page, stat
 
 /**
  * Makes an account a member of the organizations that have invited its address. Called where an account comes to an
- * address that is known to be the person's: never for an address that somebody just typed.
+ * address that is known to be the person's: never for an address that someone just typed.
  */
 export async function acceptInvitations(ctx: TransactionCtx, userId: string) {
   const memberships = await store.acceptInvitations(ctx.db, { userId, organizationId: undefined, now: ctx.now() })

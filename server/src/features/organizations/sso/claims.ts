@@ -9,11 +9,11 @@ export function verifiedEmail(claims: Claims): string | undefined {
     (value) => value === true || value === 'true' || value === 1 || value === '1',
   )
   if (typeof email !== 'string' || !isVerified || !/^[^@\s]+@[^@\s]+$/.test(email)) return undefined
-  // The first administrator has such an address unless a setting gives another one. Nobody receives mail there.
+  // The first administrator has such an address unless a setting gives another one. No one receives mail there.
   return email.toLowerCase().endsWith('@localhost.localdomain') ? undefined : email
 }
 
-/** A username of ours made from what the provider calls the person. Somebody else may have it. */
+/** A username of ours made from what the provider calls the person. Another user may have it. */
 export function usernameOf(claims: Claims): string {
   for (const name of ['preferred_username', 'email', 'nickname', 'name']) {
     const value = claims[name]

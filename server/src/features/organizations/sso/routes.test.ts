@@ -77,7 +77,7 @@ describe('signing in', () => {
 
   test.each<[string, (url: string) => string]>([
     ['a state that we did not send', (url) => url.replace(/state=[^&]*/, 'state=forged')],
-    ['a code of somebody else', (url) => url.replace(/code=[^&]*/, 'code=forged')],
+    ['a code of another user', (url) => url.replace(/code=[^&]*/, 'code=forged')],
     ['no code', (url) => url.replace(/code=[^&]*&?/, '')],
     ['another issuer', (url) => url.replace(/iss=[^&]*/, 'iss=https%3A%2F%2Fevil.example')],
   ])('is refused with %s', async (_, tamper) => {

@@ -108,7 +108,7 @@ async function ensureAccount(ctx: TransactionCtx, identity: store.Identity, clai
   if (existing && (await store.hasIdentity(ctx.db, identity.issuer, existing.id))) {
     // Addresses are handed on to newcomers; accounts are not.
     throw forbidden(
-      'the account with your address belongs to somebody else at the identity provider: ask an administrator',
+      'the account with your address belongs to another user at the identity provider: ask an administrator',
     )
   }
   const user = existing

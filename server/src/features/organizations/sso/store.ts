@@ -13,7 +13,7 @@ export async function findIdentity(db: Db, { issuer, subject }: Identity) {
     .executeTakeFirst()
 }
 
-/** Whether the account belongs to somebody at that provider already. */
+/** Whether the account belongs to someone at that provider already. */
 export async function hasIdentity(db: Db, issuer: string, userId: string) {
   const row = await db
     .selectFrom('sso_identities')

@@ -98,7 +98,7 @@ describe('a team that may do more than the caller', () => {
     })
   const named = { data: { type: 'authentication-tokens', attributes: { description: 'named' } } }
 
-  test('takes in nobody whom they put there, and hands them no token', async () => {
+  test('takes in no one whom they put there, and hands them no token', async () => {
     const refused = [
       await users('POST', strong, [manager.username], manager.token),
       await join(strong),

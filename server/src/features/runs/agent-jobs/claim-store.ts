@@ -16,22 +16,22 @@ export type ClaimRequest = {
   agent: ClaimingAgent
   warmRunIds: readonly string[]
   accepts: readonly JobKind[]
-  /** Whether it says that it received a job before it begins. */
+  /** Whether the agent acknowledges a job before it begins. */
   sendsReceipt: boolean
 }
 
-/** Which of the queued jobs an agent may have. */
+/** Restrictions on the jobs that a claim considers. */
 type Choice = {
-  /** A job that prefers another agent counts once it was queued before this. */
+  /** Jobs reserved for another agent are eligible when queued before this. */
   preferredUntil: Date
-  /** Jobs that ask for these are left to other agents. */
+  /** Jobs with these engines are left to other agents. */
   left: readonly SkippedEngine[]
 }
 
-/** The engine of a job that is left to other agents, and so are all jobs that ask for the same. */
+/** An engine whose jobs are left to other agents. */
 export type SkippedEngine = Pick<WantedEngine, 'product' | 'version' | 'required'> & {
   kind: JobKind
-  /** The engine that the workspace had. */
+  /** The engine of the workspace's last run. */
   newestProduct: Product | null
 }
 
@@ -223,7 +223,7 @@ export async function listOtherHolders(
   return rows.map(holderOf)
 }
 
-/** The job that `candidate` names. It and its workspace are locked if nobody else has locked them. */
+/** The job that `candidate` names. It and its workspace are locked if no one else has locked them. */
 function selectFreeJob(tx: Tx) {
   return tx
     .selectFrom('agent_jobs as j')

@@ -47,9 +47,9 @@ import { requeueJob } from './service.ts'
 import { leaseLength } from './store.ts'
 import * as store from './store.ts'
 
-/** An apply is reserved this long, in ms, for the agent that made the plan: it has the directory, the providers and the lock. */
+/** How long an apply is reserved for the agent of its plan, in ms: that agent has the directory and the providers. */
 const PREFERENCE_MS = 1000
-/** The engine's token outlives the last interrupt by this long, in ms. */
+/** Lifetime of the engine's token after the last interrupt, in ms. */
 const TOKEN_MARGIN_MS = 600_000
 
 type JobRun = LockedRun & { job: LockedJob }
@@ -108,7 +108,7 @@ export async function claimApply(
 
 type FoundJob = { queued: QueuedJob; locked: JobRun; wanted: WantedEngine; variables: ResolveVariables }
 
-/** The next job for the agent. One for whose engine another agent is fit better is left to that one. */
+/** Locks the next job for the agent, skipping jobs for which another agent has a better engine. */
 async function lockMatchingJob(ctx: TransactionCtx, request: ClaimRequest): Promise<FoundJob | 'exited' | undefined> {
   const preferredUntil = new Date(ctx.now().getTime() - PREFERENCE_MS)
   const left: SkippedEngine[] = []
@@ -131,7 +131,7 @@ async function lockMatchingJob(ctx: TransactionCtx, request: ClaimRequest): Prom
   return undefined
 }
 
-/** Reads what the other agents of a pool say about their engines, when it is asked for and once for each kind of job. */
+/** Reads the engines of the pool's other agents, lazily and once per kind of job. */
 function otherHolders(ctx: TransactionCtx, agent: ClaimRequest['agent']) {
   const now = ctx.now()
   const known = new Map<JobKind, Promise<EngineHolder[]>>()
@@ -157,9 +157,9 @@ function hasJob(locked: LockedRun | undefined): locked is JobRun {
 }
 
 /**
- * The job as the agent receives it. Undefined when it can't be made, which ends the run: in the queue, every agent would claim
- * it first, and it would hold up the jobs behind it. A failure of the database says nothing about the run, and is thrown. One
- * that is not known as such has aborted the transaction, which then can't end the run either.
+ * The job as the agent receives it. Undefined when it can't be created, which ends the run: in the queue, every agent would claim
+ * it first, and it would block the jobs behind it. A database error says nothing about the run and is thrown. One
+ * not recognized as such has aborted the transaction, which then can't end the run either.
  */
 async function makeJob(
   ctx: TransactionCtx,
@@ -179,7 +179,7 @@ async function makeJob(
   }
 }
 
-/** Why a job can't be made. What is unexpected stays in the log: it may quote a value. */
+/** Why a job can't be created. Unexpected errors are only logged: they may quote a value. */
 function reasonOf(error: unknown) {
   if (error instanceof SealError) return `a sensitive value can't be opened: ${error.message}. Set it again`
   const [issue] = error instanceof ZodError ? error.issues : []
@@ -251,13 +251,13 @@ const claims = createClaims<ClaimRequest, AgentJob>({
   listPreferredAgents: async ({ db }, poolId, agentIds) => listPreferredAgents(db, poolId, agentIds),
 })
 
-/** Waits for the next job for an agent, as claims do. */
+/** Waits for the next job of an agent; see `createClaims`. */
 export const waitForJob = claims.wait
 
-/** Answers the waiting claims of an agent that takes no more jobs. */
+/** Ends the waiting claims of an agent that takes no more jobs. */
 export const endClaims = claims.end
 
-/** Lets agents look once this transaction commits: a limit of the organization may have held jobs back in any of its pools. */
+/** Wakes the claims of the organization's pools on commit: one of its limits may have blocked jobs. */
 export async function wakePools(ctx: TransactionCtx, organizationId: string) {
   ctx.signals.publish(ctx.db, await listPoolTopics(ctx.db, organizationId))
 }

@@ -96,7 +96,7 @@ export const jobContentRoutes: Routes = (http) => {
       const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
       const next = await receiveResult(req.ctx, job, readEnvelope(await readBody(req.raw), resultHeader))
       if (next === undefined) return noContent()
-      // Nobody has received it: it need not wait for its receipt to be overdue.
+      // No one has received it: it need not wait for its receipt to be overdue.
       if (!client.aborted) return unstored(json(next))
       await requeueJob(req.ctx, next)
       return noContent()

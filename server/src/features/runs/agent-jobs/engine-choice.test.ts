@@ -42,7 +42,7 @@ test.each([
   ['the one of the setting', ['tofu 1.10.0', 'terraform 1.11.4'], { GROUNDSTATE_ENGINE: 'tofu' }, 'tofu'],
   ['the one that is there, not that of the setting', ['terraform 1.11.4'], { GROUNDSTATE_ENGINE: 'tofu' }, 'terraform'],
   ['that of the setting where there is none', [], {}, 'terraform'],
-] as const)('a run for which nobody names an engine gets %s', async (_, versions, settings, product) => {
+] as const)('a run for which no one names an engine gets %s', async (_, versions, settings, product) => {
   const { app, agents, setting } = await site([versions], settings)
   await createRun(app, setting)
 
@@ -118,7 +118,7 @@ test('a run goes to an agent that can get its version, or may have it', async ()
   expect((await former.take()).engine.version).toBe('1.5.7')
 })
 
-test('a run whose version nobody has is taken all the same, so that the agent says so', async () => {
+test('a run whose version no one has is taken all the same, so that the agent says so', async () => {
   const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.10.0']])
   await require('~> 1.5.0')
   await createRun(app, setting)
@@ -204,7 +204,7 @@ test('an agent that downloads gets the preferred engine where it has none that w
   expect((await agent.take()).engine).toEqual({ product: 'terraform', version: '1.11.4', required: true })
 })
 
-test('a plan that is queued again is tied to no engine that nobody has named', async () => {
+test('a plan that is queued again is tied to no engine that no one has named', async () => {
   const { app, agents, setting } = await site([['tofu 1.10.0']])
   await createRun(app, setting)
   const first = await agents[0]?.take()

@@ -4,7 +4,7 @@ export type Product = 'terraform' | 'tofu'
 
 /** The engine that a run asks for. */
 export type WantedEngine = {
-  /** Null where nobody has named one: then the engine that an agent has. */
+  /** Null where no one has named one: then the engine that an agent has. */
   product: Product | null
   /** The one to take where an agent has both. */
   preferred: Product

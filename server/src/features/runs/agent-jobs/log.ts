@@ -56,7 +56,7 @@ export async function insertRest(ctx: Pick<Ctx, 'now' | 'config'> & { db: Db }, 
 }
 
 /**
- * The statement that appends the rest of the log of a job whose row the transaction has locked, so that nobody else appends to it;
+ * The statement that appends the rest of the log of a job whose row the transaction has locked, so that no one else appends to it;
  * its response is for `checkRest`. Undefined for a job without a token.
  */
 export function restInsert(ctx: Pick<Ctx, 'now' | 'config'>, job: JobOfLog, { offset, bytes }: LogPart) {

@@ -58,7 +58,7 @@ test('a job that is queued where a claim waits wakes no other server', async () 
 
   expect(job?.runId).toBe(first)
   expect(await there).toBe(next)
-  // Signals come in their order: the first one was heard before the second, which nobody else waited for.
+  // Signals come in their order: the first one was heard before the second, which no one else waited for.
   expect(looksThere().claimed - before.claimed).toBe(1)
   await job?.finish({ hasChanges: false })
 })

@@ -141,7 +141,7 @@ describe('the order of the queue', () => {
     await Promise.all(begun.map((job) => job.finish({ hasChanges: false })))
   })
 
-  test('lets nobody wait for ever behind organizations that come back again and again', async () => {
+  test('lets no one wait for ever behind organizations that come back again and again', async () => {
     const patient = await createRunSetting(app)
     const others = [await createRunSetting(app), await createRunSetting(app)]
     const waiting = await repeat(3, () => planOnly(patient))

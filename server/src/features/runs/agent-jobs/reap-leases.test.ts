@@ -34,7 +34,9 @@ describe('a lost lease', () => {
     await again.log('second\n')
     await again.finish({ hasChanges: false })
     const log = await openLog(app, setting, { run, phase: 'plan' })
-    expect(String(await log.read(0, 1000))).toMatch(/^.first\n\nthe agent fake gave no sign of life.*\nsecond\n.$/)
+    expect(String(await log.read(0, 1000))).toMatch(
+      /^.first\n\nthe agent fake stopped sending heartbeats.*\nsecond\n.$/,
+    )
     expect(await runStatus(app, setting, run)).toBe('planned_and_finished')
   })
 
@@ -137,7 +139,7 @@ describe('a lost lease', () => {
   })
 })
 
-describe('a job whose agent has not said that it received it', () => {
+describe('a job that its agent did not acknowledge', () => {
   const unheard = async () => agent.take({ receives: false })
 
   test.each(['plan', 'apply'] as const)('is queued again after seconds: %s', async (phase) => {
@@ -163,7 +165,7 @@ describe('a job whose agent has not said that it received it', () => {
     expect(await runStatus(app, setting, run)).toBe(phase === 'plan' ? 'planned_and_finished' : 'applied')
   })
 
-  test('stays with it when it says so before anybody looks', async () => {
+  test('stays with it when it says so before anyone looks', async () => {
     const setting = await createRunSetting(app)
     await createRun(app, setting)
     const job = await unheard()
@@ -223,7 +225,7 @@ describe('a job whose agent has not said that it received it', () => {
     expect(await runStatus(app, setting, run)).toBe('applied')
   })
 
-  test('is canceled when somebody has asked for that', async () => {
+  test('is canceled when someone has asked for that', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
     const job = await unheard()
@@ -250,7 +252,7 @@ describe('a job whose agent has not said that it received it', () => {
 
     const { attributes } = await readRun(app, setting, run)
     expect(attributes.status).toBe('errored')
-    expect(attributes['error-message']).toContain('the agent fake has not said that it received the plan')
+    expect(attributes['error-message']).toContain('the agent fake did not acknowledge the plan')
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 })
@@ -272,7 +274,7 @@ test.each(['plan', 'apply'] as const)(
 
     app.clock.advance(2000)
 
-    const waitingFor = `waiting for a sign of life of the agent fake until ${until?.toISOString().slice(11, 19)} UTC`
+    const waitingFor = `waiting for a heartbeat of the agent fake until ${until?.toISOString().slice(11, 19)} UTC`
     expect(await reason()).toBe(waitingFor)
     expect((await readWorkspace(app, setting)).attributes['waiting-reason']).toBe(`${run} waits: ${waitingFor}`)
     await job.heartbeat()

@@ -15,11 +15,11 @@ import {
   markLost,
 } from './store.ts'
 
-/** Leases are looked at this often, in ms, or five times in the length of a short one. */
+/** Interval of lease checks, in ms; a fifth of the lease where that is shorter. */
 const INTERVAL_MS = 5000
-/** A look that is late by this, in ms, shows that this process, or its machine, was not there in between. */
+/** A check later than this, in ms, means that this process or its machine was suspended. */
 const MAX_DELAY_MS = 5000
-/** So often, without an agent that says it has received it, a phase is queued again. */
+/** Attempts to hand out a phase that no agent acknowledges. */
 const MAX_UNACKNOWLEDGED = 10
 
 /** Ends or repeats every job whose lease has expired, and returns their number. Replicas may do this concurrently. */
@@ -35,8 +35,8 @@ export async function reapLostLeases(ctx: Ctx, now = ctx.now()): Promise<number>
 }
 
 /**
- * A job that its agent has not received is queued again. A plan is repeated a few times. An apply that may have begun is never
- * repeated, since nobody knows how far it got: the run is errored, and the state that reached the server stays.
+ * Requeues a job that its agent did not acknowledge. A plan is repeated a few times. An apply that may have begun is never
+ * repeated, since its progress is unknown: the run is errored, and the state that reached the server is kept.
  */
 async function endOrRepeat(ctx: Ctx, job: JobKey, now: Date) {
   await changeRunOfJob(ctx, job, {}, async (ctx, { locked, lease }) => {
@@ -45,14 +45,14 @@ async function endOrRepeat(ctx: Ctx, job: JobKey, now: Date) {
     const wasUnacknowledged = isUnacknowledged(lease)
     if (wasUnacknowledged && (await countUnacknowledged(ctx.db, lease.phase_id)) < MAX_UNACKNOWLEDGED) {
       ctx.log.warn({ job: job.id, run: job.run_id, agent: lease.agent_id }, 'a job did not reach its agent')
-      // Its other claims may lead nowhere as well, and this job would be the first that they get.
+      // The agent's other claims may be dead as well, and this job would go to them first.
       if (lease.agent_id) ctx.signals.publish(ctx.db, claimsTopic(lease.agent_id))
       await applyChange(ctx, locked, { job: 'retry', isRequeued: true })
       return
     }
     const agent = `the agent ${lease.agent_name ?? ''}`.trim()
     if (!wasUnacknowledged && mayRetry(lease)) {
-      const notice = `${agent} gave no sign of life any more: the plan starts again on another`
+      const notice = `${agent} stopped sending heartbeats: the plan starts again on another`
       const noticeBytes = await insertNotice(ctx.db, locked.plan.id, notice)
       await markLost(ctx.db, job.id, { now, noticeBytes })
       await applyChange(ctx, locked, { job: 'retry' })
@@ -67,15 +67,15 @@ async function endOrRepeat(ctx: Ctx, job: JobKey, now: Date) {
 
 function unacknowledgedError(agent: string, kind: 'plan' | 'apply') {
   return (
-    `${agent} has not said that it received the ${kind}, as no agent before it in ${MAX_UNACKNOWLEDGED} attempts: nothing was begun. ` +
-    'See what the logs of the agents say, and whether their version fits this server'
+    `${agent} did not acknowledge the ${kind}, as no agent before it in ${MAX_UNACKNOWLEDGED} attempts: nothing was started. ` +
+    'Check the logs of the agents, and whether their version matches this server'
   )
 }
 
 function lostError(agent: string, { kind, attempt }: { kind: 'plan' | 'apply'; attempt: number }) {
   return kind === 'plan'
-    ? `${agent} gave no sign of life any more, as ${attempt - 1} before it: see whether agents are killed, for want of memory for example`
-    : `${agent} gave no sign of life any more while it applied: nobody knows how far it came. It was told to interrupt the ` +
+    ? `${agent} stopped sending heartbeats, as did ${attempt - 1} before it: check whether agents are killed, for example by the OOM killer`
+    : `${agent} stopped sending heartbeats during the apply, whose progress is unknown. It was told to interrupt the ` +
         'engine, and what it reports when it is back is added to this run. The state that reached the server was kept. See ' +
         'whether the engine still runs there, compare the state with what really exists, and import or remove what differs ' +
         'before the next apply'
@@ -83,18 +83,18 @@ function lostError(agent: string, { kind, attempt }: { kind: 'plan' | 'apply'; a
 
 export type LeaseReaper = {
   /**
-   * Looks for expired leases, to be called every `intervalMs` or more often. Returns the number of those that it has ended or repeated.
-   * `isAnswered` says that the database has just said that there are none.
+   * Checks for expired leases; call it every `intervalMs` or more often. Returns how many jobs it ended or repeated.
+   * `hasNone` means that a query has just found none.
    */
-  check: (isResponded?: boolean) => Promise<number>
-  /** The database could not be asked. */
+  check: (hasNone?: boolean) => Promise<number>
+  /** The query for expired leases failed. */
   fail: () => void
   intervalMs: number
 }
 
 /**
- * Reaps expired leases once this process has watched for the length of a lease without a break. While a server was away or cut
- * off from its database, no agent could renew a lease: what has expired then says nothing about the agent.
+ * Reaps expired leases once this process has watched for the length of a lease without a break. While a server was down or disconnected
+ * from its database, no agent could renew a lease, so an expired one says nothing about the agent.
  */
 export function createLeaseReaper(ctx: Ctx): LeaseReaper {
   const { lease } = ctx.config
@@ -108,16 +108,16 @@ export function createLeaseReaper(ctx: Ctx): LeaseReaper {
     fail() {
       watchedSince = undefined
     },
-    async check(isResponded = false) {
+    async check(hasNone = false) {
       // Leases that expire after this are left to the next check: this process may freeze in the middle of this one.
       const now = ctx.now()
       const elapsedMs = now.getTime() - checkedAt
       if (watchedSince === undefined || elapsedMs > latestMs || elapsedMs < 0) watchedSince = now.getTime()
       checkedAt = now.getTime()
-      if (isResponded) return 0
+      if (hasNone) return 0
       try {
         if (now.getTime() - watchedSince >= lease) return await reapLostLeases(ctx, now)
-        // Shows whether the database is there: the wait begins again when it is not.
+        // A failure of the database restarts the wait.
         await listExpiredJobs(ctx.db, now)
         return 0
       } catch (error) {
@@ -136,10 +136,10 @@ export function startLeaseReaper(ctx: Ctx): AsyncDisposable {
 
 function reapWithPolls(ctx: Ctx, reaper: LeaseReaper): AsyncDisposable {
   let checking: Promise<unknown> | undefined
-  const check = (isResponded: boolean) => {
+  const check = (hasNone: boolean) => {
     checking ??= reaper
-      .check(isResponded)
-      .catch((error: unknown) => ctx.log.error({ err: error }, 'looking for lost leases'))
+      .check(hasNone)
+      .catch((error: unknown) => ctx.log.error({ err: error }, 'checking for lost leases'))
       .finally(() => (checking = undefined))
   }
   const question = ctx.polls.add({
@@ -159,7 +159,7 @@ function reapInLoop(ctx: Ctx, reaper: LeaseReaper): AsyncDisposable {
   const stop = new AbortController()
   const loop = async () => {
     while (!stop.signal.aborted) {
-      await reaper.check().catch((error: unknown) => ctx.log.error({ err: error }, 'looking for lost leases'))
+      await reaper.check().catch((error: unknown) => ctx.log.error({ err: error }, 'checking for lost leases'))
       await delay(reaper.intervalMs, undefined, { signal: stop.signal, ref: false }).catch(() => {})
     }
   }

@@ -256,13 +256,13 @@ export function firstLease(leaseMs: number) {
   return Math.min(RECEIPT_MS, leaseMs / 2)
 }
 
-/** Whether the agent of a running job has not said that it received it: then it has begun nothing. */
+/** Whether the agent of a running job has not acknowledged it, and so has begun nothing. */
 export function isUnacknowledged(job: { receipt_due_at: Date | null; lease_expires_at: Date | null }) {
   const { receipt_due_at: dueAt, lease_expires_at: expiresAt } = job
   return dueAt !== null && expiresAt !== null && expiresAt <= dueAt
 }
 
-/** Whether nobody is asked, and nothing looks at the plan, before it is applied: the JSON of such a plan may follow its outcome. */
+/** Whether no one is asked, and nothing looks at the plan, before it is applied: the JSON of such a plan may follow its outcome. */
 export function appliesByItself(run: RunRow) {
   return run.auto_apply && !run.plan_only && !run.save_plan && !run.stages.some((stage) => STAGES_BETWEEN.has(stage))
 }

@@ -34,7 +34,7 @@ export async function listReadableConfigurationVersions(ctx: Ctx, ids: readonly 
 }
 
 /**
- * The version that an upload URL is for, with the creator of the version as the actor of `ctx`: the URL was given to nobody else.
+ * The version that an upload URL is for, with the creator of the version as the actor of `ctx`: the URL was given to no one else.
  * Throws `not-found` for a URL that is not ours, and `forbidden` for one that has expired or whose creator may no longer plan.
  */
 export async function requireUpload(ctx: Ctx, token: string) {

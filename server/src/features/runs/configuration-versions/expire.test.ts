@@ -42,7 +42,7 @@ async function useUp(configurationVersionId: string) {
   await (await agent.take()).finish({ hasChanges: false })
 }
 
-test('an archive that nobody has used for its time is archived, and not before', async () => {
+test('an archive that no one has used for its time is archived, and not before', async () => {
   const old = setting.configurationVersionId
   const current = await uploadConfiguration(app, setting)
   app.clock.advance(9 * DAY_MS)

@@ -83,7 +83,7 @@ async function expireIn(ctx: Ctx, workspaceId: string, before: Date) {
     const page = await listOldArchivesOf(ctx.db, workspaceId, { before, limit: BATCH })
     const archived = await archiveAll(ctx, page, before)
     deleted += archived
-    // Fewer than were listed: somebody is at work in the workspace, and the next job does the rest.
+    // Fewer than were listed: someone is at work in the workspace, and the next job does the rest.
     if (page.length < BATCH || archived < page.length) return deleted
   }
 }

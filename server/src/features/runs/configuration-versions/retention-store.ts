@@ -9,7 +9,7 @@ type Listed = ArchivePlace & { workspace_id: string }
 
 /**
  * The archives of versions that were created before a moment, the oldest first. One `is_due` in whose workspace no data retention
- * policy holds, and which nobody needs.
+ * policy holds, and which no one needs.
  */
 export async function listOldArchives(
   db: Db,
@@ -45,7 +45,7 @@ export async function listOldArchivesOf(
 }
 
 /**
- * Locks the rows of these workspaces that nobody else has locked, so that no run begins to use what is archived meanwhile. Returns
+ * Locks the rows of these workspaces that no one else has locked, so that no run begins to use what is archived meanwhile. Returns
  * their ids.
  */
 export async function lockFreeWorkspaces(tx: Tx, ids: readonly string[]): Promise<string[]> {

@@ -47,7 +47,7 @@ function leavingArchive() {
   return gzipSync(Buffer.concat([header.block ?? Buffer.alloc(0), Buffer.alloc(1024)]))
 }
 
-/** A user whose team has this access to the workspace of somebody else; `leave` takes them out of the team. */
+/** A user whose team has this access to the workspace of another user; `leave` takes them out of the team. */
 async function colleague(setting: RunSetting, level: 'read' | 'plan' | 'write') {
   const user = await createUser(app)
   const { organization_id: organizationId } = await app.db
@@ -66,7 +66,7 @@ async function colleague(setting: RunSetting, level: 'read' | 'plan' | 'write') 
 }
 
 describe('the run of an upload', () => {
-  /** The runs that there are after somebody's team with this access has uploaded a version. */
+  /** The runs that there are after someone's team with this access has uploaded a version. */
   async function uploadAs(level: 'plan' | 'write', { byTeam = false } = {}) {
     const setting = await createRunSetting(app, { 'auto-apply': true })
     const { user, teamId, ...target } = await colleague(setting, level)
@@ -130,7 +130,7 @@ describe('the upload URL', () => {
     expect((await put(app, `${url}x`, EMPTY_ARCHIVE)).status).toBe(404)
   })
 
-  test('is of no use to anybody once its receiver may no longer plan', async () => {
+  test('is of no use to anyone once its receiver may no longer plan', async () => {
     const setting = await createRunSetting(app)
     const [left, suspended] = [await colleague(setting, 'write'), await colleague(setting, 'write')]
     const versions = [await createConfigurationVersion(app, left), await createConfigurationVersion(app, suspended)]

@@ -37,7 +37,7 @@ type Query = { before: Date; after: PhasePlace | undefined; now: Date; limit: nu
 
 /**
  * Looks at the next phases that ended before a moment, the oldest first, and records that a part of them is no longer kept. Those
- * that somebody else has locked stay. Returns all that it has looked at, with the jobs that have worked on them.
+ * that another user has locked stay. Returns all that it has looked at, with the jobs that have worked on them.
  */
 export async function endPhaseParts(db: Db, part: KeptPart, { before, after, now, limit }: Query): Promise<Due[]> {
   const { column, isKept, staysWhileCurrent } = PARTS[part]

@@ -117,7 +117,7 @@ async function readBlobs(
 
 /** For this long, in ms, who asks for a document that is owed waits for it. */
 const HOLD_MS = 20_000
-/** A plan whose documents are owed for longer than this, in ms, has lost its agent: they may come, but nobody waits for them. */
+/** A plan whose documents are owed for longer than this, in ms, has lost its agent: they may come, but no one waits for them. */
 const PROMPT_MS = 10 * 60_000
 /** A missed signal delays a document by at most this long, in ms. */
 const POLL_MS = 1_000

@@ -189,7 +189,7 @@ describe('who may', () => {
     expect((await postTrigger(app, web, { sourceId: network.workspaceId, token })).status).toBe(201)
   })
 
-  test('not create: somebody who only writes to the workspace', async () => {
+  test('not create: someone who only writes to the workspace', async () => {
     const { token } = await personWith({ [web.workspaceId]: 'write', [network.workspaceId]: 'admin' })
 
     expect((await postTrigger(app, web, { sourceId: network.workspaceId, token })).status).toBe(404)
@@ -206,7 +206,7 @@ describe('who may', () => {
     expect(hidden.json().errors[0].source).toEqual({ pointer: SOURCE })
   })
 
-  test('show: who reads the runs of either workspace, and nobody else', async () => {
+  test('show: who reads the runs of either workspace, and no one else', async () => {
     const id = await connect(app, network, web)
     const readers = [
       await personWith({ [web.workspaceId]: 'read' }),

@@ -3,7 +3,7 @@ import type { Schema } from '../../../db/schema.gen.ts'
 import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/store.ts'
 import type { RunRow } from './locked-run-store.ts'
 
-/** Beyond this many jobs, an organization's jobs are lined up one behind the other and no longer counted. */
+/** Maximum jobs of an organization that are counted; those beyond it are ordered one after the other. */
 const MAX_COUNTED = 1000
 
 /** Characters of the requested version that distinguish lanes. */
@@ -18,7 +18,7 @@ const VERSION_LENGTH = 100
  *   is the lowest tag in the queue or the highest tag at work: a job that comes later is never put before one that has waited
  *   while the pool went on. An apply that its agent took ahead of others does not count.
  *
- * Each look is the end of an index, but for one count that is bounded.
+ * Each lookup reads the end of an index, except for one bounded count.
  */
 export function queuedJobInsert({ engine, ...job }: NewJob): RawBuilder<unknown> {
   const columns = Object.keys(job) as (keyof typeof job)[]
@@ -47,7 +47,7 @@ export function queuedJobInsert({ engine, ...job }: NewJob): RawBuilder<unknown>
         as tag) own_tag`
 }
 
-/** The engine of the workspace's newest run that has had one. */
+/** The engine of the workspace's newest run with one. */
 export function newestProductOf(workspaceId: RawBuilder<unknown>) {
   return sql<RunRow['engine_product'] | null>`(select newest.engine_product from runs newest
     where newest.workspace_id = ${workspaceId} and not newest.engine_is_open order by newest.number desc limit 1)`
@@ -64,7 +64,7 @@ export function poolTopicOf(poolId: RawBuilder<unknown>) {
   return sql<string>`${sql.lit(poolTopic(''))} || ${poolId}`
 }
 
-/** SQL that selects, as topics, the pools where a limit may have held jobs back until a job of this run ended. */
+/** SQL of the topics of pools where a limit may have blocked jobs until a job of this run ended. */
 export function unblockedPools(run: Pick<RunRow, 'organization_id' | 'agent_pool_id'>) {
   return sql<{ topic: string }>`select ${poolTopicOf(sql.ref('p.id'))} as topic
     from organizations o join agent_pools p
@@ -73,7 +73,7 @@ export function unblockedPools(run: Pick<RunRow, 'organization_id' | 'agent_pool
      and (o.run_concurrency is not null or (p.id = ${run.agent_pool_id} and p.max_concurrent_jobs is not null))`
 }
 
-/** A job that is to be queued. The database gives it its place in the queue. */
+/** A new job. The database assigns its place in the queue. */
 export type NewJob = Omit<Insertable<Schema['agent_jobs']>, 'round' | 'tag' | 'asked_engine'> & {
   /** The requested engine; a null product means that of the workspace's last run. */
   engine: { product: Schema['runs']['engine_product'] | null; version: string; required: boolean }
@@ -88,7 +88,7 @@ export function queueClass(kind: 'plan' | 'apply', isPlanOnly: boolean): QueueCl
   return isPlanOnly ? QUEUE_CLASS.planOnly : QUEUE_CLASS.plan
 }
 
-/** The signal that an agent of the pool may find a job now. */
+/** Topic of the signal that an agent of the pool may find a job now. */
 export function poolTopic(poolId: string) {
   return `pool:${poolId}`
 }

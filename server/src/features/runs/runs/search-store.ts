@@ -26,7 +26,7 @@ type RunSearch = {
 }
 
 /**
- * The ids of a page, the newest first, and one more when there is a next page. Nobody knows beforehand how many runs a filter
+ * The ids of a page, the newest first, and one more when there is a next page. No one knows beforehand how many runs a filter
  * leaves: where many match, they are among the newest runs of the organization; where few do, an index for some of the conditions has them.
  * Each way is cut off after a bounded number of runs. Only where none of them has ended are all runs read.
  */

@@ -17,7 +17,7 @@ export async function requireSiteOrganization(ctx: Ctx, name: string) {
   return organization
 }
 
-/** Throws `conflict` for the only active administrator: after losing that one, nobody could appoint another. */
+/** Throws `conflict` for the only active administrator: after losing that one, no one could appoint another. */
 export async function checkNotLastAdmin(ctx: TransactionCtx, userId: string) {
   await store.lockSiteAdmins(ctx.db)
   const user = await store.findSiteUser(ctx.db, userId)

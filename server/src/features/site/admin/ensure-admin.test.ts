@@ -68,7 +68,7 @@ test('an administrator of an earlier version gets the address at the next start,
   expect(await start('other@example.com')).toBe('ops@example.com')
 })
 
-test('an address that somebody else has stays theirs', async () => {
+test('an address that another user has stays theirs', async () => {
   const app = await createTestApp({ GROUNDSTATE_ADMIN_EMAIL: 'ada@example.com' })
   await createUser(app, { email: 'Ada@example.com' })
 
@@ -109,7 +109,7 @@ test('the generated token ends like any other once it has been the fixed one', a
   expect(await statusWith(app, FIXED)).toBe(200)
 })
 
-test("a token of somebody else does not become the administrator's by the setting", async () => {
+test("a token of another user does not become the administrator's by the setting", async () => {
   const app = await createTestApp()
   await ensureAdmin(app)
   const other = await createUser(app)

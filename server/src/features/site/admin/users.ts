@@ -67,7 +67,7 @@ export async function revokeAdmin(ctx: Ctx, id: string) {
 }
 
 /**
- * Blocks an account: nobody can sign in, and its sessions and API tokens stop working at once. Nothing else stops a
+ * Blocks an account: no one can sign in, and its sessions and API tokens stop working at once. Nothing else stops a
  * stolen account. So unlike deletion, which cannot be undone, it is allowed for the only owner of an organization.
  */
 export async function suspendUser(ctx: Ctx, id: string) {
@@ -191,7 +191,7 @@ export async function ensureAdmin(app: App): Promise<FirstAdmin> {
   })
 }
 
-/** An administrator of an earlier version has no address. One that somebody else has, or waits for, is left alone. */
+/** An administrator of an earlier version has no address. One that another user has, or waits for, is left alone. */
 async function ensureEmail(ctx: TransactionCtx, admin: UserRow) {
   const { adminEmail: email } = ctx.config
   if (admin.email !== null || admin.unconfirmed_email !== null || admin.auth_method !== 'password') return

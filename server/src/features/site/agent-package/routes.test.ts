@@ -12,7 +12,7 @@ async function temporaryDirectory() {
   return directory
 }
 
-test('anybody may have the package, or hears that there is none', async () => {
+test('anyone may have the package, or hears that there is none', async () => {
   const app = await createTestApp()
 
   const response = await app.request({ url: '/agent/groundstate-agent.tgz' })

@@ -84,7 +84,7 @@ function recordedBy({ route, events }: { route: string; events: readonly AuditEv
   return events.flatMap((event) => Array<string>(COUNTS[route]?.[event] ?? 1).fill(event)).toSorted()
 }
 
-/** The same of somebody else, who says nothing: a stranger, a browser without a session, a URL that is not signed. */
+/** The same of another user, who says nothing: a stranger, a browser without a session, a URL that is not signed. */
 function refusedFrom({ ids, url, by }: ChangeRequest): ChangeRequest {
   return {
     ...(ids && { ids }),

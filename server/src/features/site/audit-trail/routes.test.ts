@@ -124,7 +124,7 @@ test("only the organization's tokens read it, and its owners by name", async () 
   expect((await app.request({ url: `/api/v2/organizations/${organization.name}`, token })).status).toBe(404)
 })
 
-test('site administrators read what belongs to no organization, and nobody else does', async () => {
+test('site administrators read what belongs to no organization, and no one else does', async () => {
   const admin = await createUser(app, { isSiteAdmin: true })
   const person = await createUser(app, { password: 'a good password' })
   const signIn = (body: object) =>

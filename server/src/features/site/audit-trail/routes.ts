@@ -50,7 +50,7 @@ type Query = { since: Date | undefined }
 
 /**
  * The trail of the organization that the token belongs to: an organization's own token, or its token for audit trails.
- * As in the public API it does not exist for anybody else. Owners read the trail by the name of the organization.
+ * As in the public API it does not exist for anyone else. Owners read the trail by the name of the organization.
  */
 async function listOwnAuditTrail(ctx: Ctx, query: Query, page: Page) {
   const { actor } = ctx

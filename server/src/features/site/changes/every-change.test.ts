@@ -44,7 +44,7 @@ const ON_NO_PAGE = new Set([
   'state_version_output',
   'user',
 ])
-/** Their organization is gone, or nobody can have had a page of it. */
+/** Their organization is gone, or no one can have had a page of it. */
 const UNTOLD = [/^(POST|DELETE) (\/admin)?\/organizations(\/:\w+)?$/]
 
 const app = await createTestApp()

@@ -43,7 +43,7 @@ async function readDescription(id: string) {
   return row?.description
 }
 
-test('what a server commits that is killed before it notifies anybody resets the streams of all others', async () => {
+test('what a server commits that is killed before it notifies anyone resets the streams of all others', async () => {
   const { workspace, signs } = await killWriter('commit')
 
   await expect.poll(signs, { timeout: 10_000 }).toEqual([

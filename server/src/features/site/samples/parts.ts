@@ -207,7 +207,7 @@ export function sampleAudit(
   return { organizationId, action, resource: { type: 'sample', id }, notices: [] }
 }
 
-/** The name itself, or the first one with a number that nobody has: `sample-app`, `sample-app-2` … */
+/** The name itself, or the first one with a number that no one has: `sample-app`, `sample-app-2` … */
 export function freeName(wanted: string, taken: ReadonlySet<string>, separator = '-') {
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? wanted : `${wanted}${separator}${number}`

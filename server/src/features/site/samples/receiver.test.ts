@@ -129,7 +129,7 @@ describe('the receiver of the sample', () => {
     expect(unsigned.json().errors[0].detail).toContain('not signed')
   })
 
-  test('calls nobody but this server', async () => {
+  test('calls no one but this server', async () => {
     const owner = await createOwner(app)
     const sample = (await makeSample(owner)).json().data
     const body = requestBody(owner, { task_result_callback_url: 'http://169.254.169.254/latest' })

@@ -80,7 +80,7 @@ describe('backing data', () => {
     expect(restored.json().data.attributes['restorable-until']).toBeNull()
   })
 
-  test('says who may delete it: owners, and nobody in the hosted edition', async () => {
+  test('says who may delete it: owners, and no one in the hosted edition', async () => {
     const hosted = await createTestApp({ GROUNDSTATE_EDITION: 'hosted' })
     const user = await createUser(hosted)
     const client = await lockedWorkspace(hosted, (await createOrganization(hosted, user)).name, user)

@@ -58,7 +58,7 @@ describe('outputs', () => {
     expect(values(withheld)).toEqual([null, 'eu', ['a', 'b']])
   })
 
-  test('leave an event when somebody asks for a single one that is sensitive', async () => {
+  test('leave an event when someone asks for a single one that is sensitive', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { relationships } = await workspace.create(rawState({ outputs }))
     const [password, region] = relationships.outputs.data.map(({ id }: { id: string }) => id)

@@ -103,7 +103,7 @@ describe('a forced unlock', () => {
 })
 
 describe('what is pending without its lock', () => {
-  test('is discarded when somebody else takes the lock', async () => {
+  test('is discarded when another user takes the lock', async () => {
     const { workspace, pending } = await abandoned()
     await leaveUnlocked(workspace)
     const next = stateClient(app, workspace, other.token)

@@ -37,7 +37,7 @@ export async function examineContent(ctx: Ctx, content: Buffer): Promise<Examine
   return outcome.ok ? outcome.value : { md5: '', header: { kind: 'invalid', reason: outcome.reason } }
 }
 
-/** The header of a raw state, for content that nobody uses afterwards: a large one is given away to a worker. */
+/** The header of a raw state, for content that no one uses afterwards: a large one is given away to a worker. */
 export async function readHeader(ctx: Ctx, content: Buffer): Promise<StateHeader> {
   if (content.length < WORKER_FROM) return readStateHeader(content)
   const outcome = await ctx.workers.readHeader(content)

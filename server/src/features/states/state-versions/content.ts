@@ -139,7 +139,7 @@ const LARGEST_BYTES = 16 * 1024 * 1024
 /** A multiple of what a socket takes at a time. */
 const CHUNK_BYTES = 512 * 1024
 
-/** Content in memory for as long as somebody is being sent it. */
+/** Content in memory for as long as someone is being sent it. */
 type Held = { content: Promise<Buffer>; size: number; readers: number }
 
 /**

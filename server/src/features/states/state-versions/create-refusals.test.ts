@@ -122,7 +122,7 @@ describe('the lock', () => {
     expect(response.json().errors[0].detail).toContain('is not locked')
   })
 
-  test('a lock of somebody else is a conflict that names them', async () => {
+  test('a lock of another user is a conflict that names them', async () => {
     const bob = await createUser(app, { username: 'bob-the-locker' })
     const other = await createWorkspace(app, { organization })
     await app.db

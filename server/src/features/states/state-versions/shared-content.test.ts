@@ -53,7 +53,7 @@ test('beyond the memory for downloads a reader waits until others have gone', as
   expect({ readsBefore, reads: source.reads }).toEqual({ readsBefore: 0, reads: 1 })
 })
 
-test('who waits for a content overtakes nobody, but may join what is held', async () => {
+test('who waits for a content overtakes no one, but may join what is held', async () => {
   const full = shared(randomUUID(), 16 * MB)
   const [first, waiting] = [await full.open(), shared(randomUUID(), 16 * MB).open()]
   const { source, open } = shared(randomUUID(), MB)

@@ -33,7 +33,7 @@ const raw = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['one'] 
 const PENDING = { state: undefined }
 
 describe('a version created without its content', () => {
-  test('is pending, with two upload URLs that nobody can guess', async () => {
+  test('is pending, with two upload URLs that no one can guess', async () => {
     const { attributes } = await workspace.create(raw, PENDING)
 
     expect(attributes).toMatchObject({ status: 'pending', size: 0, 'resources-processed': false, resources: [] })
@@ -221,7 +221,7 @@ describe('the upload of the raw state', () => {
     expect((await upload(app, url, raw)).status).toBe(404)
   })
 
-  test('is refused once somebody else has taken the lock', async () => {
+  test('is refused once another user has taken the lock', async () => {
     const pending = await workspace.create(raw, PENDING)
     await workspace.forceUnlock()
     const holder = { locked_by_type: 'user' as const, locked_by_id: 'user-somebody', locked_at: app.now() }

@@ -72,7 +72,7 @@ function compare(a: string, b: string) {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** More names than this are for nobody to choose from; those with the most instances are kept. */
+/** More names than this are for no one to choose from; those with the most instances are kept. */
 const MAX_NAMES = 1000
 
 /** How many instances the current state has, by module and by type. */

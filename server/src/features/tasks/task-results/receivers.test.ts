@@ -125,7 +125,7 @@ describe('a receiver', () => {
     expect(status).toBe(401)
   })
 
-  test('sends attributes that nobody knows, an empty url and no relationships', async () => {
+  test('sends unknown attributes, an empty url and no relationships', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'] })
     setting.receiver.onRequest = async (received, response) => {

@@ -140,7 +140,7 @@ type Sourced = { key: string; category: string; source: VariableSource }
 /**
  * The variables by category and key, each list with the one in force first. Priority sets take precedence over the
  * run's own variables, those over the workspace's, and those over the other sets. Among the other sets the narrower
- * scope wins; among priority sets the wider one, so that nobody below can override what an organization enforces.
+ * scope wins; among priority sets the wider one, so that no one below can override what an organization enforces.
  * Within a scope the set whose name comes first wins (public documentation: variables, precedence).
  */
 function byPrecedence<V extends Sourced>(variables: readonly V[]): Map<string, V[]> {

@@ -44,7 +44,7 @@ test('a lock without a body has no reason', async () => {
   expect(res.json().data.attributes).toMatchObject({ locked: true, 'locked-reason': null })
 })
 
-test('a locked workspace is locked by nobody else', async () => {
+test('a locked workspace is locked by no one else', async () => {
   const workspace = await newWorkspace()
   const writer = await member('write', workspace.id)
   await act(workspace.id, 'lock', owner, { reason: 'maintenance' })

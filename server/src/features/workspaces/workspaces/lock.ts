@@ -48,7 +48,7 @@ async function takeLock(ctx: Ctx, { workspace, lock }: { workspace: Workspace; l
 
 /**
  * Releases the caller's own lock. Throws `conflict`, in the words that clients look for, when the workspace is not
- * locked or somebody else holds the lock.
+ * locked or another user holds the lock.
  */
 export async function unlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> {
   const workspace = await requireWorkspace(ctx, id, 'lock')

@@ -146,12 +146,12 @@ export async function deleteWorkspace(tx: Tx, id: string) {
 
 type Holder = { type: 'user' | 'team' | 'run'; id: string }
 
-/** The columns that describe the lock of a workspace. The holder is null while nobody locks it. */
+/** The columns that describe the lock of a workspace. The holder is null while no one locks it. */
 export type Lock = Pick<WorkspaceRow, 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
 
 /**
  * The statement that locks an unlocked workspace when nothing else has to be done: an earlier holder has left no state version
- * that awaits its upload. It returns no row otherwise, nor when somebody holds the lock.
+ * that awaits its upload. It returns no row otherwise, nor when someone holds the lock.
  */
 export const insertIdleLock = changeWithEvent<{ id: string } & Lock, { id: string }>((db, slot) =>
   db

@@ -92,7 +92,7 @@ function silenceReason({ agentName, leaseMs = 0 }: WaitingCause, expiry: Date, n
   const silentMs = leaseMs - (expiry.getTime() - now.getTime())
   if (silentMs < Math.min(HEARTBEAT_TIMEOUT_MS, leaseMs / 2)) return null
   const agent = agentName ? `the agent ${agentName}` : 'its agent'
-  return `waiting for a sign of life of ${agent} until ${expiry.toISOString().slice(11, 19)} UTC`
+  return `waiting for a heartbeat of ${agent} until ${expiry.toISOString().slice(11, 19)} UTC`
 }
 
 function queueReason(cause: WaitingCause, position: number) {

@@ -7,7 +7,7 @@ import { REACTIONS } from '../../../list.ts'
 import { updateWorkspace } from '../../../workspaces/workspaces/service.ts'
 
 /*
- * A server that changes the description of a workspace and is killed then: `statement` before the commit, `commit` before anybody is
+ * A server that changes the description of a workspace and is killed then: `statement` before the commit, `commit` before anyone is
  * notified of it.
  */
 const [, , databaseUrl = '', workspaceId = '', moment = ''] = process.argv
