@@ -345,13 +345,6 @@ export type Schema = {
     task_id: string | null
     variable_set_id: string | null
   }
-  two_factor_secrets: {
-    created_at: Timestamp
-    last_step: Generated<number>
-    secret: Buffer
-    user_id: string
-    verified_at: Timestamp | null
-  }
   sessions: {
     address: string | null
     created_at: Timestamp
@@ -485,13 +478,13 @@ export type Schema = {
   task_requests: {
     agent_name: string | null
     agent_pool_id: string
-    response: Buffer | null
     claim_until: Timestamp
     created_at: Timestamp
     id: string
     lease_expires_at: Timestamp | null
     leased_at: Timestamp | null
     request: Buffer
+    response: Buffer | null
     seq: Generated<number>
     status: Generated<'queued' | 'leased' | 'answered'>
     task_result_id: string | null
@@ -655,6 +648,13 @@ export type Schema = {
     source_run_id: string
     status: Generated<'waiting' | 'fired' | 'skipped'>
     workspace_id: string
+  }
+  two_factor_secrets: {
+    created_at: Timestamp
+    last_step: Generated<number>
+    secret: Buffer
+    user_id: string
+    verified_at: Timestamp | null
   }
   users: {
     auth_method: Generated<'password' | 'sso' | 'token'>
