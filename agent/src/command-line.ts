@@ -8,7 +8,7 @@ import { sharedOptions } from './settings/shared-settings.ts'
 
 const EXAMPLE = `GROUNDSTATE_URL=https://groundstate.example.com GROUNDSTATE_AGENT_TOKEN=… `
 
-/** `program` is what people type, such as `groundstate agent`. */
+/** `program` is the command that users type, such as `groundstate agent`. */
 function helpText(program: string): string {
   return `Takes the runs of an agent pool from a Groundstate server, and runs Terraform or OpenTofu for them.
 
@@ -44,7 +44,7 @@ export async function runCommandLine(
     return 0
   }
   const read = readAgentSettings(args, env)
-  // What the agent starts must not inherit it, and no report of the process show it.
+  // Child processes must not inherit it, and no process report may show it.
   for (const name of TOKEN_VARIABLES) delete env[name]
   if ('problems' in read) {
     process.stderr.write(

@@ -41,7 +41,7 @@ import { z } from 'zod'
  *
  * Once a lease is lost, the heartbeats of the job are answered 409, and so is everything else of a plan: the agent kills the
  * engine and drops it. The agent of an apply interrupts the engine. For a day the server still takes the rest of the log, the
- * errored state and the result of an apply. They don't change how its run has ended. When the job is gone the response is 401.
+ * errored state and the result of an apply. They don't change the final status of its run. A deleted job responds 401.
  */
 export const AGENT_API = '/api/agent/v1'
 

@@ -33,7 +33,7 @@ function declareStatuses<Status extends string>(rows: Readonly<Record<Status, Ro
 
 /**
  * The statuses of a run, in lifecycle order. Types, groups, the API's documentation, labels, and in SQL the conditions,
- * constraints and partial indexes are derived from this table. What a status does is in the server's `features/runs/runs/machine.ts`.
+ * constraints and partial indexes are derived from this table. The effects of a status are in the server's `features/runs/runs/machine.ts`.
  */
 export const RUN_STATUS_TABLE = declareStatuses({
   pending: {

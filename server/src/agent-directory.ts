@@ -21,7 +21,7 @@ export async function agentDirectory(config: Pick<Config, 'dataDir' | 'isolation
 
 /**
  * Makes the working directory of the built-in agent. As root it is outside of the data directory, which stays closed to the users of
- * runs. The directories of servers whose data directory is gone are removed.
+ * runs. Removes the directories of servers whose data directory no longer exists.
  */
 export async function openAgentDirectory(config: Pick<Config, 'dataDir' | 'isolation'>, systemAgents = SYSTEM_AGENTS) {
   const directory = await agentDirectory(config, systemAgents)

@@ -67,7 +67,7 @@ export type AppOptions = {
   reactions: readonly Reaction[]
 }
 
-/** One thread is for what is not large, and where there are more than two processors two are for what is. */
+/** One thread parses small documents; with more than two processors, two parse large ones. */
 function workerThreads() {
   return Math.min(3, Math.max(2, availableParallelism()))
 }

@@ -14,7 +14,7 @@ export type Config = Readonly<Values<typeof SETTINGS>>
 
 export class ConfigError extends StartError {}
 
-/** Whether only this machine can reach the server: it listens on loopback, and no proxy makes it known elsewhere. */
+/** Whether only this machine can reach the server: it listens on loopback, and no proxy is configured. */
 export function isOnLoopback({ host, baseUrl, trustProxy }: Pick<Config, 'host' | 'baseUrl' | 'trustProxy'>) {
   const isNamedElsewhere = baseUrl !== undefined && !isLoopbackHost(new URL(baseUrl).hostname)
   return isLoopbackHost(host) && !isNamedElsewhere && trustProxy === undefined

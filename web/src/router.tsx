@@ -104,7 +104,7 @@ const runs = createRoute({
   staticData: { crumbs: () => [{ text: 'Runs' }] },
   component: lazyRouteComponent(async () => import('./features/runs/list/runs-page.tsx'), 'RunsPage'),
 })
-/** Leads from a run's id alone to its page. */
+/** Redirects from a run's id to its page. */
 const runById = createRoute({
   getParentRoute: () => organization,
   path: 'runs/$run',
@@ -175,7 +175,7 @@ const workspaceSettings = createRoute({
 const run = createRoute({
   getParentRoute: () => organization,
   path: 'workspaces/$workspace/runs/$run',
-  /** `part` is what is open: the changes, the log, the tasks or the timeline; `only` is which changes are shown, `find` what is searched for in a log. */
+  /** `part` is the open tab: changes, log, tasks or timeline; `only` filters changes, `find` is searched for in a log. */
   validateSearch: searchParams({
     part: 'text',
     phase: 'text',
@@ -190,7 +190,7 @@ const run = createRoute({
   component: lazyRouteComponent(async () => import('./features/runs/page/run-page.tsx'), 'RunPage'),
 })
 
-/** Short paths that people type and command lines print. */
+/** Short paths that users type and CLIs print. */
 const shortWorkspace = createRoute({
   getParentRoute: () => organization,
   path: '$workspace',
@@ -198,7 +198,7 @@ const shortWorkspace = createRoute({
     throw redirect({ to: '/app/$organization/workspaces/$workspace', params })
   },
 })
-/** The path that command lines print for a run. */
+/** The path that CLIs print for a run. */
 const printedRun = createRoute({
   getParentRoute: () => organization,
   path: '$workspace/runs/$run',

@@ -2,8 +2,8 @@ import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import { BlockList, type LookupFunction, isIP } from 'node:net'
 
 /**
- * Link-local addresses are never called, nor others of the metadata services of clouds, which serve the credentials of a machine.
- * The rest is for the network to close.
+ * Link-local addresses and other addresses of cloud metadata services, which serve the credentials of a machine, are never
+ * called. Restricting the rest is up to the network.
  */
 const CLOSED = new BlockList()
 CLOSED.addSubnet('169.254.0.0', 16, 'ipv4')
@@ -21,7 +21,7 @@ export function targetProblem(text: string): string | undefined {
   return addressProblem(url.hostname.replace(/^\[(.+)\]$/, '$1'))
 }
 
-/** Resolves a name to addresses that may be called. The connection uses the same ones, so they can't change in between. */
+/** Resolves a name to permitted addresses. The connection uses the result, so it can't change in between. */
 export const guardedLookup: LookupFunction = (hostname, options, callback) => {
   systemLookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
     if (error) return callback(error, [])

@@ -4,9 +4,9 @@ import { type Key, createMessage, enums, readKeys, readSignature } from 'openpgp
 const HASHES = new Set<number>([enums.hash.sha256, enums.hash.sha384, enums.hash.sha512])
 
 /**
- * Checks a detached PGP signature, of text or binary form, by keys that are trusted as they are. Throws when none of them has
- * made it. The expiry of a key is not looked at: it would only say that this copy of the key is old, and the engines themselves
- * do the same with the signatures of providers.
+ * Verifies a detached PGP signature, armored or binary, against trusted keys. Throws when none of them
+ * made it. Ignores the expiry of keys: it would only mean that this copy of the key is old, and the engines
+ * do the same for the signatures of providers.
  */
 export async function checkSignature(signed: Uint8Array, signature: Uint8Array, armoredKeys: readonly string[]) {
   const keys = (await Promise.all(armoredKeys.map((armored) => readKeys({ armoredKeys: armored })))).flat()

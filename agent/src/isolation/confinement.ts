@@ -28,10 +28,10 @@ export type ConfinementOptions = {
   hooks?: string | undefined
 }
 
-/** The first of the user ids that the agent had last. */
+/** The first user id of the agent's previous block. */
 const LAST_USERS = 'run-users'
 
-/** Processes that a run may have where nothing else is said. */
+/** Default limit of processes per run. */
 const DEFAULT_PIDS = 4_096
 
 /** The isolation of runs from the rest of the machine. */
@@ -39,11 +39,11 @@ export type Confinement = Disposable & {
   launcher: Launcher
   caches: PluginCaches
   users: DirectoryOwners['users']
-  /** Makes a program one of the run's: its user, limits and sandbox. */
+  /** Applies the run's user, limits and sandbox to a command. */
   confine: (spec: Omit<ProcessSpec, 'cwd'>, context: RunSite) => ProcessSpec
-  /** Writes what the confinement of this run needs. */
+  /** Writes the files that the confinement of this run needs. */
   prepare: (directory: RunDirectory) => Promise<void>
-  /** How a confined program ended. */
+  /** Interprets the exit of a confined program. */
   exitOf: (exit: Exit) => Exit
   /** Message for a run whose process exceeded its memory limit. */
   memoryMessage: (file: string) => string
@@ -54,11 +54,11 @@ type Site = {
   enginePath: string | undefined
   log: AgentLog
   certificates: string | undefined
-  /** Users whose processes go on: engines that an earlier agent has left, and that store their state. */
+  /** Users whose processes continue: engines of an earlier agent that are storing their state. */
   sparedUsers: ReadonlySet<number>
 }
 
-/** Prepares what the options ask for. Throws when something that was asked for can't be had here. */
+/** Prepares the requested isolation. Throws when an option is not supported on this machine. */
 export async function openConfinement(options: ConfinementOptions, site: Site): Promise<Confinement> {
   const { limits = {}, hooks } = options
   using stack = new DisposableStack()
@@ -66,7 +66,7 @@ export async function openConfinement(options: ConfinementOptions, site: Site): 
   const block = await claimUsers(options, site)
   if (block !== undefined) stack.use(block)
   await chmod(site.workDir, block === undefined ? 0o700 : 0o711)
-  // A user's limit of processes does for all that the user has.
+  // The process limit applies to all processes of the user.
   const kept = block !== undefined && limits.memory === undefined && limits.cpu === undefined ? {} : limits
   const cgroups = await limitedCgroups(kept, site.log)
   const launcher = stack.use(
@@ -80,7 +80,7 @@ export async function openConfinement(options: ConfinementOptions, site: Site): 
     caches,
     users: block && {
       ...createIdPool(block, site.sparedUsers),
-      // An id that an earlier agent had in another block may be one of another agent's runs by now.
+      // An id of an earlier agent's block may belong to another agent's runs by now.
       clear: async (uid) => (isOf(block, uid) ? launcher.clear(uid) : undefined),
     },
     confine: (spec, context) => confined(spec, context, { sandbox, cgroups }),
@@ -92,7 +92,7 @@ export async function openConfinement(options: ConfinementOptions, site: Site): 
   }
 }
 
-/** Why runs can't have users of their own here; undefined when they can. Changes nothing. */
+/** The reason why runs can't have dedicated users here, if any. Has no side effects. */
 export async function isolationProblem(site: {
   workDir: string
   enginePath: string | undefined
@@ -107,7 +107,7 @@ export async function isolationProblem(site: {
   return engineProblem(site.enginePath)
 }
 
-/** Why programs can't run in a sandbox here; undefined when they can. */
+/** The reason why programs can't run in a sandbox here, if any. */
 export async function sandboxProblem(): Promise<string | undefined> {
   using launcher = createLauncher([])
   try {
@@ -127,7 +127,7 @@ async function claimUsers(options: ConfinementOptions, site: Site): Promise<IdBl
   const block = problem ?? (await claimIds(firstRunUser, { last }))
   if (typeof block !== 'string') {
     await writeFile(note, String(block.first), { mode: 0o600 })
-    // Whatever an agent that was killed has left under these ids.
+    // Processes that a killed agent left under these ids.
     const ids = Array.from({ length: block.size }, (_, index) => block.first + index)
     await endProcessesOf(ids.filter((id) => !site.sparedUsers.has(id)))
     return block
@@ -142,7 +142,7 @@ function isOf({ first, size }: IdBlock, id: number): boolean {
   return id >= first && id < first + size
 }
 
-/** All processes of runs descend from the launcher, and keep what it starts with. As root it is bound by none of it. */
+/** All processes of runs descend from the launcher and inherit its limits, which do not apply to it as root. */
 async function launcherWrapper(pids: number): Promise<string[]> {
   const found = await Promise.all([
     working('setpriv', ['--no-new-privs']),
@@ -151,7 +151,7 @@ async function launcherWrapper(pids: number): Promise<string[]> {
   return found.flat()
 }
 
-/** The command of a program of the system that starts another one; empty where it is not there or may not do so. */
+/** The command of a system program that starts another one; empty where it is missing or not permitted. */
 async function working(name: string, args: string[]): Promise<string[]> {
   const file = ['/usr/bin', '/bin', '/usr/sbin', '/sbin']
     .map((directory) => join(directory, name))
@@ -190,12 +190,12 @@ function confined(spec: Omit<ProcessSpec, 'cwd'>, context: RunSite, { sandbox, c
   const own: Pick<LaunchSpec, 'user' | 'cgroup'> = { ...(user && { user }), ...(cgroup && { cgroup }) }
   if (sandbox !== undefined) return { ...spec, ...sandbox.wrap(spec, context), ...own, cwd: configuration }
   const { workingDirectory } = context
-  // The launcher is root, and would follow a link that the run has put in the place of a directory.
+  // The launcher is root, and would follow a link that the run created in place of a directory.
   const isReplaceable = user !== undefined && workingDirectory.startsWith(configuration + sep)
   return { ...spec, ...own, cwd: workingDirectory, ...(isReplaceable && { root: configuration }) }
 }
 
-/** The first directory on the way to this one that other users can't enter. */
+/** The topmost ancestor of a directory that other users can't enter. */
 async function closedDirectory(path: string): Promise<string | undefined> {
   const real = await realpath(path).catch(() => undefined)
   if (real === undefined) return path === '/' ? undefined : closedDirectory(dirname(path))
@@ -203,7 +203,7 @@ async function closedDirectory(path: string): Promise<string | undefined> {
   return above ?? (((await stat(real)).mode & 0o001) === 0 ? real : undefined)
 }
 
-/** An engine that only root may execute would fail every run. */
+/** Describes an engine that only root may execute, which would fail every run. */
 async function engineProblem(enginePath: string | undefined): Promise<string | undefined> {
   const directories = (process.env['PATH'] ?? '').split(delimiter).filter((directory) => directory !== '')
   const named = directories.flatMap((directory) => [join(directory, 'terraform'), join(directory, 'tofu')])

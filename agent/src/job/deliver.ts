@@ -9,7 +9,7 @@ import type { JobClient } from '../server/job-client.ts'
 /** Smaller files are sent from memory, in bytes. */
 const SMALL_BYTES = 1024 * 1024
 
-/** Sends what a dead agent has left of an apply: the rest of the log, the state that was not stored, and the outcome. */
+/** Delivers what a dead agent left of an apply: the rest of the log, a state that was not stored, and the outcome. */
 export async function deliverLeft(
   client: JobClient,
   journal: Journal,
@@ -36,8 +36,8 @@ async function sizeAt(append: (offset: number, bytes: Uint8Array) => Promise<num
 type Delivery = { workDir: string; signal: AbortSignal }
 
 /**
- * Sends the state that the engine could not store, if there is any. One that is refused, since it is too large for a proxy for
- * example, stays on the agent: answers what to say about it.
+ * Sends the state that the engine could not store, if any. A refused one, for example too large for a proxy,
+ * is kept on the agent. Returns a note about it.
  */
 export async function sendErroredState(
   client: JobClient,
@@ -58,7 +58,7 @@ export async function sendErroredState(
   }
 }
 
-/** The longest message of an outcome that the server takes. */
+/** Maximum length of an outcome's message. */
 const MAX_MESSAGE_CHARACTERS = 10_000
 
 /** The outcome with notes appended, which are never truncated: they may name the only copy of a state. */

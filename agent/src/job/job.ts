@@ -273,7 +273,7 @@ export async function runJob(
   }
 }
 
-/** An apply that takes no longer than this, in ms, has the machine to itself: the documents of its plan are made after it. */
+/** The documents of a plan are created after its apply, or this long after its start, in ms, so that a short apply has the machine to itself. */
 const SHORT_APPLY_MS = 300
 
 async function shortly(signal: AbortSignal) {
@@ -285,7 +285,7 @@ const LOG_BYTES = 1024 * 1024
 /** Maximum size of a result's header, in bytes. */
 const HEADER_BYTES = 64 * 1024
 
-/** The download of an engine goes on for other jobs, and this one need not wait for it. */
+/** Stops waiting for the download of an engine, which continues for other jobs. */
 async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const stopped = Promise.withResolvers<never>()
   const onAbort = () => stopped.reject(signal.reason)
@@ -314,7 +314,7 @@ function jobHeader({ kind, pageUrl, engine: { product } }: AgentJob, { engine }:
   return `${page}${engineName(product)} v${engine.version}\non ${engine.platform}\nInitializing plugins and modules...\n`
 }
 
-/** Says which variables of the workspace its runs do not get. */
+/** Logs the variables of the workspace that its runs do not get. */
 function warnOfRefused({ environment, log }: EngineContext) {
   for (const key of environment.refused) {
     log.write(`The environment variable ${key} is left out: it would take the run off its server.\n`)
@@ -326,7 +326,7 @@ function isOwnWord(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error && !('code' in error)
 }
 
-/** The outcome of a job that an error has ended. */
+/** The outcome of a job that failed with an error. */
 function failedOutcome(error: unknown): FinishJob {
   const message = error instanceof Error ? error.message : String(error)
   const exitCode = error instanceof EngineFailed ? error.exitCode : null

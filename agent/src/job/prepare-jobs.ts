@@ -23,7 +23,7 @@ type Parts = {
   journals: readonly Journal[]
 }
 
-/** Opens what the jobs of an agent share. */
+/** Opens the services shared by the jobs of an agent. */
 export async function prepareJobs(
   options: AgentOptions,
   parts: Parts,
@@ -62,7 +62,7 @@ export async function prepareJobs(
 
 async function openDownloads(workDir: string, settings: DownloadSettings | undefined) {
   if (settings === undefined) return undefined
-  // What checks signatures is large, and the server's own agent as a rule does without.
+  // The signature library is large, and built-in agents rarely need it.
   const { openEngineDownloads } = await import('../engine/engine-download.ts')
   return openEngineDownloads(join(workDir, 'engines'), settings)
 }
@@ -75,23 +75,23 @@ export type JobSettings = {
   /** Log output beyond this is dropped, in bytes. */
   logLimitBytes: number
   log: AgentLog
-  /** Takes over the journal of an apply whose outcome is refused, and tells it later. */
+  /** Takes over the journal of an apply whose outcome is refused, and reports it later. */
   reportLater: (journal: Journal) => void
   /** Runs the rest of a job in the background, until the signal aborts. Resolves when it ends, and never rejects. */
   runInBackground: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>
-  /** Whether this slot would go on with the apply of a plan that it has made. */
+  /** Whether this slot would continue with the apply of its plan. */
   takesApply: () => boolean
-  /** Aborts when the agent has to end soon. */
+  /** Aborts when the agent shuts down soon. */
   forceful: AbortSignal
 }
 
-/** The apply that came with the response to the result of its plan, and what the engine of that was answered. */
+/** An apply that came with the response to its plan's result, and the responses that the plan's engine got. */
 export type Next = {
   job: AgentJob
   responses: ReturnType<Served['responses']>
-  /** To be called when the apply is over: what is left of its plan has waited for that. */
+  /** Call when the apply has ended: the rest of its plan waits for that. */
   onEnd: () => void
 }
 
-/** Whether a job has begun here, and what comes next. */
+/** Whether a job has begun here, and its successor. */
 export type JobEnd = { hasBegun: boolean; next?: Next | undefined }

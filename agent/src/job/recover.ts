@@ -13,19 +13,19 @@ import { deliverLeft, readOutcome } from './deliver.ts'
 import { deliverLeftDocuments } from './left-documents.ts'
 
 const POLL_MS = 200
-/** Between the end of an engine and the note of it, in ms. */
+/** Maximum delay between an engine's exit and its record, in ms. */
 const NOTE_MS = 5_000
-/** An outcome that a proxy refuses is sent again after this time, in ms, and then after twice that. */
+/** Delay before an outcome refused by a proxy is sent again, in ms; doubled on each retry. */
 const MIN_RETRY_DELAY_MS = 5_000
 const MAX_RETRY_DELAY_MS = 10 * 60_000
-/** For this long, in ms: the server takes no result that comes later. */
+/** Retry time limit, in ms: the server accepts no later result. */
 const LATE_MS = 24 * 3_600_000
 
 type Recovery = { workDir: string; agent: AgentContext; search: EngineSearch; log: AgentLog; signal: AbortSignal }
 
 /**
- * Finishes a job that the agent had when it died: a plan goes back to the queue, and so does an apply that had not begun. Of one
- * that had, the engine was interrupted: its end is waited for, and what is known of it is reported. So is the outcome of an apply
+ * Finishes a job of an agent that died: requeues a plan, and an apply that had not begun. The engine of an apply
+ * that had begun was interrupted: waits for its exit and reports the known outcome. Also reports the outcome of an apply
  * that was refused. Outcomes that cannot be reported before `signal` aborts are left for the next start.
  */
 export async function recoverJob(connection: Connection, journal: Journal, recovery: Recovery): Promise<void> {
@@ -40,7 +40,7 @@ export async function recoverJob(connection: Connection, journal: Journal, recov
     log.warn(facts, 'a job that was left behind is finished')
   } catch (error) {
     if (signal.aborted) return
-    // The server has no more interest. The only copy of a state is not removed all the same.
+    // The server has dropped the job. The only copy of a state is still kept.
     const kept = await storeErroredState(recovery.workDir, job.runId, journal.erroredState).catch(() => undefined)
     if (error instanceof LeaseLost || error instanceof RequestRejectedError)
       log.warn({ ...facts, error, kept }, 'a job is dropped')
@@ -56,7 +56,7 @@ function mustFinish(journal: Journal) {
   return job.kind === 'apply' && (began === true || outcome !== undefined)
 }
 
-/** Again and again when a proxy refuses it: no one else knows how the apply ended. */
+/** Retries while a proxy refuses it: no one else knows the outcome of the apply. */
 async function finishApply(client: JobClient, journal: Journal, recovery: Recovery) {
   const end = performance.now() + LATE_MS
   for (let waitMs = MIN_RETRY_DELAY_MS; ; waitMs = Math.min(2 * waitMs, MAX_RETRY_DELAY_MS)) {
@@ -73,7 +73,7 @@ async function tryToFinishApply(client: JobClient, journal: Journal, { workDir, 
   const { job, outcome } = journal.facts()
   const ignore = () => {}
   const onRefused = (error: unknown) => log.warn({ jobId: job.id, error }, 'a heartbeat got no response of the server')
-  // The engine can store its state only as long as the job is ours.
+  // The engine can store its state only while the lease is ours.
   await using lease = holdLease(client, job, { onCommand: ignore, onCutOff: ignore, onLost: ignore, onRefused })
   const reached = outcome ?? (await awaitOutcome(journal, signal))
   lease.concluding()

@@ -11,7 +11,7 @@ type Launched = {
   stdout: Readable
   stderr: Readable
   exited: Promise<Exit>
-  /** It has ended, and no one holds its pipes any more. */
+  /** Resolves when it has ended and its pipes are closed. */
   closed: Promise<void>
 }
 
@@ -22,11 +22,11 @@ type Launched = {
 export type Launcher = Disposable & {
   /** Starts a process in a new process group. Rejects when it can't be started. */
   launch: (spec: LaunchSpec) => Promise<Launched>
-  /** Ends all processes of a user, those that have left their group too. Rejects when some are left. */
+  /** Kills all processes of a user, including those outside their group. Rejects when some survive. */
   clear: (uid: number) => Promise<void>
 }
 
-/** `wrapper` is a command that starts the launcher's own process, and with it all others, under limits. */
+/** `wrapper` is a command that starts the launcher, and thereby all its children, under limits. */
 export function createLauncher(wrapper: readonly string[] = []): Launcher {
   let current: Opened | undefined
   let lastId = 0
@@ -80,7 +80,7 @@ export function createLauncher(wrapper: readonly string[] = []): Launcher {
 
 type Opened = { child: ChildProcess; running: Map<number, Running> }
 
-/** Whether this process goes on for the sake of the launcher's: only as long as that has something to tell. */
+/** Keeps this process alive only while the launcher has something to report. */
 function hold(child: ChildProcess, action: 'ref' | 'unref') {
   child[action]()
   child.channel?.[action]()
@@ -167,7 +167,7 @@ function follow(control: (action: 'pause' | 'resume', stream: StreamName) => voi
     fail(error) {
       for (const { reject } of [started, exited, closed, cleared]) reject(error)
       for (const { readable } of Object.values(streams)) {
-        // No one may be reading it.
+        // It may have no reader.
         readable.once('error', () => {})
         readable.destroy(error)
       }
@@ -175,7 +175,7 @@ function follow(control: (action: 'pause' | 'resume', stream: StreamName) => voi
   }
 }
 
-/** One stream of a process; `take` holds it back, at the launcher, as long as no one reads what came. */
+/** One stream of a process; `take` applies back-pressure to the launcher while it is not read. */
 function received(name: StreamName, control: (action: 'pause' | 'resume', stream: StreamName) => void) {
   let paused = false
   const readable = new Readable({

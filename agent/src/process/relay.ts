@@ -3,36 +3,36 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** Target of the requests that engines send after their agent has died. */
 export type RelayTarget = {
-  /** That of the agent's gateway. */
+  /** Port of the agent's gateway. */
   port: number
   /** Base of the server's public API. */
   apiUrl: string
-  /** A PEM file of the authorities to trust. */
+  /** A PEM file of CA certificates to trust. */
   certificates: string | undefined
-  /** The agent's own variables that name proxies. */
+  /** The proxy variables of the agent's environment. */
   proxies?: Record<string, string>
 }
 
 const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy']
 
-/** Those of the variables that name proxies. */
+/** Selects the proxy variables. */
 export function proxiesOf(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(PROXIES.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])))
 }
 
-/** The first part of a path names the job at the gateway; behind it is the public API. */
+/** The first segment of a path identifies the job at the gateway; the rest is a path of the public API. */
 const OF_JOB = /^\/[^/]+\/api\/v2\//
-/** For so long (ms) the port may still be that of the agent. */
+/** How long the agent may still hold the port, in ms. */
 const OPEN_MS = 1_000
 const RETRY_DELAY_MS = 50
 
 /**
- * Takes the place of a gateway whose agent is dead, and passes on what engines ask of the public API, so that they can store their
- * state. A version that was announced to the gateway is not known here: the engine keeps that state in a file. Rejects when the
- * authorities can't be read.
+ * Replaces the gateway of a dead agent and proxies engines' requests to the public API, so that they can store their
+ * state. A version created through the gateway is unknown here: the engine keeps that state in a file. Rejects when the
+ * certificates can't be read.
  *
- * The launcher has this module from its start, since an upgrade may have replaced its files by then, and stays small all the same:
- * what is large is of Node itself, and loaded now.
+ * The launcher loads this module at its start, since an upgrade may replace its files later. It stays small:
+ * large modules are Node's own, and loaded on demand.
  */
 export async function openRelay({ port, apiUrl, certificates, proxies = {} }: RelayTarget): Promise<void> {
   const [http, https, { pipeline }] = await Promise.all([

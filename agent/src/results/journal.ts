@@ -23,26 +23,26 @@ const journalFacts = z.object({
   began: z.boolean().optional(),
   /** A plan whose outcome may have been reported, and whose documents were not delivered. */
   owesDocuments: z.boolean().optional(),
-  /** The one that has made that plan. */
+  /** The engine of that plan. */
   engine: z.object({ product: z.enum(['terraform', 'tofu']), version: z.string() }).optional(),
-  /** It is over, and this is how. */
+  /** The outcome of a job that has ended. */
   outcome: finishBody.optional(),
 })
 type JournalFacts = z.infer<typeof journalFacts>
 
 /**
- * What an agent that starts again needs to know of a job: a directory with its token, how far it is and its log. It is there from
- * the start of a job until the server has its outcome.
+ * The record of a job for recovery: a directory with its token, progress and log. It exists from
+ * the start of the job until the server has its outcome.
  */
 export type Journal = {
   directory: string
-  /** All that the job has logged. */
+  /** The complete log of the job. */
   log: string
   /** The process id of the engine that applies. */
   pid: string
-  /** The agent has interrupted it. */
+  /** File that records that the agent interrupted the engine. */
   interrupted: string
-  /** How that engine has ended, when the agent was gone by then. */
+  /** File with the exit of an engine that outlived its agent. */
   exit: string
   /** The state that the engine could not store. */
   erroredState: string
@@ -62,7 +62,7 @@ export async function createJournal(workDir: string, { id, kind, runId, token, l
   return journal
 }
 
-/** The journals of the jobs that an agent on this directory had when it died. What can't be read is removed. */
+/** The journals of the jobs that an agent in this directory had when it died. Removes unreadable ones. */
 export async function readJournals(workDir: string): Promise<Journal[]> {
   const parent = journalsOf(workDir)
   const journals: Journal[] = []
@@ -90,7 +90,7 @@ function journalAt(directory: string, start: JournalFacts): Journal {
       current = { ...current, ...facts }
       const draft = join(directory, `${FACTS}.draft`)
       const text = JSON.stringify(current)
-      // Should the machine lose its power, an apply that has begun must not be taken for one that has not.
+      // After a power failure, an apply that has begun must not appear as one that has not.
       const isVital = facts.began !== undefined || facts.outcome !== undefined
       if (isVital) {
         await writeFile(draft, text, { mode: 0o600, flush: true })
@@ -140,7 +140,7 @@ export function hasErroredState(journal: Journal): boolean {
   return existsSync(journal.erroredState)
 }
 
-/** Copies the only copy of a state to a place that no clean-up reaches, and returns its path. */
+/** Copies the only copy of a state to a directory that is never cleaned up, and returns its path. */
 export async function storeErroredState(workDir: string, runId: string, path: string): Promise<string> {
   const directory = join(workDir, 'errored-states')
   await mkdir(directory, { recursive: true, mode: 0o700 })

@@ -2,35 +2,35 @@ import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { RequestRejectedError } from '../server/connection.ts'
 
-/** The bytes that the server puts around a log, 0x02 and 0x03: the command line takes them for its beginning and end. */
+/** The bytes 0x02 and 0x03 that frame a log for the CLI. */
 const MARKS = [0x02, 0x03]
 const FLUSH_MS = 100
 const FLUSH_BYTES = 64 * 1024
 const LARGEST_CHUNK = 1024 * 1024
-/** A chunk of this size, in bytes, is not cut in two when it is refused. */
+/** Refused chunks of at most this size, in bytes, are not split. */
 const SMALLEST_CHUNK = 4 * 1024
-/** A refusal may pass, as that of a proxy whose server starts again: a chunk is sent again for this long, in ms. */
+/** Retry time limit of a refused chunk, in ms: a proxy may refuse it only while the server restarts. */
 const RETRY_TIMEOUT_MS = 10_000
-/** The pause before a refused chunk is sent again, in ms. */
+/** Delay before a refused chunk is sent again, in ms. */
 const RETRY_DELAY_MS = 500
 
 export type LogStream = Disposable & {
   write: (output: Buffer | string) => void
   /**
-   * Ends the log, and returns what the server has not got of it, for another request to bring; undefined where that is more than
+   * Ends the log, and returns the rest that the server does not have, to send with another request; undefined where that is more than
    * `limit` bytes, or where some of it was refused: `close` sends it.
    */
   rest: (limit: number) => Promise<{ offset: number; bytes: Uint8Array } | undefined>
-  /** Sends what is left. Resolves when the server has all that it takes, with what to say if not even a note of a gap is taken. */
+  /** Sends the rest. Resolves when the server has everything it accepts, with a note if it does not even accept the note of a gap. */
   close: () => Promise<string | undefined>
 }
 
 type LogOptions = {
-  /** Stores bytes at an offset and answers the size stored; rejects when that cannot succeed any more, or with `Refused`. */
+  /** Stores bytes at an offset and resolves with the stored size; rejects when that can no longer succeed. */
   append: (offset: number, bytes: Buffer) => Promise<number>
-  /** Keeps all of the log until the job is over: the server may be away for longer than memory lasts, or the agent may die. */
+  /** File of the complete log until the job ends: an outage may outlast the memory, and the agent may die. */
   file: string
-  /** Output beyond this is dropped, and a line says so, in bytes. */
+  /** Maximum size of the output, in bytes; a line marks the truncation. */
   limitBytes: number
   /** Bytes of an existing file that the server has. */
   sent?: number
@@ -38,13 +38,13 @@ type LogOptions = {
 }
 
 /**
- * The log of one phase as it goes to the server: text alone, which the server frames for its readers.
+ * The log of one phase as sent to the server: plain text, which the server frames for its readers.
  *
- * Chunks go out one after the other, by offset, so that a repeated one does no harm: what has gathered every 100 ms, or 64 KB if
- * that is sooner. So what a short phase logs goes with its outcome alone. A server that is behind, or away, does not hold the engine back.
+ * Chunks are sent one after the other, by offset, so that a repeated one is harmless: every 100 ms, or 64 KB if
+ * that is sooner. The log of a short phase is sent with its outcome only. A slow or unreachable server does not block the engine.
  *
- * A chunk that is refused goes out in smaller parts. What is refused in the end is left out, and the log says so: that a proxy
- * does not let bytes pass is no reason to give up what they tell of.
+ * A refused chunk is split into smaller ones. What is still refused is left out, with a note in the log: a proxy that
+ * blocks some bytes must not fail the run.
  */
 export function openLogStream({
   append,
@@ -57,10 +57,10 @@ export function openLogStream({
   let taken = 0
   /** Bytes in the file, and bytes of it that the server has. */
   let stored = fstatSync(descriptor).size
-  // A machine that lost its power may have lost what the server has.
+  // After a power failure the file may lack bytes that the server has.
   let offset = Math.min(sent, stored)
   let largest = LARGEST_CHUNK
-  /** Since when the chunk at the offset is refused although it is small. */
+  /** Time of the first refusal of the small chunk at the offset. */
   let refusedSince: number | undefined
   let missing: string | undefined
   let lastSentAt = performance.now()
@@ -70,7 +70,7 @@ export function openLogStream({
   let closed = false
   /** The rest is sent with another request, unless that is refused. */
   let held = false
-  /** Nothing more is taken: the limit is reached, or the disk is full. */
+  /** No more output is accepted: the limit is reached, or the disk is full. */
   let ended = false
 
   function schedule() {
@@ -118,7 +118,7 @@ export function openLogStream({
   }
 
   async function yieldTo({ status }: RequestRejectedError, length: number) {
-    // It has less than it once had: its database has lost the last moments of a primary that died.
+    // It has less than before: a failover of its database lost the last writes.
     if (status === OUT_OF_RANGE) offset = await append(0, Buffer.alloc(0))
     else if (length > SMALLEST_CHUNK) largest = Math.floor(length / 2)
     else {
@@ -128,7 +128,7 @@ export function openLogStream({
     }
   }
 
-  /** Sends a note in the place of bytes, of their length. Where that is refused too, the rest of the log stays here. */
+  /** Replaces bytes by a note of the same length. If that is refused too, the rest of the log is not sent. */
   async function leaveOut(status: number, length: number) {
     const note = Buffer.alloc(length, ' ')
     note.write(`\nA part of the log is missing here: the server, or a proxy before it, answers ${status} to it.\n`)
@@ -196,10 +196,10 @@ export function openLogStream({
   }
 }
 
-/** The status of a chunk whose offset lies behind what the server has. */
+/** Status for a chunk whose offset is beyond the end of the server's log. */
 const OUT_OF_RANGE = 416
 
-/** The engine's own marks would end the log for its reader: they become spaces. */
+/** Replaces framing bytes in the output, which would end the log for readers, by spaces. */
 function withoutMarks(bytes: Buffer): Buffer {
   for (const mark of MARKS) {
     for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + 1)) bytes[at] = 0x20

@@ -9,7 +9,7 @@ import { readApplySummary } from './summaries.ts'
 import { readDeclaredVariables, writeVariables } from './variables.ts'
 import { runInit } from './working-directory.ts'
 
-/** Brings a new directory into the state in which the plan left its own. */
+/** Restores the working directory of the plan in a new directory. */
 export async function prepareColdApply(context: EngineContext) {
   const [planned] = await Promise.all([
     downloadArtifact(context, 'plan-file', context.directory.planFile),
@@ -19,7 +19,7 @@ export async function prepareColdApply(context: EngineContext) {
   await runInit(context)
 }
 
-/** Applies the plan file. The engine itself stores the state; what it could not store is in the journal afterwards. */
+/** Applies the plan file. The engine stores the state; a state that it could not store ends up in the journal. */
 export async function runApply(context: EngineContext): Promise<FinishJob> {
   const { agent, directory, job, journal, log, workingDirectory } = context
   await runHook(context, 'pre-apply')
@@ -55,14 +55,14 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
     await saveErroredState(journal, directory, workingDirectory)
   }
 
-  /** The apply has happened, whatever the hook thinks of it. */
+  /** A failing hook does not fail a completed apply. */
   async function warn(error: unknown) {
     if (!(error instanceof HookFailed)) throw error
     log.write(`\nWarning: ${error.message}. The apply itself has succeeded.\n`)
   }
 }
 
-/** A plan file holds the values of all variables but the ephemeral ones, which are given again. */
+/** A plan file contains all variables except ephemeral ones, which are passed again. */
 async function ephemeralVariables({ directory, job, workingDirectory }: EngineContext): Promise<string[]> {
   const declared = await readDeclaredVariables(workingDirectory, directory)
   const ephemeral = new Map([...declared].filter(([, variable]) => variable.ephemeral))

@@ -6,24 +6,24 @@ import { handOver } from '../isolation/run-directory.ts'
 import { factsOf, openConfined, readWhole } from '../process/confined-file.ts'
 import type { EngineContext, JobContext } from './context.ts'
 
-/** A file below this is read into memory for its upload, which is quicker; a larger one is streamed, in bytes. */
+/** Smaller files are read into memory for their upload, which is faster; larger ones are streamed, in bytes. */
 const SMALL_FILE = 1024 * 1024
 
 type Sender = Pick<JobContext, 'client' | 'outbox' | 'alive'>
 
-/** Uploads a file that the run has made, if it exists; returns whether it does. */
+/** Uploads a file created by the run, if it exists; returns whether it does. */
 export async function uploadResult(context: EngineContext, kind: ArtifactKind, path: string): Promise<boolean> {
   using file = openConfined(path, context.directory)
   if (file === undefined) return false
   const { fd, facts } = file
-  // By its descriptor: whatever becomes of the path, this is the file that was looked at.
+  // By its descriptor, since the path may refer to another file by now.
   const large = { file: process.platform === 'linux' ? `/proc/self/fd/${fd}` : path, size: facts.size }
   if (facts.size < SMALL_FILE) await uploadBytes(context, kind, await readWhole(file))
   else await context.client.putArtifact(kind, large, context.alive)
   return true
 }
 
-/** Uploads a file of the agent's own if it exists; returns whether it does. */
+/** Uploads a file created by the agent, if it exists; returns whether it does. */
 export async function uploadFile(sender: Sender, kind: ArtifactKind, path: string): Promise<boolean> {
   const facts = factsOf(path)
   if (facts === undefined) return false
@@ -35,7 +35,7 @@ export async function uploadFile(sender: Sender, kind: ArtifactKind, path: strin
 /** Maximum bytes sent with a report; larger files are sent before it. */
 const OUTBOX_BYTES = 2 * 1024 * 1024
 
-/** Sends a file that is in memory, with what is reported next where it fits in there. */
+/** Sends a file from memory, as part of the next report if it fits. */
 export async function uploadBytes({ client, outbox, alive }: Sender, kind: ArtifactKind, bytes: Uint8Array) {
   const waiting = outbox?.files.reduce((size, file) => size + file.bytes.length, 0) ?? OUTBOX_BYTES
   if (outbox !== undefined && waiting + bytes.length <= OUTBOX_BYTES) outbox.files.push({ kind, bytes })

@@ -6,7 +6,7 @@ import { type PlanDocument, readPlan } from './plan-document.ts'
 import type { PlanSchemas } from './provider-schemas.ts'
 import { runToFile } from './run-engine.ts'
 
-/** Makes the JSON of a plan file, with and without sensitive values, and uploads both. */
+/** Creates the JSON of a plan file, with and without sensitive values, and uploads both. */
 export async function makeDocuments(context: EngineSite, schemas: PlanSchemas): Promise<PlanDocument> {
   const { planFile, planJson } = context.directory
   await Promise.all([runToFile(context, ['show', '-json', planFile], planJson), schemas.fetched])
@@ -16,7 +16,7 @@ export async function makeDocuments(context: EngineSite, schemas: PlanSchemas): 
   async function redact() {
     const files = { planJson, schemas: schemas.files }
     const known = await readPlan(files).catch(() => schemas.forget())
-    // Who reads a document with a provider that it does not explain may crash.
+    // Readers may crash on a document with a provider whose schema is missing.
     const isWhole = known?.unknownProviders.length === 0
     if (!isWhole) await schemas.fetchAgain()
     const read = isWhole ? known : await readPlan(files)
@@ -25,11 +25,11 @@ export async function makeDocuments(context: EngineSite, schemas: PlanSchemas): 
   }
 }
 
-/** The longest time that the engine gets to print a plan whose run goes on without it, in ms. */
+/** Maximum time for the engine to print a plan whose run continues meanwhile, in ms. */
 const LIMIT_MS = 30 * 60_000
 
 /**
- * Makes the documents that the outcome of a plan has left owing; the server has that outcome. Says why where they can't be made.
+ * Creates the pending documents of a plan whose outcome the server has. Reports the reason where they can't be created.
  * Rejects when the signal aborts before the server has them, or when the report fails.
  */
 export async function deliverDocuments(context: EngineSite, schemas: PlanSchemas, signal: AbortSignal) {

@@ -28,7 +28,7 @@ const MAX_FILE_LENGTH = 256 * 1024
 const MAX_ENTRIES = 1_000
 
 /**
- * The cached or future result of this job's `init`; undefined where every init may come to another result, or must run. A result has no
+ * The cached or future result of this job's `init`; undefined where inits may differ, or must run. A result has no
  * separate content: links to providers in the plugin cache, and small files.
  */
 export async function openInitCache(context: EngineContext) {
@@ -37,13 +37,13 @@ export async function openInitCache(context: EngineContext) {
   const tuned = Object.keys(environment.run).some((name) => /^TF_(?:LOG|CLI_ARGS$|CLI_ARGS_init$)/.test(name))
   const needed = providersOf(job)
   if (tuned || job.options.debug || needed === undefined || archiveDigest === undefined) return undefined
-  // It may change the configuration.
+  // The hook may change the configuration.
   if (await hasHook(agent, 'pre-plan')) return undefined
   const lock = (await readConfined(lockFile(context), directory))?.toString()
   const key = keyOf(context, lock)
   const data = join(workingDirectory, '.terraform')
   return {
-    /** Whether `.terraform` is now as init would leave it. */
+    /** Restores `.terraform` as init would leave it; returns whether it could. */
     restore(): boolean {
       const found = results.get(key)
       results.delete(key)
@@ -57,7 +57,7 @@ export async function openInitCache(context: EngineContext) {
       results.set(key, found)
       return true
     },
-    /** Call it right after init: the result is cached if an init at any other time would come to the same. */
+    /** Call right after init: caches the result if it does not depend on the time of the init. */
     async save() {
       const isPinned = lock === (await readConfined(lockFile(context), directory))?.toString()
       if (!isPinned || !(await hasLocalModules(data, context))) return
@@ -70,7 +70,7 @@ export async function openInitCache(context: EngineContext) {
   }
 }
 
-/** A cached result may be what a run of the workspace has failed by. */
+/** Drops the cached results of a workspace: one of them may have caused a failed run. */
 export function forgetInits({ initResults }: Pick<AgentContext, 'initResults'>, workspaceId: string) {
   for (const [key, result] of initResults) if (result.workspaceId === workspaceId) initResults.delete(key)
 }
@@ -88,11 +88,11 @@ function lengthOf(entries: InitResult['entries']) {
   return entries.reduce((sum, { text = '' }) => sum + text.length, 0)
 }
 
-/** A digest of all that decides what an init does: variables may be secret. Paths and ids of the run itself do not matter. */
+/** A digest of everything that determines the result of an init; hashed, since variables may be secret. Excludes paths and ids of the run. */
 function keyOf({ agent, job, directory, engine, environment, archiveDigest }: EngineContext, lock: string | undefined) {
   const own = new Set([job.runId, job.configurationVersionId, directory.cliConfig, directory.home, directory.tmp])
   const variables = Object.entries(environment.run).filter(([, value]) => !own.has(value))
-  // An emptied plugin cache is another directory, even if it fills up with the same providers.
+  // An emptied plugin cache counts as another directory, even with the same providers.
   const { ino, birthtimeMs } = statSync(directory.cache.path)
   const facts = [
     [job.organizationId, job.workspaceId, job.organizationName, job.workspaceName],
@@ -112,7 +112,7 @@ function providersOf({ stateProviders }: AgentJob): string[] | undefined {
 
 const moduleList = z.object({ Modules: z.array(z.object({ Key: z.string(), Source: z.string(), Dir: z.string() })) })
 
-/** Whether all modules are directories of the archive: others would have to be copied, and may change at their source. */
+/** Whether all modules are directories of the archive; others would have to be copied, and their source may change. */
 async function hasLocalModules(data: string, { directory, job }: EngineContext) {
   const text = await readConfined(join(data, MODULES), directory)
   if (text === undefined) return true
@@ -126,9 +126,9 @@ async function hasLocalModules(data: string, { directory, job }: EngineContext) 
 const MODULES = 'modules/modules.json'
 const FILES = ['terraform.tfstate', 'environment', MODULES]
 
-/** Undefined for more than small known files and links to providers. */
+/** Undefined when there is anything but small known files and links to providers. */
 async function readEntries(data: string, { directory }: EngineContext): Promise<InitResult['entries'] | undefined> {
-  // Links are followed by none of what comes: a run could lead the agent elsewhere.
+  // Never follows links: a run could point the agent elsewhere.
   if (!lstatSync(data).isDirectory()) return undefined
   const entries: InitResult['entries'] = [{ path: '' }]
   for (const parent of entries) {
@@ -149,7 +149,7 @@ async function readEntries(data: string, { directory }: EngineContext): Promise<
   return isSmall ? entries : undefined
 }
 
-/** Throws when a link no longer leads to a provider, or into the directory of a run, which other runs can't enter. */
+/** Throws when a link does not point to a provider, or points into a run's directory, which other runs can't enter. */
 function restoreEntries(entries: InitResult['entries'], data: string, { directory }: EngineContext) {
   const runs = dirname(directory.root) + sep
   for (const { path, text, target } of entries) {

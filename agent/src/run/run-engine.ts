@@ -7,10 +7,10 @@ import type { Exit } from '../process/launcher-process.ts'
 import { type ProcessSpec, runProcess } from '../process/process.ts'
 import type { EngineContext, EngineSite } from './context.ts'
 
-/** Up to this the state in the engine's memory is a small part of what the engine takes anyway, in bytes. */
+/** States up to this size, in bytes, hardly add to the memory that the engine needs anyway. */
 const SMALL_STATE = 1024 * 1024
 
-/** An engine command that did not succeed. Its output is in the log, or in `output`. */
+/** A failed engine command. Its output is in the log, or in `output`. */
 export class EngineFailed extends Error {
   override name = 'EngineFailed'
   exitCode: number | null
@@ -61,8 +61,8 @@ export async function runConfined(context: EngineSite, spec: Omit<ProcessSpec, '
 }
 
 /**
- * Whether the engine needs little memory: the state is small, and it reads no schemas. An init reads none, and without a lock
- * file there are none. An apply is left alone, since what it starts inherits the environment.
+ * Whether the engine needs little memory: the state is small, and no schemas are read. An init reads none, and without a lock
+ * file there are none. False for an apply, since its child processes inherit the environment.
  */
 function needsLittleMemory(context: EngineSite, [command]: string[]): boolean {
   const { stateBytes } = context.job
@@ -71,7 +71,7 @@ function needsLittleMemory(context: EngineSite, [command]: string[]): boolean {
   return !existsSync(lockFile(context))
 }
 
-/** Runs a command whose standard output goes to a file. Throws `EngineFailed` with its error output. */
+/** Runs a command with its standard output redirected to a file. Throws `EngineFailed` with its error output. */
 export async function runToFile(context: EngineSite, args: string[], stdoutFile: string) {
   const said: Buffer[] = []
   const onOutput = (lines: Buffer) => void said.push(lines)

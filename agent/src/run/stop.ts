@@ -11,22 +11,22 @@ const LAST_REPORT_MS = 10_000
 /** The ways to stop a job. */
 type Stop = Disposable & {
   signals: { stop: StopSignals; alive: AbortSignal }
-  /** Aborts when nothing more of this job can be reported: the server takes nothing, or the agent has to end. */
+  /** Aborts when nothing more of this job can be reported: the server accepts nothing, or the agent shuts down. */
   alive: AbortSignal
   stop: (kind: Exclude<StopKind, 'lease-lost' | 'cut-off'>) => void
-  /** The server is out of reach, or has given the job up. */
+  /** The server is unreachable, or has abandoned the job. */
   lose: (why: string, isGone?: boolean) => void
-  /** Hears of each stop as it happens. */
+  /** Called on each stop. */
   onStop: (listener: (reason: Stopped) => void) => void
-  /** The gravest reason so far. */
+  /** The most severe reason so far. */
   reason: () => Stopped | undefined
 }
 
 /**
- * Collects the reasons to stop a job: a person's command, its time limit, the end of the agent, the loss of its lease.
+ * Collects the reasons to stop a job: a user's action, its time limit, the agent's shutdown, the loss of its lease.
  *
- * What must be stored is interrupted, what can be made again is killed: so an apply gets a grace even where no one waits for it,
- * and a plan does not. What came of an apply is reported whenever the server can be reached again.
+ * An apply is interrupted, so that it can store its state, even if no one waits for it; a plan can be repeated and is killed.
+ * The outcome of an apply is reported once the server is reachable again.
  */
 export function createStop(job: AgentJob, forceful: AbortSignal): Stop {
   const interrupt = new AbortController()
@@ -42,7 +42,7 @@ export function createStop(job: AgentJob, forceful: AbortSignal): Stop {
     if (kind === 'cut-off') graceMs = Math.max(graceMs, LONE_GRACE_MS)
     if (kind === 'lease-lost' || kind === 'agent-stopped') graceMs = Math.min(graceMs, LAST_GRACE_MS)
     if (kind === 'lease-lost') lost.abort(reason)
-    // An engine that is on its own already keeps its time: it tries to store its state, which is worth more than a quick end.
+    // An engine already without a server keeps its time limit: storing its state matters more than a quick end.
     if (kind === 'agent-stopped') lastReport = setTimeout(() => lost.abort(reason), graceMs + LAST_REPORT_MS)
     const expendable = job.kind === 'plan' && (kind === 'lease-lost' || kind === 'agent-stopped')
     if (kind === 'force-canceled' || expendable) kill.abort(reason)
@@ -64,7 +64,7 @@ export function createStop(job: AgentJob, forceful: AbortSignal): Stop {
     lose(why, isGone = false) {
       if (lost.signal.aborted) return
       if (job.kind === 'plan' || isGone) return stop('lease-lost', why)
-      // Told once; a server that is away for long is noticed again and again.
+      // Logged once, although a long outage is noticed repeatedly.
       if (!isCutOff(interrupt.signal)) stop('cut-off', `The apply was interrupted: ${why}.`)
     },
     onStop: (listener) => void listeners.push(listener),
@@ -84,7 +84,7 @@ function isCutOff({ reason }: AbortSignal) {
   return reason instanceof Stopped && reason.kind === 'cut-off'
 }
 
-/** Node fires a timer beyond this at once. */
+/** Maximum delay of a timer in Node, in ms; longer ones fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 const MESSAGES = {

@@ -3,7 +3,7 @@ import type { FinishJob } from '@groundstate/contract/agent'
 import { z } from 'zod'
 import { parseJson } from '../server/connection.ts'
 
-/** Values of attributes are indented, and diagnostics have a bar before them: nothing else begins a line so. */
+/** Matches only at the start of a line: attribute values are indented, and diagnostics have a bar. */
 const SUMMARY = /^Plan: (\d.*)\.$/gm
 
 const message = z.object({

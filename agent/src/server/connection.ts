@@ -5,13 +5,13 @@ import { AGENT_API } from '@groundstate/contract/agent'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
 import { z } from 'zod'
 
-/** A request is sent again after this time, in ms, and then after twice that. */
+/** Delay before a request is retried, in ms; doubled on each retry. */
 export const MIN_RETRY_DELAY_MS = 50
 export const MAX_RETRY_DELAY_MS = 2_000
 /** Margin for the server's response after the long poll, in ms. */
 const RESPONSE_MS = 30_000
 
-/** The type of the server's refusals. Those of a proxy have another one, and say nothing about a token or a job. */
+/** Media type of the server's refusals. Those of a proxy have another one, and say nothing about a token or a job. */
 const REFUSAL_TYPE = /^application\/vnd\.api\+json\b/
 
 /** The server, or a proxy in front of it, returned a status that an immediate retry will not change. */

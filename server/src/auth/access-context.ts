@@ -84,7 +84,7 @@ export function readAccessContext(
       return { ...NO_ACCESS, role: row.access?.consumer ? 'consumer-run' : 'foreign-run' }
     }
     case 'user':
-      // A stranger must not learn what the organization demands of its members.
+      // Non-members must not learn the organization's sign-in policy.
       if ((!row.access?.owner && !row.access?.member) || isTokenRefused(actor, row.access)) return NO_ACCESS
       return {
         role: row.access.owner ? 'owner' : 'member',

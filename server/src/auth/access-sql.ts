@@ -17,7 +17,7 @@ export function runInSql(workspaceId: RawBuilder<string>): RunInSql {
 }
 
 /**
- * What the facts are about, as expressions of the outer query. The queries below use the aliases `me`, `my_…`, `mine`,
+ * The subject of an access context, as expressions of the outer query. The queries below use the aliases `me`, `my_…`, `mine`,
  * `source` and `consumer`, which the expressions must not refer to.
  */
 type Subject = {

@@ -89,12 +89,12 @@ export function engineNames(run: {
   return organization === null || workspace === null ? undefined : { organization, workspace }
 }
 
-/** Whether the actor is an engine, and this is what it calls the organization of its run. */
+/** Whether the actor is an engine that addresses the organization of its run by this name. */
 export function isOwnOrganizationName(actor: Actor, name: string): actor is RunActor {
   return actor.kind === 'run' && actor.names?.organization.toLowerCase() === name.toLowerCase()
 }
 
-/** Throws `not-found` for everybody but site administrators and the server itself. */
+/** Throws `not-found` for everyone except site administrators and the server itself. */
 export function checkSiteAdmin({ actor }: { actor: Actor }) {
   if (!isSiteAdmin(actor)) throw notFound('resource')
 }

@@ -20,14 +20,14 @@ export type TeamAccessContext = {
   isOwners: boolean
   visibility: 'secret' | 'organization'
   allowsMemberTokens: boolean
-  /** The actor is a person in the team, or the team's own token. */
+  /** The actor is a member of the team, or the team's own token. */
   isMember: boolean
   /** The actor is a person. The token of a team is none: it could create tokens that outlive its own revocation. */
   isPerson: boolean
 }
 
 /**
- * What the actor may do to a team of the organization that the facts are about. Empty when the actor may not see it.
+ * The actor's permissions on a team of the organization in the access context. Empty when the actor may not see it.
  * Members see visible teams and their own. Those who manage teams or members manage the teams that they see, within the
  * limits of `checkHoldsAccess`. Only owners manage the owners team (public documentation, "Permissions").
  */

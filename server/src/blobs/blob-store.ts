@@ -105,7 +105,7 @@ const SHARE =
 /**
  * Checks that the server has the blob store that belongs to the database. Otherwise each of two servers would miss what the other
  * has stored, and delete what its own database does not name. A database that records none takes the store of this server:
- * `isNew` says that it has just been made, and so belongs to no store that others use. Throws a `StartError`. Call it where
+ * `isNew` means that it was just created, and so is not shared with other stores. Throws a `StartError`. Call it where
  * the row of the installation is there, under the migration lock; once that is committed, call `markStore`.
  */
 export async function requireSameStore(client: pg.Client, config: Config, { isNew }: { isNew: boolean }) {

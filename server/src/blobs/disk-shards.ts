@@ -4,10 +4,10 @@ import { codeOf } from '../error-code.ts'
 import { syncDirectory } from './directory-sync.ts'
 import type { DiskPlace, diskPlaces } from './disk-places.ts'
 
-/** For `stat`: undefined for what is not there, as is usual here, and costs less than an error. */
+/** Options of `stat`: undefined for a missing file, which is common here and cheaper than an error. */
 export const IF_THERE = { throwIfNoEntry: false } as const
 
-/** How many blobs move at once: one fsync makes durable what a shard has got. */
+/** Number of blobs moved per batch: one fsync covers all those of a shard. */
 const BATCH = 256
 
 /**
@@ -67,7 +67,7 @@ async function linkInShard({ newPath, shardPath }: DiskPlace) {
   try {
     await link(newPath, shardPath)
   } catch (error) {
-    // EEXIST: an earlier move was cut off here, or a put to a key that is taken was; what is on the shard was there first.
+    // EEXIST: an earlier move, or a put to an existing key, was interrupted here; the blob in the shard was there first.
     // ENOENT: the blob has just been deleted.
     if (codeOf(error) !== 'EEXIST' && codeOf(error) !== 'ENOENT') throw error
   }

@@ -34,7 +34,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
         if (await stat(shardPath, IF_THERE)) throw new BlobExistsError(key)
         await link(temporaryPath, newPath)
         try {
-          // Looked at once the other name is taken: nothing gets there in between but what has just been linked.
+          // Checked once the other name is taken: only the blob just linked can appear in between.
           const [isTaken] = await Promise.all([stat(shardPath, IF_THERE), syncs[directory]?.sync()])
           if (isTaken) throw new BlobExistsError(key)
         } catch (error) {
@@ -73,7 +73,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
 
     async delete(key) {
       const { directory, newPath, shard, shardPath } = place(key)
-      // In this order: what is being moved has the second name before it loses the first.
+      // In this order: a blob being moved gets its second name before it loses the first.
       if (await unlinkIfThere(newPath)) await syncs[directory]?.sync()
       if (await unlinkIfThere(shardPath)) await syncDirectory(shard)
     },
@@ -120,7 +120,7 @@ async function writeAll(handle: FileHandle, parts: Buffer[]): Promise<number> {
   return total
 }
 
-/** In this order: what is being moved has the second name before it loses the first. */
+/** In this order: a blob being moved gets its second name before it loses the first. */
 async function openExisting(key: string, { newPath, shardPath }: DiskPlace): Promise<FileHandle> {
   const handle = (await openIfThere(newPath)) ?? (await openIfThere(shardPath))
   if (!handle) throw new BlobNotFoundError(key)

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 export type StoredBlob = { key: string; storedSize: number; modifiedAt: Date }
 
 /**
- * Some keys of a listing, in no particular order. A listing that goes on at `cursor` has every key that has not been listed by then,
+ * Some keys of a listing, unordered. A listing that continues at `cursor` has every key not listed by then,
  * and perhaps some again. What is put or deleted meanwhile may be in it or not.
  */
 export type KeyPage = { keys: readonly string[]; cursor: string }

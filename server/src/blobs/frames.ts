@@ -14,7 +14,7 @@ import { BlobCorruptError } from './errors.ts'
  *
  * A frame is AES-256-GCM: ciphertext, then a 16-byte tag. Its key is HKDF-SHA256(secret, salt, name of the blob), so a
  * blob that is moved to another name does not open. Its nonce is the frame's number and a byte that is 1 only in the last
- * frame (the STREAM construction): frames can't be swapped, dropped, repeated or cut off. The header is additional data of
+ * frame (the STREAM construction): frames can't be swapped, dropped, repeated or truncated. The header is additional data of
  * every frame. `FrameReader` returns nothing before its tag is verified.
  */
 export const HEADER_BYTES = 26

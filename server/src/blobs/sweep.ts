@@ -5,7 +5,7 @@ import type { Blobs } from './blobs.ts'
 const ORPHAN_AGE_MS = 48 * 3_600_000
 /** For how long one sweep goes on, in ms: the next one begins where it has ended. */
 const MAX_DURATION_MS = 30 * 60_000
-/** Blobs that are looked at, or deleted, at the same time. */
+/** Blobs checked or deleted concurrently. */
 const AT_ONCE = 8
 
 type SweepContext = { blobs: Blobs; db: Db; now: () => Date }

@@ -36,7 +36,7 @@ export function cliConfiguration({ url, token, hostName }: ClientOptions) {
 /**
  * The name of the server for configurations that say none: the host of an HTTPS address, if terraform takes that. The command lines
  * print links that begin with `https://` and this name: they lead to the server where that serves HTTPS. No name would make them
- * right for plain HTTP; there the log of the run says the address of its page.
+ * right for plain HTTP; there the log of the run has the URL of its page.
  */
 export function hostNameFor({ url, hostName }: { url: string; hostName?: string | undefined }) {
   const { protocol, host } = new URL(url)

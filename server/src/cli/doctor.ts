@@ -132,7 +132,7 @@ async function checkDataDirectory({ dataDir }: Config): Promise<Result> {
     : { ok: false, found, advice: 'free some space: state and logs need at least 1 GiB' }
 }
 
-/** The database of the settings, opened when a check asks for it. */
+/** The configured database, opened by the first check that needs it. */
 type Database = AsyncDisposable & {
   /** Undefined where no start has made an embedded one yet. */
   client: () => Promise<pg.Client | undefined>

@@ -7,7 +7,7 @@ import { messageOf } from './state-api.ts'
 /**
  * Records in a file which versions of a workspace have arrived on a server. One line records that a version was begun,
  * with its id there, and another that it is complete. For a version that was begun last and not completed,
- * `isFinalized` says whether only the response was lost. Without a file, nothing is recorded.
+ * `isFinalized` means that only the response was lost. Without a file, nothing is recorded.
  */
 export async function checkpoint(
   file: string | undefined,

@@ -31,7 +31,7 @@ export type TransferResult = {
   bytes: number
   /** The number of versions that had arrived before. */
   skipped: number
-  /** The number of versions older than what is there, which are not written. */
+  /** The number of versions skipped because they are older than the existing ones. */
   leftOut: number
   /** The workspaces that were skipped. */
   refused: { workspace: string; reason: string }[]

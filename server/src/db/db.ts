@@ -91,7 +91,7 @@ export function isForeignKeyViolation(error: unknown, constraint?: string) {
 /** Error codes for values that no column of the type can hold: out of range, not a date, too large for an index. */
 const REFUSED_VALUES = new Set(['22001', '22003', '22007', '22008', '22021', '22P02', '22P05', '54000'])
 
-/** Whether a driver error says that a given value can't be stored or compared. */
+/** Whether a driver error means that a given value can't be stored or compared. */
 export function isRefusedValue(error: unknown) {
   return isCoded(error) && REFUSED_VALUES.has(error.code)
 }
@@ -101,7 +101,7 @@ const NO_CONNECTION =
   /^(Connection terminated|timeout exceeded when trying to|Client has encountered a connection error)/
 
 /**
- * Whether a driver error says that the database can't be reached, or that it aborted this transaction in favour of
+ * Whether a driver error means that the database is unreachable, or that it aborted this transaction in favour of
  * another. The same request may succeed in a moment.
  */
 export function isUnavailable(error: unknown) {
@@ -118,7 +118,7 @@ export function isDatabaseFailure(error: unknown) {
 }
 
 /**
- * The classes of errors after which a transaction may have been committed all the same: lost connections, a lack of resources,
+ * Classes of errors after which a transaction may still have been committed: lost connections, a lack of resources,
  * an operator who ends sessions, failures of the system and of the database itself.
  */
 const UNSURE = /^(?:08|53|57P|58|F0|XX)/

@@ -134,7 +134,7 @@ class PooledConnection implements DatabaseConnection {
     return statement.result
   }
 
-  /** Forgets what was not sent: its transaction is given up. */
+  /** Discards unsent statements: their transaction is aborted. */
   #drop() {
     this.#isUnsent = false
     for (const statement of this.#deferred.splice(0)) statement.abandon(new Error('its transaction was rolled back'))
@@ -145,7 +145,7 @@ class PooledConnection implements DatabaseConnection {
   }
 }
 
-/** Adds the callers to the stack of an error, which was made where the driver reads what the database sends. */
+/** Adds the callers to the stack of an error that was created in the driver's read loop. */
 function throwWithCallers(error: unknown): never {
   if (error instanceof Error) error.stack = `${error.stack}\n${new Error().stack?.replace(/^.*\n/, '') ?? ''}`
   throw error

@@ -35,7 +35,7 @@ export class Statement {
     this.#settle = settle
   }
 
-  /** Writes all messages of the execution but the last, which asks for the responses. */
+  /** Writes all messages of the execution except the final Sync. */
   write(connection: pg.Connection) {
     this.#place = this.#places.placeOf(this.#text)
     const { name, shape } = this.#place
@@ -78,7 +78,7 @@ export class Statement {
     this.#result.rowCount = Number.isInteger(count) ? count : null
   }
 
-  /** The whole response has come, and what was written along with it has not failed either. */
+  /** The response is complete, and no statement of the same pipeline failed. */
   succeed() {
     if (this.#place) this.#place.shape = this.#shape ?? NO_ROWS
     if (this.#fault === undefined) this.#settle.resolve(this.#result)

@@ -79,7 +79,7 @@ export function clientSignal(raw: FastifyRequest, reply: FastifyReply) {
   reply.raw.once('close', () => {
     if (!reply.raw.writableEnded) controller.abort()
   })
-  // It may have gone while the caller was found out.
+  // The client may have disconnected during authentication.
   if (reply.raw.destroyed) controller.abort()
   return AbortSignal.any([controller.signal, closingSignal(raw)])
 }

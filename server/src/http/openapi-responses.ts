@@ -67,7 +67,7 @@ function isJsonApi(answer: z.ZodType) {
   return answer instanceof z.ZodObject && Object.keys(answer.shape).every((name) => DOCUMENT_MEMBERS.has(name))
 }
 
-/** The schema of a document, extended by what may be included in it. */
+/** The schema of a document, extended by its possible includes. */
 function withIncluded(answer: z.ZodType, include: RouteOptions['include'] = {}) {
   const brought = new Set(Object.values(include).flat().filter(isSchema))
   if (brought.size === 0 || !(answer instanceof z.ZodObject)) return answer

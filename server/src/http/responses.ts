@@ -66,7 +66,7 @@ export function listAll(resources: readonly Resource[], included?: readonly Reso
   }
 }
 
-/** A response with a secret in it: no one may keep a copy, and it is not compressed, since its size would tell what is in it. */
+/** A response with a secret: not cached, and not compressed, since its size would reveal the content. */
 export function unstored(response: ApiResponse): ApiResponse {
   return { ...response, headers: { ...response.headers, 'cache-control': 'no-store' } }
 }

@@ -28,7 +28,7 @@ type PermissionsByScope = {
   team: TeamPermission
 }
 
-/** The permissions that a caller needs, all of them, by what they are needed on. */
+/** The permissions that a caller needs, by subject; all of them are required. */
 type NeededPermissions = {
   readonly [Scope in keyof PermissionsByScope]?: PermissionsByScope[Scope] | readonly PermissionsByScope[Scope][]
 }
@@ -66,7 +66,7 @@ export function admitsTask(access: RouteAccess) {
   return accessAlternatives(access).includes('task')
 }
 
-/** Whether the route does not exist for everybody but site administrators. */
+/** Whether the route responds 404 to everyone except site administrators. */
 export function isForSiteAdmins(access: RouteAccess) {
   return accessAlternatives(access).every((alternative) => alternative === 'site-admin')
 }

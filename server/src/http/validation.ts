@@ -51,7 +51,7 @@ const SECRET_NAMES = /password|secret|hmac|private-key|^(?:value|token)$/
 function detail(issue: z.core.$ZodIssue, name: string) {
   const given = SECRET_NAMES.test(name) ? 'wrong (what was sent is withheld)' : shown(issue.input)
   if (issue.code === 'invalid_type') {
-    // A name that takes nothing says where its value goes.
+    // The name itself says where the value belongs.
     if (issue.expected === 'never') return issue.message
     if (issue.input !== undefined) return `${name} is ${given}, it must be ${article(issue.expected)}`
     // The words of the schema, if it has its own.

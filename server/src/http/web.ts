@@ -75,7 +75,7 @@ function wantsPage(request: FastifyRequest) {
 }
 
 /**
- * Allows our own files only. The nonce is for the styles that an editor makes while it runs; scripts have none. Images of
+ * Allows our own files only. The nonce is for the styles that the editor adds at run time; scripts have none. Images of
  * other servers are refused, since they would tell those servers who reads what.
  */
 function contentPolicy(nonce: string) {

@@ -9,7 +9,7 @@ export type Expiring = 'logs' | 'plans' | 'plan files' | 'histories' | 'archives
 export type Batch<Key> = { deleted: number; next: Key | undefined }
 
 const DAY_MS = 86_400_000
-/** For how long one job goes on, in ms; the next one does the rest. */
+/** Time limit of one job, in ms; the next one continues. */
 const MAX_DURATION_MS = 10 * 60_000
 /** A batch is followed by a pause as long as it took itself, so that what people do comes in between. At most so long, in ms. */
 const MAX_PAUSE_MS = 2000

@@ -6,9 +6,9 @@ export function postgresArguments(cluster: string, socketDirectory: string, fsyn
     unix_socket_permissions: '0700',
     port: '5432',
     max_connections: '100',
-    // What is used of it once stays in use. The system's cache holds the files too.
+    // Used memory is never released, and the system caches the files as well.
     shared_buffers: '64MB',
-    // A commit writes out what is there, so no more gathers than the transactions of a moment.
+    // A commit flushes the buffer, so it holds only the transactions of a moment.
     wal_buffers: '1MB',
     // Tables of locks for a kind of isolation that is not in use; they are filled at the start.
     max_pred_locks_per_transaction: '10',

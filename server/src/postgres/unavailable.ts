@@ -2,7 +2,7 @@ import { StartError } from '../start-error.ts'
 
 /**
  * The embedded PostgreSQL can't start. The message is for the person who starts the server, so it is printed without a
- * stack. It says what is wrong, and mentions GROUNDSTATE_DATABASE_URL as the alternative.
+ * stack. It states the problem, and mentions GROUNDSTATE_DATABASE_URL as the alternative.
  */
 export class PostgresUnavailable extends StartError {
   override name = 'PostgresUnavailable'

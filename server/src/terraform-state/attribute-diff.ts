@@ -2,7 +2,7 @@ import { isSameJson, isWideNumber } from '@groundstate/contract/exact-json'
 import { isJsonObject } from './json-fields.ts'
 import { type Sensitivity, joined, part } from './sensitivity.ts'
 
-/** One place in an object that differs. A sensitive one has neither `before` nor `after`; a missing side is absent. */
+/** One difference within an object. A sensitive one has neither `before` nor `after`; a missing side is absent. */
 export type AttributeChange = {
   /** `tags["Name"]`, `ebs[0].size`; empty for a whole value. */
   path: string
@@ -12,7 +12,7 @@ export type AttributeChange = {
   after?: unknown
 }
 
-/** How many changes may still be reported, and the texts that never may. Shared by all comparisons of a diff. */
+/** Number of changes that may still be reported, and strings that must not be. Shared by all comparisons of a diff. */
 export type DiffBudget = { changes: number; truncated: boolean; secrets: ReadonlySet<string> }
 
 export type Side = { value: unknown; sensitive: Sensitivity } | undefined
@@ -36,7 +36,7 @@ export function* secretsOf(value: unknown, sensitive: Sensitivity): Generator<st
   }
 }
 
-/** Compares two values down to what is neither object nor array. `differ` holds also when the budget is spent. */
+/** Compares two values recursively. `differ` is right even when the budget is spent. */
 export function changedAttributes(before: Side, after: Side, budget: DiffBudget) {
   const changes: AttributeChange[] = []
   const sensitive = joined(before?.sensitive, after?.sensitive)
@@ -66,7 +66,7 @@ export function changedAttributes(before: Side, after: Side, budget: DiffBudget)
       if (compare(place, item(old, key), item(now, key), tree, depth + 1)) differ = true
     }
     if (differ || isNothing(old) === isNothing(now)) return differ
-    // Between nothing and an empty container, or one of nulls, no part differs.
+    // A missing value equals an empty container, or one of nulls.
     report(path, old, now, sensitive)
     return true
   }
@@ -89,7 +89,7 @@ export function changedAttributes(before: Side, after: Side, budget: DiffBudget)
   }
 }
 
-/** The engine writes a null for what is not set, newer versions of a provider for attributes that older ones lack. */
+/** The engine writes null for unset attributes, and newer provider versions for attributes that older ones lack. */
 function isNothing(value: unknown) {
   return value === MISSING || value === null
 }

@@ -5,7 +5,7 @@ import { type Span, type TopLevel, topLevelFields } from './top-level-fields.ts'
 const PARSE_WHOLE = 64 * 1024
 
 /**
- * What a raw state says about itself at its top level. `encrypted` is OpenTofu's envelope, of which only serial and
+ * The top-level fields of a raw state. `encrypted` is OpenTofu's envelope, of which only serial and
  * lineage can be read; `invalid` carries a reason that completes the sentence "the state …".
  *
  * An absent or null serial reads as 0, as the engine reads it, and an empty lineage as none.

@@ -4,7 +4,7 @@ const GATHER_MS = 250
 const RETRY_TIMEOUT_MS = 5000
 
 /**
- * Makes a function that does `work` soon, once for all calls that come meanwhile. Work that goes on is not cut short by more
+ * Returns a function that runs `work` soon, once for all calls until then. Running work is not interrupted by more
  * calls: under changes without a pause it would never come to its end. It is done again after it.
  */
 export function gathered(work: () => Promise<unknown>) {

@@ -35,7 +35,7 @@ export function Confirm({
     if (isOpen) (panel.current?.querySelector<HTMLElement>('textarea, input') ?? panel.current)?.focus()
   }, [isOpen])
 
-  // What was acted on may go with its button, at once or a moment later: then the focus goes to the heading of the page.
+  // The item may disappear together with its button, at once or later: then the heading of the page gets the focus.
   useLayoutEffect(
     () => () => {
       const focused = document.activeElement

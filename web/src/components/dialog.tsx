@@ -5,7 +5,7 @@ const DialogPopup = lazy(async () => ({ default: (await load()).DialogPopup }))
 const DrawerPopup = lazy(async () => ({ default: (await load()).DrawerPopup }))
 
 /**
- * A dialog over the page. The focus goes into it, stays there, and returns to where it was. What it is made of is loaded
+ * A modal dialog. Traps the focus and restores it afterwards. Its implementation is loaded
  * when it is opened first.
  */
 export function Dialog(props: DialogProps) {

@@ -107,7 +107,7 @@ export function ActiveFilter({ name, value, onRemove }: { name: string; value: s
 
 const DEBOUNCE_MS = 150
 
-/** A text once no one has typed for a moment, for what is asked of the server. */
+/** A debounced text, for requests to the server. */
 export function useSettled(text: string) {
   const [settled, setSettled] = useState(text)
   useEffect(() => {

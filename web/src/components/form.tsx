@@ -22,7 +22,7 @@ type Common = {
   isLabelHidden?: boolean
 }
 
-/** A label, a control, and what is to say about it. The control gets `id` and the ids of its descriptions. */
+/** A label, a control, its hint and its error. The control gets `id` and the ids of its descriptions. */
 function Field({
   label,
   hint,

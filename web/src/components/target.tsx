@@ -3,7 +3,7 @@ import type { AnchorHTMLAttributes, Ref } from 'react'
 
 /**
  * Where a link leads, for what takes links as data: menus, tabs, the way to a page. It is looser than the router's own type,
- * which depends on every route and so can't be used by what routes are made of.
+ * which depends on every route and so can't be imported by components of routes.
  */
 export type Target = { to: string; params?: Record<string, string>; search?: Record<string, string | number | boolean> }
 

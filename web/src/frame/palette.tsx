@@ -151,7 +151,7 @@ function Group({ heading, children }: { heading: string; children: React.ReactNo
   )
 }
 
-/** The palette filters by `id`, and by what the server has `found` it for: a run by its message, say. */
+/** The palette filters by `id`, and by the text the server `found`, such as a run's message. */
 function Item({
   id,
   found,

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 
-/** All keys of the application. None of them changes anything: they move, search and explain. */
+/** All keyboard shortcuts. None of them modifies data. */
 export const SHORTCUTS = [
   { keys: 'Ctrl K', does: 'Go to a workspace, a run or a page' },
   { keys: '/', does: 'Search in the list of the page' },

@@ -44,7 +44,7 @@ export function TopBar({
   )
 }
 
-/** Says when what is shown may be old. */
+/** Warns when the shown data may be stale. */
 function ConnectionMark() {
   const isLost = useConnection() === 'lost'
   return (

@@ -13,7 +13,7 @@ export function useFailureReason({ id, attributes, logUrl }: FailedRun): string 
   const reported = attributes['error-message']
   const isInLog = logUrl !== undefined && (reported === null || BARE.test(reported))
   const log = useQuery({
-    // What has failed is over: its log stays what it is.
+    // The log of a failed run no longer changes.
     queryKey: ['logs', id, 'failure'],
     staleTime: Number.POSITIVE_INFINITY,
     enabled: isInLog,

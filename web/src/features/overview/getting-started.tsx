@@ -242,7 +242,7 @@ export function firstRunLines({ hasLogin }: Host) {
   return `${run}terraform init\n${run}terraform apply`
 }
 
-/** The request that makes a run task; `$GROUNDSTATE_TOKEN` is an API token. */
+/** The request that creates a run task; `$GROUNDSTATE_TOKEN` is an API token. */
 export function runTaskLines({ url }: Host, organization: string) {
   return `curl ${url}/api/v2/organizations/${organization}/tasks \\
   -H "Authorization: Bearer $GROUNDSTATE_TOKEN" \\

@@ -11,7 +11,7 @@ import { NoRun, RunStatus } from '../runs/run-status.tsx'
 import type { Sample } from './overview.ts'
 import { type Run, useLatestRun, useMakeSample, usePersonName, useRemoveSample } from './sample.ts'
 
-/** Offers a sample to who has nothing to look at yet. */
+/** Offers a sample to users of an empty organization. */
 export function SampleOffer({ organization }: { organization: string }) {
   const make = useMakeSample(organization)
   return (

@@ -16,7 +16,7 @@ const LEAST: Omit<TeamAccess, 'sentinel-mocks'> = {
   'workspace-locking': false,
 }
 
-/** Asks what a team may do to the workspace. */
+/** Form of a team's access to the workspace. */
 export function AccessForm({ saved = LEAST, action, error, isPending, onSubmit, onCancel }: AccessFormProps) {
   const [access, setAccess] = useState(saved)
   function submit(event: FormEvent) {

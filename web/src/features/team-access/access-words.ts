@@ -50,7 +50,7 @@ export const FLAGS = {
   'policy-overrides': 'overrides policies',
 } as const
 
-/** "Starts runs that others approve, sees outputs." of a custom access; what is not granted is left out. */
+/** "Starts runs that others approve, sees outputs." of a custom access; lists only granted permissions. */
 function partWords(parts: Parts) {
   const words: string[] = [
     PARTS.runs.choices[parts.runs],

@@ -105,7 +105,7 @@ export function formatOf(text: string, fileName = ''): ParsedFormat {
   return isEnv ? 'env' : 'tfvars'
 }
 
-/** A secret by its name: what is offered as sensitive until the person says otherwise. */
+/** Names that suggest a secret: preselected as sensitive. */
 export function soundsSecret(key: string) {
   return /passw(?:or)?d|secret|token|private[_-]?key|api[_-]?key|access[_-]?key(?!.*id)|credential/i.test(key)
 }

@@ -33,7 +33,7 @@ type ImportDialogProps = {
   onClose: () => void
 }
 
-/** Takes many variables at once: a pasted or dropped file, or those of another workspace. Nothing is saved before it was looked at. */
+/** Imports many variables at once: from a pasted or dropped file, or from another workspace, after a preview. */
 export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportDialogProps) {
   const [candidates, setCandidates] = useState<readonly Candidate[]>()
   const [faults, setFaults] = useState<readonly Extract<ParsedVariable, { fault: string }>[]>([])

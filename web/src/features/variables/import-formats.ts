@@ -74,7 +74,7 @@ function indentOf(line = '') {
   return line.length - line.trimStart().length
 }
 
-/** Nothing in it could not be read, and no text in quotes goes on in the next line. */
+/** Whether everything was parsed, and no quoted string continues on the next line. */
 function isWhole(root: SyntaxNode, source: string) {
   let whole = true
   root.cursor().iterate(({ type, from, to }) => {

@@ -25,7 +25,7 @@ export function nameProblem(name: string) {
   return undefined
 }
 
-/** The body of the request. What is left empty is decided by the project and the server. */
+/** The body of the request. Empty fields default to the project's and the server's settings. */
 export function newWorkspaceBody(form: NewWorkspace): { data: CreateWorkspace } {
   return {
     data: {
@@ -63,7 +63,7 @@ export function useCreateWorkspace(organization: string) {
   })
 }
 
-/** The first projects in which the person may create workspaces. */
+/** The first projects in which the user may create workspaces. */
 export function useCreatableProjects(organization: string) {
   return useQuery({
     queryKey: ['projects', organization, 'creatable'],
@@ -80,7 +80,7 @@ export function useCreatableProjects(organization: string) {
   })
 }
 
-/** The agent pools of an organization; none where the person may not read them. */
+/** The agent pools of an organization; none if the user may not read them. */
 export function useAgentPools(organization: string) {
   return useQuery({
     queryKey: ['agent-pools', organization, 'choices'],

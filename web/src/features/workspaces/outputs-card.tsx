@@ -29,7 +29,7 @@ export const OUTPUT_COLUMNS: readonly Column<Output>[] = [
   { id: 'value', header: 'Value', className: 'align-top', cell: (output) => <OutputCell output={output} /> },
 ]
 
-/** The outputs of the current state: what other configurations read, and what people copy. */
+/** The outputs of the current state, for copying and for use in other configurations. */
 export function OutputsCard({ workspaceId }: { workspaceId: string }) {
   const outputs = useCurrentOutputs(workspaceId)
   const failure = failureOf(outputs)

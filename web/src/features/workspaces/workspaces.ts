@@ -122,7 +122,7 @@ export function useProjectName(id: string | undefined) {
   })
 }
 
-/** Projects with the text in their names, for a picker; `permission` leaves out those where the person lacks it. */
+/** Projects with the text in their names, for a picker; `permission` omits those where the user lacks it. */
 export async function findProjects(
   { organization, permission }: { organization: string; permission?: 'create-workspace' },
   text: string,

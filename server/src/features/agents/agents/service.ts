@@ -129,7 +129,7 @@ export async function deregisterAgent(ctx: Ctx, id: string) {
   const agent = await requireOwnAgent(ctx, id)
   await store.markExited(ctx.db, agent.id, ctx.now())
   await announceAgents(ctx, [agent.id])
-  // In a second transaction, so that every new claim already sees that the agent is gone when the waiting ones end.
+  // In a second transaction, so that every new claim already sees that the agent has exited when the waiting ones end.
   await transact(ctx, async (ctx) => raise(ctx, agentRemoved, { agentId: agent.id }))
 }
 

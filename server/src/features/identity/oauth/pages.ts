@@ -80,7 +80,7 @@ export function codePage(request: AuthorizeRequest, pending: string, options: Pa
   ])
 }
 
-/** Shows what the user grants, and to whom. */
+/** Shows the requested access and its client. */
 export function consentPage(
   request: AuthorizeRequest,
   { username, avatar, csrf }: { username: string; avatar: string; csrf: string },

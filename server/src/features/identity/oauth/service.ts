@@ -104,7 +104,7 @@ export async function exchangeCode(ctx: Ctx, params: Record<string, unknown>): P
   return result.text
 }
 
-/** The new token's text, or what is wrong. */
+/** The new token's text, or the error. */
 async function consumeCode(ctx: TransactionCtx, input: Exchange): Promise<{ text: string } | string> {
   const hash = tokenHash(input.code)
   const row = await store.lockCode(ctx.db, hash)

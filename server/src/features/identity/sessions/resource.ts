@@ -25,6 +25,6 @@ export function signInMethodsResource(methods: SignInMethods): SignInMethodsReso
 
 export type SignInMethods = {
   password: boolean
-  /** The identity provider to sign in with: its name for people, and the path to open. */
+  /** The identity provider to sign in with: its display name, and the path to open. */
   sso: { name: string; url: string } | null
 }

@@ -98,7 +98,7 @@ export function currentSessionId({ actor }: Ctx) {
 
 export const sessionJobs = [jobHandler(sweepSessionsJob, async (ctx) => sweepSessions(ctx), { schedule: '17 * * * *' })]
 
-/** Deletes sessions that have ended, and what was kept of attempts to sign in and no longer matters. */
+/** Deletes expired sessions and outdated records of sign-in attempts. */
 async function sweepSessions(ctx: Ctx) {
   const now = ctx.now()
   const ago = (ms: number) => new Date(now.getTime() - ms)

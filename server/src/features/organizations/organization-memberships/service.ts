@@ -152,8 +152,8 @@ export async function listTeamMemberships(ctx: Ctx, teamId: string, { page, stat
 }
 
 /**
- * Makes an account a member of the organizations that have invited its address. Called where an account comes to an
- * address that is known to be the person's: never for an address that someone just typed.
+ * Makes an account a member of the organizations that have invited its address. Called when an account gets an
+ * address that is confirmed, never for an address that was just entered.
  */
 export async function acceptInvitations(ctx: TransactionCtx, userId: string) {
   const memberships = await store.acceptInvitations(ctx.db, { userId, organizationId: undefined, now: ctx.now() })

@@ -146,7 +146,7 @@ function noPool(poolId: string, pointer: string | undefined) {
   )
 }
 
-/** An organization that the actor may see, with what it may do there. */
+/** An organization that the actor may see, with the actor's permissions. */
 export type Organization = Omit<FoundOrganization, 'access'> & {
   can: ReadonlySet<OrganizationPermission>
   access: AccessContext

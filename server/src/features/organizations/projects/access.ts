@@ -42,7 +42,7 @@ export async function requireProjectIn(
   return project
 }
 
-/** The organization's default project, to make a workspace in. That there is one is no secret: who may not gets a 403. */
+/** The organization's default project, to create a workspace in. Its existence is no secret: missing permission is a 403. */
 export async function requireDefaultProject(ctx: Ctx, id: string | null): Promise<Project> {
   const project = id === null ? undefined : readableProject(ctx, await store.findProject(ctx.db, ctx.actor, id))
   if (project?.can.has('workspaces:create')) return project

@@ -21,7 +21,7 @@ import {
 } from './access.ts'
 import * as store from './store.ts'
 
-/** Every organization has one; workspaces are made in it unless another project is named. Returns its id. */
+/** Creates the default project of an organization, for workspaces created without another one. Returns its id. */
 export async function insertDefaultProject(ctx: TransactionCtx, organizationId: string) {
   const now = ctx.now()
   const id = ctx.newId('prj')

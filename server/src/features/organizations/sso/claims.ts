@@ -1,7 +1,7 @@
 /** Claims of a provider about a user, named as in OpenID Connect. */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** The address, if the provider has made sure that it is the person's. Only then it may lead to an account. */
+/** The address if the provider has verified it. Only then may it be matched with an account. */
 export function verifiedEmail(claims: Claims): string | undefined {
   const { email, email_verified: verified, xms_edov: verifiedByEntra } = claims
   // Entra has no email_verified; it has a separate claim for that. Some providers write booleans as text.
@@ -13,7 +13,7 @@ export function verifiedEmail(claims: Claims): string | undefined {
   return email.toLowerCase().endsWith('@localhost.localdomain') ? undefined : email
 }
 
-/** A username of ours made from what the provider calls the person. Another user may have it. */
+/** A username derived from the provider's claims; it may be taken. */
 export function usernameOf(claims: Claims): string {
   for (const name of ['preferred_username', 'email', 'nickname', 'name']) {
     const value = claims[name]
@@ -34,7 +34,7 @@ export function usernameOf(claims: Claims): string {
 
 /**
  * The groups of the claim of that name, at the top or inside other claims (`realm_access.roles`); undefined when the
- * provider says that they are elsewhere. Providers leave the claim out for people in no group.
+ * provider marks them as distributed. Providers omit the claim for users in no group.
  */
 export function groupsOf(claims: Claims, name: string): string[] | undefined {
   // Entra leaves out more than 200 groups, and names the claim here instead.

@@ -121,7 +121,7 @@ async function ensureAccount(ctx: TransactionCtx, identity: store.Identity, clai
 }
 
 /**
- * Makes an account one of sign-on: what it signed in with before ends, so that nothing gets around what the provider asks
+ * Turns an account into an SSO account: revokes its other credentials, so that nothing bypasses what the provider requires
  * for. Its API tokens stay.
  */
 async function convertAccount(ctx: TransactionCtx, id: string) {

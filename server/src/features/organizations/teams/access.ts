@@ -46,7 +46,7 @@ export async function findOwnersTeamId(ctx: Ctx, organizationId: string) {
 
 type FoundTeam = NonNullable<Awaited<ReturnType<typeof store.findTeam>>>
 
-/** A team that the actor may see, with what it may do with it. */
+/** A team that the actor may see, with the actor's permissions on it. */
 export type Team = Omit<FoundTeam, 'access'> & { can: ReadonlySet<TeamPermission>; access: AccessContext }
 
 type TeamColumns = Pick<FoundTeam, 'is_owners' | 'visibility' | 'allow_member_token_management' | 'is_member'>

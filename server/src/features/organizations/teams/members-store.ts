@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import { raiseAccessRevision } from '../organizations/store.ts'
 
-/** Someone in a team: a member with an account, or someone invited, who has a membership only. */
+/** A person in a team: a member with an account, or an invited person with only a membership. */
 export type TeamMember = { team_id: string; user_id: string | null; membership_id: string | null }
 
 /** The members of the teams without their service accounts, in the order in which they came. */

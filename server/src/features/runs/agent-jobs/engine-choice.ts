@@ -2,7 +2,7 @@ import { parseConstraint } from '@groundstate/contract/version-constraint'
 
 export type Product = 'terraform' | 'tofu'
 
-/** The engine that a run asks for. */
+/** The engine that a run requests. */
 export type WantedEngine = {
   /** Null where no one has named one: then the engine that an agent has. */
   product: Product | null
@@ -36,7 +36,7 @@ export function isBetterMatch(one: EngineMatch, other: EngineMatch) {
   return FITS.indexOf(one) > FITS.indexOf(other)
 }
 
-/** The engine for an agent that takes the run. One that lacks and can't get what the run asks for says so in the run's log. */
+/** The engine for an agent that takes the run. An agent that lacks it and can't download it says so in the run's log. */
 export function productFor(wanted: WantedEngine, agent: EngineHolder): Product {
   if (wanted.product !== null) return wanted.product
   const fitting = bestProduct(wanted, agent)

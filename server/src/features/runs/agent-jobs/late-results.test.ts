@@ -38,7 +38,7 @@ describe('an apply whose lease was lost', () => {
 
     const { read } = await openLog(app, lost.setting, { run: lost.run, phase: 'apply' })
     expect(String(await read(0, 10_000))).toMatch(
-      /^.before\n\nthe agent fake gave no sign[^]*after\n\nthe agent fake was back/,
+      /^.before\n\nthe agent fake stopped sending[^]*after\n\nthe agent fake was back/,
     )
   })
 

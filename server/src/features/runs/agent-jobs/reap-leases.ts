@@ -75,7 +75,7 @@ function unacknowledgedError(agent: string, kind: 'plan' | 'apply') {
 function lostError(agent: string, { kind, attempt }: { kind: 'plan' | 'apply'; attempt: number }) {
   return kind === 'plan'
     ? `${agent} stopped sending heartbeats, as did ${attempt - 1} before it: check whether agents are killed, for example by the OOM killer`
-    : `${agent} stopped sending heartbeats during the apply, whose progress is unknown. It was told to interrupt the ` +
+    : `${agent} stopped sending heartbeats during the apply, whose progress is unknown. It was requested to interrupt the ` +
         'engine, and what it reports when it is back is added to this run. The state that reached the server was kept. See ' +
         'whether the engine still runs there, compare the state with what really exists, and import or remove what differs ' +
         'before the next apply'

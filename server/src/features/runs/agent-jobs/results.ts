@@ -34,7 +34,7 @@ export async function receiveResult(ctx: Ctx, job: Job, { header, content }: Env
   return finishJob(ctx, job, { ...outcome, ...rest }, { takesApply })
 }
 
-/** Stores the documents that a plan has owed, or why there are none. Throws `conflict` when it owes none, and `bad-request` for other files. */
+/** Stores the pending documents of a plan, or the reason for their absence. Throws `conflict` when none are pending, and `bad-request` for other files. */
 export async function receiveDocuments(ctx: Ctx, job: Job, { header, content }: Envelope<DocumentsHeader>) {
   const { files, problem } = header
   if (!owesDocuments(job, ctx.now())) throw jobGone(job.id)

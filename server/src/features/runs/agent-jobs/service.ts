@@ -7,8 +7,8 @@ import { changeRunOfJob } from './change-run.ts'
 import { type Job, type JobKey, type JobPlace, excuseAck, lockOpenJobs, renewLease, renewLeaseOf } from './store.ts'
 
 /**
- * Wakes the agents that work in a workspace or an organization which this transaction deletes. Their heartbeats then find the job
- * gone, and they end the engine at once. Without a signal it would run on for hours, and no one could see it.
+ * Wakes the agents with jobs in a workspace or an organization that this transaction deletes. Their heartbeats then find the job
+ * deleted, and they stop the engine at once. Otherwise it could run unseen for hours.
  */
 export async function abandonJobs(ctx: TransactionCtx, place: JobPlace) {
   for (const { id } of await lockOpenJobs(ctx.db, place)) ctx.signals.publish(ctx.db, `job:${id}`)

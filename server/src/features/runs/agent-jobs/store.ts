@@ -51,7 +51,7 @@ type Lease = {
   tokenHash: Buffer
   now: Date
   leaseMs: number
-  /** Whether the agent says that it received the job before it begins. */
+  /** Whether the agent acknowledges the job before it begins. */
   hasReceipt: boolean
   /** The phase whose log the job continues. */
   phaseId: string

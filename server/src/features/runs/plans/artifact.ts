@@ -26,7 +26,7 @@ export function readArtifactKey(key: string): { runId: string; kind: string } {
 
 const DOCUMENTS: ReadonlySet<ArtifactKind> = new Set(['plan-json', 'plan-json-redacted'])
 
-/** Whether a file says what a plan contains: such a one may follow the plan's outcome. */
+/** Whether a file is a document of the plan, which may follow the plan's outcome. */
 export function isDocument(kind: ArtifactKind) {
   return DOCUMENTS.has(kind)
 }
@@ -61,5 +61,5 @@ export function segmentKeys(phaseId: string, size: number) {
   return Array.from({ length: Math.ceil(size / SEGMENT_BYTES) }, (_, index) => segmentKey(phaseId, index))
 }
 
-/** For this long, in ms, the agent of an apply that was lost may send the rest of its log, and what became of the apply. */
+/** How long the agent of a lost apply may still send the rest of its log and its outcome, in ms. */
 export const LATE_MS = 24 * 3_600_000

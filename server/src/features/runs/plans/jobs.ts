@@ -78,7 +78,7 @@ const BATCH = 50
 const FILE_DAYS = 1
 
 /**
- * Deletes what is no longer kept of plans and applies of runs that have ended. Rows come first: a blob that a kill leaves behind is
+ * Deletes expired documents of plans and applies of finished runs. Rows come first: a blob left behind by a kill is
  * swept as one that no row names.
  */
 export async function expirePlans(ctx: Ctx, signal: AbortSignal) {

@@ -31,7 +31,7 @@ async function loadTrigger(ctx: Ctx, id: string) {
   return { trigger, destination, sides }
 }
 
-/** A workspace, for who has `permission` there. Throws `not-found` for everybody else (INTERFACE §8.2). */
+/** A workspace on which the actor has `permission`. Throws `not-found` otherwise (INTERFACE §8.2). */
 export async function requireTriggerWorkspace(
   ctx: Ctx,
   id: string,

@@ -8,7 +8,7 @@ import type { Run } from './access.ts'
 import type { RunRow } from './locked-run-store.ts'
 import { selectPlaces } from './transition-store.ts'
 
-/** `favoured` is the run for which this one makes room. */
+/** `favoured` is the run that replaces this one. */
 export function runAudit(run: AuditedRun, action: string): AuditEvent {
   return {
     organizationId: run.organization_id,

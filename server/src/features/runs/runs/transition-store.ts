@@ -8,8 +8,8 @@ import { unblockedPools, queuedJobInsert } from './queued-job-store.ts'
 import type { CurrentRunColumns, EndedRun, Transition } from './transition.ts'
 
 /**
- * Writes a transition and `others`, which belong to it, along with the next statement of the transaction. Where a job ends, returns what
- * reads the topics of the pools in which that may have made room, once that statement has been executed.
+ * Writes a transition, and `others` with it, along with the next statement of the transaction. Where a job ends, returns a function that
+ * reads the topics of the pools that it may have unblocked, once that statement has been executed.
  */
 export async function saveTransition(
   tx: Tx,
@@ -30,7 +30,7 @@ export async function saveTransition(
     ...(job && effects.endsJob ? jobEnd(tx, { jobId: job.id, runId: run.id }, { transition, now }) : []),
   ].filter((write) => write !== undefined)
 
-  // A run has at most one job that has not ended: where a new one replaces it, the end must be written first.
+  // A run has at most one unfinished job: where a new one replaces it, its end must be written first.
   const replaces = job && effects.endsJob && transition.job
   const start = transition.job && queuedJobInsert(transition.job)
   if (start && !replaces) writes.push(start)
@@ -40,7 +40,7 @@ export async function saveTransition(
   return freed && (async () => (await readFreed()).map(({ topic }) => topic))
 }
 
-/** The statements that end a job and the token of its engine, unless the plan's JSON is still to be made with it: it goes with the apply then. */
+/** Statements that end a job and revoke its engine token, unless that is still needed for the plan's JSON: then it is revoked with the apply. */
 function jobEnd(
   tx: Tx,
   { jobId, runId }: { jobId: string; runId: string },
@@ -83,7 +83,7 @@ function workspaceUpdate(tx: Tx, run: LockedRun['run'], { workspace, ended }: Tr
 
 const KPI_RUNS = 30
 
-/** The KPIs of the last runs of a workspace that were applied or have failed, among them one whose end is being written. */
+/** KPIs of the workspace's last applied or failed runs, including one whose end is being written. */
 function kpisWith({ id, workspace_id }: LockedRun['run'], { number, isFailure, planMs, applyMs }: EndedRun) {
   const phaseMs = (kind: 'plan' | 'apply') => sql`(
     select extract(epoch from p.ended_at - (p.status_timestamps->>'running')::timestamptz) * 1000

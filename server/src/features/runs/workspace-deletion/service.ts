@@ -13,7 +13,7 @@ import { listSourceRuns, listTeamIds, listTriggersAround } from './store.ts'
 
 /**
  * Deletes a workspace with everything in it. Throws `forbidden` when it still manages resources and the caller may not
- * force the deletion, unless the deletion `isForced` because the caller may remove what the workspace is a part of.
+ * force the deletion, unless the deletion `isForced` because the caller may delete its project or organization.
  */
 export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey, options: { isForced?: true } = {}) {
   const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')

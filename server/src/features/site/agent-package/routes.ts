@@ -17,7 +17,7 @@ export const agentPackageRoutes: Routes = (http) => {
     const { content, size } = await openAgentPackage()
     return {
       status: 200,
-      // npm keeps what it has downloaded: without this it would not see the package of a newer server.
+      // npm caches downloads: without this it would not see the package of a newer server.
       headers: { 'cache-control': 'no-cache' },
       content: { type: 'application/gzip', data: content, size },
     }

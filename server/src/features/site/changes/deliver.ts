@@ -45,7 +45,7 @@ export async function readRights(ctx: Ctx, streams: readonly ChangeStream[]) {
 /** Changes for a stream, up to a cursor. */
 type Batch = { stream: ChangeStream; changes: SignalledChange[]; cursor: string }
 
-/** Sends each stream what has changed and its caller may read. Streams that are stuck keep theirs. */
+/** Sends each stream the changes that its caller may read. Blocked streams keep theirs queued. */
 export async function deliverChanges(ctx: Ctx, streams: readonly ChangeStream[]) {
   const cursor = ctx.changes.cursor()
   const batches = streams.filter((stream) => hasNews(stream) && isReady(stream)).map((stream) => take(stream, cursor))

@@ -96,7 +96,7 @@ export function hasNews({ pending, isReset }: ChangeStream) {
   return isReset || pending.size > 0
 }
 
-/** Sends changes. Only the last one moves the client's cursor: it may be cut off after any of them. */
+/** Sends changes. Only the last one moves the client's cursor: the connection may be lost after any of them. */
 export function sendChanges(stream: ChangeStream, changes: readonly SignalledChange[], cursor: string) {
   const lines = changes.map((change, index) => {
     const id = index === changes.length - 1 ? cursor : stream.cursor

@@ -14,7 +14,7 @@ import * as parts from './parts.ts'
 import * as store from './store.ts'
 
 /**
- * Makes what the sample lacks, by the verbs that people use, which check permissions and limits. What is there stays as it is. Returns
+ * Creates the missing parts of the sample through the services, which check permissions and limits. Existing parts are kept. Returns
  * whether anything was made.
  */
 export async function ensureParts(ctx: TransactionCtx, organization: Organization, sample: store.SampleRow) {

@@ -45,7 +45,7 @@ async function checkExtracted(ctx: Ctx, version: { id: string; status: string; r
   }
 }
 
-/** One output with its value, even a sensitive one: the audit trail keeps who has read that. */
+/** One output with its value, even a sensitive one: the audit trail records its readers. */
 export async function showStateVersionOutput(ctx: Ctx, id: string): Promise<Output> {
   const row = await findOutput(ctx.db, ctx.actor, id)
   if (!row || row.status !== 'finalized') throw notFound('state version output')

@@ -40,7 +40,7 @@ const EMPTY: ExtractionColumns = {
 
 /**
  * The columns of a version whose content was examined. `extraction` is undefined where that is left to the job, and null for
- * content that can't be extracted: it is kept all the same, and shows nothing. `given` are the outputs that came with the request:
+ * content that can't be extracted: it is kept, but has no outputs or resources. `given` are the outputs that came with the request:
  * they replace those of the same name in the state.
  */
 export function examinedColumns(

@@ -78,7 +78,7 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
   const { header } = checked
   try {
     const extracted = examinedColumns(ctx, checked)
-    // The URL authorises the upload; who asked for it is in the event of the version's creation.
+    // The URL authorises the upload; its user is in the event of the version's creation.
     const audit = stateVersionAudit(version, 'upload')
     const finalized = {
       id,
@@ -112,7 +112,7 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
 
 async function uploadJson(ctx: Ctx, id: string, upload: Upload) {
   const version = await requireAwaiting(ctx, id, 'json')
-  // An upload that was cut off must not use up the one upload.
+  // An interrupted upload must not use up the only one.
   const { stored } = await receive(ctx, { id, kind: 'json' }, upload, (content) => checkJsonState(ctx, content))
   const taken = await addJsonContent(ctx.db, id, stored.location, stored.sealed)
   if (taken) return announceVersions(ctx, [version])

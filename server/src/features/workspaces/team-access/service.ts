@@ -17,7 +17,7 @@ import * as store from './store.ts'
 
 type GrantChange = { subject: GrantSubject; teamId: string; action: string; meta: Record<string, string> }
 
-/** The audit event of a change of what a team may do to a workspace or project. */
+/** The audit event of a change of a team's access to a workspace or project. */
 async function grantAudit(
   ctx: Ctx,
   { noun }: GrantKind,

@@ -171,7 +171,7 @@ export async function removeSetProjects(ctx: Ctx, id: string, identifiers: reado
 
 type Scoped = Pick<VariableSet, 'id' | 'organization_id' | 'project_id'>
 
-/** Replaces the workspaces or projects where the set applies by those in the body; what is left out stays. */
+/** Replaces the workspaces or projects where the set applies by those in the body; an omitted list is unchanged. */
 async function replaceSetScope(
   ctx: TransactionCtx,
   set: Scoped,

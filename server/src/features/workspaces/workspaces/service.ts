@@ -102,7 +102,7 @@ export async function showWorkspace(ctx: Ctx, workspace: Workspace): Promise<Res
   return resource ?? workspaceResource(workspace)
 }
 
-/** Changes settings, moves the workspace to another project, and replaces its tags, as far as the body says. */
+/** Changes settings, moves the workspace to another project, and replaces its tags, as given in the body. */
 export async function updateWorkspace(
   ctx: Ctx,
   key: store.WorkspaceKey,
@@ -182,7 +182,7 @@ export async function moveWorkspaces(ctx: Ctx, projectId: string, workspaces: re
   })
 }
 
-/** The notices for those who may no longer see a workspace that has left its project. */
+/** Notices for users who lose sight of a workspace moved to another project. */
 async function moveNotices(
   ctx: Ctx,
   { id, project_id: projectId }: { id: string; project_id: string },
@@ -190,7 +190,7 @@ async function moveNotices(
   return [{ type: 'workspaces', id, workspace: id, teams: await listTeamsOfProject(ctx.db, projectId) }]
 }
 
-/** Replaces the tag bindings and adds the flat tags that a body names; what it leaves out stays. */
+/** Replaces the tag bindings and adds the flat tags in the body; omitted ones are unchanged. */
 async function changeTags(
   ctx: TransactionCtx,
   target: { organizationId: string; workspaceId: string },

@@ -171,7 +171,7 @@ function followLog(id: string) {
         stopListening = undefined
       }
     },
-    /** Sets the latest phase and reads what is new. */
+    /** Sets the latest phase and reads new output. */
     update(latest: Phase) {
       phase = latest
       lateRetries = 0
