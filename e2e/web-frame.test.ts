@@ -176,7 +176,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
   test('Back does not open a dialog again that was closed', async () => {
     await page.goto(`${server.url}/app/main/workspaces/shop`)
     await page.getByRole('banner').waitFor()
-    await page.getByRole('button', { name: 'Start a run' }).first().click()
+    await page.getByRole('button', { name: 'New run' }).first().click()
     await page.getByRole('dialog').waitFor()
     await page.keyboard.press('Escape')
     await page.waitForURL('**/app/main/workspaces/shop')

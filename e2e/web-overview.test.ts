@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     return user.id as string
   }
 
-  test('a new server leads to the first steps, which tick themselves off while they are done elsewhere', async () => {
+  test('a new server shows Get started, whose steps are ticked off as they are done elsewhere', async () => {
     const userId = await createOwner('newcomer')
     const page = await openPageOf(server, 'newcomer', '/app')
     const faults = watchFaults(page)
@@ -82,8 +82,8 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     await page.goto(`${server.url}/app/main/workspaces`)
     await page.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
     await page.keyboard.press('Control+k')
-    await page.getByRole('dialog', { name: 'Go to' }).getByRole('combobox').fill('first steps')
-    await page.getByRole('option', { name: 'Show the first steps' }).waitFor()
+    await page.getByRole('dialog', { name: 'Go to' }).getByRole('combobox').fill('get started')
+    await page.getByRole('option', { name: 'Show “Get started”' }).waitFor()
     await page.keyboard.press('Enter')
     await over.waitFor()
     const back = new URL(page.url()).pathname
@@ -110,7 +110,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     await dialog.getByRole('button', { name: 'Create the organization' }).click()
     await page.waitForURL('**/app/acme')
 
-    await page.getByRole('button', { name: 'Make a sample' }).click()
+    await page.getByRole('button', { name: 'Create sample project' }).click()
     const waiting = page.getByRole('region', { name: 'Needs approval' })
     await waiting.getByRole('link', { name: 'Review the run of sample-network' }).waitFor(ENGINE)
     // The counts are read in parallel with the runs.
@@ -128,7 +128,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     await sample.getByRole('button', { name: 'Remove the sample' }).click()
     const goes = await sample.getByRole('group').textContent()
     await sample.getByRole('group').getByRole('button', { name: 'Remove the sample' }).click()
-    await page.getByRole('button', { name: 'Make a sample' }).waitFor()
+    await page.getByRole('button', { name: 'Create sample project' }).waitFor()
     await page.locator('h1:focus').waitFor()
     const { data: left } = await server.api('GET', '/organizations/acme/workspaces')
 
@@ -157,7 +157,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     await createMember(server, 'reader', { workspaceId: gone.id })
 
     const page = await openAdminPage(server, '/app/main')
-    const failure = page.getByRole('list', { name: 'Failed in the last day' }).getByRole('listitem')
+    const failure = page.getByRole('list', { name: 'Failed (last 24 hours)' }).getByRole('listitem')
     await failure.getByText('Unsupported argument (main.tf line 2)').waitFor()
     await failure.getByRole('link', { name: 'broken' }).waitFor()
     const log = await failure.getByRole('link', { name: 'broken' }).getAttribute('href')

@@ -76,9 +76,9 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a workspace', () => {
     const reason = await button(ada, 'Unlock').getAttribute('data-tooltip')
     await button(ada, 'Unlock').click({ force: true })
     const isStillLocked = (await settings()).locked
-    await button(ada, 'Force unlock').click()
-    await ada.getByText('Take the lock of kafka from admin?').waitFor()
-    await ada.getByRole('group').getByRole('button', { name: 'Force unlock' }).click()
+    await button(ada, 'Force-unlock').click()
+    await ada.getByText('Force-unlock kafka, locked by admin?').waitFor()
+    await ada.getByRole('group').getByRole('button', { name: 'Force-unlock' }).click()
     await button(ada, 'Lock').waitFor()
 
     expect(reason).toMatch(/^locked by admin since \d\d:\d\d: maintenance$/)
@@ -120,7 +120,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a workspace', () => {
     expect(faults).toEqual([])
   })
 
-  test('a workspace without runs teaches the first steps', async () => {
+  test('a workspace without runs shows how to start', async () => {
     await openTab(page, server, 'network')
 
     await page.getByRole('heading', { name: 'No runs yet' }).waitFor()

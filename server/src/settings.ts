@@ -159,31 +159,31 @@ export const SETTINGS = {
   },
   auditRetentionDays: {
     schema: wholeNumber(0, 36_500).default(365),
-    doc: 'days for which the audit trail is kept; 0 keeps it for ever',
+    doc: 'days for which the audit trail is kept; 0 keeps it forever',
   },
   logRetentionDays: {
     schema: days.default(365),
-    doc: 'days for which logs of plans and applies are kept, and the texts of run tasks about them; 0 keeps them for ever',
+    doc: 'days for which logs of plans and applies are kept, and the texts of run tasks about them; 0 keeps them forever',
   },
   planRetentionDays: {
     schema: days.default(90),
-    doc: 'days for which plans are kept as JSON, which web pages show as changes; 0 keeps them for ever',
+    doc: 'days for which plans are kept as JSON, which web pages show as changes; 0 keeps them forever',
   },
   archiveRetentionDays: {
     schema: days.default(90),
-    doc: 'days for which archives of configurations are kept that no run has used since; a data retention policy goes before; 0 keeps them for ever',
+    doc: 'days for which archives of configurations are kept that no run has used since; a data retention policy goes before; 0 keeps them forever',
   },
   deliveryRetentionDays: {
     schema: days.default(30),
-    doc: 'days for which is kept what was sent to receivers of run tasks and what they answered; 0 keeps it for ever',
+    doc: 'days for which is kept what was sent to receivers of run tasks and what they answered; 0 keeps it forever',
   },
   agentRetentionDays: {
     schema: days.default(30),
-    doc: 'days for which agents are listed that have exited or fallen silent; 0 keeps them for ever',
+    doc: 'days for which agents are listed that have exited or fallen silent; 0 keeps them forever',
   },
   runHistoryRetentionDays: {
     schema: days.default(0),
-    doc: 'days for which the events of a run and the jobs of its agents are kept; 0 keeps them for ever',
+    doc: 'days for which the events of a run and the jobs of its agents are kept; 0 keeps them forever',
   },
   oidcIssuer: {
     schema: webAddress.transform((url) => new URL(url)).optional(),

@@ -101,9 +101,9 @@ export default function Palette({
                 ))}
                 {organization !== undefined && (
                   <Item
-                    id="Show the first steps guide help"
+                    id="Show Get started first steps guide help"
                     icon={ListChecks}
-                    text="Show the first steps"
+                    text="Show “Get started”"
                     onSelect={() => {
                       chooseGuide(organization, 'shown')
                       go({ to: '/app/$organization', params: { organization } })

@@ -47,7 +47,7 @@ export function TwoFactor({ enabled }: { enabled: boolean }) {
             <Enrollment {...enroll.data} />
             <AttributesForm
               fields={[CODE]}
-              action="Switch on"
+              action="Enable"
               kind="primary"
               error={verify.error}
               isPending={verify.isPending}
@@ -66,10 +66,10 @@ export function TwoFactor({ enabled }: { enabled: boolean }) {
                 onSubmit={(values, reset) => renew.mutate(values, { onSuccess: reset })}
               />
             </Fold>
-            <Fold title="Switch off">
+            <Fold title="Disable">
               <AttributesForm
                 fields={[PASSWORD, ANY_CODE]}
-                action="Switch off two-factor authentication"
+                action="Disable two-factor authentication"
                 kind="danger"
                 error={disable.error}
                 isPending={disable.isPending}

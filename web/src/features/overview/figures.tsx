@@ -40,7 +40,7 @@ export function Figures({ organization, overview }: { organization: string; over
           {agentWords(agents)}
         </Figure>
       )}
-      <Figure title="Usage of the plan" isWide={agents !== null}>
+      <Figure title="Quotas" isWide={agents !== null}>
         {meters.length === 0 ? (
           'The plan has no limits.'
         ) : (
@@ -56,7 +56,7 @@ export function Figures({ organization, overview }: { organization: string; over
 }
 
 const METERS = {
-  'concurrent-runs': 'Runs at work',
+  'concurrent-runs': 'Active runs',
   'run-tasks': 'Run tasks',
   'run-task-workspaces': 'Workspaces with tasks',
   agents: 'Agents',
@@ -64,7 +64,7 @@ const METERS = {
 
 function agentWords({ online, idle, busy, 'is-built-in-online': isBuiltIn }: NonNullable<Overview['agents']>) {
   if (online > 0) return `${busy} busy, ${idle} idle`
-  return isBuiltIn ? 'The server works by itself.' : 'Nothing can run.'
+  return isBuiltIn ? 'The built-in agent is used.' : 'Nothing can run.'
 }
 
 function Figure({

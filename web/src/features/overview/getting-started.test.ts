@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { commandLineHost } from '../workspaces/cli-setup.ts'
 import { firstConfiguration, firstRunLines, runTaskLines, signInLines } from './getting-started.tsx'
 
-test('with HTTPS the command line signs in by itself', () => {
+test('with HTTPS the CLI logs in automatically', () => {
   const host = commandLineHost('https://gs.example.com/')
 
   expect(signInLines(host)).toBe('terraform login gs.example.com')

@@ -11,12 +11,12 @@ import type { Overview } from './overview.ts'
 const WORKSPACE = 'my-first-workspace'
 
 /** The way from a new server to the first run. Each step ticks itself off when it is done, wherever that was. */
-export function GettingStarted({ organization, overview, mayCreate, onHide }: FirstStepsProps) {
+export function GettingStarted({ organization, overview, mayCreate, onHide }: GettingStartedProps) {
   const id = useId()
   const host = commandLineHost(document.baseURI)
   const steps: readonly StepProps[] = [
     {
-      title: 'Sign the command line in',
+      title: 'Connect your CLI',
       isDone: overview['has-token'],
       children: <SignIn host={host} />,
     },
@@ -106,7 +106,7 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Fi
             {isOver ? 'You are set up' : 'First steps'}
           </h2>
           <p role="status" className="mt-0.5 text-dim">
-            {isOver ? 'From now on this page shows what needs you.' : `${done} of ${needed.length} done.`}
+            {isOver ? 'From now on this page shows what needs your attention.' : `${done} of ${needed.length} done.`}
           </p>
         </div>
         <Button kind="quiet" size="small" onClick={onHide}>
@@ -122,7 +122,7 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Fi
   )
 }
 
-type FirstStepsProps = {
+type GettingStartedProps = {
   organization: string
   overview: Overview
   /** Whether the person may make workspaces. */
@@ -222,7 +222,7 @@ function readChoice(text: string | null) {
 
 type Host = ReturnType<typeof commandLineHost>
 
-/** The lines that sign a command line in. Without HTTPS a token does, in the shell that the later lines are pasted into. */
+/** Commands that log the CLI in. Without HTTPS they set a token in the shell for the later commands. */
 export function signInLines({ name, hasLogin, url }: Host) {
   return hasLogin ? `terraform login ${name}` : `export GROUNDSTATE_URL=${url}\nexport GROUNDSTATE_TOKEN=…`
 }

@@ -86,7 +86,7 @@ function Content({
       {!isAskedFor && guide}
       {wasNew && choice === 'hidden' && (
         <Button icon={ListChecks} onClick={() => chooseGuide(organization, 'shown')}>
-          Show the first steps
+          Show “Get started”
         </Button>
       )}
     </div>

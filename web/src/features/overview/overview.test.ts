@@ -15,11 +15,11 @@ test('own agents are summarized by how many of them are busy', () => {
 
 test('the built-in agents are summarized by what they do', () => {
   expect(agentLoad({ agents: { ...none, 'is-built-in-online': true }, jobs }).text).toBe(
-    '1 run at work, on the agents of the server',
+    '1 active run on the built-in agent',
   )
 })
 
 test('without any agent nothing can run; users who may not see agents see none', () => {
   expect(agentLoad({ agents: none, jobs }).isLacking).toBe(true)
-  expect(agentLoad({ agents: null, jobs })).toEqual({ text: '1 run at work', isLacking: false })
+  expect(agentLoad({ agents: null, jobs })).toEqual({ text: '1 active run', isLacking: false })
 })

@@ -81,7 +81,7 @@ export function useRunsToDecide(organization: string) {
   })
 }
 
-/** An unfinished run with its place in line, counted from 1; undefined when it does not wait for its turn. */
+/** An unfinished run with its position in the queue, counted from 1; undefined when it is not queued. */
 export type LinedRun = ListedRun & { place: number | undefined }
 
 /** The runs that agents work on and those that wait, the oldest first. */
@@ -164,16 +164,16 @@ type Facts = Pick<Overview, 'agents' | 'jobs'>
 
 /** How busy agents are, in words: "3 of 5 agents busy". `isLacking` says that nothing can run now. */
 export function agentLoad({ agents, jobs }: Facts): { text: string; isLacking: boolean } {
-  const atWork = `${counted(jobs.running, 'run')} at work`
+  const active = counted(jobs.running, 'active run')
   // Who may not see agents sees what they do.
-  if (agents === null) return { text: atWork, isLacking: false }
+  if (agents === null) return { text: active, isLacking: false }
   if (agents.online > 0) {
     const own = `${agents.busy} of ${counted(agents.online, 'agent')} busy`
     return { text: agents['is-built-in-online'] ? `${own}, plus the built-in agents` : own, isLacking: false }
   }
   if (!agents['is-built-in-online']) return { text: 'No agent is online: nothing can run', isLacking: true }
   return {
-    text: jobs.running === 0 ? 'No run is at work' : `${atWork}, on the agents of the server`,
+    text: jobs.running === 0 ? 'No active runs' : `${active} on the built-in agent`,
     isLacking: false,
   }
 }

@@ -40,7 +40,7 @@ function ToDecide({ organization }: { organization: string }) {
       status="needs_approval"
       query={query}
       about={query.data && query.data.rows.length > 0 ? 'The oldest first.' : undefined}
-      empty="Nothing needs you."
+      empty="Nothing needs your attention."
       renderRow={(run) => <RunToDecide organization={organization} run={run} />}
     />
   )
@@ -94,7 +94,7 @@ function Failed({ organization }: { organization: string }) {
   return (
     <RunColumn
       organization={organization}
-      title="Failed in the last day"
+      title="Failed (last 24 hours)"
       icon={CircleX}
       tone="bad"
       status="errored"
@@ -155,7 +155,7 @@ function RunInLine({ organization, run }: { organization: string; run: LinedRun 
       {(reason !== null || place !== undefined) && (
         <p className="text-dim">
           {place !== undefined && (
-            <Badge tone="warn">{place === 1 ? 'next in line' : `place ${place.toLocaleString('en')} in line`}</Badge>
+            <Badge tone="warn">{place === 1 ? 'next in queue' : `#${place.toLocaleString('en')} in queue`}</Badge>
           )}{' '}
           {reason !== null && waitingReason(reason)}
         </p>

@@ -15,7 +15,7 @@ import { type Run, useLatestRun, useMakeSample, usePersonName, useRemoveSample }
 export function SampleOffer({ organization }: { organization: string }) {
   const make = useMakeSample(organization)
   return (
-    <Card title="Look around with a sample first" about="Nothing in it is real, and one click removes it.">
+    <Card title="Sample project" about="Explore with sample data. One click removes it.">
       <div className="space-y-3">
         <ul className="list-outside list-disc space-y-1 pl-5 marker:text-dim">
           <li>two workspaces in a project of their own, with a variable set</li>
@@ -25,7 +25,7 @@ export function SampleOffer({ organization }: { organization: string }) {
         </ul>
         {make.error && <ErrorNote error={make.error} />}
         <Button kind="primary" icon={FlaskConical} isPending={make.isPending} onClick={() => make.mutate()}>
-          {make.error ? 'Try again' : 'Make a sample'}
+          {make.error ? 'Try again' : 'Create sample project'}
         </Button>
       </div>
     </Card>

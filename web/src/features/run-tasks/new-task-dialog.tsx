@@ -61,7 +61,7 @@ export function NewTaskDialog({
           error={fieldError(create.error, 'url')}
         />
         <TextField
-          label="Key for signatures (optional)"
+          label="HMAC key (optional)"
           name="hmac-key"
           type="password"
           autoComplete="new-password"

@@ -21,14 +21,14 @@ export function ChainCard() {
   const failure = failureOf(chain)
   if (failure)
     return (
-      <Card title="What fired last">
+      <Card title="Recent activity">
         <ErrorNote {...failure} />
       </Card>
     )
   if (!chain.data || chain.data.firings.length === 0) return null
   const { firings, truncated } = chain.data
   return (
-    <Card title="What fired last" about="The chain of runs that the current run of this workspace belongs to." isFlush>
+    <Card title="Recent activity" about="The chain of runs that the current run of this workspace belongs to." isFlush>
       <ul className="divide-y divide-line border-t border-line">
         {firings.map((firing, index) => (
           // oxlint-disable-next-line react/no-array-index-key -- those that were skipped name nothing of their own

@@ -6,8 +6,8 @@ import { useOpenWorkspace, useUpdateWorkspace } from '../workspaces/workspace.ts
 const FLAGS = [
   {
     name: 'auto-apply-run-trigger',
-    label: 'Apply triggered runs without approval',
-    hint: 'The chain goes on by itself: an apply here fires its own triggers in turn.',
+    label: 'Auto-apply triggered runs',
+    hint: 'The chain continues automatically: an apply here fires its own triggers in turn.',
   },
   {
     name: 'trigger-only-on-output-change',

@@ -52,12 +52,12 @@ export function TriggersTab() {
         </Notice>
       )}
       <div className="grid items-start gap-4 lg:grid-cols-2">
-        <Card title="Starts runs here" about="Each apply in one of these workspaces." actions={add} isFlush>
-          <TriggerList triggers={sources} none="None: runs here are started by people and command lines.">
+        <Card title="Source workspaces" about="Each apply in one of these starts a run here." actions={add} isFlush>
+          <TriggerList triggers={sources} none="None: runs here are started by users and CLIs.">
             {(trigger) => <Source key={trigger.id} trigger={trigger} />}
           </TriggerList>
         </Card>
-        <Card title="Leads on to" about="Each apply here starts a run in these workspaces." isFlush>
+        <Card title="Destination workspaces" about="Each apply here starts a run in these." isFlush>
           <TriggerList
             triggers={destinations}
             none="None. A trigger is added at the workspace in which runs are to start."

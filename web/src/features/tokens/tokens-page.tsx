@@ -41,8 +41,8 @@ function Tokens({ userId }: { userId: string }) {
           <EmptyState icon={KeyRound} title="No tokens yet">
             <p>
               {host.hasLogin
-                ? 'The command line makes one by itself, at the login:'
-                : 'Make one above. The command line takes it so:'}
+                ? 'The CLI creates one automatically on login:'
+                : 'Create one above. To use it with the CLI:'}
             </p>
             <CodeBlock label="the commands" code={firstCommands(host)} />
           </EmptyState>
@@ -92,7 +92,7 @@ function NewToken({ userId }: { userId: string }) {
             error={fieldError(create.error, 'description')}
           />
         </div>
-        <SelectField label="Lives for" name="days" defaultValue="90" options={LIFETIMES} />
+        <SelectField label="Expires after" name="days" defaultValue="90" options={LIFETIMES} />
         <Button type="submit" kind="primary" isPending={create.isPending}>
           Create token
         </Button>

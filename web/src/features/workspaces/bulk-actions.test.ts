@@ -106,7 +106,7 @@ describe('what holds an action back', () => {
 
   test('the runs of a workspace with local execution are not made here', () => {
     expect(BULK_ACTIONS.plan.obstacle(workspace('a', { attributes: { 'execution-mode': 'local' } }))).toContain(
-      'command line',
+      'in the CLI',
     )
   })
 

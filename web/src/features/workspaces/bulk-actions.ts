@@ -26,7 +26,7 @@ export const BULK_ACTIONS = {
   lock: {
     label: 'Lock',
     title: 'Lock workspaces',
-    about: 'No run has its turn and no one else writes the state until you unlock them.',
+    about: 'No run starts and no one else changes the state until you unlock them.',
     asks: 'reason',
     isOptional: true,
     done: 'locked',
@@ -102,7 +102,7 @@ export type BulkActionName = keyof typeof BULK_ACTIONS
 
 function planObstacle({ attributes, relationships }: ListedWorkspace) {
   if (!attributes.permissions['can-queue-run']) return 'you may not start runs in it'
-  if (attributes['execution-mode'] === 'local') return 'its runs are made by the command line (execution mode local)'
+  if (attributes['execution-mode'] === 'local') return 'its runs execute in the CLI (execution mode local)'
   return relationships['current-configuration-version'].data === null
     ? 'it has no configuration yet: upload one with its first plan'
     : undefined

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { cloudBlock, commandLineHost, firstCommands } from './cli-setup.ts'
 
-describe('how command lines reach the server', () => {
+describe('how CLIs reach the server', () => {
   test('over HTTPS it has its own name and a login', () => {
     const host = commandLineHost('https://runs.example.com/')
 

@@ -2,11 +2,11 @@
 const LABEL = '(?!..--)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?'
 const HOST_NAME = new RegExp(String.raw`^${LABEL}(?:\.${LABEL})*(?::\d{1,5})?$`, 'i')
 
-/** The name of a server that command lines reach without HTTPS, by `groundstate exec`. */
+/** The name of a server that CLIs reach without HTTPS, through `groundstate exec`. */
 const PLAIN_NAME = 'groundstate.local'
 
 /**
- * How command lines reach the server whose pages are at `base`: the name that configurations call it by, and whether
+ * How CLIs reach the server whose pages are at `base`: its hostname in configurations, and whether
  * `terraform login` works, which wants HTTPS.
  */
 export function commandLineHost(base: string) {

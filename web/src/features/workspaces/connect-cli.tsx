@@ -22,7 +22,7 @@ export function ConnectCli({
       </li>
       <li className="space-y-1.5">
         <p>
-          Sign the command line in, and plan.{' '}
+          Connect your CLI, and plan.{' '}
           {isLocal
             ? 'The plan runs on your machine, with the state that is here, and '
             : 'The plan runs here, its log streams into the terminal, and '}

@@ -31,7 +31,7 @@ export function DeletionSettings() {
             label="Delete the workspace"
             reason={holder ? lockReason(holder, attributes) : undefined}
             title={`Delete ${name}?`}
-            consequence="Its runs, states, variables and settings are gone for ever."
+            consequence="Its runs, states, variables and settings are permanently deleted."
             onConfirm={async () => remove.mutateAsync({ id: workspace.id, name, isForced: false })}
           />
         </div>
@@ -56,9 +56,9 @@ export function DeletionSettings() {
           {permissions['can-force-delete'] ? (
             <Confirm
               {...common}
-              label="Delete it and leave the resources"
+              label="Force-delete workspace"
               title={`Delete ${name} and leave ${resources} behind?`}
-              consequence={`${resources} stay as they are, and nothing manages them any longer. The state that describes them is gone for ever, with all runs, variables and settings.`}
+              consequence={`${resources} stay as they are, and nothing manages them any longer. The state that describes them is permanently deleted, with all runs, variables and settings.`}
               onConfirm={async () => remove.mutateAsync({ id: workspace.id, name, isForced: true })}
             />
           ) : (

@@ -13,12 +13,12 @@ const INHERITED = 'inherited'
 const FLAGS = [
   {
     name: 'auto-apply',
-    label: 'Apply without approval',
-    hint: 'A plan that people start is applied by itself unless a mandatory task fails.',
+    label: 'Auto-apply',
+    hint: 'Plans started by users are applied automatically unless a mandatory task fails.',
   },
   {
     name: 'auto-apply-run-trigger',
-    label: 'Apply triggered runs without approval',
+    label: 'Auto-apply triggered runs',
     hint: 'Those that an apply in another workspace has started.',
   },
   {
@@ -215,5 +215,5 @@ function ExecutionFacts() {
 export const MODES = {
   remote: { text: 'Remote', about: 'Runs execute on this server.' },
   agent: { text: 'Agent', about: 'Runs execute on agents of a pool, in your own network.' },
-  local: { text: 'Local', about: 'Runs execute where the command line is; only the state is kept here.' },
+  local: { text: 'Local', about: 'Runs execute where the CLI is; only the state is stored here.' },
 } as const satisfies Record<WorkspaceAttributes['execution-mode'], { text: string; about: string }>

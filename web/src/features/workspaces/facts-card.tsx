@@ -33,7 +33,7 @@ export function FactsCard() {
               <code key="directory">{attributes['working-directory']}</code>
             ),
           ],
-          ['Approval', attributes['auto-apply'] ? 'applies by itself' : 'a person approves'],
+          ['Auto-apply', attributes['auto-apply'] ? 'On' : 'Off'],
           ['Resources', counted(attributes['resource-count'], 'resource')],
           ['Last change', <RelativeTime key="change" at={attributes['latest-change-at']} />],
           ['Created', <RelativeTime key="created" at={attributes['created-at']} />],

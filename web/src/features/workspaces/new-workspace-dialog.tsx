@@ -29,7 +29,7 @@ type NewWorkspaceDialogProps = {
   onClose: () => void
 }
 
-/** Asks for a new workspace, and then shows how the command line uses it. */
+/** Creates a workspace, and then shows how to use it from the CLI. */
 export default function NewWorkspaceDialog({ organization, projectId, onClose }: NewWorkspaceDialogProps) {
   const [created, setCreated] = useState<{ name: string; isLocal: boolean }>()
   const form = useId()
@@ -146,8 +146,8 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
         autoComplete="off"
       />
       <CheckField
-        label="Apply by itself"
-        hint="A plan that succeeds is applied without asking anyone."
+        label="Auto-apply"
+        hint="Successful plans are applied without approval."
         checked={values.isAutoApply}
         onChange={({ target }) => set({ isAutoApply: target.checked })}
       />
@@ -238,7 +238,7 @@ function CreatedDialog({
   return (
     <Dialog
       title={`${name} is ready`}
-      about="Its first run comes with the first plan of the command line."
+      about="Its first run comes with the first plan of the CLI."
       isOpen
       onClose={onClose}
       width="max-w-2xl"

@@ -46,7 +46,7 @@ export function FirstRun() {
         hasConfiguration &&
         !isLocal && (
           <Button icon={Play} onClick={start}>
-            Start a run
+            New run
           </Button>
         )
       }

@@ -48,7 +48,7 @@ export function RetentionSettings() {
       {(error) => (
         <>
           <RadioField
-            label="Old data"
+            label="Retention policy"
             name="retention"
             value={values.kind}
             onChange={(chosen) => draft.set({ kind: chosen })}
@@ -77,7 +77,7 @@ export function RetentionSettings() {
 
 function policyText(days: number | null | undefined) {
   if (days === undefined) return 'How long it is kept is not known yet'
-  return days === null ? 'Kept for ever' : `Deleted after ${counted(days, 'day')}`
+  return days === null ? 'Keep forever' : `Deleted after ${counted(days, 'day')}`
 }
 
 type Owner = 'organizations' | 'workspaces'

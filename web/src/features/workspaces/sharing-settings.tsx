@@ -72,7 +72,7 @@ export function SharingSettings() {
       {() => (
         <>
           <RadioField
-            label="The state may be read by"
+            label="Remote state sharing"
             name="state-sharing"
             value={draft.values.scope}
             onChange={(value) => draft.set({ scope: value })}

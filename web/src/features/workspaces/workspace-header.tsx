@@ -74,12 +74,12 @@ export function WorkspaceHeader({ children }: { children: ReactNode }) {
               icon={Play}
               reason={
                 attributes['execution-mode'] === 'local'
-                  ? 'runs of this workspace execute on the command line: its execution mode is local'
+                  ? 'runs of this workspace execute in the CLI: its execution mode is local'
                   : undefined
               }
               onClick={() => setStart(true)}
             >
-              Start a run
+              New run
             </Button>
           )}
         </>

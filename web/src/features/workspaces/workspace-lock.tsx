@@ -64,7 +64,7 @@ export function LockActions() {
         icon={Lock}
         kind="plain"
         title={`Lock ${name}?`}
-        consequence="Runs wait, and command lines can't change the state, until the lock is opened."
+        consequence="Runs wait, and CLIs can't change the state, until it is unlocked."
         comment="Reason (others see it)"
         action="Lock the workspace"
         onConfirm={async (reason) => act('lock', `${name} is locked`, reason)}
@@ -94,12 +94,12 @@ export function LockActions() {
       {permissions['can-force-unlock'] && !isOwn && (
         <Confirm
           key="force"
-          label="Force unlock"
+          label="Force-unlock"
           icon={LockOpen}
           reason={holder.kind === 'run' ? `${holder.id} is at work: cancel the run to release its lock` : undefined}
-          title={`Take the lock of ${name} from ${whose(holder)}?`}
+          title={`Force-unlock ${name}, locked by ${whose(holder)}?`}
           consequence="The lock holder assumes exclusive access. A state upload in progress is discarded, and its changes may be lost."
-          action="Force unlock"
+          action="Force-unlock"
           onConfirm={async () => act('force-unlock', `${name} is unlocked`)}
         />
       )}

@@ -121,8 +121,8 @@ function NoWorkspaces({ organization, create }: { organization: string; create: 
   return (
     <EmptyState icon={Boxes} title="No workspaces yet" actions={create}>
       <p>
-        A workspace is the place of one configuration, with its variables, its state and its runs. The command line
-        makes one by itself when the configuration names it:
+        A workspace holds one configuration with its variables, state and runs. The CLI creates one automatically when
+        the configuration names it:
       </p>
       <ConnectCli organization={organization} workspace="my-first-workspace" />
     </EmptyState>
