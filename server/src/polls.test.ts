@@ -59,7 +59,8 @@ test('a poll that the database leaves without a response is given up, and the ne
     },
   })
 
-  await expect.poll(() => heard.slice(0, 2)).toEqual(['failure', 7])
+  await expect.poll(() => heard, { timeout: 10_000 }).toContain(7)
+  expect(heard[0]).toBe('failure')
 })
 
 test('one that throws, as it asks or hears, keeps none of the others from their responses', async () => {

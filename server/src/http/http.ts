@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream'
 import type { IncludeTable } from '@groundstate/contract/includes'
+import type { Resource } from '@groundstate/contract/json-api'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { App, Ctx } from '../app.ts'
-import type { Page } from '../db/db.ts'
+import type { Page, Paged } from '../db/db.ts'
 import { tooLarge } from '../errors.ts'
 import { createAdmission } from './admission.ts'
 import { answerWithBasePath, basePath } from './base-path.ts'
@@ -13,7 +14,7 @@ import { type PageSizes, namesPage, readPage } from './pagination.ts'
 import { type Query, type QueryShape, queryParser } from './query.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { getActor } from './request-log.ts'
-import type { ApiResponse, ResponseSchema } from './responses.ts'
+import { type ApiResponse, type ResponseSchema, listPage } from './responses.ts'
 import type { RouteAccess, RouteAudit } from './route-access.ts'
 import { parseBody } from './validation.ts'
 import { writeResponse } from './write.ts'
@@ -44,7 +45,10 @@ export type RouteOptions<
    * API's documentation reads it, and the tests that make every change.
    */
   audit?: RouteAudit
-  /** The schema of each response by its status, without `included`. Errors all have the same schema and need no entry. */
+  /**
+   * The schema of each response by its status, without `included`. Errors all have the same schema and need no entry. A handler
+   * that returns nothing sends 204 where this has it; elsewhere it has taken over the reply.
+   */
   responses: Readonly<Record<number, ResponseSchema>>
   /**
    * The schemas of the query parameters by name, made by the functions of `query.ts`. They parse the query when the handler first
@@ -91,6 +95,11 @@ export type Request<Path extends string, Body, Subject = undefined, Shape extend
   page(): Page
   /** As `page`, for a list that is whole without the parameters of a page: undefined. */
   pageIfAny(): Page | undefined
+  /** The response with the requested page of a list; `paged` has its rows, which `resourceOf` converts, and the total. */
+  list: {
+    (paged: Paged<Resource>): ApiResponse
+    <Row>(paged: Paged<Row>, resourceOf: (row: Row) => Resource): ApiResponse
+  }
   header(name: string): string | undefined
   raw: FastifyRequest
   reply: FastifyReply
@@ -98,7 +107,7 @@ export type Request<Path extends string, Body, Subject = undefined, Shape extend
 
 type Handler<Path extends string, Body, Subject, Shape extends QueryShape> = (
   req: Request<Path, Body, Subject, Shape>,
-) => Promise<ApiResponse | undefined>
+) => Promise<ApiResponse | void>
 type AnyHandler = Handler<string, unknown, unknown, QueryShape>
 
 type Register<Required = unknown> = <
@@ -158,6 +167,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
     const scope = upload || base64Fields ? scopes.streamed : scopes.parsed
     const admit = createAdmission(app, limiter, url, options.access)
     const offered = Object.keys(options.include ?? {})
+    const isEmpty = options.responses[204] === null
     const parseQuery = queryParser(options.query ?? {})
     scope.route({
       method,
@@ -192,13 +202,17 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
           contents,
           url: raw.url,
           page: () => readPage(given, options.pageSizes),
+          list: <Row>({ rows, total }: Paged<Row>, resourceOf = (row: Row) => row as Resource) => {
+            const page = readPage(given, options.pageSizes)
+            return listPage({ url: raw.url, page }, { rows: rows.map((row) => resourceOf(row)), total })
+          },
           pageIfAny: () => (namesPage(given) ? readPage(given, options.pageSizes) : undefined),
           header: (name) => [raw.headers[name.toLowerCase()]].flat()[0],
           raw,
           reply,
         })
-        if (!response) return reply
-        const included = await addIncluded(ctx, loaders, response, includes)
+        if (!response && !isEmpty) return reply
+        const included = await addIncluded(ctx, loaders, response ?? { status: 204 }, includes)
         return writeResponse(app, raw, reply, answerWithBasePath(base, included))
       },
     })

@@ -19,7 +19,7 @@ export type ResponseSchema = z.ZodType | Binary | null
 /** Content other than JSON. */
 export type Binary = { contentType: string }
 
-/** Content of a type, such as `application/gzip`, in the `answers` of a route. */
+/** Content of a type, such as `application/gzip`, in the `responses` of a route. */
 export function binary(contentType: string): Binary {
   return { contentType }
 }

@@ -10,7 +10,7 @@ import { tokenSchema } from '@groundstate/contract/tokens'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { type Query, sortBy, text } from '../../../http/query.ts'
-import { created, listPage, noContent, ok, unstored } from '../../../http/responses.ts'
+import { created, ok, unstored } from '../../../http/responses.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { listReadableAgentPools, requireAgentPool, requireTokenPool } from './access.ts'
@@ -49,10 +49,9 @@ export const agentPoolRoutes: Routes = (http) => {
       include: agentPoolIncludes,
     },
     async (req) => {
-      const page = req.page()
-      const input = { page, filter: poolFilter(req.query) }
+      const input = { page: req.page(), filter: poolFilter(req.query) }
       const { rows, total } = await listAgentPools(req.ctx, req.params.organization, input)
-      return listPage({ url: req.url, page }, { rows: rows.map(agentPoolResource), total })
+      return req.list({ rows, total }, agentPoolResource)
     },
   )
   http.post(
@@ -97,10 +96,7 @@ export const agentPoolRoutes: Routes = (http) => {
       audit: 'agent_pool destroy',
       responses: { 204: null },
     },
-    async (req) => {
-      await deleteAgentPool(req.ctx, req.params.poolId)
-      return noContent()
-    },
+    async (req) => deleteAgentPool(req.ctx, req.params.poolId),
   )
 }
 
@@ -122,9 +118,7 @@ export const agentTokenRoutes: Routes = (http) => {
       responses: { 200: pageOf(tokenSchema) },
     },
     async (req) => {
-      const page = req.page()
-      const { rows, total } = await listAgentTokens(req.ctx, req.params.poolId, page)
-      return listPage({ url: req.url, page }, { rows: rows.map((row) => tokenResource(row)), total })
+      return req.list(await listAgentTokens(req.ctx, req.params.poolId, req.page()), tokenResource)
     },
   )
   http.post(

@@ -3,7 +3,7 @@ import { agentSchema } from '@groundstate/contract/agents'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
 import { sortBy, time } from '../../../http/query.ts'
-import { json, listPage, noContent, ok } from '../../../http/responses.ts'
+import { json, ok } from '../../../http/responses.ts'
 import { requireAgent, requireAgentActor } from './access.ts'
 import { agentResource } from './resource.ts'
 import { deleteAgent, deregisterAgent, listAgents, listCurrentJobs, registerAgent } from './service.ts'
@@ -25,9 +25,8 @@ export const agentRoutes: Routes = (http) => {
       query: LIST_QUERY,
     },
     async (req) => {
-      const page = req.page()
       const { rows, total } = await listAgents(req.ctx, req.params.poolId, {
-        page,
+        page: req.page(),
         since: req.query['filter[last-ping-since]'],
         sort: req.query.sort,
       })
@@ -37,7 +36,7 @@ export const agentRoutes: Routes = (http) => {
       )
       const now = req.ctx.now()
       const resources = rows.map((agent) => agentResource(agent, { now, jobs: jobs.get(agent.id) }))
-      return listPage({ url: req.url, page }, { rows: resources, total })
+      return req.list({ rows: resources, total })
     },
   )
   http.get(
@@ -61,10 +60,7 @@ export const agentRoutes: Routes = (http) => {
       audit: 'agent destroy',
       responses: { 204: null },
     },
-    async (req) => {
-      await deleteAgent(req.ctx, req.params.agentId)
-      return noContent()
-    },
+    async (req) => deleteAgent(req.ctx, req.params.agentId),
   )
 
   http.post(
@@ -83,9 +79,6 @@ export const agentRoutes: Routes = (http) => {
   http.post(
     '/agents/:agentId/deregister',
     { prefix: AGENT_API, summary: 'Deregister an agent', access: 'agent', audit: REPORTED, responses: { 204: null } },
-    async (req) => {
-      await deregisterAgent(req.ctx, req.params.agentId)
-      return noContent()
-    },
+    async (req) => deregisterAgent(req.ctx, req.params.agentId),
   )
 }

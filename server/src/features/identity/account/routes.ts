@@ -88,10 +88,7 @@ export const accountRoutes: Routes = (http) => {
     return { ...noContent(), headers: { 'set-cookie': endedCookieHeader(req.ctx.baseUrl) } }
   })
 
-  http.delete('/account/sessions/:sessionId', END_SESSION, async (req) => {
-    await endOwnSession(req.ctx, req.params.sessionId)
-    return noContent()
-  })
+  http.delete('/account/sessions/:sessionId', END_SESSION, async (req) => endOwnSession(req.ctx, req.params.sessionId))
 }
 
 function presented({ ctx }: Pick<Request<string, unknown>, 'ctx'>, { user, hasTwoFactor }: Account) {
@@ -147,10 +144,9 @@ export const twoFactorRoutes: Routes = (http) => {
     recoveryCodes(await renewRecoveryCodes(req.ctx, req.body.data.attributes)),
   )
 
-  http.post('/account/two-factor/actions/disable', DISABLE, async (req) => {
-    await disableTwoFactor(req.ctx, req.body.data.attributes)
-    return noContent()
-  })
+  http.post('/account/two-factor/actions/disable', DISABLE, async (req) =>
+    disableTwoFactor(req.ctx, req.body.data.attributes),
+  )
 }
 
 function recoveryCodes(codes: string[]) {

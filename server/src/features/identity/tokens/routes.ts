@@ -1,7 +1,7 @@
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createTokenBody, tokenSchema } from '@groundstate/contract/tokens'
 import type { Routes } from '../../../http/http.ts'
-import { created, listPage, unstored } from '../../../http/responses.ts'
+import { created, unstored } from '../../../http/responses.ts'
 import { tokenResource } from './resource.ts'
 import { createUserToken, listUserTokens } from './service.ts'
 
@@ -20,9 +20,7 @@ const CREATE = {
 
 export const userTokenRoutes: Routes = (http) => {
   http.get('/users/:userId/authentication-tokens', LIST, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listUserTokens(req.ctx, req.params.userId, page)
-    return listPage({ url: req.url, page }, { rows: rows.map((row) => tokenResource(row)), total })
+    return req.list(await listUserTokens(req.ctx, req.params.userId, req.page()), tokenResource)
   })
 
   http.post('/users/:userId/authentication-tokens', CREATE, async (req) => {

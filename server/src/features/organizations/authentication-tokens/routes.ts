@@ -1,7 +1,7 @@
 import { documentOf } from '@groundstate/contract/responses'
 import { tokenSchema } from '@groundstate/contract/tokens'
 import type { Routes } from '../../../http/http.ts'
-import { noContent, ok } from '../../../http/responses.ts'
+import { ok } from '../../../http/responses.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 import { deleteAuthenticationToken, requireToken } from './service.ts'
 
@@ -31,8 +31,5 @@ const DELETE = {
 export const anyTokenRoutes: Routes = (http) => {
   http.get(PATH, SHOW, async (req) => ok(tokenResource(await requireToken(req.ctx, req.params.tokenId))))
 
-  http.delete(PATH, DELETE, async (req) => {
-    await deleteAuthenticationToken(req.ctx, req.params.tokenId)
-    return noContent()
-  })
+  http.delete(PATH, DELETE, async (req) => deleteAuthenticationToken(req.ctx, req.params.tokenId))
 }

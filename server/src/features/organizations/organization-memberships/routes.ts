@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { reaction } from '../../../handlers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { boolean, oneOf, text, textList } from '../../../http/query.ts'
-import { type ApiResponse, created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { type ApiResponse, created, ok } from '../../../http/responses.ts'
 import { organizationCreating } from '../organizations/access.ts'
 import { requireMembership } from './access.ts'
 import { loadUsers } from './includes.ts'
@@ -86,14 +86,13 @@ const LIST_OF_TEAM = {
 
 export const membershipRoutes: Routes = (http) => {
   http.get(OF_ORGANIZATION, LIST, async (req) => {
-    const page = req.page()
     const { rows, total, active, invited } = await listMemberships(req.ctx, req.params.organization, {
-      page,
+      page: req.page(),
       status: req.query['filter[status]'],
       emails: req.query['filter[email]'],
       q: req.query.q,
     })
-    const response = listPage({ url: req.url, page }, { rows: await showMemberships(req.ctx, rows), total })
+    const response = req.list({ rows: await showMemberships(req.ctx, rows), total })
     return withMeta(response, { 'status-counts': { total, active, invited } })
   })
   http.post(OF_ORGANIZATION, CREATE, async (req) => {
@@ -104,22 +103,17 @@ export const membershipRoutes: Routes = (http) => {
     return created(resource, [...users.values()])
   })
   http.get('/organization-memberships', LIST_OWN, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listOwnMemberships(req.ctx, page)
-    return listPage({ url: req.url, page }, { rows: await showMemberships(req.ctx, rows), total })
+    const { rows, total } = await listOwnMemberships(req.ctx, req.page())
+    return req.list({ rows: await showMemberships(req.ctx, rows), total })
   })
   http.get(ONE, SHOW, async (req) => {
     return ok(await showMembership(req.ctx, await requireMembership(req.ctx, req.params.membershipId)))
   })
-  http.delete(ONE, DELETE, async (req) => {
-    await deleteMembership(req.ctx, req.params.membershipId)
-    return noContent()
-  })
+  http.delete(ONE, DELETE, async (req) => deleteMembership(req.ctx, req.params.membershipId))
   http.get('/teams/:teamId/relationships/organization-memberships', LIST_OF_TEAM, async (req) => {
-    const page = req.page()
     const { sort } = req.query
     const query = {
-      page,
+      page: req.page(),
       status: req.query['filter[status]'],
       byStatus: sort && (sort === 'status' ? ('asc' as const) : ('desc' as const)),
     }
@@ -127,7 +121,7 @@ export const membershipRoutes: Routes = (http) => {
     const none = req.query['filter[is_service_account]'] === true
     const { rows, total } = await listTeamMemberships(req.ctx, req.params.teamId, query)
     const resources = await showMemberships(req.ctx, none ? [] : rows)
-    return listPage({ url: req.url, page }, { rows: resources, total: none ? 0 : total })
+    return req.list({ rows: resources, total: none ? 0 : total })
   })
 }
 

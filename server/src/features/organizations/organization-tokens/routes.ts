@@ -2,7 +2,7 @@ import { documentOf } from '@groundstate/contract/responses'
 import { createTokenBody, tokenSchema } from '@groundstate/contract/tokens'
 import { z } from 'zod'
 import type { Routes } from '../../../http/http.ts'
-import { created, noContent, ok, unstored } from '../../../http/responses.ts'
+import { created, ok, unstored } from '../../../http/responses.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 import {
   type OrganizationTokenKind,
@@ -56,8 +56,7 @@ export const organizationTokenRoutes: Routes = (http) => {
     return unstored(created(tokenResource(token, text)))
   })
 
-  http.delete(PATH, DELETE, async (req) => {
-    await deleteOrganizationToken(req.ctx, req.params.organizationName, req.query.token)
-    return noContent()
-  })
+  http.delete(PATH, DELETE, async (req) =>
+    deleteOrganizationToken(req.ctx, req.params.organizationName, req.query.token),
+  )
 }

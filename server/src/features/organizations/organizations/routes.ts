@@ -11,7 +11,7 @@ import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { text } from '../../../http/query.ts'
-import { created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { created, ok } from '../../../http/responses.ts'
 import { listReadableOrganizationsNamed, requireOrganization } from './access.ts'
 import { entitlementSetResource, organizationResource } from './resource.ts'
 import { createOrganization, deleteOrganization, listOrganizations, updateOrganization } from './service.ts'
@@ -63,14 +63,15 @@ const SHOW_ENTITLEMENTS = {
 
 export const organizationRoutes: Routes = (http) => {
   http.get('/organizations', LIST, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listOrganizations(req.ctx, {
-      page,
-      q: req.query.q,
-      name: req.query['q[name]'],
-      email: req.query['q[email]'],
-    })
-    return listPage({ url: req.url, page }, { rows: rows.map(organizationResource), total })
+    return req.list(
+      await listOrganizations(req.ctx, {
+        page: req.page(),
+        q: req.query.q,
+        name: req.query['q[name]'],
+        email: req.query['q[email]'],
+      }),
+      organizationResource,
+    )
   })
   http.post('/organizations', CREATE, async (req) => {
     return created(organizationResource(await createOrganization(req.ctx, req.body.data.attributes)))
@@ -84,10 +85,7 @@ export const organizationRoutes: Routes = (http) => {
   http.put(PATH, UPDATE, async (req) => {
     return ok(organizationResource(await updateOrganization(req.ctx, req.params.organization, req.body.data)))
   })
-  http.delete(PATH, DELETE, async (req) => {
-    await deleteOrganization(req.ctx, req.params.organization)
-    return noContent()
-  })
+  http.delete(PATH, DELETE, async (req) => deleteOrganization(req.ctx, req.params.organization))
   http.get(`${PATH}/entitlement-set`, SHOW_ENTITLEMENTS, async (req) => {
     return ok(entitlementSetResource(await requireOrganization(req.ctx, req.params.organization, 'organization:read')))
   })

@@ -6,7 +6,7 @@ import { reaction } from '../../../handlers.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { boolean, sortBy, text, textList } from '../../../http/query.ts'
-import { created, listAll, listPage, noContent, ok } from '../../../http/responses.ts'
+import { created, listAll, ok } from '../../../http/responses.ts'
 import { organizationCreating } from '../organizations/access.ts'
 import { effectiveTagBindingResource, tagBindingResource } from '../tags/resource.ts'
 import { projectResource } from './resource.ts'
@@ -68,18 +68,19 @@ const DELETE = {
 
 export const projectRoutes: Routes = (http) => {
   http.get('/organizations/:organization/projects', LIST, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listProjects(req.ctx, req.params.organization, {
-      page,
-      names: req.query['filter[names]'],
-      q: req.query.q,
-      permissions: [
-        ...(req.query['filter[permissions][update]'] ? (['project:update'] as const) : []),
-        ...(req.query['filter[permissions][create-workspace]'] ? (['workspaces:create'] as const) : []),
-      ],
-      descending: req.query.sort.descending,
-    })
-    return listPage({ url: req.url, page }, { rows: rows.map(projectResource), total })
+    return req.list(
+      await listProjects(req.ctx, req.params.organization, {
+        page: req.page(),
+        names: req.query['filter[names]'],
+        q: req.query.q,
+        permissions: [
+          ...(req.query['filter[permissions][update]'] ? (['project:update'] as const) : []),
+          ...(req.query['filter[permissions][create-workspace]'] ? (['workspaces:create'] as const) : []),
+        ],
+        descending: req.query.sort.descending,
+      }),
+      projectResource,
+    )
   })
   http.post('/organizations/:organization/projects', CREATE, async (req) => {
     return created(projectResource(await createProject(req.ctx, req.params.organization, req.body.data)))
@@ -90,10 +91,7 @@ export const projectRoutes: Routes = (http) => {
   http.patch('/projects/:id', UPDATE, async (req) => {
     return ok(projectResource(await updateProject(req.ctx, req.params.id, req.body.data)))
   })
-  http.delete('/projects/:id', DELETE, async (req) => {
-    await deleteProject(req.ctx, req.params.id)
-    return noContent()
-  })
+  http.delete('/projects/:id', DELETE, async (req) => deleteProject(req.ctx, req.params.id))
 }
 
 export const projectLoaders: readonly Loader[] = [
@@ -132,7 +130,6 @@ export const projectTagBindingRoutes: Routes = (http) => {
     http.post(path, ADD_TAG_BINDINGS, async (req) => {
       const bindings = req.body.data.map((tag) => tag.attributes)
       await changeProjectTagBindings(req.ctx, req.params.id, { change: 'merge', bindings })
-      return noContent()
     })
   }
   // The short path merges and answers with the list; the relation's path replaces, as a relation does.
@@ -163,7 +160,6 @@ export const projectTagBindingRoutes: Routes = (http) => {
     async (req) => {
       const bindings = req.body.data.map((tag) => tag.attributes)
       await changeProjectTagBindings(req.ctx, req.params.id, { change: 'replace', bindings })
-      return noContent()
     },
   )
   http.get(

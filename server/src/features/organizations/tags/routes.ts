@@ -1,7 +1,7 @@
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createReservedTagKeyBody, reservedTagKeySchema, updateReservedTagKeyBody } from '@groundstate/contract/tags'
 import type { Routes } from '../../../http/http.ts'
-import { created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { created, ok } from '../../../http/responses.ts'
 import { reservedTagKeyResource } from './resource.ts'
 import { createReservedTagKey, deleteReservedTagKey, listReservedTagKeys, updateReservedTagKey } from './service.ts'
 
@@ -14,9 +14,7 @@ export const reservedTagKeyRoutes: Routes = (http) => {
       responses: { 200: pageOf(reservedTagKeySchema) },
     },
     async (req) => {
-      const page = req.page()
-      const { rows, total } = await listReservedTagKeys(req.ctx, req.params.organization, page)
-      return listPage({ url: req.url, page }, { rows: rows.map(reservedTagKeyResource), total })
+      return req.list(await listReservedTagKeys(req.ctx, req.params.organization, req.page()), reservedTagKeyResource)
     },
   )
   http.post(
@@ -54,9 +52,6 @@ export const reservedTagKeyRoutes: Routes = (http) => {
       audit: 'reserved_tag_key destroy',
       responses: { 204: null },
     },
-    async (req) => {
-      await deleteReservedTagKey(req.ctx, req.params.id)
-      return noContent()
-    },
+    async (req) => deleteReservedTagKey(req.ctx, req.params.id),
   )
 }

@@ -2,7 +2,7 @@ import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createTokenBody, deleteTokensBody, tokenSchema } from '@groundstate/contract/tokens'
 import type { Routes } from '../../../http/http.ts'
 import { type Query, oneOf, sortBy, text } from '../../../http/query.ts'
-import { created, listPage, noContent, ok, unstored } from '../../../http/responses.ts'
+import { created, ok, unstored } from '../../../http/responses.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 import {
   createLegacyTeamToken,
@@ -83,15 +83,13 @@ export const teamTokenRoutes: Routes = (http) => {
     return unstored(created(tokenResource(token, text)))
   })
 
-  http.delete(LEGACY, DELETE_LEGACY, async (req) => {
-    await deleteLegacyTeamToken(req.ctx, req.params.teamId)
-    return noContent()
-  })
+  http.delete(LEGACY, DELETE_LEGACY, async (req) => deleteLegacyTeamToken(req.ctx, req.params.teamId))
 
   http.get(NAMED, LIST_OF_TEAM, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listTokensOfTeam(req.ctx, req.params.teamId, { page, ...tokenQuery(req.query) })
-    return listPage({ url: req.url, page }, { rows: rows.map((row) => tokenResource(row)), total })
+    return req.list(
+      await listTokensOfTeam(req.ctx, req.params.teamId, { page: req.page(), ...tokenQuery(req.query) }),
+      tokenResource,
+    )
   })
 
   http.post(NAMED, CREATE, async (req) => {
@@ -100,18 +98,18 @@ export const teamTokenRoutes: Routes = (http) => {
   })
 
   http.get(OF_ORGANIZATION, LIST, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listTeamTokens(req.ctx, req.params.organizationName, {
-      page,
-      ...tokenQuery(req.query),
-    })
-    return listPage({ url: req.url, page }, { rows: rows.map((row) => tokenResource(row)), total })
+    return req.list(
+      await listTeamTokens(req.ctx, req.params.organizationName, {
+        page: req.page(),
+        ...tokenQuery(req.query),
+      }),
+      tokenResource,
+    )
   })
 
   http.delete(OF_ORGANIZATION, DELETE, async (req) => {
     const ids = req.body.data.map((token) => token.id)
     await deleteTeamTokens(req.ctx, req.params.organizationName, ids)
-    return noContent()
   })
 }
 

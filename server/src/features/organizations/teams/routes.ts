@@ -10,7 +10,7 @@ import {
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { text, textList } from '../../../http/query.ts'
-import { created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { created, ok } from '../../../http/responses.ts'
 import { listReadableTeams, requireTeam } from './access.ts'
 import { addTeamMemberships, addTeamUsers, removeTeamMemberships, removeTeamUsers } from './members.ts'
 import { createTeam, deleteTeam, listTeams, showTeam, showTeams, updateTeam } from './service.ts'
@@ -54,13 +54,12 @@ const DELETE = {
 
 export const teamRoutes: Routes = (http) => {
   http.get('/organizations/:organization/teams', LIST, async (req) => {
-    const page = req.page()
     const { rows, total } = await listTeams(req.ctx, req.params.organization, {
-      page,
+      page: req.page(),
       names: req.query['filter[names]'],
       q: req.query.q,
     })
-    return listPage({ url: req.url, page }, { rows: await showTeams(req.ctx, rows), total })
+    return req.list({ rows: await showTeams(req.ctx, rows), total })
   })
   http.post('/organizations/:organization/teams', CREATE, async (req) => {
     const team = await createTeam(req.ctx, req.params.organization, req.body.data.attributes)
@@ -72,10 +71,7 @@ export const teamRoutes: Routes = (http) => {
   http.patch('/teams/:teamId', UPDATE, async (req) => {
     return ok(await showTeam(req.ctx, await updateTeam(req.ctx, req.params.teamId, req.body.data.attributes)))
   })
-  http.delete('/teams/:teamId', DELETE, async (req) => {
-    await deleteTeam(req.ctx, req.params.teamId)
-    return noContent()
-  })
+  http.delete('/teams/:teamId', DELETE, async (req) => deleteTeam(req.ctx, req.params.teamId))
   registerMembers(http)
 }
 
@@ -92,10 +88,7 @@ const registerMembers: Routes = (http) => {
       responses: { 204: null },
       body: teamUsersBody,
     },
-    async (req) => {
-      await addTeamUsers(req.ctx, req.params.teamId, req.body.data)
-      return noContent()
-    },
+    async (req) => addTeamUsers(req.ctx, req.params.teamId, req.body.data),
   )
   http.delete(
     USERS,
@@ -106,10 +99,7 @@ const registerMembers: Routes = (http) => {
       responses: { 204: null },
       body: teamUsersBody,
     },
-    async (req) => {
-      await removeTeamUsers(req.ctx, req.params.teamId, req.body.data)
-      return noContent()
-    },
+    async (req) => removeTeamUsers(req.ctx, req.params.teamId, req.body.data),
   )
   http.post(
     MEMBERSHIPS,
@@ -120,10 +110,7 @@ const registerMembers: Routes = (http) => {
       responses: { 204: null },
       body: teamMembershipsBody,
     },
-    async (req) => {
-      await addTeamMemberships(req.ctx, req.params.teamId, req.body.data)
-      return noContent()
-    },
+    async (req) => addTeamMemberships(req.ctx, req.params.teamId, req.body.data),
   )
   http.delete(
     MEMBERSHIPS,
@@ -134,10 +121,7 @@ const registerMembers: Routes = (http) => {
       responses: { 204: null },
       body: teamMembershipsBody,
     },
-    async (req) => {
-      await removeTeamMemberships(req.ctx, req.params.teamId, req.body.data)
-      return noContent()
-    },
+    async (req) => removeTeamMemberships(req.ctx, req.params.teamId, req.body.data),
   )
 }
 

@@ -80,7 +80,6 @@ export const jobContentRoutes: Routes = (http) => {
       const kind = readKind(req.params.kind)
       const job = await requireJobForFile(req.ctx, req.params.jobId, { token: bearerToken(req.raw), kind })
       await putArtifact(req.ctx, job, { kind, content: req.raw.body as Readable })
-      return noContent()
     },
   )
   http.post(
@@ -96,8 +95,8 @@ export const jobContentRoutes: Routes = (http) => {
       const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
       const next = await receiveResult(req.ctx, job, readEnvelope(await readBody(req.raw), resultHeader))
       if (next === undefined) return noContent()
-      // No one has received it: it need not wait for its receipt to be overdue.
       if (!client.aborted) return unstored(json(next))
+      // The agent has disconnected: do not wait until the acknowledgement is overdue.
       await requeueJob(req.ctx, next)
       return noContent()
     },
@@ -108,7 +107,6 @@ export const jobContentRoutes: Routes = (http) => {
     async (req) => {
       const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
       await receiveDocuments(req.ctx, job, readEnvelope(await readBody(req.raw), documentsHeader))
-      return noContent()
     },
   )
   http.get(

@@ -78,7 +78,6 @@ export const agentJobRoutes: Routes = (http) => {
     async (req) => {
       const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
       await finishJob(req.ctx, job, req.body)
-      return noContent()
     },
   )
   http.post(
@@ -87,7 +86,6 @@ export const agentJobRoutes: Routes = (http) => {
     async (req) => {
       const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
       await releaseJob(req.ctx, job)
-      return noContent()
     },
   )
 }

@@ -2,7 +2,7 @@ import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { type CommentResource, commentSchema, createCommentBody } from '@groundstate/contract/run-events'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
-import { created, listPage, ok } from '../../../http/responses.ts'
+import { created, ok } from '../../../http/responses.ts'
 import { createComment, listComments, listReadableComments, requireComment } from './service.ts'
 import type { CommentRow } from './store.ts'
 
@@ -15,9 +15,7 @@ export const commentRoutes: Routes = (http) => {
       responses: { 200: pageOf(commentSchema) },
     },
     async (req) => {
-      const page = req.page()
-      const { rows, total } = await listComments(req.ctx, req.params.runId, page)
-      return listPage({ url: req.url, page }, { rows: rows.map(commentResource), total })
+      return req.list(await listComments(req.ctx, req.params.runId, req.page()), commentResource)
     },
   )
   http.post(

@@ -8,7 +8,7 @@ import { documentOf, errorsDocument, pageOf } from '@groundstate/contract/respon
 import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
-import { accepted, binary, bytes, created, listPage, ok } from '../../../http/responses.ts'
+import { accepted, binary, bytes, created, ok } from '../../../http/responses.ts'
 import { listReadableConfigurationVersions, requireConfigurationVersion } from './access.ts'
 import { configurationVersionResource } from './resource.ts'
 import {
@@ -47,10 +47,9 @@ export const configurationVersionRoutes: Routes = (http) => {
       responses: { 200: pageOf(configurationVersionSchema) },
     },
     async (req) => {
-      const page = req.page()
-      const { rows, total } = await listConfigurationVersions(req.ctx, req.params.workspaceId, page)
-      const list = { rows: rows.map((row) => configurationVersionResource(row)), total }
-      return listPage({ url: req.url, page }, list)
+      return req.list(await listConfigurationVersions(req.ctx, req.params.workspaceId, req.page()), (row) =>
+        configurationVersionResource(row),
+      )
     },
   )
   http.post(

@@ -10,7 +10,7 @@ import {
 import { z } from 'zod'
 import type { Routes } from '../../../http/http.ts'
 import { REFUSAL, REQUIRED, lastText } from '../../../http/query.ts'
-import { created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { created, ok } from '../../../http/responses.ts'
 import { requireRunTrigger, requireTriggerWorkspace } from './access.ts'
 import { readDependencyGraph, readTriggerChain } from './graphs.ts'
 import { dependencyGraphResource, runTriggerResource, triggerChainResource } from './resource.ts'
@@ -58,10 +58,9 @@ export const runTriggerRoutes: Routes = (http) => {
       responses: { 200: pageOf(runTriggerSchema) },
     },
     async (req) => {
-      const page = req.page()
       const type = req.query['filter[run-trigger][type]']
-      const { rows, total } = await listRunTriggers(req.ctx, req.subject, { page, type })
-      return listPage({ url: req.url, page }, { rows: rows.map(runTriggerResource), total })
+      const { rows, total } = await listRunTriggers(req.ctx, req.subject, { page: req.page(), type })
+      return req.list({ rows, total }, runTriggerResource)
     },
   )
   http.get(
@@ -82,10 +81,7 @@ export const runTriggerRoutes: Routes = (http) => {
       audit: 'run_trigger destroy',
       responses: { 204: null },
     },
-    async (req) => {
-      await deleteRunTrigger(req.ctx, req.params.triggerId)
-      return noContent()
-    },
+    async (req) => deleteRunTrigger(req.ctx, req.params.triggerId),
   )
 
   // Not part of the public API: the chain that a run belongs to, and the graph of an organization.

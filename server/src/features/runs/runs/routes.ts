@@ -18,7 +18,7 @@ import type { Page } from '../../../db/db.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { requiredText } from '../../../http/query.ts'
-import { type ApiResponse, accepted, created, listAll, listPage, ok } from '../../../http/responses.ts'
+import { type ApiResponse, accepted, created, listAll, ok } from '../../../http/responses.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { clientSource } from '../configuration-versions/urls.ts'
@@ -92,10 +92,13 @@ export const runRoutes: Routes = (http) => {
       responses: PAGE,
     },
     async (req) => {
-      const page = req.page()
       const { workspace_id: workspaceId, organization_name: organization, ...query } = req.query
-      const { rows, total } = await listNamedWorkspaceRuns(req.ctx, { workspaceId, organization }, { page, query })
-      return listPage({ url: req.url, page }, { rows: rows.map((run) => runResource(req.ctx, run)), total })
+      const { rows, total } = await listNamedWorkspaceRuns(
+        req.ctx,
+        { workspaceId, organization },
+        { page: req.page(), query },
+      )
+      return req.list({ rows, total }, (run) => runResource(req.ctx, run))
     },
   )
   http.get(
@@ -109,9 +112,9 @@ export const runRoutes: Routes = (http) => {
       responses: PAGE,
     },
     async (req) => {
-      const page = req.page()
-      const { rows, total } = await listWorkspaceRuns(req.ctx, req.subject, { page, query: req.query })
-      return listPage({ url: req.url, page }, { rows: rows.map((run) => runResource(req.ctx, run)), total })
+      return req.list(await listWorkspaceRuns(req.ctx, req.subject, { page: req.page(), query: req.query }), (run) =>
+        runResource(req.ctx, run),
+      )
     },
   )
 
@@ -240,13 +243,12 @@ export const organizationRunRoutes: Routes = (http) => {
       responses: { 200: pageOf(queuedRunSchema) },
     },
     async (req) => {
-      const page = req.page()
-      const { rows, total } = await listQueue(req.ctx, req.subject, { page, query: req.query })
+      const { rows, total } = await listQueue(req.ctx, req.subject, { page: req.page(), query: req.query })
       const positioned = rows.map(({ run, position }): QueuedRunResource => {
         const resource = runResource(req.ctx, run)
         return { ...resource, attributes: { ...resource.attributes, 'position-in-queue': position } }
       })
-      return listPage({ url: req.url, page }, { rows: positioned, total })
+      return req.list({ rows: positioned, total })
     },
   )
   http.get(

@@ -5,7 +5,7 @@ import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses
 import { taskStageSchema } from '@groundstate/contract/task-stages'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
-import { listAll, listPage, ok } from '../../../http/responses.ts'
+import { listAll, ok } from '../../../http/responses.ts'
 import { listReadableTaskStages, listRunStages, overrideTaskStage, requireTaskStage } from './access.ts'
 import { taskStageResource } from './resource.ts'
 
@@ -36,9 +36,7 @@ const override = {
 
 export const taskStageRoutes: Routes = (http) => {
   http.get('/runs/:runId/task-stages', list, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listRunStages(req.ctx, req.params.runId, page)
-    return listPage({ url: req.url, page }, { rows: rows.map(taskStageResource), total })
+    return req.list(await listRunStages(req.ctx, req.params.runId, req.page()), taskStageResource)
   })
   http.get('/task-stages/:id', show, async (req) => {
     return ok(taskStageResource(await requireTaskStage(req.ctx, req.params.id, 'runs:read')))

@@ -1,5 +1,4 @@
 import type { Routes } from '../../../http/http.ts'
-import { noContent } from '../../../http/responses.ts'
 import { deleteWorkspace, safeDeleteWorkspace } from './service.ts'
 
 const DELETE = {
@@ -17,13 +16,7 @@ const SAFE_DELETE = {
 
 export const workspaceDeletionRoutes: Routes = (http) => {
   for (const path of ['/workspaces/:id', '/organizations/:organization/workspaces/:name'] as const) {
-    http.delete(path, DELETE, async (req) => {
-      await deleteWorkspace(req.ctx, req.params)
-      return noContent()
-    })
-    http.post(`${path}/actions/safe-delete`, SAFE_DELETE, async (req) => {
-      await safeDeleteWorkspace(req.ctx, req.params)
-      return noContent()
-    })
+    http.delete(path, DELETE, async (req) => deleteWorkspace(req.ctx, req.params))
+    http.post(`${path}/actions/safe-delete`, SAFE_DELETE, async (req) => safeDeleteWorkspace(req.ctx, req.params))
   }
 }

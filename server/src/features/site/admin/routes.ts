@@ -9,7 +9,7 @@ import { createUserBody, subscribeBody, updateOrganizationPlanBody, updateUserBo
 import type { Ctx } from '../../../app.ts'
 import type { Routes } from '../../../http/http.ts'
 import { boolean, text } from '../../../http/query.ts'
-import { created, listAll, listPage, noContent, ok } from '../../../http/responses.ts'
+import { created, listAll, ok } from '../../../http/responses.ts'
 import type { AuditEventName } from '../../../http/route-access.ts'
 import { requireSiteOrganization, requireSiteUser } from './access.ts'
 import { deleteSiteOrganization, subscribe, updateSiteOrganization } from './organizations.ts'
@@ -66,9 +66,10 @@ const LIST_FEATURE_SETS = {
 
 export const adminOrganizationRoutes: Routes = (http) => {
   http.get('/admin/organizations', LIST, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listSiteOrganizations(req.ctx, { page, q: req.query.q })
-    return listPage({ url: req.url, page }, { rows: rows.map(adminOrganizationResource), total })
+    return req.list(
+      await listSiteOrganizations(req.ctx, { page: req.page(), q: req.query.q }),
+      adminOrganizationResource,
+    )
   })
 
   http.get('/admin/organizations/:name', SHOW, async (req) =>
@@ -80,10 +81,7 @@ export const adminOrganizationRoutes: Routes = (http) => {
     return ok(adminOrganizationResource(organization))
   })
 
-  http.delete('/admin/organizations/:name', DELETE, async (req) => {
-    await deleteSiteOrganization(req.ctx, req.params.name)
-    return noContent()
-  })
+  http.delete('/admin/organizations/:name', DELETE, async (req) => deleteSiteOrganization(req.ctx, req.params.name))
 
   http.post('/admin/organizations/:name/subscription', SUBSCRIBE, async (req) => {
     const id = req.body.data.relationships['feature-set'].data.id
@@ -146,15 +144,14 @@ const ACTIONS: Record<string, Action> = {
 
 export const adminUserRoutes: Routes = (http) => {
   http.get('/admin/users', USER_LIST, async (req) => {
-    const page = req.page()
     const { rows, total } = await listSiteUsers(req.ctx, {
-      page,
+      page: req.page(),
       q: req.query.q,
       isAdmin: req.query['filter[admin]'],
       isSuspended: req.query['filter[suspended]'],
     })
     const resources = rows.map((row) => adminUserResource(row, req.ctx.baseUrl))
-    return listPage({ url: req.url, page }, { rows: resources, total })
+    return req.list({ rows: resources, total })
   })
 
   http.post('/admin/users', CREATE, async (req) => {
@@ -172,10 +169,7 @@ export const adminUserRoutes: Routes = (http) => {
     return ok(adminUserResource(user, req.ctx.baseUrl))
   })
 
-  http.delete('/admin/users/:userId', USER_DELETE, async (req) => {
-    await deleteSiteUser(req.ctx, req.params.userId)
-    return noContent()
-  })
+  http.delete('/admin/users/:userId', USER_DELETE, async (req) => deleteSiteUser(req.ctx, req.params.userId))
 
   for (const [name, { act, ...described }] of Object.entries(ACTIONS)) {
     http.post(`/admin/users/:userId/actions/${name}`, { ...USER_ADMIN, ...described, responses: USER }, async (req) => {

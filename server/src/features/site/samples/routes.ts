@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { documentOf } from '@groundstate/contract/responses'
 import { type SampleResource, sampleSchema } from '@groundstate/contract/samples'
 import type { Routes } from '../../../http/http.ts'
-import { created, noContent, ok } from '../../../http/responses.ts'
+import { created, ok } from '../../../http/responses.ts'
 import { OWN_RECEIVER_PATH } from '../../../outbound/loopback-server.ts'
 import { SAMPLE_PERMISSIONS, type Sample, counted, keptBecause } from './parts.ts'
 import { receiveSampleRequest } from './review.ts'
@@ -54,10 +54,7 @@ export const sampleRoutes: Routes = (http) => {
       audit: ['project destroy', 'sample destroy', 'task destroy', 'variable_set destroy', 'workspace destroy'],
       responses: { 204: null },
     },
-    async (req) => {
-      await deleteSample(req.ctx, req.params.organization)
-      return noContent()
-    },
+    async (req) => deleteSample(req.ctx, req.params.organization),
   )
 
   http.post(

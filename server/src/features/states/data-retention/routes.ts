@@ -1,7 +1,7 @@
 import { dataRetentionPolicyBody, dataRetentionPolicySchema } from '@groundstate/contract/data-retention'
 import { documentOf } from '@groundstate/contract/responses'
 import type { Http, Routes } from '../../../http/http.ts'
-import { created, noContent, ok } from '../../../http/responses.ts'
+import { created, ok } from '../../../http/responses.ts'
 import {
   dataRetentionPolicyResource,
   deleteDataRetentionPolicy,
@@ -65,8 +65,5 @@ function policyRoutes(http: Http, { path, noun, read, write, ownerOf }: typeof O
     })
   }
 
-  http.delete(route, remove, async (req) => {
-    await deleteDataRetentionPolicy(req.ctx, ownerOf(req.params.id))
-    return noContent()
-  })
+  http.delete(route, remove, async (req) => deleteDataRetentionPolicy(req.ctx, ownerOf(req.params.id)))
 }

@@ -2,7 +2,7 @@ import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses
 import { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
 import type { Routes } from '../../../http/http.ts'
 import { boolean } from '../../../http/query.ts'
-import { listAll, listPage, ok, unstored } from '../../../http/responses.ts'
+import { listAll, ok, unstored } from '../../../http/responses.ts'
 import { stateVersionOutputResource } from './resource.ts'
 import { listCurrentOutputs, listStateVersionOutputs, showStateVersionOutput } from './service.ts'
 
@@ -32,11 +32,10 @@ export const stateVersionOutputRoutes: Routes = (http) => {
   })
 
   http.get('/state-versions/:id/outputs', list, async (req) => {
-    const page = req.page()
     const withheld = req.query['withhold-sensitive'] ?? false
-    const { rows, total } = await listStateVersionOutputs(req.ctx, req.params.id, page)
+    const { rows, total } = await listStateVersionOutputs(req.ctx, req.params.id, req.page())
     const resources = rows.map((output) => stateVersionOutputResource(output, { withheld }))
-    const response = listPage({ url: req.url, page }, { rows: resources, total })
+    const response = req.list({ rows: resources, total })
     return withheld ? response : unstored(response)
   })
 

@@ -12,7 +12,7 @@ import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { REQUIRED, boolean } from '../../../http/query.ts'
-import { binary, bytes, created, listPage, ok, unstored } from '../../../http/responses.ts'
+import { binary, bytes, created, ok, unstored } from '../../../http/responses.ts'
 import {
   requireCurrentStateVersion,
   requireRollbackWorkspace,
@@ -124,7 +124,7 @@ export const stateVersionRoutes: Routes = (http) => {
     const { rows, total, display } = await listStateVersions(req.ctx, filter, page)
     const options = { ...displayOptions(display), withoutResources: req.query['without-resources'] ?? false }
     const resources = await stateVersionResources(req.ctx, rows, () => options)
-    return { ...listPage({ url: req.url, page }, { rows: resources, total }), headers: SNAPSHOT_INTERVAL }
+    return { ...req.list({ rows: resources, total }), headers: SNAPSHOT_INTERVAL }
   })
 
   http.get('/workspaces/:workspaceId/current-state-version', showCurrent, async (req) => {

@@ -3,7 +3,7 @@ import { workspaceResourceSchema } from '@groundstate/contract/workspace-resourc
 import { z } from 'zod'
 import type { Routes } from '../../../http/http.ts'
 import { REFUSAL, text } from '../../../http/query.ts'
-import { listPage, ok } from '../../../http/responses.ts'
+import { ok } from '../../../http/responses.ts'
 import {
   RESOURCE_SORTS,
   type ResourceSort,
@@ -58,7 +58,7 @@ export const workspaceResourceRoutes: Routes = (http) => {
       sort: req.query.sort,
     }
     const { rows, total } = await listWorkspaceResources(req.ctx, req.params.workspaceId, { filter, page })
-    return listPage({ url: req.url, page }, { rows: rows.map(workspaceResourceResource), total })
+    return req.list({ rows, total }, workspaceResourceResource)
   })
 
   // Our own: what a page offers to choose from when there are thousands.

@@ -3,7 +3,7 @@ import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createTaskBody, taskSchema, taskTestSchema, updateTaskBody } from '@groundstate/contract/run-tasks'
 import type { Ctx } from '../../../app.ts'
 import type { Routes } from '../../../http/http.ts'
-import { created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { created, ok } from '../../../http/responses.ts'
 import { type Task, requireTask } from './access.ts'
 import { taskResource, taskTestResource } from './resource.ts'
 import { createTask, deleteTask, listTasks, updateTask, withAttachments } from './service.ts'
@@ -51,9 +51,7 @@ const test = {
 
 export const taskRoutes: Routes = (http) => {
   http.get('/organizations/:organization/tasks', list, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listTasks(req.ctx, req.params.organization, page)
-    return listPage({ url: req.url, page }, { rows: rows.map(taskResource), total })
+    return req.list(await listTasks(req.ctx, req.params.organization, req.page()), taskResource)
   })
   http.post('/organizations/:organization/tasks', create, async (req) => {
     const task = await createTask(req.ctx, req.params.organization, req.body.data)
@@ -65,10 +63,7 @@ export const taskRoutes: Routes = (http) => {
   http.patch('/tasks/:taskId', update, async (req) => {
     return oneTask(req.ctx, await updateTask(req.ctx, req.params.taskId, req.body.data))
   })
-  http.delete('/tasks/:taskId', remove, async (req) => {
-    await deleteTask(req.ctx, req.params.taskId)
-    return noContent()
-  })
+  http.delete('/tasks/:taskId', remove, async (req) => deleteTask(req.ctx, req.params.taskId))
   // Our own: the exchange with the receiver, for its developers.
   http.post('/tasks/:taskId/actions/test', test, async (req) => {
     const { task, verification, isHidden } = await testTask(req.ctx, req.params.taskId)

@@ -44,9 +44,6 @@ export const taskRequestRoutes: Routes = (http) => {
       responses: { 204: null },
       body: answerTaskRequestBody,
     },
-    async (req) => {
-      await recordResponse(req.ctx, req.params.requestId, { token: bearerToken(req.raw), response: req.body })
-      return noContent()
-    },
+    async (req) => recordResponse(req.ctx, req.params.requestId, { token: bearerToken(req.raw), response: req.body }),
   )
 }

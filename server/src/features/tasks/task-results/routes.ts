@@ -6,7 +6,7 @@ import type { Ctx } from '../../../app.ts'
 import { invalid, tooLarge } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
-import { binary, bytes, listPage, ok } from '../../../http/responses.ts'
+import { binary, bytes, ok } from '../../../http/responses.ts'
 import { parseBody } from '../../../http/validation.ts'
 import { listReadableTaskResults, requireOutcome, requireReceiver, requireTaskResult } from './access.ts'
 import { taskDeliveryResource, taskOutcomeResource, taskResultResource } from './resource.ts'
@@ -83,9 +83,7 @@ export const taskResultRoutes: Routes = (http) => {
   })
 
   http.get('/task-results/:id/outcomes', outcomes, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listOutcomes(req.ctx, req.params.id, page)
-    return listPage({ url: req.url, page }, { rows: rows.map(taskOutcomeResource), total })
+    return req.list(await listOutcomes(req.ctx, req.params.id, req.page()), taskOutcomeResource)
   })
   http.get('/task-result-outcomes/:id', showOutcome, async (req) => {
     return ok(taskOutcomeResource(await requireOutcome(req.ctx, req.params.id)))
@@ -99,9 +97,7 @@ export const taskResultRoutes: Routes = (http) => {
 
   // Our own: the exchanges with the receiver.
   http.get('/task-results/:id/deliveries', deliveries, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listDeliveries(req.ctx, req.params.id, page)
-    return listPage({ url: req.url, page }, { rows: rows.map(taskDeliveryResource), total })
+    return req.list(await listDeliveries(req.ctx, req.params.id, req.page()), taskDeliveryResource)
   })
   http.post('/task-results/:id/actions/redeliver', redelivery, async (req) => {
     return ok(taskResultResource(await redeliver(req.ctx, req.params.id)))

@@ -2,7 +2,7 @@ import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createWorkspaceTaskBody, updateWorkspaceTaskBody, workspaceTaskSchema } from '@groundstate/contract/run-tasks'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
-import { created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { created, ok } from '../../../http/responses.ts'
 import { listReadableWorkspaceTasks, requireWorkspaceTask } from './access.ts'
 import { workspaceTaskResource } from './resource.ts'
 import {
@@ -54,14 +54,10 @@ const remove = {
 
 export const workspaceTaskRoutes: Routes = (http) => {
   http.get('/tasks/:taskId/relationships/workspace-tasks', listOfTask, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listTaskAttachments(req.ctx, req.params.taskId, page)
-    return listPage({ url: req.url, page }, { rows: rows.map(workspaceTaskResource), total })
+    return req.list(await listTaskAttachments(req.ctx, req.params.taskId, req.page()), workspaceTaskResource)
   })
   http.get(ALL, list, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listWorkspaceTasks(req.ctx, req.params.workspaceId, page)
-    return listPage({ url: req.url, page }, { rows: rows.map(workspaceTaskResource), total })
+    return req.list(await listWorkspaceTasks(req.ctx, req.params.workspaceId, req.page()), workspaceTaskResource)
   })
   http.post(ALL, create, async (req) => {
     return created(workspaceTaskResource(await createWorkspaceTask(req.ctx, req.params.workspaceId, req.body.data)))
@@ -72,10 +68,7 @@ export const workspaceTaskRoutes: Routes = (http) => {
   http.patch(ONE, update, async (req) => {
     return ok(workspaceTaskResource(await updateWorkspaceTask(req.ctx, req.params, req.body.data.attributes)))
   })
-  http.delete(ONE, remove, async (req) => {
-    await deleteWorkspaceTask(req.ctx, req.params)
-    return noContent()
-  })
+  http.delete(ONE, remove, async (req) => deleteWorkspaceTask(req.ctx, req.params))
 }
 
 export const workspaceTaskLoaders: readonly Loader[] = [

@@ -2,7 +2,7 @@ import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses
 import { z } from 'zod'
 import type { Http, Routes } from '../../../http/http.ts'
 import { requiredText, text } from '../../../http/query.ts'
-import { created, listAll, listPage, noContent, ok } from '../../../http/responses.ts'
+import { created, listAll, ok } from '../../../http/responses.ts'
 import { requireGrant } from './access.ts'
 import { createGrant, deleteGrant, grantResource, listGrants, updateGrant } from './service.ts'
 import { GRANT_KINDS, type GrantKind } from './store.ts'
@@ -49,7 +49,7 @@ function registerGrants(http: Http, kind: GrantKind) {
       const page = req.pageIfAny()
       const { rows, total } = await listGrants(req.ctx, kind, { subjectId, teamId, page })
       const resources = rows.map((row) => grantResource(kind, row))
-      return page ? listPage({ url: req.url, page }, { rows: resources, total }) : listAll(resources)
+      return page ? req.list({ rows: resources, total }) : listAll(resources)
     },
   )
   http.post(
@@ -98,7 +98,6 @@ function registerGrants(http: Http, kind: GrantKind) {
     async (req) => {
       const id = idOf(req.params)
       await deleteGrant(req.ctx, kind, await requireGrant(req.ctx, kind, { id, permission: 'team-access:manage' }))
-      return noContent()
     },
   )
 }

@@ -5,7 +5,7 @@ import { createVariableSetBody, updateVariableSetBody, variableSetSchema } from 
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { boolean, text } from '../../../http/query.ts'
-import { created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { created, ok } from '../../../http/responses.ts'
 import { variableResource } from '../variables/resource.ts'
 import { listVariablesOfSets } from '../variables/store.ts'
 import { requireVariableSet } from './access.ts'
@@ -91,21 +91,19 @@ export const variableSetRoutes: Routes = (http) => {
       ownedByOrganization: req.query.scope === 'owned',
     }
     const { rows, total } = await listOrganizationSets(req.ctx, req.params.organization, { page, filter })
-    return listPage({ url: req.url, page }, { rows: rows.map(variableSetResource), total })
+    return req.list({ rows, total }, variableSetResource)
   })
   http.get('/projects/:id/varsets', LIST_OF_PROJECT, async (req) => {
-    const page = req.page()
     const kind = req.query.scope === 'owned' ? 'owned' : 'project'
     const filter = { q: req.query.q }
-    const { rows, total } = await listProjectSets(req.ctx, req.params.id, { page, filter, kind })
-    return listPage({ url: req.url, page }, { rows: rows.map(variableSetResource), total })
+    const { rows, total } = await listProjectSets(req.ctx, req.params.id, { page: req.page(), filter, kind })
+    return req.list({ rows, total }, variableSetResource)
   })
   for (const { path, kind, summary, access } of OF_WORKSPACE) {
     http.get(path, { ...LIST, summary, access, query: { q } }, async (req) => {
-      const page = req.page()
       const filter = { q: req.query.q }
-      const { rows, total } = await listWorkspaceSets(req.ctx, req.params.id, { page, filter, kind })
-      return listPage({ url: req.url, page }, { rows: rows.map(variableSetResource), total })
+      const { rows, total } = await listWorkspaceSets(req.ctx, req.params.id, { page: req.page(), filter, kind })
+      return req.list({ rows, total }, variableSetResource)
     })
   }
   http.post('/organizations/:organization/varsets', CREATE, async (req) => {
@@ -123,10 +121,7 @@ export const variableSetRoutes: Routes = (http) => {
   http.delete(
     '/varsets/:id',
     { summary: 'Delete a variable set', access: MANAGE, audit: 'variable_set destroy', responses: { 204: null } },
-    async (req) => {
-      await deleteVariableSet(req.ctx, req.params.id)
-      return noContent()
-    },
+    async (req) => deleteVariableSet(req.ctx, req.params.id),
   )
 }
 
@@ -154,34 +149,22 @@ export const variableSetScopeRoutes: Routes = (http) => {
   http.post(
     workspaces,
     { ...WORKSPACES, summary: 'Apply a variable set to workspaces', audit: 'variable_set add_workspaces' },
-    async (req) => {
-      await addSetWorkspaces(req.ctx, req.params.id, req.body.data)
-      return noContent()
-    },
+    async (req) => addSetWorkspaces(req.ctx, req.params.id, req.body.data),
   )
   http.delete(
     workspaces,
     { ...WORKSPACES, summary: 'Remove a variable set from workspaces', audit: 'variable_set remove_workspaces' },
-    async (req) => {
-      await removeSetWorkspaces(req.ctx, req.params.id, req.body.data)
-      return noContent()
-    },
+    async (req) => removeSetWorkspaces(req.ctx, req.params.id, req.body.data),
   )
   const projects = '/varsets/:id/relationships/projects'
   http.post(
     projects,
     { ...PROJECTS, summary: 'Apply a variable set to projects', audit: 'variable_set add_projects' },
-    async (req) => {
-      await addSetProjects(req.ctx, req.params.id, req.body.data)
-      return noContent()
-    },
+    async (req) => addSetProjects(req.ctx, req.params.id, req.body.data),
   )
   http.delete(
     projects,
     { ...PROJECTS, summary: 'Remove a variable set from projects', audit: 'variable_set remove_projects' },
-    async (req) => {
-      await removeSetProjects(req.ctx, req.params.id, req.body.data)
-      return noContent()
-    },
+    async (req) => removeSetProjects(req.ctx, req.params.id, req.body.data),
   )
 }

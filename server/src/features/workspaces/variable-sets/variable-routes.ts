@@ -2,7 +2,7 @@ import { documentOf, wholeListOf } from '@groundstate/contract/responses'
 import { createVariableBody, updateVariableBody, variableSchema } from '@groundstate/contract/variables'
 import type { Routes } from '../../../http/http.ts'
 import { boolean } from '../../../http/query.ts'
-import { created, listAll, noContent, ok } from '../../../http/responses.ts'
+import { created, listAll, ok } from '../../../http/responses.ts'
 import { variableResource } from '../variables/resource.ts'
 import { listAllWorkspaceVariables } from './effective-variables.ts'
 import { effectiveVariableResource } from './resource.ts'
@@ -74,10 +74,7 @@ export const variableSetVariableRoutes: Routes = (http) => {
   http.patch(`${path}/:id`, UPDATE, async (req) => {
     return ok(variableResource(await updateSetVariable(req.ctx, req.params, req.body.data.attributes)))
   })
-  http.delete(`${path}/:id`, DELETE, async (req) => {
-    await deleteSetVariable(req.ctx, req.params)
-    return noContent()
-  })
+  http.delete(`${path}/:id`, DELETE, async (req) => deleteSetVariable(req.ctx, req.params))
 
   const inWorkspace = '/workspaces/:workspaceId/varsets/:variableSetId/relationships/vars'
   http.get(

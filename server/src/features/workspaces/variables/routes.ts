@@ -9,7 +9,7 @@ import {
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { requiredText } from '../../../http/query.ts'
-import { created, listAll, noContent, ok } from '../../../http/responses.ts'
+import { created, listAll, ok } from '../../../http/responses.ts'
 import type { permissionsBlock } from '../workspaces/access.ts'
 import { variableResource } from './resource.ts'
 import {
@@ -77,10 +77,7 @@ export const variableRoutes: Routes = (http) => {
         access: { workspace: 'variables:write' },
         audit: 'variable destroy',
       },
-      async (req) => {
-        await deleteWorkspaceVariable(req.ctx, req.params)
-        return noContent()
-      },
+      async (req) => deleteWorkspaceVariable(req.ctx, req.params),
     )
   }
   const updateSeveral = {
@@ -90,10 +87,9 @@ export const variableRoutes: Routes = (http) => {
     audit: 'variable update',
     body: updateVariablesBody,
   } as const
-  http.patch('/workspaces/:workspaceId/relationships/vars', updateSeveral, async (req) => {
-    await updateWorkspaceVariables(req.ctx, req.params.workspaceId, req.body.data)
-    return noContent()
-  })
+  http.patch('/workspaces/:workspaceId/relationships/vars', updateSeveral, async (req) =>
+    updateWorkspaceVariables(req.ctx, req.params.workspaceId, req.body.data),
+  )
 }
 
 const LIST_BY_NAMES = {

@@ -11,7 +11,7 @@ import {
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { text } from '../../../http/query.ts'
-import { listAll, listPage, noContent } from '../../../http/responses.ts'
+import { listAll } from '../../../http/responses.ts'
 import { effectiveTagBindingResource, tagBindingResource } from '../../organizations/tags/resource.ts'
 import {
   addWorkspaceTags,
@@ -49,7 +49,6 @@ export const workspaceTagBindingRoutes: Routes = (http) => {
     http.post(path, ADD, async (req) => {
       const bindings = req.body.data.map((tag) => tag.attributes)
       await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'merge', bindings })
-      return noContent()
     })
   }
   // The short path merges and answers with the list; the relation's path replaces, as a relation does.
@@ -80,7 +79,6 @@ export const workspaceTagBindingRoutes: Routes = (http) => {
     async (req) => {
       const bindings = req.body.data.map((tag) => tag.attributes)
       await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'replace', bindings })
-      return noContent()
     },
   )
   http.get(
@@ -107,12 +105,11 @@ export const workspaceTagRoutes: Routes = (http) => {
       query: { name: text().describe('part of the name') },
     },
     async (req) => {
-      const page = req.page()
       const { rows, total, organization } = await listWorkspaceTags(req.ctx, req.params.id, {
-        page,
+        page: req.page(),
         name: req.query.name,
       })
-      return listPage({ url: req.url, page }, { rows: rows.map((tag) => tagResource(tag, organization)), total })
+      return req.list({ rows, total }, (tag) => tagResource(tag, organization))
     },
   )
   http.post(
@@ -124,10 +121,7 @@ export const workspaceTagRoutes: Routes = (http) => {
       responses: { 204: null },
       body: tagsBody,
     },
-    async (req) => {
-      await addWorkspaceTags(req.ctx, req.params.id, req.body.data)
-      return noContent()
-    },
+    async (req) => addWorkspaceTags(req.ctx, req.params.id, req.body.data),
   )
   http.delete(
     '/workspaces/:id/relationships/tags',
@@ -138,10 +132,7 @@ export const workspaceTagRoutes: Routes = (http) => {
       responses: { 204: null },
       body: tagsBody,
     },
-    async (req) => {
-      await removeWorkspaceTags(req.ctx, req.params.id, req.body.data)
-      return noContent()
-    },
+    async (req) => removeWorkspaceTags(req.ctx, req.params.id, req.body.data),
   )
 }
 
@@ -159,10 +150,13 @@ export const tagRoutes: Routes = (http) => {
       },
     },
     async (req) => {
-      const page = req.page()
       const { q, 'filter[exclude][taggable][id]': exclude } = req.query
-      const { rows, total, organization } = await listTags(req.ctx, req.params.organization, { page, q, exclude })
-      return listPage({ url: req.url, page }, { rows: rows.map((tag) => tagResource(tag, organization)), total })
+      const { rows, total, organization } = await listTags(req.ctx, req.params.organization, {
+        page: req.page(),
+        q,
+        exclude,
+      })
+      return req.list({ rows, total }, (tag) => tagResource(tag, organization))
     },
   )
   http.delete(
@@ -174,10 +168,7 @@ export const tagRoutes: Routes = (http) => {
       responses: { 204: null },
       body: identifiersBody('tags'),
     },
-    async (req) => {
-      await deleteTags(req.ctx, req.params.organization, req.body.data)
-      return noContent()
-    },
+    async (req) => deleteTags(req.ctx, req.params.organization, req.body.data),
   )
   http.post(
     '/tags/:id/relationships/workspaces',
@@ -188,10 +179,7 @@ export const tagRoutes: Routes = (http) => {
       responses: { 204: null },
       body: identifiersBody('workspaces'),
     },
-    async (req) => {
-      await addWorkspacesToTag(req.ctx, req.params.id, req.body.data)
-      return noContent()
-    },
+    async (req) => addWorkspacesToTag(req.ctx, req.params.id, req.body.data),
   )
 }
 

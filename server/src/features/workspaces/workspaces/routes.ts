@@ -4,7 +4,7 @@ import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createWorkspaceBody, lockBody, updateWorkspaceBody, workspaceSchema } from '@groundstate/contract/workspaces'
 import type { Routes } from '../../../http/http.ts'
 import { sortBy } from '../../../http/query.ts'
-import { created, listPage, noContent, ok } from '../../../http/responses.ts'
+import { created, ok } from '../../../http/responses.ts'
 import { requireWorkspaceBy } from './access.ts'
 import { WORKSPACE_FILTER_QUERY, workspaceFilter } from './filter-store.ts'
 import { SORTS } from './list-store.ts'
@@ -76,13 +76,12 @@ export const workspaceRoutes: Routes = (http) => {
     return created(await showWorkspace(req.ctx, workspace))
   })
   http.get('/organizations/:organization/workspaces', LIST, async (req) => {
-    const page = req.page()
     const { rows, total } = await listWorkspaces(req.ctx, req.params.organization, {
-      page,
+      page: req.page(),
       sort: req.query.sort,
       filter: workspaceFilter(req.query),
     })
-    return listPage({ url: req.url, page }, { rows: await showWorkspaces(req.ctx, rows), total })
+    return req.list({ rows: await showWorkspaces(req.ctx, rows), total })
   })
   for (const path of PATHS) {
     http.get(path, SHOW, async (req) => {
@@ -94,10 +93,9 @@ export const workspaceRoutes: Routes = (http) => {
       return ok(await showWorkspace(req.ctx, workspace))
     })
   }
-  http.post('/projects/:id/relationships/workspaces', MOVE, async (req) => {
-    await moveWorkspaces(req.ctx, req.params.id, req.body.data)
-    return noContent()
-  })
+  http.post('/projects/:id/relationships/workspaces', MOVE, async (req) =>
+    moveWorkspaces(req.ctx, req.params.id, req.body.data),
+  )
 }
 
 function readInput<T>({ body, header }: { body: { data: T }; header: (name: string) => string | undefined }) {
@@ -155,17 +153,12 @@ const CHANGE = {
 
 export const consumerRoutes: Routes = (http) => {
   http.get(PATH, CONSUMER_LIST, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listRemoteStateConsumers(req.ctx, req.params.id, page)
-    return listPage({ url: req.url, page }, { rows: rows.map((row) => workspaceResource(row)), total })
+    return req.list(await listRemoteStateConsumers(req.ctx, req.params.id, req.page()), (row) => workspaceResource(row))
   })
   http.post(
     PATH,
     { ...CHANGE, summary: 'Add remote state consumers to a workspace', audit: 'workspace add_remote_state_consumers' },
-    async (req) => {
-      await addRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
-      return noContent()
-    },
+    async (req) => addRemoteStateConsumers(req.ctx, req.params.id, req.body.data),
   )
   http.patch(
     PATH,
@@ -174,10 +167,7 @@ export const consumerRoutes: Routes = (http) => {
       summary: 'Replace the remote state consumers of a workspace',
       audit: 'workspace replace_remote_state_consumers',
     },
-    async (req) => {
-      await replaceRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
-      return noContent()
-    },
+    async (req) => replaceRemoteStateConsumers(req.ctx, req.params.id, req.body.data),
   )
   http.delete(
     PATH,
@@ -186,9 +176,6 @@ export const consumerRoutes: Routes = (http) => {
       summary: 'Remove remote state consumers from a workspace',
       audit: 'workspace remove_remote_state_consumers',
     },
-    async (req) => {
-      await removeRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
-      return noContent()
-    },
+    async (req) => removeRemoteStateConsumers(req.ctx, req.params.id, req.body.data),
   )
 }
