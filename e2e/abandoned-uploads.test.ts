@@ -6,8 +6,8 @@ import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, terraformDirectory } from './terraform.ts'
 
 /**
- * A proxy that stalls in the middle of the first upload of a state. The engine sends the state's
- * JSON at the same time, often first; that one passes, for it is the state itself that makes a version whole.
+ * A proxy that stalls in the middle of the first state upload. The engine sends the state's
+ * JSON at the same time, often first; that upload passes, since only the state itself finalizes a version.
  */
 async function stickyWay() {
   const upload = Promise.withResolvers<void>()

@@ -9,7 +9,7 @@ import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, type Directory, terraformDirectory } from './terraform.ts'
 
-/** A Node of the system, older than the one of this repository; the package has to run on it. */
+/** The system's Node, older than that of this repository; the package must run on it. */
 const SYSTEM_NODE = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => existsSync(path))
 if (SYSTEM_NODE === undefined) console.warn('SKIPPED: this system has no Node to install the agent with')
 
@@ -18,7 +18,7 @@ if (!existsSync(PACKAGE)) execFileSync(process.execPath, [join(import.meta.dirna
 
 const systemPath = `/usr/local/bin:/usr/bin:/bin`
 
-/** Installs the package that the server hands out, with no network and nothing that npm has kept. */
+/** Installs the package that the server serves, without network or npm cache. */
 async function installAgent(server: BootedServer): Promise<string> {
   const prefix = await mkdtemp(join(tmpdir(), 'groundstate-agent-'))
   whenFileEnds(() => rm(prefix, { recursive: true, force: true }))
@@ -67,7 +67,7 @@ describe.skipIf(!hasTerraform || SYSTEM_NODE === undefined)('the installed agent
     })
   }
 
-  /** A configuration whose runs happen in the pool. */
+  /** A configuration whose runs execute in the pool. */
   async function directoryOf(name: string): Promise<Directory> {
     const attributes = { name, 'execution-mode': 'agent', 'agent-pool-id': poolId }
     await server.api('POST', '/organizations/main/workspaces', { data: { type: 'workspaces', attributes } })
@@ -78,7 +78,7 @@ describe.skipIf(!hasTerraform || SYSTEM_NODE === undefined)('the installed agent
     return directory
   }
 
-  test('plans and applies on the Node of the system, and leaves when it is asked to', async () => {
+  test('plans and applies on the Node of the host and exits on SIGTERM', async () => {
     const version = execFileSync(SYSTEM_NODE ?? 'node', ['--version'], { encoding: 'utf8' })
     const directory = await directoryOf('installed')
     const { agent, said, exit } = await startAgent()

@@ -53,7 +53,7 @@ async function end(child: ChildProcess) {
   await once(child, 'exit')
 }
 
-/** A run of this configuration in a workspace of the pool, which applies by itself. */
+/** An auto-applied run of this configuration in a workspace of the pool. */
 async function startRun(name: string, main: string) {
   const workspace = await server.api('POST', '/organizations/main/workspaces', {
     data: {
@@ -72,7 +72,7 @@ async function untilStatus(workspaceId: string, wanted: string) {
   return untilRunIs(server, async () => latestRun(server, workspaceId), wanted)
 }
 
-/** The newest state of a workspace, be it a snapshot; undefined when there is none. */
+/** The latest state of a workspace, snapshots included; undefined without one. */
 async function newestState(name: string): Promise<{ resources: { name: string }[] } | undefined> {
   const list = `/state-versions?filter[organization][name]=main&filter[workspace][name]=${name}&filter[status]=finalized`
   const [newest] = (await server.api('GET', list)).data
@@ -91,7 +91,7 @@ resource "terraform_data" "slow" {
 `
 
 describe.skipIf(!hasTerraform)('what is cut off', () => {
-  test('a server that is killed and starts again in mid-apply gets the result of the apply, and all of its log', async () => {
+  test('a server killed and restarted during an apply receives its result and the whole log', async () => {
     const { child } = await startAgent()
     const { workspaceId, running } = await startRun('server-killed', SLOW(8))
     await running.saw('begun')
@@ -107,7 +107,7 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
     await end(child)
   })
 
-  test('an agent that is killed in mid-apply keeps the state, and says what happened when it starts again', async () => {
+  test('an agent killed during an apply keeps the state and reports the outcome after its restart', async () => {
     const { child, directory } = await startAgent()
     const { workspaceId, running, directory: configuration } = await startRun('agent-killed-in-apply', SLOW(300))
     await running.saw('begun')
@@ -131,14 +131,14 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
     await end(again.child)
   })
 
-  test('an agent that is killed in mid-apply for good leaves an engine that stores its state all the same', async () => {
+  test('the engine of an agent that is killed and never restarted still stores its state', async () => {
     const { child, directory } = await startAgent()
     const { workspaceId, running } = await startRun('agent-killed-for-good', SLOW(300))
     await running.saw('begun')
 
     await kill(child)
 
-    // As it is interrupted the engine stores what it has, and at its end what it has come to.
+    // The engine stores a state when it is interrupted, and the final one when it exits.
     const names = async () => (await newestState('agent-killed-for-good'))?.resources.map(({ name }) => name)
     await expect.poll(names, { timeout: 60_000 }).toEqual(['quick', 'slow'])
     const again = await startAgent(directory)
@@ -171,7 +171,7 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
     },
   )
 
-  test('an agent that is killed in mid-plan hands the plan back as it starts again', async () => {
+  test('an agent killed during a plan requeues the plan when it restarts', async () => {
     const { child, directory } = await startAgent()
     const { workspaceId } = await startRun(
       'agent-killed-in-plan',

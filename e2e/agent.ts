@@ -11,14 +11,14 @@ export type BootedAgent = {
   pid: number
   output: () => string
   stop: (signal?: NodeJS.Signals) => Promise<void>
-  /** Resolves when the process that runs now has ended. */
+  /** Resolves when the current process has exited. */
   ended: () => Promise<void>
-  /** Starts it again on the same working directory. */
+  /** Restarts it on the same working directory. */
   restart: () => Promise<void>
 }
 
 /**
- * Starts a stand-alone agent as a process; it is stopped when the file ends. `command` precedes that of the agent, as
+ * Starts a stand-alone agent as a process, stopped at the end of the file. `command` prefixes the agent's, as
  * `ip netns exec` does.
  */
 export function bootAgent({

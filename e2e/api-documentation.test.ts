@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 
 describe.runIf(hasBrowser)('the documentation of the API in a browser', () => {
-  test('is found by its search, and asks no one but this server', async () => {
+  test('is searchable and requests nothing from other hosts', async () => {
     const elsewhere: string[] = []
     const refused: string[] = []
     page.on('request', (request) => {

@@ -1,6 +1,6 @@
 /**
- * A program: forwards connections to the backends in turn. One that does not answer its check gets no more, and those that it
- * has are ended, as load balancers do (HAProxy: `on-marked-down shutdown-sessions`).
+ * A program that forwards connections to backends in turn. A backend that fails its health check gets no more, and its
+ * connections are closed, as load balancers do (HAProxy: `on-marked-down shutdown-sessions`).
  *
  *     node balancer.ts 10.0.0.1 8080 http://10.0.0.2:8080/readyz http://10.0.0.3:8080/readyz
  *     node balancer.ts 10.0.0.1 5432 /run/postgresql/.s.PGSQL.5432

@@ -13,12 +13,12 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 export const hasBrowser = CHROMIUM !== undefined
 if (!hasBrowser) console.warn('SKIPPED: there is no Chromium in /usr/bin, nothing that drives a browser can be tested')
 
-/** A page in a new browser, which is closed when the file ends. */
+/** A page in a new browser, closed at the end of the file. */
 export async function openPage(): Promise<Page> {
   const profile = await mkdtemp(join(tmpdir(), 'groundstate-chromium-'))
   const browser = await chromium.launchPersistentContext(profile, {
     executablePath: CHROMIUM ?? '',
-    // The authority of TLS=auto is in the server's data directory, which the browser does not trust.
+    // The browser does not trust the authority of TLS=auto.
     ignoreHTTPSErrors: true,
     args: [
       '--no-sandbox',

@@ -25,17 +25,17 @@ const SEED = Number(process.env['GROUNDSTATE_CHAOS_SEED'] ?? Math.floor(Math.ran
 const RUNS = Number(process.env['GROUNDSTATE_CHAOS_RUNS'] ?? 32)
 const WORKSPACES = 16
 const AGENTS = 3
-/** Runs of a workspace that are there at once: one is at work, and the others wait for it. */
+/** Concurrent runs of a workspace: one is active, and the others wait for it. */
 const QUEUE = 2
-/** The pause between two kills, in times of what the first start has taken: on a busy machine all takes longer. */
+/** Pause between two kills, as a multiple of the duration of the first start, so that it scales on a busy machine. */
 const KILLS = { from: 0.1, to: 1 }
-/** After so many the runs get to their ends in peace. */
+/** Number of kills, after which the runs finish undisturbed. */
 const MAX_KILLS = 24
-/** How long all may take to come to rest after the last kill, in ms. */
+/** Time limit for all runs to finish after the last kill, in ms. */
 const REST_MS = 90_000
-/** A run that takes longer, in ms, behind all that is killed under it, is stuck. */
+/** A run that takes longer, in ms, despite the kills, counts as stuck. */
 const MAX_RUN_MS = 180_000
-/** How often the test says how far it is, in ms. */
+/** Interval of progress reports, in ms. */
 const WORD_MS = 60_000
 
 let server: BootedServer
@@ -48,7 +48,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'gs-chaos-'))
   whenFileEnds(() => rm(directory, { recursive: true, force: true }))
   await mkdir(join(directory, 'witness'))
-  // Whatever user the engines run as.
+  // Writable by any user, since engines run as different ones.
   await chmod(directory, 0o755)
   await chmod(join(directory, 'witness'), 0o777)
   const started = performance.now()
@@ -71,8 +71,8 @@ beforeAll(async () => {
 })
 
 /**
- * Each run makes one more instance and leaves a file outside of the state for it. An instance that is made twice was
- * forgotten.
+ * Each run creates one more instance and a file for it outside the state. An instance that is created twice was
+ * lost.
  */
 const counting = (name: string) => `
 variable "n" {
@@ -109,7 +109,7 @@ function isAway(error: unknown) {
   return hung || error instanceof TypeError || /answered 5\d\d/.test(String(error))
 }
 
-/** Sends a request again until the server is there. */
+/** Retries a request until the server is available. */
 async function persist<T>(send: () => Promise<T>): Promise<T> {
   for (const end = Date.now() + REST_MS; ;) {
     try {
@@ -121,7 +121,7 @@ async function persist<T>(send: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The unfinished runs of the organization, read by one loop for all who wait. */
+/** The unfinished runs of the organization, polled by one loop for all waiters. */
 function watchRuns() {
   let unfinished = new Set<string>()
   let looks = 0
@@ -142,19 +142,19 @@ function watchRuns() {
   }
   const watching = watch()
   async function until(isDone: () => boolean) {
-    // The look that is under way may have begun before the run did.
+    // The current poll may have begun before the run.
     const first = looks + 2
     const isFresh = () => looks >= first
     while (!isFresh() || !isDone()) await pause(50)
   }
   const hasOnly = (waiting: readonly string[]) => [...unfinished].every((id) => waiting.includes(id))
   return {
-    /** Whether only these runs are left. */
+    /** Whether only these runs are unfinished. */
     async isOnly(waiting: readonly string[]) {
       await until(() => true)
       return hasOnly(waiting)
     },
-    /** Resolves when only these runs are left, or when the others are stuck. */
+    /** Resolves when only these runs are unfinished, or the others are stuck. */
     async untilOnly(waiting: readonly string[]) {
       const end = Date.now() + REST_MS
       await until(() => hasOnly(waiting) || Date.now() > end)
@@ -179,12 +179,12 @@ async function untilQuiet(
   for (const end = Date.now() + REST_MS; Date.now() < end;) {
     await untilOnly(waiting)
     const firings = await Promise.all(workspaces.map(async (workspace) => hasWaitingFirings(server, workspace)))
-    // One that waited a moment ago may have started its run since the last look.
+    // A firing that was pending may have started its run since the last poll.
     if (!firings.includes(true) && (await isOnly(waiting))) return
   }
 }
 
-/** Two runs that nothing moves: one waits for a lock, the other for an agent. */
+/** Two blocked runs: one waits for a lock, the other for an agent. */
 async function waitingRuns() {
   const nobody = await agentPool(server, 'nobody')
   const attributes = { 'execution-mode': 'agent', 'agent-pool-id': nobody.id }
@@ -194,7 +194,7 @@ async function waitingRuns() {
   return { locked: await startRun(server, locked), lonely: await startRun(server, lonely) }
 }
 
-/** Starts a run exactly once, though the response may be lost. */
+/** Creates a run exactly once, even if the response is lost. */
 async function startRunOnce(workspace: RemoteWorkspace, number: number) {
   const message = `run ${number}`
   const attributes = { message, variables: [{ key: 'n', value: `${number}` }] }
@@ -220,11 +220,11 @@ async function killPostgres() {
   try {
     if (Number(pid) > 1) process.kill(Number(pid), 'SIGKILL')
   } catch {
-    // It has just ended with its server.
+    // It has just exited with its server.
   }
 }
 
-/** Instances that were made again after an apply that had made them came to its end. */
+/** Instances that were created again after the apply that created them had finished. */
 async function forgottenInstances(applied: ReadonlySet<string>) {
   const makers = new Map<string, string[]>()
   for (const name of await readdir(join(directory, 'witness'))) {
@@ -295,7 +295,7 @@ describe.skipIf(!hasTerraform)('with server, database and agents killed at rando
         const supervisedServer = stack.use(supervise(server))
         const supervisedAgents = agents.map((agent) => stack.use(supervise(agent)))
         while (!done.signal.aborted && kills.length < MAX_KILLS) {
-          // On a slow machine a server that is killed in every start would never serve.
+          // On a slow machine, a server that is killed during every start would never serve.
           await persist(() => server.api('GET', '/organizations/main'))
           await Promise.race([pause(startMs * random.between(KILLS.from, KILLS.to)), work])
           const victim = random.pick(['server', 'server twice', 'database', 'both', 'agent', 'agent'] as const)
@@ -335,7 +335,7 @@ describe.skipIf(!hasTerraform)('with server, database and agents killed at rando
       const direct = histories.filter(({ workspace }) => workspaces.includes(workspace))
       expect(direct.flatMap((history) => history.runs)).toHaveLength(RUNS)
     },
-    // Two hundred runs take six minutes on two cores that do nothing else.
+    // Two hundred runs take six minutes on two idle cores.
     Math.max(10 * 60_000, RUNS * 6_000),
   )
 })

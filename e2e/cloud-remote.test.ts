@@ -35,7 +35,7 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
     server = await bootServer()
   })
 
-  test('init, plan, apply, output, show and destroy work as on the hosted service', async () => {
+  test('init, plan, apply, output, show and destroy work as on HCP Terraform', async () => {
     const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('basic') + RESOURCE })
 
     await directory.ok(['init', '-input=false'])
@@ -62,7 +62,7 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
     expect(destroy.all).toContain('1 destroyed')
   })
 
-  test('a saved plan is shown, applied once, and refused the second time', async () => {
+  test('a saved plan is shown, applied once and rejected the second time', async () => {
     const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('saved-plan') + RESOURCE })
 
     await directory.ok(['init', '-input=false'])
@@ -78,7 +78,7 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
     expect(second.code).toBe(1)
   })
 
-  test('the configuration of a saved plan is the current one from its apply on', async () => {
+  test('applying a saved plan makes its configuration current', async () => {
     const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('provisional') + RESOURCE })
     const read = async () => {
       const { data: workspace } = await server.api('GET', '/organizations/main/workspaces/provisional')
@@ -99,7 +99,7 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
     expect([planned.current, applied.current]).toEqual([undefined, planned.version.id])
   })
 
-  test('a failing plan ends with code 1 and shows the diagnostic', async () => {
+  test('a failing plan exits with code 1 and shows the diagnostic', async () => {
     const directory = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('bad-plan')}output "x" { value = terraform_data.none.id }\n`,
     })
@@ -111,7 +111,7 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
     expect(plan.all).toContain('Reference to undeclared resource')
   })
 
-  // The command line asks every 3 s whether its run still waits: the apply has failed by then, at any moment in between.
+  // The CLI polls every 3 s whether its run still waits, and the apply fails within that interval.
   test.concurrent.for([0, 1000, 2000])(
     'a failing apply shows its diagnostic after a wait, %i ms',
     async (ms, { expect }) => {
@@ -132,7 +132,7 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
     },
   )
 
-  test('a failing apply ends with code 1, shows the diagnostic, and keeps what was made', async () => {
+  test('a failing apply exits with code 1, shows the diagnostic and keeps created resources', async () => {
     const directory = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('bad-apply')}${FAILS}`,
     })

@@ -40,7 +40,7 @@ afterAll(async () => {
 })
 
 describe('the groundstate command', () => {
-  test('every command explains itself', async () => {
+  test('every command has a help text', async () => {
     const help = await groundstate(['--help'])
 
     for (const command of ['serve', 'cli-config', 'exec', 'token', 'doctor', 'state']) {
@@ -49,7 +49,7 @@ describe('the groundstate command', () => {
     }
   })
 
-  test('a flag that does not exist, and a setting that cannot be read, are named', async () => {
+  test('errors name unknown flags and invalid settings', async () => {
     const flag = await groundstate(['serve', '--prot', '80'])
     const setting = await groundstate(['serve'], { env: { GROUNDSTATE_PORT: 'http' } })
 
@@ -74,7 +74,7 @@ describe('the groundstate command', () => {
     expect(apply.out).toContain('Apply complete! Resources: 1 added')
   })
 
-  test('exec passes on the exit code, and says what is missing', async () => {
+  test('exec returns the exit code and names missing settings', async () => {
     const env = { GROUNDSTATE_URL: server.url, GROUNDSTATE_TOKEN: ADMIN_TOKEN }
 
     expect((await groundstate(['exec', '--', 'sh', '-c', 'exit 7'], { env })).code).toBe(7)
@@ -84,7 +84,7 @@ describe('the groundstate command', () => {
     )
   })
 
-  test('token create makes a valid token while the server runs', async () => {
+  test('token create issues a valid token while the server is running', async () => {
     const created = await groundstate([
       'token',
       'create',
@@ -107,7 +107,7 @@ describe('the groundstate command', () => {
     expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining('Groundstate is running') })
   })
 
-  test('doctor says what is not in place, and what to do', async () => {
+  test('doctor reports each problem with its remedy', async () => {
     const where = ['--data-dir', server.dataDir, '--engine-path', '/nowhere/terraform', '--port', '0']
 
     const doctor = await groundstate(['doctor', ...where])
@@ -117,14 +117,14 @@ describe('the groundstate command', () => {
     expect(doctor.out).toContain('GROUNDSTATE_ENGINE_PATH')
   })
 
-  test('a second server on the data directory says so and stops', async () => {
+  test('a second server on the same data directory exits with an error', async () => {
     const second = await groundstate(['serve', '--data-dir', server.dataDir, '--port', '0'])
 
     expect(second.code).toBe(1)
     expect(second.err).toContain('in use by another Groundstate server')
   })
 
-  test('a port that is taken is named', async () => {
+  test('the error names a port that is in use', async () => {
     const other = await mkdtemp(join(tmpdir(), 'groundstate-port-'))
 
     const second = await groundstate(['serve', '--data-dir', other, '--port', new URL(server.url).port])
@@ -134,7 +134,7 @@ describe('the groundstate command', () => {
     await rm(other, { recursive: true, force: true })
   })
 
-  test('SIGTERM ends an idle server with code 0, and what it stored is there after the next start', async () => {
+  test('SIGTERM stops an idle server with code 0, and its data survives the restart', async () => {
     const before = await server.api('GET', '/organizations/main')
 
     expect(await server.stop('SIGTERM')).toBe(0)
@@ -144,14 +144,14 @@ describe('the groundstate command', () => {
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
   })
 
-  test('a server that was killed is started again, with what it had stored', async () => {
+  test('a killed server restarts with all its data', async () => {
     await server.stop('SIGKILL')
     await server.restart()
 
     expect((await server.api('GET', '/organizations/main')).data.id).toBe('main')
   })
 
-  test('a client that sends half a request and hangs keeps no one waiting', async () => {
+  test('a client that stalls in the middle of a request blocks no other client', async () => {
     const { port, hostname } = new URL(server.url)
     const socket = connect(Number(port), hostname)
     socket.write('POST /api/v2/organizations HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{')

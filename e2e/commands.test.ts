@@ -37,7 +37,7 @@ describe.skipIf(!hasTerraform)('options of plan and apply', () => {
     expect(apply.all).toContain('1 added, 0 changed, 1 destroyed')
   })
 
-  test('-refresh-only finds nothing to do in unchanged state', async () => {
+  test('-refresh-only reports no changes for an unchanged state', async () => {
     const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('refresh-only') + TWO })
     await directory.ok(['init', '-input=false'])
     await directory.ok(['apply', '-auto-approve'])
@@ -47,7 +47,7 @@ describe.skipIf(!hasTerraform)('options of plan and apply', () => {
     expect(plan.all).toContain('No changes')
   })
 
-  test('a response of no discards the run', async () => {
+  test('answering no discards the run', async () => {
     const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('discard') + TWO })
     await directory.ok(['init', '-input=false'])
 
@@ -60,7 +60,7 @@ describe.skipIf(!hasTerraform)('options of plan and apply', () => {
     expect(data.attributes.locked).toBe(false)
   })
 
-  test('a response of yes applies', async () => {
+  test('answering yes applies the plan', async () => {
     const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('confirm') + TWO })
     await directory.ok(['init', '-input=false'])
 
@@ -110,7 +110,7 @@ describe.skipIf(!hasTerraform)('options of plan and apply', () => {
     )
   })
 
-  test('a second plan of the workspace waits, and says for whom', async () => {
+  test('a second run of the workspace waits and names the run it waits for', async () => {
     const slow = `${cloudBlock('two-at-once')}resource "terraform_data" "slow" {\n  input = timestamp()\n  provisioner "local-exec" { command = "sleep 6" }\n}\n`
     const first = await terraformDirectory(server, { 'main.tf': slow })
     const second = await terraformDirectory(server, { 'main.tf': slow })
@@ -156,7 +156,7 @@ describe.skipIf(!hasTerraform)('state commands', () => {
     expect(JSON.parse((await directory.ok(['state', 'pull'])).out).serial).toBeGreaterThan(state.serial)
     expect(stale.code).toBe(1)
 
-    // `terraform` does not send -force to the server, and leaves its lock behind when it is refused.
+    // `terraform` does not send -force to the server, and keeps its lock when it is rejected.
     const forced = await directory.run(['state', 'push', '-force', 'old.tfstate'])
     expect(forced.all).toMatch(/serial \d+ is behind the current serial/)
     await directory.ok(['force-unlock', '-force', 'main/state'])
@@ -183,7 +183,7 @@ describe.skipIf(!hasTerraform)('state commands', () => {
     await directory.ok(['state', 'rm', 'terraform_data.two'])
   })
 
-  test('output: all, one, json, raw; an empty workspace has none', async () => {
+  test('output: all, one, json and raw; none in an empty workspace', async () => {
     const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('outputs') + TWO })
     await directory.ok(['init', '-input=false'])
 

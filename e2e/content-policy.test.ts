@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 
 describe.runIf(hasBrowser)('the content security policy', () => {
-  test('lets the editor draw as it should', async () => {
+  test('allows the styles of the editor', async () => {
     await server.api('POST', '/organizations/main/workspaces', {
       data: { type: 'workspaces', attributes: { name: 'shop' } },
     })
@@ -31,7 +31,7 @@ describe.runIf(hasBrowser)('the content security policy', () => {
     expect(complaints).toEqual([])
   })
 
-  test('a page that the browser has kept draws with the nonce that it has kept', async () => {
+  test('a page from the browser cache renders with its cached nonce', async () => {
     const page = await openPage()
     const complaints: string[] = []
     page.on('console', (message) => {
@@ -57,12 +57,12 @@ describe.runIf(hasBrowser)('the content security policy', () => {
     expect(await nonceOf()).toBe(before)
   })
 
-  test('the theme is there before anything is drawn, and is the one that was chosen', async () => {
+  test('the selected theme is applied before the first paint', async () => {
     const page = await openPage()
     await page.emulateMedia({ colorScheme: 'dark' })
     const theme = () => page.evaluate<string>('document.documentElement.dataset.theme')
 
-    // Nothing else of the application runs.
+    // No other script of the application runs.
     await page.route('**/assets/index-*.js', (route) => route.abort())
     await page.goto(`${server.url}/app/sign-in`)
     const ofSystem = await theme()

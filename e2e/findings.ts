@@ -10,7 +10,7 @@ const ETX = '\u0003'
 type Found = { id: string; attributes: any; relationships: any }
 export type WorkspaceHistory = { workspace: RemoteWorkspace; runs: Found[]; versions: Found[]; resource: Found }
 
-/** The API's view of a workspace and its history; the oldest run and the oldest state come first. */
+/** The API's view of a workspace and its history, with runs and states from oldest to newest. */
 export async function historyOf(server: BootedServer, workspace: RemoteWorkspace): Promise<WorkspaceHistory> {
   const filter = `filter%5Borganization%5D%5Bname%5D=main&filter%5Bworkspace%5D%5Bname%5D=${workspace.name}`
   const [runs, versions, { data }] = await Promise.all([
@@ -21,7 +21,7 @@ export async function historyOf(server: BootedServer, workspace: RemoteWorkspace
   return { workspace, runs: runs.toReversed(), versions: versions.toReversed(), resource: data }
 }
 
-/** Runs that are stuck, and a lock that a dead run has left. */
+/** Stuck runs, and a lock held by a finished run. */
 export function stuckRuns({ workspace, runs, resource }: WorkspaceHistory): string[] {
   const problems = runs
     .filter(({ attributes }) => !ENDED.has(attributes.status))
@@ -33,7 +33,7 @@ export function stuckRuns({ workspace, runs, resource }: WorkspaceHistory): stri
   return problems
 }
 
-/** Applies whose end was reported without the whole log having arrived. */
+/** Applies that finished without their whole log. */
 export async function brokenLogs(server: BootedServer, { runs }: WorkspaceHistory): Promise<string[]> {
   const problems: string[] = []
   for (const { id } of runs.filter(({ attributes }) => attributes.status === 'applied')) {
@@ -50,8 +50,8 @@ export async function brokenLogs(server: BootedServer, { runs }: WorkspaceHistor
 }
 
 /**
- * Triggers that were lost or doubled. `sources` has the ids of the workspaces whose applies start a run in the one of the key.
- * `histories` are those of all workspaces that take part.
+ * Lost or duplicate firings. `sources` maps a workspace to the ids of the workspaces whose applies trigger it.
+ * `histories` has all workspaces involved.
  */
 export async function brokenTriggers(
   server: BootedServer,
@@ -77,7 +77,7 @@ export async function brokenTriggers(
       }
     }
   }
-  // What no one asked for.
+  // Runs without a cause.
   for (const destination of sources.keys())
     for (const id of runsOf.get(destination) ?? []) if (!started.has(id)) problems.push(`${id} has no cause`)
   return problems
@@ -94,7 +94,7 @@ export async function hasWaitingFirings(server: BootedServer, workspace: RemoteW
 
 type Instance = { index_key?: string; status?: string; attributes: { id: string } }
 
-/** States that are lost, of another content than announced, or out of order. */
+/** States that are lost, differ from the announced content, or are out of order. */
 export async function lostStates({ workspace, runs, versions }: WorkspaceHistory): Promise<string[]> {
   const problems: string[] = []
   const { name } = workspace
@@ -121,7 +121,7 @@ export async function lostStates({ workspace, runs, versions }: WorkspaceHistory
     const state = JSON.parse(raw.toString())
     if (state.serial !== attributes.serial) problems.push(`${id} of ${name} has the serial ${state.serial} inside`)
     if (relationships.run?.data) storedBy.add(relationships.run.data.id)
-    // An engine that is interrupted before it has made anything stores that, forgets it, and begins again.
+    // An engine that is interrupted before it creates anything stores an empty state and starts over.
     const isEmpty = state.resources.length === 0 && Object.keys(state.outputs).length === 0
     if (lineage === undefined && isEmpty) continue
     if (state.serial <= serial) problems.push(`${id} of ${name} has the serial ${state.serial} after ${serial}`)
@@ -150,7 +150,7 @@ function instancesOf(state: { resources: { instances: Instance[] }[] }): Instanc
   return state.resources.flatMap(({ instances }) => instances)
 }
 
-/** Processes at work below a directory, other than those that may be: engines, their programs and launchers. */
+/** Unexpected processes running below a directory: engines, their programs and launchers. */
 export async function leftProcesses(directory: string, allowed: ReadonlySet<number>): Promise<string[]> {
   const problems: string[] = []
   for (const name of await readdir('/proc')) {
@@ -164,7 +164,7 @@ export async function leftProcesses(directory: string, allowed: ReadonlySet<numb
   return problems
 }
 
-/** Directories of runs that an agent has neither removed nor keeps for an apply. */
+/** Run directories that an agent has neither removed nor retained for an apply. */
 export async function leftDirectories(workDir: string): Promise<string[]> {
   const runs = join(workDir, 'runs')
   const problems: string[] = []

@@ -2,10 +2,10 @@ import { createServer } from 'node:http'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { listen } from '../server/src/testing/ports.ts'
 
-/** Answers a request for a state once it is open. `reached` resolves with the first request. */
+/** Responds to requests for a state once it is open. `reached` resolves with the first request. */
 export type Gate = { url: string; open: () => void; reached: Promise<void> }
 
-/** A plan that reads the state behind the gate is under way until the gate is opened. */
+/** A plan that reads the state behind the gate runs until the gate opens. */
 export async function createGate(host = '127.0.0.1'): Promise<Gate> {
   const opened = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
@@ -21,12 +21,12 @@ export async function createGate(host = '127.0.0.1'): Promise<Gate> {
   return { url: `http://${host}:${await listen(server, host)}/`, open: opened.resolve, reached: reached.promise }
 }
 
-/** A provisioner that keeps an apply waiting "at the gate", as its log says, until the file is there. */
+/** A provisioner that logs "at the gate" and blocks an apply until the file exists. */
 export function gatedProvisioner(file: string) {
   return `provisioner "local-exec" { command = "echo at the gate; while [ ! -e ${file} ]; do sleep 0.1; done; echo through" }`
 }
 
-/** A data source that keeps a plan waiting at the gate. */
+/** A data source that blocks a plan at the gate. */
 export function gatedPlan({ url }: Gate) {
   return `
 data "terraform_remote_state" "gate" {

@@ -23,14 +23,14 @@ async function untilStatus(name: string, wanted: string) {
   return { run, workspace: await readWorkspace(name) }
 }
 
-/** Whether the process ends within 20 s. */
+/** Whether the process exits within 20 s. */
 async function untilEnded(pid: number) {
   for (const end = Date.now() + 20_000; existsSync(`/proc/${pid}`) && Date.now() < end;)
     await new Promise((resolve) => setTimeout(resolve, 100))
   return !existsSync(`/proc/${pid}`)
 }
 
-/** Applies one resource quickly, then one that takes long and reacts to interrupts. */
+/** Applies one resource quickly, then a slow one that handles interrupts. */
 async function slowApply(name: string, command = 'sleep 60'): Promise<Directory> {
   const directory = await terraformDirectory(server, {
     'main.tf': `${cloudBlock(name)}
@@ -94,7 +94,7 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
     expect(run.attributes['plan-only']).toBe(true)
   })
 
-  test('a cancel ends an engine whose provisioner minds no interrupt; force comes only after the grace', async () => {
+  test('cancel kills an engine whose provisioner ignores interrupts; force-cancel is available only after the grace period', async () => {
     const directory = await slowApply('force-cancel', "trap '' INT TERM; sleep 300")
     const running = directory.start(['apply', '-auto-approve'])
     await running.saw('local-exec')
@@ -109,7 +109,7 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
     await running.done
   })
 
-  test('a workspace that is deleted during an apply leaves no engine behind', async () => {
+  test('deleting a workspace during an apply leaves no engine running', async () => {
     const directory = await slowApply('deleted', 'echo shell $$; exec sleep 300')
     const running = directory.start(['apply', '-auto-approve'])
     const shell = Number(/\d+/.exec(await running.saw(/shell \d+/))?.[0])
@@ -121,7 +121,7 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
     await running.done
   })
 
-  test('a server killed during an apply comes back with the workspace free, the run errored, and its agent at work', async () => {
+  test('after a server is killed during an apply, the workspace is unlocked, the run errored and the agent available', async () => {
     const directory = await slowApply('killed')
     const running = directory.start(['apply', '-auto-approve'])
     await running.saw('local-exec')

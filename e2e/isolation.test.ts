@@ -16,7 +16,7 @@ const hasBubblewrap = spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-pid'
 if (!hasBubblewrap) console.warn('SKIPPED: bubblewrap does not work here, the sandbox of the server cannot be tested')
 
 let server: BootedServer
-/** A directory into which every user may write, for signs between the test and its runs. */
+/** A directory writable by every user, for marker files between the test and its runs. */
 let signs: string
 beforeAll(async () => {
   if (!canTest) return
@@ -43,7 +43,7 @@ resource "terraform_data" "script" {
   return directory
 }
 
-/** Runs the commands in an apply; answers for each whether it could be done. */
+/** Runs the commands in an apply and returns whether each succeeded. */
 async function attempt(name: string, commands: Record<string, string>, organization?: string) {
   const lines = Object.entries(commands).map(
     ([key, command]) => `if ( ${command} ) >/dev/null 2>&1; then echo "did: ${key}"; else echo "denied: ${key}"; fi`,
@@ -58,7 +58,7 @@ async function attempt(name: string, commands: Record<string, string>, organizat
 const allDenied = (commands: Record<string, string>) =>
   Object.fromEntries(Object.keys(commands).map((key) => [key, 'denied']))
 
-/** The children of a process, and theirs. */
+/** All descendants of a process. */
 function descendants(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
     .trim()
@@ -68,7 +68,7 @@ function descendants(pid: number): number[] {
   return children.flatMap((child) => [child, ...descendants(child)])
 }
 
-/** A run that is under way until `end` is called, with what it says of itself. */
+/** A run that stays active until `end` is called, with what its script printed. */
 async function busyRun(name: string, organization?: string) {
   const stop = join(signs, `${name}.stop`)
   const script = `echo "here: $PWD cache: $TF_PLUGIN_CACHE_DIR pid: $$ ready"
@@ -119,7 +119,7 @@ describe.skipIf(!canTest)('a run of the built-in agent that root has started', (
     expect(verdicts).toEqual({ ...allDenied(commands), control: 'did' })
   })
 
-  test('does not get at a concurrent run, nor at the plugin cache of its organization', async () => {
+  test('cannot access a concurrent run or the plugin cache of its organization', async () => {
     const other = await busyRun('neighbour', 'neighbours')
     const commands = {
       directory: `ls ${other.here}`,
@@ -140,7 +140,7 @@ describe.skipIf(!canTest)('a run of the built-in agent that root has started', (
     expect(verdicts).toEqual({ ...allDenied(commands), control: 'did' })
   })
 
-  test('does not get at a run of the same organization, whose plugin cache it shares', async () => {
+  test('cannot access a run of the same organization, whose plugin cache it shares', async () => {
     const other = await busyRun('sibling')
     const commands = {
       directory: `ls ${other.here}`,
@@ -155,7 +155,7 @@ describe.skipIf(!canTest)('a run of the built-in agent that root has started', (
     expect(verdicts).toEqual({ ...allDenied(commands), cache: 'did' })
   })
 
-  test('leaves no process behind, not even one in a new session', async () => {
+  test('leaves no process running, not even one in a new session', async () => {
     const note = join(signs, 'daemon.pid')
     const directory = await scripted(
       'daemon',

@@ -30,7 +30,7 @@ function largeState() {
   )
 }
 
-test('what a killed server had begun is done soon after another one has started', async () => {
+test('unfinished jobs of a killed server are completed by the next one', async () => {
   const { data: workspace } = await server.api('POST', '/organizations/main/workspaces', {
     data: { type: 'workspaces', attributes: { name: 'large' } },
   })

@@ -39,7 +39,7 @@ describe.skipIf(!hasTerraform).each([
   ['the cloud block', 'cloud', cloudBlock],
   ['backend "remote"', 'remote', remoteBackend],
 ] as const)('%s in local execution mode', (_, prefix, block) => {
-  test('plans, applies and destroys here, and keeps its state on the server', async () => {
+  test('plans, applies and destroys locally and keeps its state on the server', async () => {
     const name = `${prefix}-local`
     const directory = await localWorkspace(name, block(name))
 
@@ -89,7 +89,7 @@ describe.skipIf(!hasTerraform).each([
     expect((await readWorkspace(name)).attributes.locked).toBe(false)
   })
 
-  test('holds the lock while it works; a second one is refused, and a failed apply keeps what was made', async () => {
+  test('holds the lock while it runs; a second one is rejected, and a failed apply keeps created resources', async () => {
     const name = `${prefix}-local-lock`
     const gate = join(server.dataDir, `${prefix}-gate`)
     const slow = `

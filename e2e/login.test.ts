@@ -41,7 +41,7 @@ async function newcomer(): Promise<{ directory: Directory; env: Record<string, s
 }
 
 describe.skipIf(!hasTerraform || !hasBrowser)('terraform login', () => {
-  test('a sign-in and a consent in the browser leave a token that works', async () => {
+  test('signing in and granting consent in the browser issues a valid token', async () => {
     const { directory, env } = await newcomer()
     const login = directory.start(['login', host], { env, input: 'yes\n' })
     const url = await login.saw(AUTHORIZE)
@@ -66,7 +66,7 @@ describe.skipIf(!hasTerraform || !hasBrowser)('terraform login', () => {
     expect((await directory.ok(['apply', '-auto-approve'], { env })).all).toContain('Apply complete!')
   })
 
-  test('who is signed in is asked for consent only, and gives no token with a refusal', async () => {
+  test('a signed-in user is asked for consent only, and denying it issues no token', async () => {
     const { directory, env } = await newcomer()
     const login = directory.start(['login', host], { env, input: 'yes\n' })
 

@@ -15,7 +15,7 @@ import { logOf, readRun, requireUnended, until, untilRunIs } from './run-progres
 import { type BootedServer, bootServer, endOf } from './server.ts'
 import { hasTerraform } from './terraform.ts'
 
-/** Everything is scaled with the lease of a plan, in ms: a cut of 30 s with the usual lease is one of a whole lease here. */
+/** All durations scale with the lease of a plan, in ms: a partition of 30 s with the default lease is one lease here. */
 const LEASE_MS = 8000
 /** The lease of an apply is four times as long. */
 const SHORT_CUT_MS = 1.2 * LEASE_MS
@@ -26,7 +26,7 @@ type Place = 'db' | 'lb' | (typeof AGENTS)[number] | (typeof SERVERS)[number]
 
 let network: Network<Place>
 let directory: string
-/** Answers for both servers, through the load balancer. */
+/** Sends requests to both servers through the load balancer. */
 let site: BootedServer
 let pool: { id: string; token: string }
 
@@ -56,7 +56,7 @@ beforeAll(async () => {
       GROUNDSTATE_HOST: network.host(place),
       GROUNDSTATE_BASE_URL: `http://${network.host('lb')}:${balancerPort}`,
       GROUNDSTATE_DATABASE_URL: `postgresql://groundstate@${host}:${port}/groundstate?sslmode=disable`,
-      // They share the directory of the blobs as they would share a bucket.
+      // They share the blob directory as they would share a bucket.
       GROUNDSTATE_DATA_DIR: join(directory, 'data'),
       GROUNDSTATE_AGENTS: '0',
       GROUNDSTATE_LEASE: String(LEASE_MS),
@@ -92,7 +92,7 @@ async function database() {
   return join(new URL(postgres.url).searchParams.get('host') ?? '', '.s.PGSQL.5432')
 }
 
-/** Starts a balancer in a place, and answers its port. */
+/** Starts a load balancer on a host and returns its port. */
 async function balance(place: Place, port: number, backends: string[]): Promise<number> {
   const program = join(import.meta.dirname, 'balancer.ts')
   const [command, ...args] = [...network.at(place), process.execPath, program]
@@ -116,7 +116,7 @@ async function onlineAgents() {
 
 type GatedWorkspace = RemoteWorkspace & { openPlan: () => void; atPlan: Promise<void>; openApply: () => Promise<void> }
 
-/** A workspace whose plans, and whose applies then, each go on only when they are let. */
+/** A workspace whose plans and applies block until they are released. */
 async function gatedWorkspace(name: string): Promise<GatedWorkspace> {
   const file = join(directory, `${name}.open`)
   const gate = await createGate(network.own)
@@ -132,14 +132,14 @@ resource "terraform_data" "gated" {
   return { ...made, openPlan: gate.open, atPlan: gate.reached, openApply: () => writeFile(file, '') }
 }
 
-/** Starts a run and answers once its plan is under way. */
+/** Creates a run and resolves once its plan is running. */
 async function startPlan(workspace: GatedWorkspace) {
   const run = await startRun(site, workspace)
   await workspace.atPlan
   return run
 }
 
-/** Starts a run and answers once its apply is under way. */
+/** Creates a run and resolves once its apply is running. */
 async function startApply(workspace: GatedWorkspace) {
   workspace.openPlan()
   const run = await startRun(site, workspace)
@@ -151,7 +151,7 @@ async function startApply(workspace: GatedWorkspace) {
   return run
 }
 
-/** A workspace whose runs go on to their end. */
+/** A workspace whose runs finish without blocking. */
 async function openWorkspace(name: string) {
   const workspace = await gatedWorkspace(name)
   workspace.openPlan()
@@ -159,7 +159,7 @@ async function openWorkspace(name: string) {
   return workspace
 }
 
-/** The run, or undefined while a server is away. */
+/** The run; undefined while a server is unavailable. */
 async function findRun(id: string) {
   return readRun(site, id).catch(() => undefined)
 }
@@ -179,7 +179,7 @@ async function isUnlocked({ id }: RemoteWorkspace) {
 }
 
 describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, () => {
-  test('an agent cut off for a lease in its plan: another makes the plan', async () => {
+  test('an agent partitioned for one lease during a plan: another agent plans', async () => {
     const workspace = await gatedWorkspace('agent-in-plan')
     await workspace.openApply()
     const run = await startPlan(workspace)
@@ -199,7 +199,7 @@ describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, ()
     network.heal(first, 'lb')
   })
 
-  test('an agent cut off for a lease in its apply: the apply goes on, and its result arrives', async () => {
+  test('an agent partitioned for one lease during an apply: the apply continues and reports its result', async () => {
     const workspace = await gatedWorkspace('agent-in-apply')
     const run = await startApply(workspace)
     const agent = await agentOf(run, 'apply')
@@ -215,15 +215,15 @@ describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, ()
     expect(await isUnlocked(workspace)).toBe(true)
   })
 
-  test('a server cut off from its database in a plan and an apply: both go on through the other', async () => {
+  test('a server partitioned from its database during a plan and an apply: both continue through the other', async () => {
     expect(await cutServer('s1', 'db')).not.toContain('starts again')
   })
 
-  test('a server cut off from the agents in a plan and an apply: both go on through the other', async () => {
+  test('a server partitioned from the agents during a plan and an apply: both continue through the other', async () => {
     expect(await cutServer('s2', 'lb')).not.toContain('starts again')
   })
 
-  test('both servers cut off from their database for longer than a lease: no agent of an apply is taken to be gone', async () => {
+  test('both servers partitioned from their database for longer than a lease: no applying agent is declared lost', async () => {
     const workspace = await gatedWorkspace('all')
     const run = await startApply(workspace)
 
@@ -236,7 +236,7 @@ describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, ()
     expect(await logOf(site, run, 'apply')).toContain('Apply complete! Resources: 2 added')
   })
 
-  test('an agent cut off for four leases in its apply: the run is errored, and what the agent says later is added', async () => {
+  test('an agent partitioned for four leases during an apply: the run is errored, and the late result is added', async () => {
     const workspace = await gatedWorkspace('agent-long-in-apply')
     const run = await startApply(workspace)
     const agent = await agentOf(run, 'apply')
@@ -256,8 +256,8 @@ describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, ()
 })
 
 /**
- * Cuts a server off while a plan and an apply are under way, which come to their ends all the same, and so do runs that start
- * later; answers the log of the plan.
+ * Partitions a server during a plan and an apply, which finish nevertheless, as do runs created
+ * later. Returns the log of the plan.
  */
 async function cutServer(server: 's1' | 's2', from: 'db' | 'lb') {
   const [planned, applied] = [await gatedWorkspace(`plan-${from}`), await gatedWorkspace(`apply-${from}`)]
@@ -268,7 +268,7 @@ async function cutServer(server: 's1' | 's2', from: 'db' | 'lb') {
   const [during, after] = [await openWorkspace(`during-${from}`), await openWorkspace(`after-${from}`)]
 
   network.cut(server, from)
-  // The server that is cut off has claims that wait, and may find this run before the other one does.
+  // The partitioned server has open claims and may find this run before the other one.
   const later = await until(() => startRun(site, during).catch(() => undefined))
   await pause(SHORT_CUT_MS)
   await applied.openApply()

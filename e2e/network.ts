@@ -4,19 +4,19 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { listen } from '../server/src/testing/ports.ts'
 
-/** Hosts with a network between them that can be cut silently: nothing arrives, and neither side gets an error. */
+/** Hosts whose network can be partitioned silently: nothing arrives, and neither side gets an error. */
 export type Network<Place extends string> = {
-  /** Whether the places are network namespaces, or processes behind proxies that only cut what goes through them. */
+  /** Whether hosts are network namespaces; otherwise they are processes behind proxies, which cut only proxied traffic. */
   kind: 'namespaces' | 'proxies'
   /** Prefix of the commands that run there. */
   at: (place: Place) => readonly string[]
   /** The address that a program listens on there. */
   host: (place: Place) => string
-  /** The address of this process, which is never cut off. */
+  /** The address of this process, which is never partitioned. */
   own: string
   /** Address of another host's port, seen from `from`. */
   route: (from: Place, to: Place, port: number) => Promise<{ host: string; port: number }>
-  /** Cuts two places off from each other, and connects them again. */
+  /** Partitions two hosts, and reconnects them. */
   cut: (one: Place, other: Place) => void
   heal: (one: Place, other: Place) => void
 }
@@ -35,7 +35,7 @@ function tryNamespaces<Place extends string>(places: readonly Place[]): Network<
   const hub = `${prefix}-hub`
   const namespace = (place: Place) => `${prefix}-${place}`
   const host = (place: Place) => `${subnet}.${places.indexOf(place) + 10}`
-  // Programs in a namespace have ended by then: what was started later is cleaned up earlier.
+  // Programs in a namespace have exited by then, since clean-up runs in reverse order.
   whenFileEnds(() => {
     for (const name of [...places.map(namespace), hub]) tryIp('netns', 'del', name)
   })
@@ -65,7 +65,7 @@ function tryNamespaces<Place extends string>(places: readonly Place[]): Network<
     return undefined
   }
 
-  /** Frames go to a hardware address that no one has. */
+  /** Frames go to a hardware address that does not exist. */
   const deafen = (from: Place, to: Place) =>
     ip(
       '-n',
@@ -102,11 +102,11 @@ function tryIp(...args: string[]) {
   try {
     ip(...args)
   } catch {
-    // It is not there.
+    // It does not exist.
   }
 }
 
-/** All hosts are this machine. Connections between them go through a proxy, which stalls when cut. */
+/** All hosts are this machine. Connections between them use a proxy, which stalls during a partition. */
 function createProxies<Place extends string>(): Network<Place> {
   const cuts = new Set<string>()
   const proxies = new Map<string, { server: Server; sockets: Set<Socket> }>()

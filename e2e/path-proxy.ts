@@ -3,8 +3,8 @@ import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { listen } from '../server/src/testing/ports.ts'
 
 /**
- * A proxy that serves the server on `port` below a path of its host, and responds 404 elsewhere. It leaves
- * the path in requests, or takes it off. Answers its address with the path.
+ * A proxy that serves the server on `port` below a path and returns 404 elsewhere. It keeps
+ * the path in requests or strips it. Returns its URL with the path.
  */
 export async function startPathProxy({ path, port, strips }: { path: string; port: number; strips: boolean }) {
   const proxy = createServer((asked, response) => {

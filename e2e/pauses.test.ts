@@ -14,13 +14,13 @@ import { hasTerraform } from './terraform.ts'
 
 /** The lease of a plan, in ms; that of an apply is four times as long. */
 const LEASE_MS = 3000
-/** A pause that lasts longer than the lease of a plan, as one of 45 s does with the usual lease. */
+/** A pause beyond the lease of a plan, like 45 s with the default lease. */
 const PAUSE_MS = 1.5 * LEASE_MS
 const LONG_PAUSE_MS = 4.5 * LEASE_MS
 
 let directory: string
 let site: BootedServer
-/** Both servers, whose machines' clocks are 76 s apart. */
+/** Two servers whose clocks are 76 s apart. */
 let servers: BootedServer[]
 let agent: BootedAgent
 let pool: { id: string; token: string }
@@ -29,7 +29,7 @@ beforeAll(async () => {
   if (!hasTerraform) return
   directory = await mkdtemp(join(tmpdir(), 'gs-pauses-'))
   whenFileEnds(() => rm(directory, { recursive: true, force: true }))
-  // The runs have users of their own.
+  // Runs execute as dedicated users.
   await chmod(directory, 0o755)
   const postgres = await startPostgres({
     dataDir: join(directory, 'database'),
@@ -52,7 +52,7 @@ beforeAll(async () => {
   agent = bootAgent({ url: site.url, token: pool.token, name: 'a1', workDir: join(directory, 'agent') })
 }, 120_000)
 
-/** A run whose apply stores one resource and is then under way until it is let. */
+/** A run whose apply stores one resource and then blocks until it is released. */
 async function startApply(name: string) {
   const file = join(directory, `${name}.open`)
   const configuration = `
@@ -84,7 +84,7 @@ async function eventsOf(run: string) {
   return data.map(({ attributes }: any) => attributes) as { action: string; description: string | null }[]
 }
 
-/** Stops processes in the middle of what they do. */
+/** Suspends processes at an arbitrary instruction. */
 function stop(all: readonly { pid: number }[]) {
   for (const { pid } of all) process.kill(pid, 'SIGSTOP')
 }
@@ -99,7 +99,7 @@ async function pauseAll(all: readonly { pid: number }[], ms: number) {
   goOn(all)
 }
 
-/** How a run has ended, whether its log has the apply from its beginning to its end, and whether its result came too late. */
+/** The final status of a run, whether its log has the whole apply, and whether its result was late. */
 async function outcomeOf(run: string) {
   const { status, 'error-message': error } = await end(run)
   const events = await eventsOf(run)
@@ -114,7 +114,7 @@ async function outcomeOf(run: string) {
 const ALL = { status: 'applied', error: null, hasLog: true, isLate: false }
 
 describe.skipIf(!hasTerraform)('an apply, on servers whose clocks are wrong', () => {
-  test('outlives several leases of a plan', async () => {
+  test('takes longer than several leases', async () => {
     const { run, open } = await startApply('long')
 
     await pause(2 * LEASE_MS)
@@ -123,7 +123,7 @@ describe.skipIf(!hasTerraform)('an apply, on servers whose clocks are wrong', ()
     expect(await outcomeOf(run)).toEqual(ALL)
   })
 
-  test('outlives a pause of the servers', async () => {
+  test('survives a pause of the servers', async () => {
     const { run, open } = await startApply('servers')
 
     await pauseAll(servers, PAUSE_MS)
@@ -132,7 +132,7 @@ describe.skipIf(!hasTerraform)('an apply, on servers whose clocks are wrong', ()
     expect(await outcomeOf(run)).toEqual(ALL)
   })
 
-  test('outlives a restart of the database', async () => {
+  test('survives a restart of the database', async () => {
     const { run, open } = await startApply('database')
     const [pid] = (await readFile(join(directory, 'database/postgres/cluster/postmaster.pid'), 'utf8')).split('\n')
 
@@ -142,13 +142,13 @@ describe.skipIf(!hasTerraform)('an apply, on servers whose clocks are wrong', ()
     expect(await outcomeOf(run)).toEqual(ALL)
   })
 
-  test('outlives a pause of the servers and the agent at once, even for longer than its lease', async () => {
+  test('survives a pause of servers and agent at once, even beyond its lease', async () => {
     const { run, open } = await startApply('all')
 
     stop([...servers, agent])
     await pause(LONG_PAUSE_MS)
     goOn(servers)
-    // The servers find a lease that has long expired, and no agent yet.
+    // The servers find an expired lease before the agent reconnects.
     await pause(LEASE_MS / 2)
     goOn([agent])
     await open()
@@ -156,7 +156,7 @@ describe.skipIf(!hasTerraform)('an apply, on servers whose clocks are wrong', ()
     expect(await outcomeOf(run)).toEqual(ALL)
   })
 
-  test('whose agent stood still for longer than its lease has ended; its log, its state and its result arrive later', async () => {
+  test('is errored if its agent is suspended beyond the lease; log, state and result arrive later', async () => {
     const { run, workspace } = await startApply('agent')
 
     await pauseAll([agent], LONG_PAUSE_MS + 2 * LEASE_MS)

@@ -54,7 +54,7 @@ export async function agentPool(server: BootedServer, name: string): Promise<{ i
   return { id: data.id, token: token.data.attributes.token }
 }
 
-/** Starts a run that applies by itself, and answers its id. */
+/** Creates an auto-applied run and returns its id. */
 export async function startRun(
   server: BootedServer,
   { id, configurationId }: RemoteWorkspace,
@@ -73,7 +73,7 @@ export async function startRun(
   return data.id
 }
 
-/** All resources of a list, page by page. */
+/** All resources of a list, read page by page. */
 export async function listAll(server: BootedServer, path: string): Promise<any[]> {
   const found: any[] = []
   for (let page: number | null = 1; page !== null;) {

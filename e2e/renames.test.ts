@@ -15,7 +15,7 @@ beforeAll(async () => {
   if (!hasTerraform) return
   server = await bootServer({ GROUNDSTATE_CONCURRENCY: '4' })
   directory = await mkdtemp(join(tmpdir(), 'gs-renames-'))
-  // The runs have users of their own.
+  // Runs execute as dedicated users.
   await chmod(directory, 0o755)
   whenFileEnds(() => rm(directory, { recursive: true, force: true }))
 })
@@ -27,7 +27,7 @@ async function untilStatus(id: string, wanted: string) {
 const OUTPUT =
   'output "workspace" { value = terraform.workspace }\nresource "terraform_data" "kept" { input = terraform.workspace }\n'
 
-/** Applies until the file is there. */
+/** An apply that blocks until the file exists. */
 const gatedApply = (file: string) => `
 resource "terraform_data" "gated" {
   ${gatedProvisioner(file)}
@@ -110,7 +110,7 @@ describe.skipIf(!hasTerraform).concurrent('a rename', { timeout: 40_000 }, () =>
     await untilStatus(await startRun(server, workspace), 'planned_and_finished')
   })
 
-  test('of the workspace and its organization in the middle of a plan, and again in the middle of its apply', async () => {
+  test('of the workspace and its organization during a plan, and again during its apply', async () => {
     await organization('plan-org')
     const [gate, file] = [await createGate(), join(directory, 'middle.open')]
     const configuration = `${gatedPlan(gate)}${OUTPUT}${gatedApply(file)}`

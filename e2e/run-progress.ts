@@ -2,15 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ENDED_STATUSES } from '@groundstate/contract/run-status'
 import type { BootedServer } from './server.ts'
 
-/** The statuses of runs that have ended. */
+/** The final statuses of runs. */
 export const ENDED: ReadonlySet<string> = new Set(ENDED_STATUSES)
 
-/** Nothing is waited for longer, in ms. */
+/** Time limit of every wait, in ms. */
 const MAX_RETRY_DELAY_MS = 120_000
 
 type Run = { id: string; attributes: any }
 
-/** Polls until there is a response. */
+/** Polls until the callback returns a value. */
 export async function until<T>(look: () => Promise<T>): Promise<NonNullable<T>> {
   for (const end = Date.now() + MAX_RETRY_DELAY_MS; ;) {
     const found = await look()
@@ -20,7 +20,7 @@ export async function until<T>(look: () => Promise<T>): Promise<NonNullable<T>> 
   }
 }
 
-/** Polls until the run that `find` finds has the status; throws with what it says when it has ended with another. */
+/** Polls until the run that `find` returns has the status; throws with its error if it ends with another. */
 export async function untilRunIs(
   server: BootedServer,
   find: () => Promise<Run | undefined>,
@@ -34,7 +34,7 @@ export async function untilRunIs(
   })
 }
 
-/** Throws with what the run says when it has ended. */
+/** Throws with the run's error if it has ended. */
 export async function requireUnended(server: BootedServer, { id, attributes }: Run) {
   if (!ENDED.has(attributes.status)) return
   const logs = await Promise.all((['plan', 'apply'] as const).map((phase) => logOf(server, id, phase).catch(String)))
@@ -45,12 +45,12 @@ export async function readRun(server: BootedServer, id: string): Promise<Run> {
   return (await server.api('GET', `/runs/${id}`)).data
 }
 
-/** The run of a workspace that was started last. */
+/** The latest run of a workspace. */
 export async function latestRun(server: BootedServer, workspaceId: string) {
   return (await server.api('GET', `/workspaces/${workspaceId}/runs`)).data[0]
 }
 
-/** The text of the log of a phase. */
+/** The log of a phase as text. */
 export async function logOf(server: BootedServer, run: string, phase: 'plan' | 'apply') {
   const { data } = await server.api('GET', `/runs/${run}/${phase}`)
   return (await fetch(data.attributes['log-read-url'])).text()

@@ -10,7 +10,7 @@ const RESOURCE = 'resource "terraform_data" "greeting" { input = "hello" }\n'
 
 type Result = { status: 'passed' | 'failed'; message: string; url?: string; outcomes?: readonly unknown[] }
 
-/** Lets a receiver call back with a verdict after it has answered the request. */
+/** Lets a receiver respond to the request and then call back with a result. */
 function judge(receiver: TestReceiver, verdict: (received: Received) => Result) {
   receiver.onRequest = async (received, response) => {
     response.end()
@@ -91,11 +91,11 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
     })
     const stages = (await server.api('GET', `/runs/${run.id}/task-stages`)).data
     expect(stages.map(({ attributes }: any) => [attributes.stage, attributes.status])).toEqual([[at, 'failed']])
-    // No one can override the refusal of a mandatory task.
+    // A failed mandatory task cannot be overridden.
     await server.api('POST', `/task-stages/${stages[0].id}/actions/override`, {}, { expect: 409 })
   })
 
-  test('a mandatory task that fails after the apply undoes nothing', async () => {
+  test('a mandatory post-apply task that fails reverts nothing', async () => {
     const receiver = await startReceiver()
     judge(receiver, () => ({ status: 'failed', message: 'it costs too much' }))
     const { directory, lastRun } = await askingDirectory('mandatory-post-apply', {
@@ -107,7 +107,7 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
 
     expect(result.code).toBe(0)
     expect(result.all).toContain('Apply complete! Resources: 1 added')
-    // terraform exits at the end of the apply, before the verdict about it.
+    // terraform exits at the end of the apply, before the task's result.
     const run = await eventually(async () => {
       const found = await lastRun()
       return found.attributes['status-timestamps']['applied-at'] !== undefined && found
@@ -121,7 +121,7 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
     })
   })
 
-  test('an advisory task that fails warns, and the run goes on', async () => {
+  test('an advisory task that fails warns, and the run continues', async () => {
     const receiver = await startReceiver()
     judge(receiver, () => ({ status: 'failed', message: 'no owner tag' }))
     const { directory, lastRun } = await askingDirectory('advisory', {
@@ -142,7 +142,7 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
     expect((await lastRun()).attributes.status).toBe('applied')
   })
 
-  test('the example receiver reads the plan, lets it pass, and refuses the one that destroys', async () => {
+  test('the example receiver passes a plan and rejects one that destroys resources', async () => {
     const receiver = await startExampleReceiver({ HMAC_KEY: 'key' })
     const { directory, lastRun } = await askingDirectory('example', {
       url: receiver.url,

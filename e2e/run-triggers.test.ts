@@ -32,7 +32,7 @@ describe.skipIf(!hasTerraform)('run triggers with the real engine', () => {
   const update = async (id: string, attributes: object) =>
     server.api('PATCH', `/workspaces/${id}`, { data: { type: 'workspaces', attributes } })
 
-  test('an apply starts one elsewhere, and only when an output that is read there has changed', async () => {
+  test('an apply triggers a dependent run only if an output it reads has changed', async () => {
     const source = await terraformDirectory(server, { 'main.tf': SOURCE })
     await source.ok(['init', '-input=false'])
     await source.ok(['apply', '-auto-approve'])

@@ -7,7 +7,7 @@ import { freePort } from '../server/src/testing/ports.ts'
 import { ADMIN_TOKEN, type BootedServer, bootServer } from './server.ts'
 import { hasTerraform } from './terraform.ts'
 
-/** How long a run of the sample may take to get somewhere. */
+/** Time limit for a run of the sample to reach a status, in ms. */
 const WAIT = { timeout: 60_000, interval: 250 }
 
 type Api = BootedServer['api']
@@ -21,7 +21,7 @@ async function reaches(api: Api, workspaceId: string, status: string) {
   return latestRun(api, workspaceId)
 }
 
-/** Makes the sample, and waits until its first run needs approval. */
+/** Creates the sample and waits until its first run needs approval. */
 async function makeSample(api: Api) {
   const { data } = await api('POST', '/organizations/main/actions/make-sample', undefined, { expect: 201 })
   const network = data.relationships.network.data.id as string
@@ -40,7 +40,7 @@ async function listAll(api: Api) {
   return found.map((things) => things.map(({ attributes }: any) => attributes.name).toSorted())
 }
 
-/** The API by the address on which the server listens, where its base URL is one that leads nowhere here. */
+/** The API at the address on which the server listens, for base URLs that are unreachable here. */
 async function directApi(
   { dataDir }: BootedServer,
   { port, isSecure }: { port: number; isSecure: boolean },
@@ -64,7 +64,7 @@ async function directApi(
 }
 
 describe.skipIf(!hasTerraform)('the sample with the real engine', () => {
-  test('plans, is reviewed, applies, starts a run elsewhere, and goes without a trace; and again', async () => {
+  test('plans, is reviewed, applies, triggers a run and is deleted without residue; twice', async () => {
     const { api } = await bootServer()
     const bare = await listAll(api)
 
@@ -102,12 +102,12 @@ describe.skipIf(!hasTerraform)('the sample with the real engine', () => {
 
     const again = await makeSample(api)
     await api('POST', `/runs/${again.run.id}/actions/apply`, {})
-    // While the run is under way.
+    // While the run is active.
     await api('DELETE', '/organizations/main/sample', undefined, { expect: 204 })
     expect(await listAll(api)).toEqual(bare)
   }, 240_000)
 
-  test('a change of a variable destroys, replaces and changes, and the review names what would be gone', async () => {
+  test('a changed variable destroys, replaces and updates resources, and the review names the destroyed ones', async () => {
     const { api } = await bootServer()
     const { network, run } = await makeSample(api)
     await api('POST', `/runs/${run.id}/actions/apply`, {})

@@ -7,7 +7,7 @@ import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 const ROOT = join(import.meta.dirname, '..')
 export const ADMIN_TOKEN = 'e2e-admin-token-of-the-first-administrator'
 
-/** No request of a test takes longer, in ms: one that does hangs. */
+/** Timeout of a request, in ms. */
 const MAX_RESPONSE_MS = 30_000
 
 export type BootedServer = {
@@ -20,14 +20,14 @@ export type BootedServer = {
   /** Sends a request to the API as the administrator; throws on a status of 400 or more unless `expect` has it. */
   api: (method: string, path: string, body?: unknown, options?: { token?: string; expect?: number }) => Promise<any>
   stop: (signal?: NodeJS.Signals) => Promise<number | null>
-  /** Resolves when the process that runs now has ended. */
+  /** Resolves when the current process has exited. */
   ended: () => Promise<void>
-  /** Restarts on the same data directory and port. */
+  /** Restarts it on the same data directory and port. */
   restart: () => Promise<void>
 }
 
 /**
- * Starts the real server as a process, on a new data directory; it is stopped and removed when the file ends. `command` comes
+ * Starts the real server as a process on a new data directory; both are removed at the end of the file. `command` comes
  * before the server's own, as `ip netns exec` does; `port` is a free one by default.
  */
 export async function bootServer(
@@ -111,7 +111,7 @@ export async function bootServer(
   return server
 }
 
-/** Resolves when a process has ended, however it did. */
+/** Resolves when a process has exited for any reason. */
 export async function endOf(child: ChildProcess) {
   if (child.exitCode !== null || child.signalCode !== null) return
   await new Promise((resolve) => child.once('exit', resolve))

@@ -1,5 +1,5 @@
 /**
- * Preloaded into a server, this lets it live as on a machine whose clock is wrong by so many ms:
+ * Preloaded into a server, this shifts its clock by a number of ms:
  *
  *     CLOCK_SHIFT_MS=31000 NODE_OPTIONS='--import /…/e2e/shifted-clock.mjs' groundstate serve
  */

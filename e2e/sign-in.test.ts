@@ -15,7 +15,7 @@ async function openPage(): Promise<Page> {
   return context.newPage()
 }
 
-test('somebody new signs in with the provider, and comes to where they wanted to go', async () => {
+test('a new user signs in with the provider and reaches the requested page', async () => {
   provider.people.set('ada', { preferred_username: 'ada', email: 'ada@example.com', email_verified: true, groups: [] })
   provider.choose('ada')
   const page = await openPage()
@@ -31,7 +31,7 @@ test('somebody new signs in with the provider, and comes to where they wanted to
   expect(data).toHaveLength(1)
 })
 
-test('a group makes a member, who sees the organization', async () => {
+test('membership of a group at the provider grants access to the organization', async () => {
   await server.api('POST', '/organizations', {
     data: { type: 'organizations', attributes: { name: 'analytical', email: 'a@example.com' } },
   })
@@ -50,7 +50,7 @@ test('a group makes a member, who sees the organization', async () => {
   expect(new URL(page.url()).pathname).toBe('/app/analytical')
 })
 
-test('a user who refuses at the provider sees that, and may try again', async () => {
+test('a user who denies consent at the provider sees an error and can retry', async () => {
   provider.choose(undefined)
   const page = await openPage()
 
@@ -63,7 +63,7 @@ test('a user who refuses at the provider sees that, and may try again', async ()
   expect(new URL(page.url()).pathname).toBe('/app/sign-in')
 })
 
-test('passwords are neither asked for nor taken where they are switched off', async () => {
+test('passwords are neither requested nor accepted when they are disabled', async () => {
   const page = await openPage()
 
   await page.goto('/app/sign-in')

@@ -87,7 +87,7 @@ async function historyOf(organization: string, name: string) {
 
 const wholeHistory = (name: string) => Array.from({ length: VERSIONS }, (_, index) => rawState(name, 2 * (index + 1)))
 
-test('an organization goes into a directory and out of it, killed and resumed both times', async () => {
+test('an organization is exported to a directory and imported again; both are killed and resumed', async () => {
   const toDirectory = ['export', '--organization', 'old', '--directory', 'states']
   const fromDirectory = ['import', '--organization', 'new', '--directory', 'states']
 
@@ -105,7 +105,7 @@ test('an organization goes into a directory and out of it, killed and resumed bo
   }
 })
 
-test('an organization goes from server to server, killed and resumed', async () => {
+test('an organization is copied from server to server; the copy is killed and resumed', async () => {
   const command = ['import', '--organization', 'third', '--from-url', server.url, '--from-organization', 'old']
 
   const killed = await groundstate(command, killHalfway)
@@ -117,7 +117,7 @@ test('an organization goes from server to server, killed and resumed', async () 
   expect(await historyOf('third', 'app-3')).toEqual(wholeHistory('app-3'))
 })
 
-test('only some workspaces, and only their newest states', async () => {
+test('only selected workspaces and only their latest states', async () => {
   const result = await groundstate([
     'export',
     '--organization',

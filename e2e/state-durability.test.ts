@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { ADMIN_TOKEN, type BootedServer, bootServer } from './server.ts'
 
-/** The number of rounds in which the server and the database are killed; by default as many as the time allows. */
+/** Number of rounds in which server and database are killed; by default as many as fit into the time limit. */
 const ROUNDS = Number(process.env['STATE_KILL_ROUNDS'] ?? 50)
 const TIME_MS = process.env['STATE_KILL_ROUNDS'] === undefined ? 40_000 : Number.POSITIVE_INFINITY
 const FEWEST = 3
@@ -36,7 +36,7 @@ async function createWriter(index: number): Promise<Writer> {
   return { id: data.id, name, serial: 0, written: new Map() }
 }
 
-/** Writes versions until the server is gone; every second one inline, the others by upload. */
+/** Writes versions until the server is down; every second one inline, the others by upload. */
 async function write(writer: Writer, seed: number) {
   for (let turn = seed; ; turn += 1) {
     writer.serial += 1
@@ -66,7 +66,7 @@ async function write(writer: Writer, seed: number) {
   }
 }
 
-/** The response; undefined when there is none or it is a failure, which happens once the database is gone. */
+/** The response; undefined without one or on failure, which happens once the database is down. */
 async function send(method: string, url: string, { type, body }: { type: string; body: string }) {
   const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': type }
   const response = await fetch(url, { method, headers, body }).catch(() => undefined)
@@ -94,7 +94,7 @@ async function versionsOf({ name }: Writer) {
   return found
 }
 
-/** The broken promises of a writer's history; empty when all is well. */
+/** Acknowledged writes of a writer's history that were lost; empty if none. */
 async function broken(writer: Writer, isChecked: (id: string) => boolean) {
   const problems: string[] = []
   const versions = new Map((await versionsOf(writer)).map((version) => [version.id, version.attributes]))
@@ -132,12 +132,12 @@ test(
 
     for (; rounds < ROUNDS && (rounds < FEWEST || performance.now() < until); rounds += 1) {
       const writing = Promise.all(writers.map(async (writer, index) => write(writer, rounds + index)))
-      // During the first writes after a start, or in the middle of many.
+      // During the first writes after a start, or amid many.
       await Promise.race([pause(20 + Math.random() * 400), writing])
       await killBoth()
       await writing
       await server.restart()
-      // Versions that were checked in an earlier round are only checked by status, and read again at the end.
+      // Versions from earlier rounds are checked by status only; all are read again at the end.
       for (const writer of writers) expect(await broken(writer, (id) => !seen.has(id))).toEqual([])
       for (const writer of writers) for (const id of writer.written.keys()) seen.add(id)
     }

@@ -28,7 +28,7 @@ async function applyIn(name: string, configuration: string) {
 }
 
 describe.skipIf(!hasTerraform)('the state that an engine stores', () => {
-  test('is all that it has announced and uploaded', async () => {
+  test('matches what was announced and uploaded', async () => {
     const configuration = `
       resource "terraform_data" "x" { input = "kept" }
       output "x" { value = terraform_data.x.output }`
@@ -55,7 +55,7 @@ describe.skipIf(!hasTerraform)('the state that an engine stores', () => {
     expect(json.values.outputs.x.value).toBe('kept')
   })
 
-  test('of more than is held in memory is stored as well', async () => {
+  test('is stored even if it exceeds the memory buffer', async () => {
     const configuration = `
       resource "terraform_data" "x" { input = format("%05000000d", 1) }`
 

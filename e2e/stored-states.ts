@@ -6,7 +6,7 @@ const LINEAGE = '8c6a3f0e-1f5c-4c2f-9d54-0d5c9f6f2a11'
 type StoredResource = {
   name: string
   attributes: Record<string, unknown>
-  /** The address of its module; none is the root. */
+  /** The address of its module; undefined for the root. */
   module?: string
   /** Names of attributes. */
   sensitive?: readonly string[]
@@ -49,7 +49,7 @@ export function rawState({
   return Buffer.from(`${JSON.stringify(state, null, 2)}\n`)
 }
 
-/** Stores a state in a workspace as a command line does: it is uploaded under a lock. Answers the id of the version. */
+/** Stores a state in a workspace as a CLI does: uploaded under a lock. Returns the id of the version. */
 export async function storeState(server: BootedServer, workspaceId: string, raw: Buffer<ArrayBuffer>): Promise<string> {
   const { serial, lineage } = JSON.parse(raw.toString())
   const md5 = createHash('md5').update(raw).digest('hex')

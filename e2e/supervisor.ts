@@ -4,15 +4,15 @@ export type Process = { pid: number; ended: () => Promise<unknown>; restart: () 
 export type Supervised = AsyncDisposable & {
   /** Kills the process at an arbitrary instruction. The supervisor starts it again. */
   kill: () => void
-  /** How often it was killed, and how often it had to be started again: more when it ended by itself too. */
+  /** Numbers of kills and of restarts, which also count exits without a kill. */
   kills: () => number
   starts: () => number
 }
 
-/** Between an end and the next start, in ms, as systemd has it. */
+/** Delay before a restart, in ms, as systemd has it. */
 const WAIT_MS = 100
 
-/** Starts a process again whenever it has ended, as systemd would, until it is disposed of. */
+/** Restarts a process whenever it exits, as systemd would, until it is disposed of. */
 export function supervise(process: Process): Supervised {
   const stop = new AbortController()
   const stopped = new Promise((resolve) => stop.signal.addEventListener('abort', resolve, { once: true }))
@@ -25,7 +25,7 @@ export function supervise(process: Process): Supervised {
       if (stop.signal.aborted) return
       await pause(WAIT_MS)
       starts += 1
-      // A start that failed has ended too, and the next one follows.
+      // A failed start is an exit too and is followed by the next one.
       await process.restart().catch(() => {})
     }
   }
@@ -37,7 +37,7 @@ export function supervise(process: Process): Supervised {
       try {
         globalThis.process.kill(process.pid, 'SIGKILL')
       } catch {
-        // It has ended, and is about to be started again.
+        // It has exited and is about to be restarted.
       }
     },
     kills: () => kills,

@@ -27,11 +27,11 @@ export type Result = { code: number | null; out: string; err: string; all: strin
 export type Directory = {
   path: string
   write: (files: Record<string, string>) => Promise<void>
-  /** Runs terraform to its end. */
+  /** Runs terraform to completion. */
   run: (args: readonly string[], options?: RunOptions) => Promise<Result>
-  /** As `run`, but throws with the whole output when it fails. */
+  /** Like `run`, but throws with the whole output on failure. */
   ok: (args: readonly string[], options?: RunOptions) => Promise<Result>
-  /** Starts terraform; the test can watch and signal it. */
+  /** Starts terraform, which the test can watch and signal. */
   start: (args: readonly string[], options?: RunOptions) => Running
 }
 /** An undefined variable is removed from the environment. */
@@ -143,7 +143,7 @@ export function cloudBlock(workspace: string, organization = 'main') {
 `
 }
 
-/** As `cloudBlock`, with `backend "remote"`. */
+/** Like `cloudBlock`, with `backend "remote"`. */
 export function remoteBackend(workspace: string, organization = 'main') {
   return `terraform {
   backend "remote" {

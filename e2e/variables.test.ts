@@ -31,7 +31,7 @@ async function setVariable(workspace: string, attributes: Record<string, unknown
 }
 
 describe.skipIf(!hasTerraform)('variables of a remote run', () => {
-  test('each source beats the one before it, in the documented order', async () => {
+  test('each source overrides the previous one, in the documented order', async () => {
     const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('order') + CONFIGURATION })
     await directory.ok(['init', '-input=false'])
     const applied = async (...args: string[]) => {
@@ -96,7 +96,7 @@ resource "terraform_data" "env" {
     expect(apply.all).not.toContain('GROUNDSTATE_')
   })
 
-  test('-var-file and TF_VAR_ of the caller count as the run’s own', async () => {
+  test('-var-file and TF_VAR_ of the caller are variables of the run', async () => {
     const directory = await terraformDirectory(server, {
       'main.tf': cloudBlock('caller') + CONFIGURATION,
       'my.tfvars': 'object = { a = 1 }\n',
@@ -112,7 +112,7 @@ resource "terraform_data" "env" {
     expect(fromEnvironment).toBe('from the environment')
   })
 
-  test('a sensitive variable is used and never shown', async () => {
+  test('a sensitive variable is used but never shown', async () => {
     const directory = await terraformDirectory(server, {
       'main.tf': `${cloudBlock('sensitive')}variable "password" {\n  type = string\n  sensitive = true\n}\nresource "terraform_data" "uses" { input = var.password }\n`,
     })

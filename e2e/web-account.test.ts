@@ -24,7 +24,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     return list.getByRole('listitem').allTextContents()
   }
 
-  test('a wrong password is refused, and the right one leads to where one wanted to go', async () => {
+  test('a wrong password is rejected; the right one leads to the requested page', async () => {
     await createPerson(server, 'edith')
     const page = await openPageOf(server, 'edith', '/app/settings/tokens?page=1', 'not the password')
     const refusal = await page.getByRole('alert').textContent()
@@ -36,7 +36,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     expect(page.url()).toBe(`${server.url}/app/settings/tokens?page=1`)
   })
 
-  test('an account with two-factor authentication is asked for a code, and signs in with it', async () => {
+  test('an account with two-factor authentication signs in with a code', async () => {
     const { secret } = await enrolled('ada')
     const own = await openPageOf(server, 'ada', '/app/settings/tokens')
     const button = own.getByRole('button', { name: 'Sign in' })
@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     await own.getByLabel('Code of your authenticator').fill('nonsense')
     await button.click()
     await own.getByText('the code is wrong').waitFor()
-    // Enrolling has used the current code, so this is the next one.
+    // Enrolling has used the current code; this is the next one.
     await own.getByLabel('Code of your authenticator').fill(totpCode(secret, new Date(Date.now() + 30_000)))
     await button.click()
     await own.getByRole('heading', { name: 'API tokens' }).waitFor()
@@ -53,7 +53,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     expect(new URL(own.url()).pathname).toBe('/app/settings/tokens')
   })
 
-  test('two-factor authentication is set up by a QR code in the settings of the account, and switched off there', async () => {
+  test('two-factor authentication is enabled with a QR code in the account settings, and disabled there', async () => {
     const { token } = await createPerson(server, 'grace')
     const hasTwoFactor = async () =>
       (await server.api('GET', '/account/details', undefined, { token })).data.attributes['two-factor'].enabled
@@ -91,7 +91,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     expect(await hasTwoFactor()).toBe(false)
   })
 
-  test('an address, a password and sessions are changed in the settings of the account', async () => {
+  test('e-mail address, password and sessions are managed in the account settings', async () => {
     await createPerson(server, 'joan')
     const { token } = await createPerson(server, 'mary')
     const ofMary = async (path: string) => (await server.api('GET', path, undefined, { token })).data
@@ -136,7 +136,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     })
   })
 
-  test('a token is shown once, with a button that copies it, works, and is revoked', async () => {
+  test('a token is shown once, can be copied, is valid and can be revoked', async () => {
     await createPerson(server, 'rosalind')
     const own = await openPageOf(server, 'rosalind', '/app/settings/tokens')
     const faults = watchFaults(own)

@@ -31,7 +31,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     return own.evaluate<string>('document.activeElement?.textContent ?? ""')
   }
 
-  test('a few letters in the palette lead to a workspace, and Back leads back', async () => {
+  test('the palette finds a workspace, and Back returns', async () => {
     await page.goto(`${server.url}/app/main/workspaces`)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.keyboard.press('Control+k')
@@ -50,7 +50,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(focused).toContain('kafka-test')
   })
 
-  test('keys move and explain, and none is taken from a field', async () => {
+  test('keyboard shortcuts navigate and are listed; fields keep their keys', async () => {
     await page.goto(`${server.url}/app/main/workspaces`)
     await page.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
     await page.keyboard.press('?')
@@ -68,7 +68,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(typed).toBe('gr?')
   })
 
-  test('the first Tab offers to skip to the content, and the theme that was chosen stays', async () => {
+  test('the first Tab offers a skip link, and the selected theme persists', async () => {
     await page.goto(`${server.url}/app/main/workspaces`)
     await page.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
     await page.keyboard.press('Tab')
@@ -87,7 +87,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(theme).toBe('dark')
   })
 
-  test('a phone has the navigation in a drawer', async () => {
+  test('on a phone the navigation is in a drawer', async () => {
     await page.setViewportSize(PHONE)
     await page.goto(`${server.url}/app/main/workspaces`)
     await page.getByRole('button', { name: 'Navigation' }).click()
@@ -101,7 +101,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(overflow).toBe(0)
   })
 
-  test('what is not there, or not for this person, is a page with a way on', async () => {
+  test('missing and forbidden pages link to somewhere useful', async () => {
     await createPerson(server, 'outsider')
     const own = await openPageOf(server, 'outsider', '/app/main/workspaces/shop')
     const ofOutsider = await own.getByRole('heading', { level: 1 }).textContent()
@@ -119,7 +119,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(access).toEqual([])
   })
 
-  test('a session that has ended leads to the sign-in at once, and back to the same place', async () => {
+  test('an expired session leads to the sign-in page, and back to the same page', async () => {
     const person = await createPerson(server, 'late')
     await server.api('POST', '/organizations/main/organization-memberships', {
       data: { type: 'organization-memberships', attributes: { email: 'late@example.com' } },
@@ -135,7 +135,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(new URL(own.url()).pathname + new URL(own.url()).search).toBe('/app/main/workspaces?q=kafka')
   })
 
-  test('a removed member sees that there is no such organization', async () => {
+  test('a removed member sees that the organization does not exist', async () => {
     await createPerson(server, 'former')
     const { data: membership } = await server.api('POST', '/organizations/main/organization-memberships', {
       data: { type: 'organization-memberships', attributes: { email: 'former@example.com' } },
@@ -151,7 +151,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(pathname + searchParams.toString()).toBe('/app/main/workspaces')
   })
 
-  test('a tab follows changes over the connection of another, and goes on when that one is closed', async () => {
+  test('tabs share a connection for changes, and one takes over when another is closed', async () => {
     const first = await openAdminPage(server, '/app/main/workspaces')
     await first.getByRole('link', { name: 'kafka-prod', exact: true }).waitFor()
     const second = await first.context().newPage()
@@ -173,7 +173,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(streams).toHaveLength(1)
   })
 
-  test('Back does not open a dialog again that was closed', async () => {
+  test('Back does not reopen a closed dialog', async () => {
     await page.goto(`${server.url}/app/main/workspaces/shop`)
     await page.getByRole('banner').waitFor()
     await page.getByRole('button', { name: 'New run' }).first().click()
@@ -186,7 +186,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(back.pathname + back.search).toBe('/app/main/workspaces/shop')
   })
 
-  test('what others change appears by itself, also what changed while the connection was cut', async () => {
+  test('changes by others appear automatically, including those made while disconnected', async () => {
     const sockets = new Set<Socket>()
     let isCut = false
     const port = await createTcpProxy(

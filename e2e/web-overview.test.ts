@@ -17,7 +17,7 @@ import {
   watchFaults,
 } from './web-page.ts'
 
-/** How long the page may take to show what a run of the engine has come to. */
+/** Time limit for the page to show the result of a run, in ms. */
 const ENGINE = { timeout: 60_000 }
 const CHANGE = 'resource "terraform_data" "one" {}'
 
@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     return user.id as string
   }
 
-  test('a new server shows Get started, whose steps are ticked off as they are done elsewhere', async () => {
+  test('a new server shows Get started, whose steps are completed as they are done elsewhere', async () => {
     const userId = await createOwner('newcomer')
     const page = await openPageOf(server, 'newcomer', '/app')
     const faults = watchFaults(page)
@@ -58,9 +58,9 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     const { data: token } = await server.api('POST', tokens, {
       data: { type: 'authentication-tokens', attributes: {} },
     })
-    // What the command line does with it first.
+    // The first request of the CLI with it.
     await server.api('GET', '/account/details', undefined, { token: token.attributes.token })
-    // As who comes back from the terminal.
+    // Like a user returning from the terminal.
     await page.evaluate("window.dispatchEvent(new Event('focus'))")
     await steps.getByText('1 of 3 done').waitFor()
     const workspace = await remoteWorkspace(server, { name: 'first', configuration: CHANGE })
@@ -97,9 +97,9 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     expect(faults).toEqual([])
   })
 
-  test('a sample is made, approved and removed, and all that comes of it appears without a reload', async () => {
+  test('a sample is created, approved and deleted, and everything appears without a reload', async () => {
     const page = await openAdminPage(server, '/app?all=true')
-    // The runs of a workspace may be read again while it goes.
+    // The runs of a workspace may be refetched while it is deleted.
     const faults = watchFaults(page, [/^404 GET \S+\/runs\?page\[size\]=1$/])
     await page.getByRole('button', { name: 'New organization' }).click()
     const dialog = page.getByRole('dialog', { name: 'New organization' })
@@ -141,7 +141,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     expect(faults).toEqual([])
   })
 
-  test('failed runs have a reason and link to the log, waiting runs say why, and readers cannot decide', async () => {
+  test('failed runs show a reason and link to the log, waiting runs show why, and readers cannot approve', async () => {
     const broken = await remoteWorkspace(server, {
       name: 'broken',
       configuration: 'resource "terraform_data" "one" {\n  inputs = 1\n}',

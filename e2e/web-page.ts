@@ -34,7 +34,7 @@ export async function createPerson(server: BootedServer, username: string) {
   return { id: data.id as string, username, token: token.attributes.token as string }
 }
 
-/** A user who is in a new team of the organization with this access to a workspace; `access` as the API spells it. */
+/** A user in a new team of the organization with this access to a workspace; `access` as in the API. */
 export async function createMember(
   server: BootedServer,
   username: string,
@@ -77,25 +77,25 @@ export async function signIn(page: Page, username: string, password = PASSWORD) 
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-/** A page in a new browser in which `username` has signed in, at `path`. */
+/** A page at `path` in a new browser in which `username` is signed in. */
 export async function openPageOf(server: BootedServer, username: string, path: string, password = PASSWORD) {
   const page = await openPage()
   await page.setViewportSize(DESK)
   await page.goto(`${server.url}${path}`)
   await signIn(page, username, password)
-  // The page within the frame, or what is wrong with the sign-in.
+  // The page within the layout, or the sign-in error.
   await page.locator('main#content, [role=alert]').first().waitFor()
   return page
 }
 
-/** As `openPageOf`, for the first administrator. */
+/** Like `openPageOf`, for the first administrator. */
 export async function openAdminPage(server: BootedServer, path: string) {
   return openPageOf(server, 'admin', path, server.adminPassword())
 }
 
 /**
- * Gathers what a browser complains about: errors of scripts and of the console, and requests that fail. `expected` are
- * parts of complaints that the test causes on purpose.
+ * Collects what a browser reports: script and console errors, and failed requests. `expected` are
+ * substrings of errors that the test causes on purpose.
  */
 export function watchFaults(page: Page, expected: readonly (string | RegExp)[] = []) {
   const faults: string[] = []
@@ -105,7 +105,7 @@ export function watchFaults(page: Page, expected: readonly (string | RegExp)[] =
   }
   page.on('pageerror', (error) => add(`error: ${error.message}`))
   page.on('console', (message) => {
-    // A failed request is reported with its address below.
+    // A failed request is reported with its URL below.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       add(`console: ${message.text()}`)
   })
@@ -120,7 +120,7 @@ export async function accessFaults(page: Page) {
   const source = await readFile(AXE, 'utf8')
   const found = new Set<string>()
   for (const theme of ['light', 'dark']) {
-    // What a person chooses in the menu, without the way there.
+    // Sets what a user selects in the menu.
     await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
     for (const size of [DESK, PHONE]) {
       await page.setViewportSize(size)
@@ -135,7 +135,7 @@ export async function accessFaults(page: Page) {
   return [...found]
 }
 
-/** How far the page is wider than the window, in px. */
+/** Horizontal overflow of the page, in px. */
 export async function overflowOf(page: Page) {
   return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
 }

@@ -25,7 +25,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the lists of runs', async () => {
   const faults = watchFaults(page)
   const open = async (path: string) => page.goto(`${server.url}${path}`)
 
-  test('a run is started with a variable and a target, and its page opens', async () => {
+  test('a run is created with a variable and a target, and its page opens', async () => {
     const workspace = await remoteWorkspace(server, { name: 'started', configuration: CONFIGURATION })
     const first = await startRun(server, workspace)
     await untilRunIs(server, async () => readRun(server, first), 'applied')
@@ -58,7 +58,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the lists of runs', async () => {
     })
   })
 
-  test('a destruction says what will go, never applies by itself, and is marked on the lists', async () => {
+  test('a destroy run lists what it destroys, is never auto-applied and is marked in lists', async () => {
     const workspace = await remoteWorkspace(server, {
       name: 'doomed',
       configuration: CONFIGURATION,
@@ -85,7 +85,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the lists of runs', async () => {
     expect(await row.textContent()).toContain('2 to destroy')
   })
 
-  test('a workspace without a configuration explains how one comes', async () => {
+  test('a workspace without a configuration explains how to upload one', async () => {
     await server.api('POST', '/organizations/main/workspaces', {
       data: { type: 'workspaces', attributes: { name: 'bare' } },
     })
@@ -98,7 +98,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the lists of runs', async () => {
     expect(await dialog.getByRole('region', { name: 'the cloud block' }).textContent()).toContain('name = "bare"')
   })
 
-  test('a locked workspace says for whom a run will wait, and the list says it too', async () => {
+  test('a locked workspace shows whom a run waits for, and so does the list', async () => {
     const workspace = await remoteWorkspace(server, { name: 'held', configuration: CONFIGURATION })
     await server.api('POST', `/workspaces/${workspace.id}/actions/lock`, { reason: 'maintenance' })
 
@@ -113,7 +113,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the lists of runs', async () => {
     expect(await row.textContent()).not.toContain('in queue')
   })
 
-  test('a run that another user starts appears by itself, and its state follows', async () => {
+  test('a run that another user starts appears automatically, and so does its state', async () => {
     const workspace = await remoteWorkspace(server, { name: 'watched', configuration: CONFIGURATION })
     await open('/app/main/runs')
     await page.getByRole('table').waitFor()
@@ -125,7 +125,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the lists of runs', async () => {
     expect(await row.textContent()).toContain('2 to create')
   })
 
-  test('runs are searched and filtered by their address, and the list fits on a phone', async () => {
+  test('the URL holds search and filters of runs, and the list fits on a phone', async () => {
     await open('/app/main/runs')
     await page.getByRole('link', { name: 'Away with it' }).waitFor()
     const listFaults = await accessFaults(page)

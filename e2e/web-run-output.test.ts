@@ -9,7 +9,7 @@ import { latestRun, readRun, until, untilRunIs } from './run-progress.ts'
 import { cloudBlock, hasTerraform, terraformDirectory } from './terraform.ts'
 import { accessFaults, bootWebServer, openAdminPage, overflowOf, PHONE, watchFaults } from './web-page.ts'
 
-/** A text of four lines, a secret, two resources and a trigger of a replacement. */
+/** Four lines of text, a secret, two resources and a replacement trigger. */
 function configuration({ secret = 'the first secret', env = 'test', line = 'two', trigger = 1, count = 2 } = {}) {
   return `
 variable "secret" {
@@ -70,7 +70,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the output of a run', async () =>
     await directory.run(['plan', '-input=false'])
     return (await latestRun(server, id)).id as string
   }
-  /** The rows of a table as texts, cell by cell. */
+  /** The rows of a table as the texts of their cells. */
   async function cells(label: string) {
     const rows = page.getByRole('table', { name: label }).locator('tbody tr')
     await rows.first().waitFor()
@@ -79,7 +79,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the output of a run', async () =>
     return Object.fromEntries(tidy.map(([name = '', ...values]) => [name, values]))
   }
 
-  test('a plan is a diff of attributes, with what is masked, unknown and replaced', async () => {
+  test('a plan is a diff of attributes that marks sensitive, unknown and replacing values', async () => {
     const workspace = await remoteWorkspace(server, { name: 'diffed', configuration: configuration() })
     await finished(await startRun(server, workspace), 'applied')
     const run = await planFromCommandLine(workspace, configuration(LATER))
@@ -112,7 +112,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the output of a run', async () =>
     expect(overflow).toBe(0)
     expect(found).toEqual([])
 
-    // The filter and the search are in the address, so that it leads to the same picture.
+    // Filter and search are in the URL, so that it can be shared.
     await chips.getByRole('button', { name: 'destroy' }).click()
     await page.getByText('1 of 4 resources').waitFor()
     expect(new URL(page.url()).searchParams.get('only')).toBe('destroy')
@@ -124,7 +124,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the output of a run', async () =>
     await page.getByRole('button', { name: 'terraform_data.changed' }).waitFor()
   })
 
-  test('an applied run shows what its plan did not know, and leads to the state', async () => {
+  test('an applied run shows values that the plan did not know, and links to the state', async () => {
     const workspace = await remoteWorkspace(server, {
       name: 'known',
       configuration: `
@@ -188,7 +188,7 @@ output "hidden" {
     },
   )
 
-  test('the rows tick during the apply, and its log is followed only at its end', async () => {
+  test('rows complete during the apply, and the log follows only when scrolled to its end', async () => {
     const directory = await terraformDirectory(server, {})
     // The run may have a dedicated user.
     await chmod(directory.path, 0o711)
@@ -220,7 +220,7 @@ resource "terraform_data" "after" {
     const pane = page.getByRole('region', { name: 'Apply log' })
     const top = async () => pane.evaluate((element) => element.scrollTop)
     await pane.getByText('early 200', { exact: false }).waitFor()
-    // At first the reader is at the end.
+    // Initially the log is scrolled to its end.
     expect(await top()).toBeGreaterThan(0)
     await pane.evaluate((element) => {
       element.scrollTop = 400
@@ -242,7 +242,7 @@ resource "terraform_data" "after" {
     expect(after).toEqual(before)
   })
 
-  test('a log of 20,000 lines is searched, and each line has an address', async () => {
+  test('a log of 20,000 lines is searchable, and each line has a URL', async () => {
     const command = 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo number $i of many; done'
     const workspace = await remoteWorkspace(server, {
       name: 'long',
@@ -272,7 +272,7 @@ resource "terraform_data" "after" {
     expect((await download).suggestedFilename()).toMatch(/^apply-.*\.log$/)
   })
 
-  test('no page has complained', () => {
+  test('no page has logged an error', () => {
     expect(faults).toEqual([])
   })
 })

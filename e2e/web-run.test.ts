@@ -22,7 +22,7 @@ const NODES = `resource "terraform_data" "node" {
 }
 `
 
-/** Answers the request of a run task, as its receiver does. */
+/** Responds to the request of a run task, as a receiver does. */
 async function callBack({ payload }: Received, attributes: object, outcomes: readonly object[] = []) {
   const response = await fetch(payload.task_result_callback_url, {
     method: 'PATCH',
@@ -66,7 +66,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     await until(async () => (await readRun(server, run)).attributes.status === status)
   }
 
-  /** A run that waits for an approval. */
+  /** A run that needs approval. */
   async function planned(workspace: RemoteWorkspace, attributes: object = {}) {
     const run = await startRun(server, workspace, { 'auto-apply': false, ...attributes })
     await until(async () => (await readRun(server, run)).attributes.actions['is-confirmable'])
@@ -86,7 +86,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     })
   }
 
-  test('a run that destroys everything is applied only with the name of its workspace, and says what goes', async () => {
+  test('a run that destroys everything lists the resources and requires the name of the workspace', async () => {
     const workspace = await remoteWorkspace(server, { name: 'old', configuration: NODES })
     await untilStatus(await startRun(server, workspace), 'applied')
     const run = await planned(workspace, { 'is-destroy': true, message: 'Tear it down' })
@@ -98,7 +98,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     const question = approvalOf(page).getByRole('group', { name: 'Apply the plan to old?' })
     await question.getByText('terraform_data.node[1]').waitFor()
     const consequence = await textOf(question)
-    // Neither the key that opened it nor the button acts while the name is missing.
+    // Neither the shortcut nor the button acts until the name is entered.
     await page.keyboard.press('Enter')
     await question.getByRole('button', { name: 'Confirm & apply' }).click({ force: true })
     const before = (await readRun(server, run)).attributes.status
@@ -118,7 +118,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     expect(faults).toEqual([])
   })
 
-  test('a run is discarded with a comment, and its timeline tells by whom', async () => {
+  test('a run is discarded with a comment, and its timeline shows by whom', async () => {
     const workspace = await remoteWorkspace(server, { name: 'discarded', configuration: NODES })
     const run = await planned(workspace)
 
@@ -143,7 +143,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     expect(faults).toEqual([])
   })
 
-  test('a run that plans is canceled, and can be started again with the same options', async () => {
+  test('a planning run is canceled and can be re-run with the same options', async () => {
     const gate = await createGate()
     const workspace = await remoteWorkspace(server, { name: 'slow', configuration: gatedPlan(gate) })
     const run = await startRun(server, workspace, { 'auto-apply': false, 'refresh-only': true, message: 'Slowly' })
@@ -172,7 +172,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     expect(faults).toEqual([])
   })
 
-  test('a saved plan of the command line is approved there, waits for a lock, and goes on when it is released', async () => {
+  test('a saved plan of the CLI is approved in the web UI, waits for a lock and continues once it is released', async () => {
     const directory = await terraformDirectory(server, { 'main.tf': `${cloudBlock('watched')}${NODES}` })
     await directory.ok(['init', '-input=false'])
     await directory.ok(['plan', '-input=false', '-out=saved.tfplan'])
@@ -197,7 +197,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     expect(faults).toEqual([])
   })
 
-  test('who may only read sees no button, but what the run waits for and who can help it on', async () => {
+  test('a reader sees no buttons, but what the run waits for and who can approve it', async () => {
     const workspace = await remoteWorkspace(server, { name: 'shared', configuration: NODES })
     const run = await planned(workspace)
     const { data: team } = await server.api('POST', '/organizations/main/teams', {
@@ -232,7 +232,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     ).toBe(0)
   })
 
-  test('a run that waits says what for, with a link to the run before it', async () => {
+  test('a waiting run shows its reason, with a link to the run before it', async () => {
     const workspace = await remoteWorkspace(server, { name: 'queue', configuration: NODES })
     const first = await planned(workspace, { message: 'First' })
     const second = await startRun(server, workspace, { 'auto-apply': false, message: 'Second' })
@@ -250,7 +250,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     expect(faults).toEqual([])
   })
 
-  test('a task that is waited for counts down, and what it found is shown when it calls back', async () => {
+  test('a pending task shows a countdown, and its outcomes once it calls back', async () => {
     const receiver = await startReceiver()
     const workspace = await remoteWorkspace(server, { name: 'scanned', configuration: NODES })
     await attachTask(workspace, receiver.url, 'scan', { 'enforcement-level': 'advisory', stages: ['post_plan'] })
@@ -303,7 +303,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     expect(faults).toEqual([])
   })
 
-  test('a mandatory task that fails stops the run, which says so on a phone too', async () => {
+  test('a mandatory task that fails stops the run, which a phone shows too', async () => {
     const receiver = await startReceiver()
     const workspace = await remoteWorkspace(server, { name: 'guarded', configuration: NODES })
     await attachTask(workspace, receiver.url, 'guard', { 'enforcement-level': 'mandatory', stages: ['pre_plan'] })
@@ -336,12 +336,12 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     expect(faults).toEqual([])
   })
 
-  test('what another user has decided is a refusal that says why, and the page shows what is now', async () => {
+  test('an action on a run that another user has decided fails with the reason, and the page is refreshed', async () => {
     const workspace = await remoteWorkspace(server, { name: 'raced', configuration: NODES })
     const run = await planned(workspace)
     const own = await openAdminPage(server, pathOf(workspace, run))
     await approvalOf(own).getByRole('button', { name: 'Confirm & apply' }).waitFor()
-    // Without the stream of changes the page does not know what others do.
+    // Without the stream of changes the page does not learn about others' actions.
     await own.route('**/changes*', async (route) => route.abort())
     await own.reload()
     await approvalOf(own).getByRole('button', { name: 'Confirm & apply' }).click()

@@ -69,7 +69,7 @@ async function isLocked() {
 }
 
 describe.skipIf(!hasBrowser)('the states of a workspace', () => {
-  test('are a timeline, and two pins show what changed, sensitive values masked', async () => {
+  test('are a timeline; two selected ones are compared with sensitive values masked', async () => {
     await open('')
     await page.getByRole('button', { name: 'Pin serial 3 as A' }).press('Enter')
     await page.getByText('One version is pinned').waitFor()
@@ -92,7 +92,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     )
   })
 
-  test('are found again by Back and by a shared address, with their filter', async () => {
+  test('are restored by Back and by a shared URL, with their filter', async () => {
     await open(`?from=previous&to=${version(3)}`)
     await page.getByLabel('Search changes').fill('cache')
     await page.getByRole('table', { name: 'Changes to terraform_data.web' }).waitFor({ state: 'detached' })
@@ -106,7 +106,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(await page.getByLabel('Search changes').inputValue()).toBe('cache')
   })
 
-  test('have outputs, of which a sensitive one is revealed by itself and in the audit trail', async () => {
+  test('have outputs; revealing a sensitive one affects only that one and is audited', async () => {
     await open(`?version=${version(2)}&show=outputs`)
     const outputs = page.getByRole('table', { name: 'Outputs' })
     await outputs.getByText('password').waitFor()
@@ -123,7 +123,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(reads).toHaveLength(1)
   })
 
-  test('mark a tainted resource, and so does the overview of the workspace', async () => {
+  test('mark a tainted resource, as the workspace overview does', async () => {
     const frail = await localWorkspace(server, 'frail')
     const resources = [
       { name: 'half', attributes: { input: 'a' }, isTainted: true },
@@ -179,7 +179,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(alerts).toBe(0)
   })
 
-  test('are downloaded under a name that says which they are', async () => {
+  test('are downloaded under a descriptive file name', async () => {
     await open(`?version=${version(2)}`)
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -191,7 +191,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(stored.serial).toBe(2)
   })
 
-  test('are not rolled back while another user holds the lock, and the page says who', async () => {
+  test('are not rolled back while another user holds the lock, and the page names that user', async () => {
     const bob = await createMember(server, 'bob', { workspaceId: shop, access: 'admin' })
     await server.api('POST', `/workspaces/${shop}/actions/lock`, { reason: 'maintenance' }, { token: bob.token })
     await open(`?version=${version(2)}&show=rollback`)
@@ -204,7 +204,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect((await current()).id).toBe(version(3))
   })
 
-  test('are rolled back after a preview of the changes; the lock is taken and released', async () => {
+  test('are rolled back after a preview of the changes, under the lock', async () => {
     await open(`?version=${version(2)}`)
     await button(page, 'Roll back').click()
     await region(page, 'Rollback preview').getByText('added').first().waitFor()
@@ -221,7 +221,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(await isLocked()).toBe(false)
   })
 
-  test('stay as they are when a roll back fails on its way, and the lock is released', async () => {
+  test('are unchanged when a rollback fails halfway, and the lock is released', async () => {
     const before = await current()
     await open(`?version=${version(3)}&show=rollback`)
     await page.route('**/api/v2/workspaces/*/state-versions', async (route) => route.abort())
@@ -233,7 +233,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(await isLocked()).toBe(false)
   })
 
-  test('whose content was deleted say so, and are restored', async () => {
+  test('show that their content was deleted, and can be restored', async () => {
     await open(`?version=${version(1)}`)
     await button(page, 'Delete state data').click()
     await button(page, 'Delete state data').click()
@@ -247,7 +247,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(isDisabled).toBe('true')
   })
 
-  test('come to an open page by themselves', async () => {
+  test('appear on an open page automatically', async () => {
     await open('')
     await page.getByText('Serial 4').waitFor()
     await page.getByText('Serial 5').waitFor({ state: 'detached' })
@@ -258,7 +258,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(await row.count()).toBe(1)
   })
 
-  test('are shown to no one who may not read them', async () => {
+  test('are hidden from users without permission to read them', async () => {
     await createMember(server, 'eve', { workspaceId: shop, access: 'plan' })
     const team = (await server.api('GET', '/organizations/main/teams')).data.find(
       ({ attributes }: { attributes: { name: string } }) => attributes.name === 'team-of-eve',
@@ -277,7 +277,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(await own.getByRole('link', { name: 'States', exact: true }).count()).toBe(0)
   })
 
-  test('of 50 MB open, and are searched', async () => {
+  test('of 50 MB can be opened and searched', async () => {
     const big = await localWorkspace(server, 'big')
     const tags = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`tag${at}`, 'x'.repeat(50)]))
     const resources = Array.from({ length: 10_000 }, (_, at) => ({
@@ -310,7 +310,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(rows).toBeLessThan(150)
   })
 
-  test('have nothing that axe finds, and fit a phone', async () => {
+  test('have no axe violations, and fit a phone', async () => {
     const found: string[] = []
     const wide: number[] = []
     for (const query of ['', `?version=${version(2)}&show=raw`, `?version=${version(3)}&show=rollback`]) {

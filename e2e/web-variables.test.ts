@@ -37,7 +37,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
   const open = async (name = 'shop') => page.goto(`${server.url}/app/main/workspaces/${name}/variables`)
   const row = (key: string) => page.getByRole('listitem').filter({ has: page.getByText(key, { exact: true }) })
 
-  test('a sensitive variable is set, shown to no one again, and used by the next run', async () => {
+  test('a sensitive variable is saved, never shown again, and used by the next run', async () => {
     const bodies: string[] = []
     page.on('response', (response) => {
       if (response.request().method() !== 'PATCH')
@@ -89,7 +89,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
     expect(sent.data).toHaveLength(1)
   })
 
-  test('what a set gives is shown, with what takes its place', async () => {
+  test('variables of a set are shown, with those that override them', async () => {
     const set = async (name: string, priority: boolean, vars: object[]) =>
       server.api('POST', '/organizations/main/varsets', {
         data: {
@@ -118,7 +118,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
     expect(await accessFaults(page)).toEqual([])
   })
 
-  test('lines of a file are previewed, selected and saved; unreadable ones are reported', async () => {
+  test('imported lines are previewed, selected and saved; invalid ones are reported', async () => {
     await server.api('POST', '/organizations/main/workspaces', {
       data: { type: 'workspaces', attributes: { name: 'pasted' } },
     })
@@ -155,7 +155,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
     expect(data).toHaveLength(3)
   })
 
-  test('variables are copied from another workspace; a sensitive one wants its value', async () => {
+  test('variables are copied from another workspace; sensitive ones need a value', async () => {
     await server.api('POST', '/organizations/main/workspaces', {
       data: { type: 'workspaces', attributes: { name: 'copied' } },
     })
@@ -195,7 +195,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
     expect(faults).toEqual([])
   })
 
-  test('a reader sees values and no buttons, and what is open follows what others change', async () => {
+  test('a reader sees values and no buttons, and the page follows changes by others', async () => {
     await createMember(server, 'reader', { workspaceId: workspace.id, access: 'read' })
     const own = await openPageOf(server, 'reader', '/app/main/workspaces/shop/variables')
     await own.getByText('eu-west-1').waitFor()

@@ -29,7 +29,7 @@ async function settings() {
 }
 
 describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () => {
-  test('settings are kept, and a value that is refused says why at its field', async () => {
+  test('settings are saved, and a rejected value has its error at the field', async () => {
     const expected = watchFaults(page, [/^422 PATCH/])
 
     await openTab(page, server, 'kafka', '/settings')
@@ -57,7 +57,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     faults.length = 0
   })
 
-  test('a new name leads the address along, and a tag has a value', async () => {
+  test('renaming updates the URL, and a tag has a value', async () => {
     await remoteWorkspace(server, { name: 'before', configuration: '' })
 
     await openTab(page, server, 'before', '/settings')
@@ -123,7 +123,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     expect(faults).toEqual([])
   })
 
-  test('a team gets access part by part, and loses it', async () => {
+  test('a team is granted custom access, and loses it', async () => {
     await server.api('POST', '/organizations/main/teams', {
       data: { type: 'teams', attributes: { name: 'auditors' } },
     })
@@ -144,7 +144,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     expect(faults).toEqual([])
   })
 
-  test('a workspace is deleted when its name has been typed, and says what it leaves behind', async () => {
+  test('a workspace is deleted after typing its name, and the dialog lists remaining resources', async () => {
     await openTab(page, server, 'kafka', '/settings')
     await button(page, 'Force-delete workspace').click()
     await page.getByText('30 resources stay as they are').waitFor()

@@ -37,7 +37,7 @@ async function settings() {
 }
 
 describe.skipIf(!hasBrowser || !hasTerraform)('the page of a workspace', () => {
-  test('shows the latest run, finds resources, and shows a sensitive output on demand alone', async () => {
+  test('shows the latest run, searches resources and reveals a sensitive output only on demand', async () => {
     await openTab(page, server, 'kafka')
 
     await region(page, 'Latest run').getByRole('link', { name: 'Deploy the brokers' }).waitFor()
@@ -62,7 +62,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a workspace', () => {
     expect(faults).toEqual([])
   })
 
-  test('a lock tells everybody who holds it and why, and who may takes it away after a warning', async () => {
+  test('a lock shows its holder and reason, and can be force-unlocked after a warning', async () => {
     await createMember(server, 'ada', { workspaceId: kafka.id, access: 'admin' })
 
     await openTab(page, server, 'kafka')
@@ -87,7 +87,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a workspace', () => {
     expect([...faults, ...adasFaults]).toEqual([])
   })
 
-  test('a reader sees the values of settings and no way to change anything', async () => {
+  test('a reader sees settings without controls to change them', async () => {
     await createMember(server, 'rita', { workspaceId: kafka.id, access: 'read' })
 
     const rita = await openPageOf(server, 'rita', '/app/main/workspaces/kafka/settings')
@@ -112,7 +112,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a workspace', () => {
     expect(ritasFaults).toEqual([])
   })
 
-  test('a missing workspace has a page that says so', async () => {
+  test('a missing workspace has an error page', async () => {
     await page.goto(`${server.url}/app/main/workspaces/nowhere`)
     await page.getByRole('heading', { name: 'There is no such workspace' }).waitFor()
 

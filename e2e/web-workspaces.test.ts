@@ -26,7 +26,7 @@ async function createOrganization(server: BootedServer, name: string) {
   })
 }
 
-/** The names in the table, in their order. */
+/** The names in the table, in order. */
 async function namesOf(page: Page) {
   return page
     .getByRole('table')
@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
   const faults = watchFaults(page)
   const open = async (path: string) => page.goto(`${server.url}${path}`)
 
-  test('an organization without workspaces teaches how the first one comes', async () => {
+  test('an organization without workspaces explains how to create the first one', async () => {
     await createOrganization(server, 'fresh')
 
     await open('/app/fresh/workspaces')
@@ -55,7 +55,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     expect(await accessFaults(page)).toEqual([])
   })
 
-  test('a workspace is made in a dialog, which then shows the lines that use it', async () => {
+  test('a workspace is created in a dialog, which then shows how to use it', async () => {
     await open('/app/main/workspaces')
     await page.getByRole('button', { name: 'New workspace' }).first().click()
     const dialog = page.getByRole('dialog')
@@ -83,7 +83,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     expect(data.attributes['engine-version']).toBe('~> 1.11')
   })
 
-  test('search, filters and order are in the URL, and Back goes through them', async () => {
+  test('the URL holds search, filters and order, and Back steps through them', async () => {
     await createWorkspace(server, 'search-alpha')
     await createWorkspace(server, 'search-beta', { 'engine-version': '1.10.0' })
     await createWorkspace(server, 'other-gamma')
@@ -116,7 +116,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     expect(beforeVersion).toEqual(['search-beta', 'search-alpha'])
   })
 
-  test('several are locked at once, and the one that cannot be says why', async () => {
+  test('several are locked at once, and the one that fails shows the reason', async () => {
     const [first, second] = [await createWorkspace(server, 'bulk-a'), await createWorkspace(server, 'bulk-b')]
     const held = await createWorkspace(server, 'bulk-held')
     await server.api('POST', `/workspaces/${held}/actions/lock`, { reason: 'taken' })
@@ -146,7 +146,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     }
   })
 
-  test('tags are added to several, and are a filter from then on', async () => {
+  test('tags are added to several workspaces and are then available as a filter', async () => {
     for (const name of ['tagged-a', 'tagged-b', 'tagged-c']) await createWorkspace(server, name)
 
     await open('/app/main/workspaces?q=tagged-')
@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     expect(new URL(page.url()).searchParams.get('tag')).toBe('env=prod')
   })
 
-  test('a reader cannot create a workspace, and sees why one cannot be locked', async () => {
+  test('a reader cannot create a workspace and sees why it cannot be locked', async () => {
     const workspaceId = await createWorkspace(server, 'for-readers')
     await createMember(server, 'reader', { workspaceId })
     const own = await openPageOf(server, 'reader', '/app/main/workspaces')
@@ -184,7 +184,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     expect(ownFaults).toEqual([])
   })
 
-  test('the list fits on a phone, and nothing has failed on the way', async () => {
+  test('the list fits on a phone, and no request has failed', async () => {
     await createWorkspace(server, 'w'.repeat(90))
 
     await page.setViewportSize(PHONE)
@@ -192,7 +192,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     await page.getByRole('table').waitFor()
 
     expect(await overflowOf(page)).toBe(0)
-    // The version that is no version was refused on purpose.
+    // The invalid version was rejected on purpose.
     expect(faults.filter((fault) => !fault.startsWith('422 POST'))).toEqual([])
   })
 })

@@ -16,7 +16,7 @@ output "password" {
 }
 `
 
-/** The workspace `kafka` with 30 resources, an output that is sensitive and others; it has been applied once. */
+/** The workspace `kafka` with 30 resources, a sensitive output and others, applied once. */
 export async function appliedWorkspace(server: BootedServer) {
   const kafka = await remoteWorkspace(server, { name: 'kafka', configuration: CONFIGURATION })
   const run = await startRun(server, kafka, { message: 'Deploy the brokers' })
@@ -34,7 +34,7 @@ export function button(page: Page, name: string) {
   return page.getByRole('button', { name, exact: true })
 }
 
-/** A titled part of a page. */
+/** A titled section of a page. */
 export function region(page: Page, name: string) {
   return page.getByRole('region', { name, exact: true })
 }
