@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// A receiver of run tasks in plain Node, without dependencies: copy it and put your own rule into `judge`.
+// A run task receiver in plain Node, without dependencies: copy it and put your own rule into `judge`.
 //
 //   HMAC_KEY=secret PORT=8080 node receiver.mjs
 //
-// It answers every request at once and calls back when it is done; this one refuses plans that destroy more than
-// MAX_DESTROYED resources (0 when it is not set).
+// It responds to every request immediately and calls back later. This rule rejects plans that destroy more than
+// MAX_DESTROYED resources (default 0).
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
@@ -26,7 +26,7 @@ function judge(plan) {
       description: `${address} is ${change.actions.length > 1 ? 'replaced' : 'destroyed'}`,
       // Markdown.
       body: `# ${address}\n\nPlanned actions: \`${change.actions.join('`, `')}\``,
-      // Groups named status and severity are shown in a special way; levels are none, info, warning and error.
+      // The groups status and severity are highlighted; levels are none, info, warning and error.
       tags: {
         status: [{ label: passed ? 'Accepted' : 'Refused', level: passed ? 'info' : 'error' }],
         type: [{ label: type }],
@@ -45,9 +45,9 @@ async function handle(request, response) {
   const task = JSON.parse(body)
   if (task.payload_version !== 1) return answer(422, `payload version ${task.payload_version} is unknown`)
 
-  // Anything but 200 is sent again, so the response comes first and the work after it.
+  // Requests are retried until the response is 200, so respond before doing the work.
   answer(200, 'accepted')
-  // The check of the connection, sent when the task is made or changed: there is no run behind it.
+  // A verification request, sent when the task is created or changed: it has no run.
   if (task.access_token === 'test-token') return console.log('verified')
   await callBack(task, { status: 'running', message: 'reading the plan' })
   const result = await decide(task).catch((error) => ({ status: 'failed', message: error.message }))
@@ -81,7 +81,7 @@ async function callBack(task, { status, message, outcomes = [] }) {
   if (!response.ok) throw new Error(`the callback was answered with ${response.status}: ${await response.text()}`)
 }
 
-/** The bytes as they came, since they are what is signed; undefined when there are too many. */
+/** The raw body, which is what the signature covers; undefined if it is too large. */
 async function readBody(request) {
   const chunks = []
   let size = 0
