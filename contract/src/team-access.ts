@@ -28,21 +28,17 @@ function grantSchemas<
   Access extends z.ZodEnum,
   Shown extends z.ZodRawShape,
   Input extends z.ZodRawShape,
->(noun: Noun, name: string, { access, shown, input }: { access: Access; shown: Shown; input: Input }) {
+>(noun: Noun, { access, shown, input }: { access: Access; shown: Shown; input: Input }) {
   const type = `team-${noun}s` as const
   const attributes = z.object({ access, ...input })
   const relationships = { team: toOne('teams'), ...named(noun, toOne(`${noun}s`)) }
   return {
     type,
-    resource: resource(
-      type,
-      {
-        attributes: { access, ...shown },
-        relationships: { team: hasOne('teams'), ...named(noun, hasOne(`${noun}s`)) },
-        links: { self: z.string() },
-      },
-      name,
-    ),
+    resource: resource(type, {
+      attributes: { access, ...shown },
+      relationships: { team: hasOne('teams'), ...named(noun, hasOne(`${noun}s`)) },
+      links: { self: z.string() },
+    }),
     createBody: requestBody(type, attributes, z.object(relationships)),
     updateBody: requestBody(type, attributes.partial()),
   }
@@ -53,7 +49,7 @@ function named<Name extends string, T>(name: Name, value: T) {
 }
 
 /** A team's access to a workspace. */
-export const teamWorkspaces = grantSchemas('workspace', 'TeamWorkspace', {
+export const teamWorkspaces = grantSchemas('workspace', {
   access: z.enum(['read', 'plan', 'write', 'admin', 'custom']),
   shown: { ...workspaceParts.shape, 'workspace-locking': z.boolean() },
   input: { ...workspaceInput, 'workspace-locking': flag },
@@ -62,7 +58,7 @@ export const teamWorkspaces = grantSchemas('workspace', 'TeamWorkspace', {
 export type TeamWorkspaceInput = z.infer<typeof teamWorkspaces.createBody>['data']['attributes']
 
 /** A team's access to a project and its workspaces. */
-export const teamProjects = grantSchemas('project', 'TeamProject', {
+export const teamProjects = grantSchemas('project', {
   access: z.enum(['read', 'write', 'maintain', 'admin', 'custom']),
   shown: {
     'project-access': projectParts,

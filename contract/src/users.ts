@@ -89,9 +89,7 @@ export const updateOrganizationPlanBody = plainBody(
 
 /** Clients send the name of a feature set; each of ours is a plan of the organization. */
 export const subscribeBody = z.object({
-  data: z.object({
-    relationships: relationshipsOf(z.object({ 'feature-set': toOne('feature-sets') })),
-  }),
+  data: z.object({ relationships: relationshipsOf(z.object({ 'feature-set': toOne('feature-sets') })) }),
 })
 
 const authMethod = z
@@ -116,23 +114,16 @@ export const userAttributes = {
 
 export const userTokensRelation = { 'authentication-tokens': linksToMany('authentication-tokens') }
 
-export const userSchema = resource(
-  'users',
-  {
-    attributes: { ...userAttributes, permissions: userPermissions },
-    relationships: userTokensRelation,
-    links: { self: z.string() },
-  },
-  'User',
-)
+export const userSchema = resource('users', {
+  attributes: { ...userAttributes, permissions: userPermissions },
+  relationships: userTokensRelation,
+  links: { self: z.string() },
+})
 export type UserResource = Written<typeof userSchema>
 
 /** A user who was invited to an organization and has no account yet. */
-export const invitedUserSchema = resource(
-  'users',
-  {
-    attributes: { ...userAttributes, username: z.null(), 'avatar-url': z.null(), permissions: userPermissions },
-  },
-  'InvitedUser',
-)
+export const invitedUserSchema = resource('users', {
+  name: 'InvitedUser',
+  attributes: { ...userAttributes, username: z.null(), 'avatar-url': z.null(), permissions: userPermissions },
+})
 export type InvitedUserResource = Written<typeof invitedUserSchema>

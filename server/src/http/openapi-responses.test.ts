@@ -7,15 +7,14 @@ import type { Route } from './http.ts'
 import { type ApiOperation, openApi } from './openapi.ts'
 import { binary } from './responses.ts'
 
-const shelf = resource('shelves', { attributes: { name: z.string().describe('the text of its label') } }, 'Shelf')
-const book = resource(
-  'books',
-  {
-    attributes: { title: z.string(), pages: z.int().nullable(), 'bought-at': timestamp },
-    relationships: { shelf: hasOne('shelves') },
-  },
-  'Book',
-)
+const shelf = resource('shelves', {
+  name: 'Shelf',
+  attributes: { name: z.string().describe('the text of its label') },
+})
+const book = resource('books', {
+  attributes: { title: z.string(), pages: z.int().nullable(), 'bought-at': timestamp },
+  relationships: { shelf: hasOne('shelves') },
+})
 const createBook = requestBody('books', z.object({ title: z.string(), 'bought-at': z.iso.datetime().optional() }))
 const include = { shelf, 'shelf.owner': null, neighbours: [book, shelf] }
 const query = { 'search[title]': z.string().describe('part of the title') }

@@ -10,8 +10,8 @@ const boat = resource('boats', {
   attributes: { name: z.string(), 'built-at': timestamp },
   relationships: { captain: hasOne('people') },
 })
-const captain = resource('people', { attributes: { rank: z.literal('captain') } }, 'Captain')
-const passenger = resource('people', { attributes: { berth: z.int() } }, 'Passenger')
+const captain = resource('people', { name: 'Captain', attributes: { rank: z.literal('captain') } })
+const passenger = resource('people', { name: 'Passenger', attributes: { berth: z.int() } })
 const options: RouteOptions = {
   summary: 'Show a boat',
   access: 'public',
