@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { requestBody, toMany, typedBody } from './json-api.ts'
+import { requestBody, toMany } from './json-api.ts'
 import { resourceName } from './organizations.ts'
 import { type Written, hasMany, hasOne, linksToMany, nullable, resource, timestamp } from './responses.ts'
 
@@ -27,8 +27,8 @@ export const updateAgentPoolBody = requestBody('agent-pools', attributes.partial
 export type UpdateAgentPool = z.infer<typeof updateAgentPoolBody>['data']
 
 /** Existing clients send the type `agent-tokens`; `authentication-tokens` is the documented one. */
-export const createAgentTokenBody = typedBody(
-  ['authentication-tokens', 'agent-tokens'],
+export const createAgentTokenBody = requestBody(
+  z.enum(['authentication-tokens', 'agent-tokens']),
   z.object({
     description: z
       .string()

@@ -44,12 +44,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
     next: ['fetching', 'discarded', 'canceled'],
   },
   fetching: { group: 'running', label: 'preparing', phase: 'plan', next: ['fetching_completed'] },
-  fetching_completed: {
-    group: 'running',
-    label: 'preparing',
-    phase: 'plan',
-    next: ['pre_plan_running', 'queuing'],
-  },
+  fetching_completed: { group: 'running', label: 'preparing', phase: 'plan', next: ['pre_plan_running', 'queuing'] },
   pre_plan_running: {
     group: 'running',
     label: 'pre-plan tasks',

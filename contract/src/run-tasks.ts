@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { misplaced, requestBody, toOne, toOneOrNone, typedBody } from './json-api.ts'
+import { misplaced, requestBody, toOne, toOneOrNone } from './json-api.ts'
 import { resourceName } from './organizations.ts'
 import { type Written, hasMany, hasOne, nullable, resource, timestamp } from './responses.ts'
 
@@ -128,8 +128,8 @@ const outcomes = z
   .nullish()
 
 /** The callback of a receiver. The public documentation has two names for the relation. */
-export const taskCallbackBody = typedBody(
-  ['task-results', 'task_results'],
+export const taskCallbackBody = requestBody(
+  z.enum(['task-results', 'task_results']),
   z.object({
     status: z.enum(['passed', 'failed', 'running']),
     message: line('message').nullish(),

@@ -38,8 +38,6 @@ const relationships = z.object({
 
 export const createRunBody = requestBody('runs', attributes, relationships)
 export type CreateRun = z.infer<typeof attributes>
-
-/** The body of a run action: `{"comment": "…"}` as plain JSON, or nothing. */
 export const runActionBody = commentBody
 
 const runActions = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { toOne, typedBody } from './json-api.ts'
+import { requestBody, toOne } from './json-api.ts'
 import { type Written, hasMany, hasOne, nullable, resource, timestamp } from './responses.ts'
 
 /** Transitions: INTERFACE §4.2.1. The last two exist in the self-managed edition only. */
@@ -35,15 +35,15 @@ const attributes = z.object({
   intermediate: z.boolean().nullish(),
 })
 
-export const createStateVersionBody = typedBody(
-  ['state-versions'],
+export const createStateVersionBody = requestBody(
+  z.literal('state-versions'),
   attributes,
   z.object({ run: toOne('runs').optional() }),
 )
 export type CreateStateVersion = z.infer<typeof createStateVersionBody>['data']
 
-export const rollbackStateVersionBody = typedBody(
-  ['state-versions'],
+export const rollbackStateVersionBody = requestBody(
+  z.literal('state-versions'),
   z.object({}),
   z.object({ 'rollback-state-version': toOne('state-versions') }),
 )

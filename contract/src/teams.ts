@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { identifiersBody, requestBody } from './json-api.ts'
+import { requestBody, toMany } from './json-api.ts'
 import { type Written, hasMany, hasOne, linksToMany, linksToOne, nullable, resource } from './responses.ts'
 
 const flag = z.boolean().optional()
@@ -54,8 +54,8 @@ export const updateTeamBody = requestBody('teams', attributes.partial())
 export type UpdateTeam = z.infer<typeof updateTeamBody>['data']['attributes']
 
 /** The ids of these users are their usernames. */
-export const teamUsersBody = identifiersBody('users')
-export const teamMembershipsBody = identifiersBody('organization-memberships')
+export const teamUsersBody = toMany('users')
+export const teamMembershipsBody = toMany('organization-memberships')
 
 export const teamSchema = resource('teams', {
   attributes: {
