@@ -1,44 +1,28 @@
 import type { AccessContext, Role } from './access-context.ts'
 import type { OrganizationAccess } from './grants.ts'
-import { ORGANIZATION_PERMISSIONS, type OrganizationPermission, without } from './permissions.ts'
+import { ORGANIZATION_PERMISSIONS, type OrganizationPermission, limitedBySignIn, without } from './permissions.ts'
 
 /** The actor's permissions on an organization. Empty if the actor may not see it. */
 export function organizationPermissions(accessContext: AccessContext): ReadonlySet<OrganizationPermission> {
-  const permissions = granted(accessContext)
-  return accessContext.signInRequirement && permissions.size > 0 ? new Set(['organization:read']) : permissions
+  return limitedBySignIn(accessContext, granted(accessContext), 'organization:read')
 }
 
 function granted(accessContext: AccessContext): ReadonlySet<OrganizationPermission> {
   if (accessContext.role !== 'member') return BY_ROLE[accessContext.role]
-  const permissions = new Set(MEMBER)
+  const permissions = new Set<OrganizationPermission>(MEMBER)
   for (const access of accessContext.organizationAccess) for (const name of ACCESS_GRANTS[access]) permissions.add(name)
   return permissions
 }
 
 const ALL: ReadonlySet<OrganizationPermission> = new Set(ORGANIZATION_PERMISSIONS)
-/**
- * It manages what is in the organization, not the organization itself or its tokens (public documentation, "API
- * tokens").
- */
-const ORGANIZATION_TOKEN = without(
-  ORGANIZATION_PERMISSIONS,
-  'organization:update',
-  'organization:delete',
-  'tokens:manage',
-  'owner',
-)
-
-const MEMBER: ReadonlySet<OrganizationPermission> = new Set([
-  'organization:read',
-  'run-tasks:read',
-  'agent-pools:read',
-  'variable-sets:read',
-])
+/** The token manages the contents of the organization, but not the organization or its tokens (public documentation, "API tokens"). */
+const NOT_FOR_TOKEN = ['organization:update', 'organization:delete', 'tokens:manage', 'owner'] as const
+const MEMBER = ['organization:read', 'run-tasks:read', 'agent-pools:read', 'variable-sets:read'] as const
 const READ: ReadonlySet<OrganizationPermission> = new Set(['organization:read'])
 const BY_ROLE = {
   system: ALL,
   owner: ALL,
-  'organization-token': ORGANIZATION_TOKEN,
+  'organization-token': without(ORGANIZATION_PERMISSIONS, ...NOT_FOR_TOKEN),
   'own-run': READ,
   'consumer-run': READ,
   'foreign-run': READ,

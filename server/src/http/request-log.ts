@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { ANONYMOUS, type Actor } from '../auth/actor.ts'
+import { ANONYMOUS, type Actor, actorId } from '../auth/actor.ts'
 import type { Log } from '../log.ts'
 
 declare module 'fastify' {
@@ -76,24 +76,5 @@ function decoded(path: string) {
     return decodeURIComponent(path)
   } catch {
     return path
-  }
-}
-
-function actorId(actor: Actor): string | undefined {
-  switch (actor.kind) {
-    case 'user':
-      return actor.userId
-    case 'organization':
-    case 'audit-trails':
-      return actor.organizationId
-    case 'agent':
-      return actor.agentPoolId
-    case 'run':
-      return actor.runId
-    case 'task':
-      return actor.taskResultId
-    case 'system':
-    case 'anonymous':
-      return undefined
   }
 }
