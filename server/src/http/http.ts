@@ -7,7 +7,7 @@ import type { App, Ctx } from '../app.ts'
 import type { Page, Paged } from '../db/db.ts'
 import { tooLarge } from '../errors.ts'
 import { createAdmission } from './admission.ts'
-import { answerWithBasePath, basePath } from './base-path.ts'
+import { responseWithBasePath, basePath } from './base-path.ts'
 import { type Contents, takeContents } from './base64-fields.ts'
 import { type Loaders, addIncluded, readIncludes } from './loaders.ts'
 import { type PageSizes, namesPage, readPage } from './pagination.ts'
@@ -213,7 +213,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
         })
         if (!response && !isEmpty) return reply
         const included = await addIncluded(ctx, loaders, response ?? { status: 204 }, includes)
-        return writeResponse(app, raw, reply, answerWithBasePath(base, included))
+        return writeResponse(app, raw, reply, responseWithBasePath(base, included))
       },
     })
   }

@@ -22,26 +22,26 @@ export function beginRequest(request: FastifyRequest) {
   requests.set(request, { startedAt: performance.now(), actor: ANONYMOUS })
 }
 
-/** Records the actor of a request, once it is known. */
+/** Records the authenticated actor of a request. */
 export function setActor(request: FastifyRequest, actor: Actor) {
-  const facts = requests.get(request)
-  if (facts) facts.actor = actor
+  const record = requests.get(request)
+  if (record) record.actor = actor
 }
 
-/** The actor of a request; anonymous until it is known. */
+/** The actor of a request; anonymous before authentication. */
 export function getActor(request: FastifyRequest): Actor {
   return requests.get(request)?.actor ?? ANONYMOUS
 }
 
 /**
- * Logs one line at the end of a request; `bytes` is the size of the response's body, if known. What machines poll is for `debug`, so
- * that a server on which nothing happens says nothing.
+ * Logs one line at the end of a request; `bytes` is the size of the response's body, if known. Successful polls are logged for `debug`, so that
+ * an idle server logs nothing.
  */
 export function logRequest(log: Log, request: FastifyRequest, end: { status: number; bytes: unknown }) {
   const { startedAt, actor } = requests.get(request) ?? { startedAt: performance.now(), actor: ANONYMOUS }
   const { polled, endless } = request.routeOptions.config
-  const isUsual = (polled && end.status < 400) || (endless && (end.status < 400 || end.status === CLIENT_LEFT))
-  log[isUsual ? 'debug' : 'info'](
+  const isRoutine = (polled && end.status < 400) || (endless && (end.status < 400 || end.status === CLIENT_LEFT))
+  log[isRoutine ? 'debug' : 'info'](
     {
       request: request.id,
       method: request.method,
@@ -57,8 +57,8 @@ export function logRequest(log: Log, request: FastifyRequest, end: { status: num
 }
 
 /**
- * The path of a request for the log, without its query and without credentials. A signed URL authorises by itself, so
- * it is logged as its route's pattern. An unknown path that resembles one is hidden.
+ * The path of a request for the log, without query and credentials. A signed URL is a credential, so it is logged as the pattern of its route.
+ * Unknown paths that resemble one are hidden.
  */
 export function loggedPath(request: FastifyRequest) {
   const pattern = request.routeOptions.url

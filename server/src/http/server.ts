@@ -4,11 +4,11 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { App } from '../app.ts'
 import { AppError } from '../errors.ts'
 import { requestSeconds } from '../metrics.ts'
+import { documentRoutes } from './api-docs.ts'
 import { basePath, withoutBasePath } from './base-path.ts'
 import { parseBodies, streamBodies } from './bodies.ts'
 import { endWhenClosing } from './closing.ts'
 import { compressResponses } from './compression.ts'
-import { describeRoutes } from './describe.ts'
 import { answerParserFault, responseFault } from './faults.ts'
 import { type Route, type Routes, createHttp } from './http.ts'
 import { type Loader, indexLoaders } from './loaders.ts'
@@ -110,7 +110,7 @@ export async function createServer(
     parseBodies(parsed)
     await server.register(async (streamed) => {
       streamBodies(streamed)
-      for (const register of [...features.routes, describeRoutes(routes, () => app.baseUrl)]) {
+      for (const register of [...features.routes, documentRoutes(routes, () => app.baseUrl)]) {
         const scopes = { parsed, streamed }
         register(createHttp(app, { scopes, routes, loaders, limiter, feature: featureName(register) }))
       }

@@ -174,7 +174,7 @@ test.each(['/other', '/docs', '/oauth/nothing', '/app/../x', '/other?file=main.t
       'cache-control': 'no-store',
       'content-security-policy': expect.stringMatching(/^default-src 'none'; /),
     })
-    expect(response.text).toContain('There is no such page')
+    expect(response.text).toContain('Page not found')
     expect(response.text).toContain('href="/app"')
   },
 )
