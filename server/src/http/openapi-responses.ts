@@ -9,18 +9,18 @@ import { isForSiteAdmins, takesNoToken } from './route-access.ts'
 import { JSON_API_TYPE } from './write.ts'
 
 /**
- * Adds a schema to the document and returns it as JSON Schema, or as a reference. Bodies and answers are both described
- * by the input of their schemas: the JSON on the wire. The path must be unique in the document.
+ * Adds a schema to the document and returns it as JSON Schema or a reference. Bodies and responses are both described by the input of their
+ * schemas: the JSON on the wire. The path must be unique in the document.
  */
 export type Describe = (schema: z.ZodType, path: string[]) => ReturnType<ComponentRegistry['addSchema']>
 
 const ref = (name: string) => ({ $ref: `#/components/responses/${name}` })
 
-/** All answers of a route by status: its own and the error answers that routes share. */
+/** All responses of a route by status, including the shared error responses. */
 export function responses({ url, options }: Route, describe: Describe): ZodOpenApiResponsesObject {
-  const own = Object.entries(options.responses).map(([status, answer]) => [
+  const own = Object.entries(options.responses).map(([status, schema]) => [
     status,
-    response(status, answer, options.include, describe),
+    response(status, schema, options.include, describe),
   ])
   return {
     ...(!takesNoToken(options.access) && { 401: ref('Unauthorized') }),
@@ -32,15 +32,20 @@ export function responses({ url, options }: Route, describe: Describe): ZodOpenA
   }
 }
 
-function response(status: string, answer: ResponseSchema, include: RouteOptions['include'], describe: Describe) {
+function response(status: string, schema: ResponseSchema, include: RouteOptions['include'], describe: Describe) {
   const description = STATUS_CODES[status] ?? 'Success'
-  if (answer === null) return { description }
-  if (!(answer instanceof z.ZodType)) return { description, content: { [answer.contentType]: { schema: {} } } }
-  const type = isJsonApi(answer) ? JSON_API_TYPE : 'application/json'
-  return { description, content: { [type]: { schema: describe(withIncluded(answer, include), [status]) } } }
+  if (schema === null) return { description }
+  if (!(schema instanceof z.ZodType)) return { description, content: { [schema.contentType]: { schema: {} } } }
+  // JSON:API documents have only these members; all other JSON is plain JSON.
+  const isJsonApi =
+    schema instanceof z.ZodObject && Object.keys(schema.shape).every((name) => DOCUMENT_MEMBERS.has(name))
+  const type = isJsonApi ? JSON_API_TYPE : 'application/json'
+  return { description, content: { [type]: { schema: describe(withIncluded(schema, include), [status]) } } }
 }
 
-/** The shared error answers, for `components.responses`. */
+const DOCUMENT_MEMBERS = new Set(['data', 'errors', 'included', 'links', 'meta'])
+
+/** The shared error responses, for `components.responses`. */
 export function refusals(describe: Describe) {
   const schema = describe(errorsDocument, ['refusals'])
   const refusal = (description: string) => ({ description, content: { [JSON_API_TYPE]: { schema } } })
@@ -54,27 +59,15 @@ export function refusals(describe: Describe) {
 }
 
 /** Whether one of the responses is a page with links to other pages. */
-export function isPaged(answers: RouteOptions['responses']) {
-  return Object.values(answers)
-    .flatMap((answer): unknown[] => (answer instanceof z.ZodUnion ? [...answer.options] : [answer]))
-    .some((answer) => answer instanceof z.ZodObject && 'links' in answer.shape && 'meta' in answer.shape)
-}
-
-const DOCUMENT_MEMBERS = new Set(['data', 'errors', 'included', 'links', 'meta'])
-
-/** JSON:API documents have only these members; all other JSON is plain JSON. */
-function isJsonApi(answer: z.ZodType) {
-  return answer instanceof z.ZodObject && Object.keys(answer.shape).every((name) => DOCUMENT_MEMBERS.has(name))
+export function isPaged(schemas: RouteOptions['responses']) {
+  return Object.values(schemas)
+    .flatMap((schema): unknown[] => (schema instanceof z.ZodUnion ? [...schema.options] : [schema]))
+    .some((schema) => schema instanceof z.ZodObject && 'links' in schema.shape && 'meta' in schema.shape)
 }
 
 /** The schema of a document, extended by its possible includes. */
-function withIncluded(answer: z.ZodType, include: RouteOptions['include'] = {}) {
-  const brought = new Set(Object.values(include).flat().filter(isSchema))
-  if (brought.size === 0 || !(answer instanceof z.ZodObject)) return answer
-  return answer.extend({ included: z.array(z.union([...brought])).optional() })
-}
-
-/** Paths that add nothing have null instead of a schema. */
-function isSchema(brought: unknown): brought is z.ZodType {
-  return brought instanceof z.ZodType
+function withIncluded(schema: z.ZodType, include: RouteOptions['include'] = {}) {
+  const included = new Set(Object.values(include).flatMap((added) => added ?? []))
+  if (included.size === 0 || !(schema instanceof z.ZodObject)) return schema
+  return schema.extend({ included: z.array(z.union([...included])).optional() })
 }

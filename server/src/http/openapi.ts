@@ -7,7 +7,7 @@ import { PAGE_SIZES } from './pagination.ts'
 import { describeAccess, describeAudit, takesNoToken } from './route-access.ts'
 import { JSON_API_TYPE } from './write.ts'
 
-/** A JSON Schema with the keywords that readers of the OpenAPI document use. */
+/** A JSON Schema; only the listed keywords are typed. */
 export type JsonSchema = {
   $ref?: string
   type?: string | string[]
@@ -76,16 +76,19 @@ function describePaths(routes: readonly Route[], registry: ComponentRegistry, de
   const nameBody = bodyNames()
   const items: Record<string, ZodOpenApiPathItemObject> = {}
   for (const route of routes) {
-    const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
-    items[path] ??= {}
-    items[path][route.method.toLowerCase() as 'get'] = operation(route, nameBody, describe)
+    const item = (items[route.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {})
+    item[route.method.toLowerCase() as 'get'] = operation(route, nameBody, describe)
   }
   return Object.fromEntries(
     Object.entries(items).map(([path, item]) => [path, registry.addPathItem(item, ['paths', path])]),
   )
 }
 
-function operation(route: Route, nameBody: NameBody, describe: Describe): ZodOpenApiOperationObject {
+function operation(
+  route: Route,
+  nameBody: ReturnType<typeof bodyNames>,
+  describe: Describe,
+): ZodOpenApiOperationObject {
   const { summary, access, audit } = route.options
   const id = operationId(route)
   return {
@@ -107,12 +110,10 @@ function requestBody({ options: { upload, body } }: Route, named: (body: z.ZodTy
   return { requestBody: { required, content: { [JSON_API_TYPE]: { schema: named(body) } } } }
 }
 
-type NameBody = (body: z.ZodType, name: string) => z.ZodType
-
-/** Names each body after the first operation that takes it, unless its schema has a name. */
-function bodyNames(): NameBody {
+/** Names each body after the first operation that accepts it, unless its schema has a name. */
+function bodyNames() {
   const named = new Map<z.ZodType, z.ZodType>()
-  return (body, name) => {
+  return (body: z.ZodType, name: string) => {
     if (body.meta()?.id !== undefined) return body
     const known = named.get(body) ?? body.meta({ id: name })
     named.set(body, known)
@@ -133,20 +134,15 @@ function pathParameters({ url }: Route) {
   return z.object(Object.fromEntries([...url.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, z.string()])))
 }
 
+const INCLUDE = { description: 'related resources to send along, a comma list', param: { explode: false } }
+
 function queryParameters({ options }: Route) {
   const include = Object.keys(options.include ?? {})
   return z.object({
-    ...(include.length > 0 && { include: includeParameter(include) }),
+    ...(include.length > 0 && { include: z.array(z.enum(include)).optional().meta(INCLUDE) }),
     ...((options.pageSizes ?? isPaged(options.responses)) && pageParameters(options.pageSizes)),
     ...Object.fromEntries(Object.entries(options.query ?? {}).map(([name, schema]) => [name, queryParameter(schema)])),
   })
-}
-
-function includeParameter(paths: readonly string[]) {
-  return z
-    .array(z.enum(paths))
-    .optional()
-    .meta({ description: 'related resources to send along, a comma list', param: { explode: false } })
 }
 
 function pageParameters({ preset, max } = PAGE_SIZES) {
@@ -164,9 +160,9 @@ function queryParameter(schema: z.ZodType) {
 
 /** Removes keywords that do not help clients, or that would forbid later additions. */
 const tidy: CreateDocumentOptions['override'] = ({ jsonSchema }) => {
-  // Strict schemas are for our tests. Clients must accept new members in responses.
+  // Schemas are strict for our tests. Clients must accept new members in responses.
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
-  // The format says the same; the pattern is ten lines long.
+  // The format is equivalent; the pattern is ten lines long.
   if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum

@@ -1,5 +1,5 @@
 import type { Route } from '../../http/http.ts'
-import { accessAlternatives, neededPermissions, type RouteAccess } from '../../http/route-access.ts'
+import { accessAlternatives, requiredPermissions, type RouteAccess } from '../../http/route-access.ts'
 import { type ActorName, ACTORS } from './everyone.ts'
 
 /**
@@ -176,7 +176,7 @@ export function permissionNames(access: RouteAccess): string[] {
   return accessAlternatives(access).flatMap((alternative) =>
     typeof alternative === 'string'
       ? []
-      : neededPermissions(alternative).flatMap(({ scope, names }) => names.map((name) => `${scope} ${name}`)),
+      : requiredPermissions(alternative).flatMap(({ scope, names }) => names.map((name) => `${scope} ${name}`)),
   )
 }
 
