@@ -37,7 +37,7 @@ export function getActor(request: FastifyRequest): Actor {
  * Logs one line at the end of a request; `bytes` is the size of the response's body, if known. Successful polls are logged for `debug`, so that
  * an idle server logs nothing.
  */
-export function logRequest(log: Log, request: FastifyRequest, end: { status: number; bytes: unknown }) {
+export function logRequest(log: Log, request: FastifyRequest, end: { status: number; bytes?: unknown }) {
   const { startedAt, actor } = requests.get(request) ?? { startedAt: performance.now(), actor: ANONYMOUS }
   const { polled, endless } = request.routeOptions.config
   const isRoutine = (polled && end.status < 400) || (endless && (end.status < 400 || end.status === CLIENT_LEFT))

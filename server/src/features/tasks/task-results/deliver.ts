@@ -29,7 +29,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
   const token = ctx.secrets.openText(claim.access_token, tokenContext(claim.id))
   const { url, hmacKey, ca, pool } = taskReceiver(ctx, { ...claim, id: task_id, url: taskUrl })
   // Serialised once: these exact bytes are signed and sent.
-  const body = Buffer.from(JSON.stringify(taskPayload(ctx.baseUrl, subject(claim, token))))
+  const body = Buffer.from(JSON.stringify(taskPayload(ctx.baseUrl, claim, token)))
   const headers = taskHeaders(ctx.baseUrl, taskSignature(body, hmacKey))
   const left = claim.deadline_at.getTime() - ctx.now().getTime()
   const timeoutMs = Math.max(1, Math.min(RESPONSE_TIMEOUT_MS, left))
@@ -83,27 +83,6 @@ async function withdraw(ctx: Ctx, claim: store.ClaimedRequest) {
     const message = `the task ${claim.task_name} was deleted before its request was delivered`
     await endResults(ctx, claim.run_id, [{ id: claim.id, message }])
   })
-}
-
-function subject(claim: store.ClaimedRequest, accessToken: string) {
-  return {
-    stage: claim.stage,
-    accessToken,
-    enforcementLevel: claim.enforcement_level,
-    taskResultId: claim.id,
-    organizationName: claim.organization_name,
-    workspace: { id: claim.workspace_id, name: claim.workspace_name, workingDirectory: claim.working_directory },
-    run: {
-      id: claim.run_id,
-      createdAt: claim.run_created_at,
-      createdBy: claim.username ?? 'groundstate',
-      message: claim.run_message,
-      speculative: claim.plan_only,
-      planId: claim.plan_id,
-      configurationVersionId: claim.configuration_version_id,
-      hasConfiguration: claim.configuration_status === 'uploaded',
-    },
-  }
 }
 
 /** The error of a failed delivery; null for a successful one. */

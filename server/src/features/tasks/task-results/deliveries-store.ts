@@ -1,41 +1,25 @@
-import type { Stage } from '@groundstate/contract/run-tasks'
 import { type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import type { TaskSubject } from '../run-tasks/request.ts'
+import type { TaskRow } from '../run-tasks/store.ts'
 
 export type TaskDeliveryRow = Selectable<Schema['task_deliveries']>
-/**
- * A delivery attempt leased to this process. A process that takes over the lease has a higher `attempt`.
- */
+/** A delivery attempt leased to this process. A process that takes over the lease has a higher `attempt`. */
 export type Claim = { id: string; attempt: number }
 
-/** The content and destination of a request; `task_id` is null if the task was deleted. */
-export type ClaimedRequest = Claim & {
-  stage: Stage
-  access_token: Buffer
-  enforcement_level: 'advisory' | 'mandatory'
-  deadline_at: Date
-  task_name: string
-  organization_id: string
-  organization_name: string
-  workspace_id: string
-  workspace_name: string
-  run_id: string
-  run_created_at: Date
-  run_message: string
-  plan_only: boolean
-  working_directory: string
-  username: string | null
-  plan_id: string
-  configuration_version_id: string
-  configuration_status: string
-  task_id: string | null
-  url: string | null
-  hmac_key: Buffer | null
-  ca_certificates: string | null
-  agent_pool_id: string | null
-  agent_pool_name: string | null
-}
+/** The content and destination of a request; `task_id` and `url` are null if the task was deleted. */
+export type ClaimedRequest = Claim &
+  TaskSubject &
+  Pick<TaskRow, 'hmac_key' | 'ca_certificates' | 'agent_pool_id'> & {
+    access_token: Buffer
+    deadline_at: Date
+    task_name: string
+    organization_id: string
+    task_id: string | null
+    url: string | null
+    agent_pool_name: string | null
+  }
 
 /**
  * Maximum connections of a process in total, per organization and per task. The last `reserved` ones are for organizations
