@@ -27,7 +27,7 @@ export async function expireDeliveries(ctx: Ctx, signal: AbortSignal) {
   })
 }
 
-/** Deletes the outcome bodies of runs whose logs expired. */
+/** Deletes the outcome bodies of runs with expired logs. */
 export async function deleteOutcomeBodies(ctx: TransactionCtx, runIds: readonly string[]) {
   if (runIds.length > 0) await deleteBodiesOfRuns(ctx.db, runIds)
 }
