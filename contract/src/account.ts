@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { type Written, nullable, resource } from './responses.ts'
 import { userAttributes, userPermissions, userTokensRelation } from './users.ts'
 
-/** Whether an account has two-factor authentication. */
 export const twoFactorState = z.strictObject({
   enabled: z.boolean(),
   verified: z
@@ -10,7 +9,6 @@ export const twoFactorState = z.strictObject({
     .describe('the same as enabled: two-factor authentication is enabled once a code has been verified'),
 })
 
-/** An e-mail address that is not confirmed yet. */
 export const unconfirmedEmail = nullable.string.describe(
   'the address that the user entered; takes effect once a site administrator sets it',
 )

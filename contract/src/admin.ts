@@ -5,7 +5,6 @@ import { organizationPlan, userAttributes, userTokensRelation } from './users.ts
 
 const { 'v2-only': _, ...shownAttributes } = userAttributes
 
-/** A user as site administrators see them. */
 export const adminUserSchema = resource('users', {
   name: 'AdminUser',
   attributes: {
@@ -22,7 +21,6 @@ export const adminUserSchema = resource('users', {
 })
 export type AdminUserResource = Written<typeof adminUserSchema>
 
-/** An organization as site administrators see it. */
 export const adminOrganizationSchema = resource('organizations', {
   name: 'AdminOrganization',
   attributes: {

@@ -6,7 +6,6 @@ export type SeenEntries = ReturnType<typeof newSeenEntries>
 /** State collected from earlier entries of an archive; all paths are folded. */
 export function newSeenEntries() {
   return {
-    /** Symlinks by path. */
     links: new Map<string, { path: string; target: string }>(),
     /** Paths, with their parents, that a link's target leaves by `..`; they must not become links. */
     pinned: new Set<string>(),
@@ -79,12 +78,10 @@ function folded(text: string) {
   return text.normalize('NFC').toLowerCase()
 }
 
-/** The path with each of its parents, the longest first. */
 function* withParents(path: string) {
   for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) yield path.slice(0, end)
 }
 
-/** Whether the path is a link or passes through one. */
 function linkInPath(path: string, seen: SeenEntries): 'is' | 'passes' | undefined {
   if (seen.links.size === 0) return undefined
   if (seen.links.has(path)) return 'is'

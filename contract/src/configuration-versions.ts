@@ -5,7 +5,6 @@ import { type Written, hasOne, nullable, resource, statusTimestamps, timestamp }
 const attributes = z.object({
   /** Whether a run starts once the archive is uploaded. Defaults to true. */
   'auto-queue-runs': z.boolean().nullish(),
-  /** Its runs are plan-only. */
   speculative: z.boolean().nullish(),
   /** It becomes the workspace's current configuration only after an apply. */
   provisional: z.boolean().nullish(),

@@ -35,7 +35,6 @@ const dontDeletePolicySchema = resource('data-retention-policy-dont-deletes', {
   relationships,
 })
 
-/** The type determines what the policy does. */
 export const dataRetentionPolicySchema = z
   .discriminatedUnion('type', [deleteOlderPolicySchema, dontDeletePolicySchema])
   .meta({ id: 'DataRetentionPolicy' })

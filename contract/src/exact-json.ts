@@ -191,7 +191,6 @@ function isNumber(value: unknown) {
   return typeof value === 'number' || isWideNumber(value)
 }
 
-/** Whether the value is an object or an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !isWideNumber(value)
 }

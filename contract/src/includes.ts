@@ -155,5 +155,4 @@ export const membershipIncludes: IncludeTable = {
   teams: teamSchema,
 }
 
-/** For the caller's own memberships. */
 export const ownMembershipIncludes: IncludeTable = { ...membershipIncludes, organization: organizationSchema }

@@ -35,7 +35,6 @@ export function toMany(type: string) {
   return z.object({ data: z.array(z.object({ type: z.literal(type), id: z.string().min(1) })) })
 }
 
-/** The body of a request on a relation. */
 export const identifiersBody = toMany
 
 /**

@@ -44,7 +44,6 @@ export const planSchema = resource('plans', {
 })
 export type PlanResource = Written<typeof planSchema>
 
-/** The plan in the engine's `show -json` format. */
 export const planJsonResponse = z.record(z.string(), z.json()).meta({ id: 'PlanJson' })
 
 /** The plan without sensitive values, with the provider schemas needed to render it: see `redacted-plan.ts`. */

@@ -11,7 +11,6 @@ const REDACTED_CHANGED = '(changed sensitive value)'
 /** Shorter texts, such as `true` or `admin`, may be sensitive in one place and ordinary in another. */
 const SECRET_LENGTH = 8
 
-/** The member of a provider's schemas for each mode of resources. */
 const SCHEMAS_OF_MODE: Record<string, string> = { managed: 'resource_schemas', data: 'data_source_schemas' }
 
 /**
@@ -176,7 +175,6 @@ export function record(value: unknown): Fields {
   return isObject(value) && !Array.isArray(value) ? value : {}
 }
 
-/** The items of an array as by `record`. */
 export function records(value: unknown): Fields[] {
   return Array.isArray(value) ? value.map(record) : []
 }

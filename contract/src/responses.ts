@@ -27,7 +27,6 @@ export const statusTimestamps = z.record(z.string(), timestamp)
 
 const relationLinks = z.record(z.string(), z.string()).optional()
 
-/** The type and id of a resource of one of `types`. */
 function identifier<const Type extends string>(...types: readonly [Type, ...Type[]]) {
   return z.strictObject({ id: z.string(), type: z.literal([...types]) })
 }
@@ -132,11 +131,9 @@ export const errorObject = z
   })
   .meta({ id: 'Error' })
 
-/** The body of every error response. */
 export const errorsDocument = z.strictObject({ errors: z.array(errorObject).min(1) }).meta({ id: 'Errors' })
 export type ErrorsDocument = Written<typeof errorsDocument>
 
-/** Members that a route's include table adds to a document. */
 type WithIncluded<Included extends z.ZodType> = { included?: Wire<Included>[] }
 
 /** A document with one resource and its included resources, as clients read it. */

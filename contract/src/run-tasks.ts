@@ -108,7 +108,6 @@ const outcome = z.object({
   attributes: z.object({
     'outcome-id': text.pipe(z.string().min(1, "outcome-id can't be blank").max(500)),
     description: line('description'),
-    /** Markdown. */
     body: text
       .refine((body) => new TextEncoder().encode(body).length <= OUTCOME_BODY_BYTES, 'the body is larger than 5 MB')
       .nullish(),
@@ -179,7 +178,6 @@ export const workspaceTaskSchema = resource('workspace-tasks', {
 })
 export type WorkspaceTaskResource = Written<typeof workspaceTaskSchema>
 
-/** The request to a receiver. */
 export const sentRequest = z.strictObject({
   method: z.literal('POST'),
   url: z.string(),
@@ -187,7 +185,6 @@ export const sentRequest = z.strictObject({
   body: z.string(),
 })
 
-/** The response of a receiver; null for none. */
 export const receivedResponse = z
   .strictObject({
     status: z.int(),
@@ -202,7 +199,6 @@ export const receivedResponse = z
   })
   .nullable()
 
-/** The result of testing a task's receiver: a resource of our own. */
 export const taskTestSchema = resource('task-tests', {
   attributes: {
     passed: z.boolean(),

@@ -121,7 +121,6 @@ const runMembers = {
 export const runSchema = resource('runs', runMembers)
 export type RunResource = Written<typeof runSchema>
 
-/** A run in the queue of its organization. */
 export const queuedRunSchema = resource('runs', {
   name: 'QueuedRun',
   ...runMembers,

@@ -7,7 +7,6 @@ const part = {
   name: z.string(),
 }
 
-/** The sample of an organization: a resource of our own. */
 export const sampleSchema = resource('samples', {
   attributes: {
     'created-at': timestamp,

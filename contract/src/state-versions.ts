@@ -14,7 +14,6 @@ export type StateVersionStatus = (typeof STATE_VERSION_STATUSES)[number]
 
 const attributes = z.object({
   serial: z.int().min(0),
-  /** The MD5 of the raw state, in hex. */
   md5: z
     .string()
     .regex(/^[0-9a-fA-F]{32}$/, 'it must be 32 hexadecimal digits')
@@ -77,7 +76,6 @@ export const softDeleteBody = z
   .nullish()
   .transform((body) => body?.data?.attributes[DAYS] ?? undefined)
 
-/** The statuses by which a list can be filtered. */
 export const listedStatus = z.enum(['pending', 'finalized', 'discarded'])
 
 /** A value that the server stores as JSON and copies into the response unchanged. */

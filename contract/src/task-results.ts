@@ -44,7 +44,6 @@ export const taskResultSchema = resource('task-results', {
 })
 export type TaskResultResource = Written<typeof taskResultSchema>
 
-/** A group of tags of an outcome, such as `severity`. */
 const tagGroup = z.strictObject({
   label: z.string(),
   value: z.array(z.strictObject({ label: z.string(), level: z.enum(['none', 'info', 'warning', 'error']) })),

@@ -4,7 +4,6 @@ import { hasOne, resource } from './responses.ts'
 
 const flag = z.boolean().optional()
 
-/** The permissions of a team on a workspace. */
 const workspaceParts = z.strictObject({
   runs: z.enum(['read', 'plan', 'apply']),
   variables: z.enum(['none', 'read', 'write']),
@@ -15,7 +14,6 @@ const workspaceParts = z.strictObject({
 })
 const workspaceInput = workspaceParts.partial().shape
 
-/** The permissions of a team on the project itself. */
 const projectParts = z.strictObject({
   settings: z.enum(['read', 'update', 'delete']),
   teams: z.enum(['none', 'read', 'manage']),
@@ -48,7 +46,6 @@ function named<Name extends string, T>(name: Name, value: T) {
   return { [name]: value } as Record<Name, T>
 }
 
-/** A team's access to a workspace. */
 export const teamWorkspaces = grantSchemas('workspace', {
   access: z.enum(['read', 'plan', 'write', 'admin', 'custom']),
   shown: { ...workspaceParts.shape, 'workspace-locking': z.boolean() },

@@ -4,7 +4,6 @@ import { type Written, hasMany, hasOne, linksToMany, linksToOne, nullable, resou
 
 const flag = z.boolean().optional()
 
-/** The permissions of a team on the whole organization. */
 export const organizationAccess = z.object({
   'manage-policies': flag,
   'manage-policy-overrides': flag,

@@ -20,7 +20,6 @@ export const createTokenBody = z
   .transform((body) => body?.data?.attributes ?? {})
 export type CreateToken = z.infer<typeof attributes>
 
-/** The tokens to delete. */
 export const deleteTokensBody = z.object({
   data: z.array(z.object({ type: z.literal('authentication-tokens').optional(), id: z.string().min(1) })),
 })

@@ -17,7 +17,6 @@ export const newPassword = z
   .min(PASSWORD_MIN, `Password is too short (minimum is ${PASSWORD_MIN} characters)`)
   .max(200, 'Password is too long (maximum is 200 characters)')
 
-/** A password as entered, of any length. */
 export const enteredPassword = z.string().max(1000)
 
 export const updateAccountBody = requestBody(
@@ -96,14 +95,12 @@ const authMethod = z
   .enum(['password', 'sso', 'token'])
   .describe('how the account signs in: with a password, through single sign-on, or with API tokens only')
 
-/** The caller's permissions on the account. */
 export const userPermissions = z.strictObject({
   'can-create-organizations': z.boolean(),
   'can-change-email': z.boolean(),
   'can-change-username': z.boolean(),
 })
 
-/** Attributes that are visible to everyone who can see the user. */
 export const userAttributes = {
   username: z.string(),
   'is-service-account': z.boolean().describe("true for a team's service account"),

@@ -18,7 +18,6 @@ const attributes = z.object({
 const scope = { workspaces: toMany('workspaces').optional(), projects: toMany('projects').optional() }
 const createRelationships = z.object({
   ...scope,
-  /** The project or organization that owns the set. */
   parent: toTyped('projects', 'organizations').optional(),
   vars: z.object({ data: z.array(z.object({ type: z.literal('vars'), attributes: variableAttributes })) }).optional(),
 })

@@ -39,7 +39,6 @@ export function variableKeyProblem(category: z.infer<typeof variableCategory>, k
 
 export const variableAttributes = attributes
 export const createVariableBody = requestBody('vars', attributes)
-/** Changes of several variables, each with the attributes to change. */
 export const updateVariablesBody = z.object({
   data: z.array(
     z.object({ type: z.literal('vars'), id: z.string().min(1), attributes: attributes.partial().optional() }),

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
 
-/** One instance of a resource in a workspace's current state. */
 export const workspaceResourceSchema = resource('resources', {
   name: 'WorkspaceResource',
   attributes: {

@@ -10,7 +10,7 @@ export function organizationPermissions(accessContext: AccessContext): ReadonlyS
 function granted(accessContext: AccessContext): ReadonlySet<OrganizationPermission> {
   if (accessContext.role !== 'member') return BY_ROLE[accessContext.role]
   const permissions = new Set<OrganizationPermission>(MEMBER)
-  for (const access of accessContext.organizationAccess) for (const name of ACCESS_GRANTS[access]) permissions.add(name)
+  for (const access of accessContext.organizationAccess) ACCESS_GRANTS[access]?.forEach((name) => permissions.add(name))
   return permissions
 }
 
@@ -30,18 +30,10 @@ const BY_ROLE = {
 } as const satisfies Record<Exclude<Role, 'member'>, ReadonlySet<OrganizationPermission>>
 
 const MEMBERS = ['members:read', 'members:manage'] as const
-const ACCESS_GRANTS: Record<OrganizationAccess, readonly OrganizationPermission[]> = {
-  manage_policies: [],
-  manage_policy_overrides: [],
-  delegate_policy_overrides: [],
+const ACCESS_GRANTS: Partial<Record<OrganizationAccess, readonly OrganizationPermission[]>> = {
   manage_workspaces: ['workspaces:create', 'workspaces:manage', 'variable-sets:manage', 'tags:manage'],
-  manage_vcs_settings: [],
-  manage_providers: [],
-  manage_modules: [],
   manage_run_tasks: ['run-tasks:manage'],
   manage_projects: ['projects:create', 'workspaces:create', 'variable-sets:manage', 'tags:manage'],
-  read_workspaces: [],
-  read_projects: [],
   manage_membership: MEMBERS,
   manage_teams: [...MEMBERS, 'teams:manage'],
   manage_organization_access: [...MEMBERS, 'teams:manage', 'teams:manage-access'],
