@@ -19,10 +19,9 @@ export const newPassword = z
 
 export const enteredPassword = z.string().max(1000)
 
-export const updateAccountBody = requestBody(
-  'users',
-  z.object({ username: username.optional(), email: z.email().max(254).optional() }),
-)
+const userInput = z.object({ username, email: z.email().max(254), password: newPassword, 'is-admin': z.boolean() })
+
+export const updateAccountBody = requestBody('users', userInput.pick({ username: true, email: true }).partial())
 export type UpdateAccount = z.infer<typeof updateAccountBody>['data']['attributes']
 
 /** The public API spells these attributes with underscores, unlike all others. */
@@ -52,24 +51,11 @@ export type ConfirmTwoFactor = z.infer<typeof confirmTwoFactorBody>['data']['att
 
 export const createUserBody = plainBody(
   'users',
-  z.object({
-    username,
-    email: z.email().max(254),
-    password: newPassword.optional(),
-    'is-admin': z.boolean().default(false),
-  }),
+  userInput.extend({ password: newPassword.optional(), 'is-admin': z.boolean().default(false) }),
 )
 export type CreateUser = z.infer<typeof createUserBody>['data']['attributes']
 
-export const updateUserBody = plainBody(
-  'users',
-  z.object({
-    username: username.optional(),
-    email: z.email().max(254).optional(),
-    password: newPassword.optional(),
-    'is-admin': z.boolean().optional(),
-  }),
-)
+export const updateUserBody = plainBody('users', userInput.partial())
 export type UpdateUser = z.infer<typeof updateUserBody>['data']['attributes']
 
 export const organizationPlan = z.enum(['free', 'standard', 'unlimited'])

@@ -63,11 +63,9 @@ function ofBody(kind: ErrorKind) {
 
 export const forbidden: (detail: string) => AppError = ofBody('forbidden')
 export const tooLarge: (detail: string) => AppError = ofBody('too-large')
-/** A conflict with existing data. */
 export const conflict = ofBody('conflict')
 /** As `conflict`, for an outdated copy of the caller. */
 export const preconditionFailed = ofBody('precondition-failed')
-/** An invalid body. */
 export const invalid = ofBody('invalid')
 
 /** An invalid query; `parameter` is the name of the parameter. */
@@ -75,7 +73,6 @@ export function badRequest(detail: string, parameter?: string) {
   return new AppError('bad-request', [{ detail, source: parameter === undefined ? undefined : { parameter } }])
 }
 
-/** As `invalid`, for a query parameter. */
 export function invalidParameter(detail: string, parameter: string) {
   return new AppError('invalid', [{ detail, source: { parameter } }])
 }

@@ -8,7 +8,6 @@ const BACKLOG_BYTES = 1024 * 1024
 export type LogOptions = { level: pino.LevelWithSilent; readable: boolean }
 export type Log = Logger
 
-/** Creates the server's log on an open file descriptor. */
 export function createLog(fd: number, { level, readable }: LogOptions) {
   const output = createOutput(fd)
   return pino({ level }, { write: (line) => output(readable ? readableLine(line) : line) })
@@ -47,7 +46,6 @@ function valueText(value: unknown): string {
   return typeof value === 'string' && /^[^\s"()=]+$/.test(value) ? value : JSON.stringify(value)
 }
 
-/** Maximum depth of logged causes. */
 const MAX_CAUSES = 5
 
 /**

@@ -8,7 +8,6 @@ import { rowsOf } from '../db/template.ts'
 import { timeOrderedUuid } from '../ids.ts'
 import * as store from './store.ts'
 
-/** One entry of the audit trail. */
 export type AuditEvent = {
   /** Undefined for the whole site. A caller that does not know the organization names a workspace or run of it. */
   organizationId: string | undefined | store.InOrganization

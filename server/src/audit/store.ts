@@ -3,7 +3,6 @@ import type { Db } from '../db/db.ts'
 import type { Schema } from '../db/schema.gen.ts'
 import { type Slots, template } from '../db/template.ts'
 
-/** A workspace or run of the event's organization. */
 export type InOrganization = { workspace: string } | { run: string }
 
 /** An event before it is inserted. If it names a workspace or run, the insert looks up the organization. */
@@ -29,7 +28,6 @@ const COLUMNS = [
   'created_at',
 ] as const satisfies readonly (keyof AuditRow)[]
 
-/** The values of an event, or SQL expressions of them. */
 type EventInSql = { [Name in (typeof COLUMNS)[number]]: AuditRow[Name] | RawBuilder<unknown> }
 
 /** SQL of an event in a template: `read` takes it from the values of an execution. Its organization is given by id. */
@@ -59,7 +57,6 @@ function organizationOf({ organization }: EventInSql) {
 
 const insertWithOrganization = template<AuditRow, never>((_, slot) => eventInsert(eventSlots(slot, (row) => row)))
 
-/** The statement that inserts an event. */
 export function insertEvent(row: AuditRow) {
   const { organization } = row
   return organization === null || typeof organization === 'string' ? insertWithOrganization(row) : eventInsert(row)

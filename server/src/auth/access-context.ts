@@ -18,7 +18,6 @@ export type Role =
   | 'owner'
   | 'member'
   | 'organization-token'
-  /** A run of this workspace. */
   | 'own-run'
   /** A run of another workspace that may read the state of this one. */
   | 'consumer-run'
@@ -42,11 +41,9 @@ export type AccessColumn = {
   projects?: ProjectGrant[] | null
   workspaces?: WorkspaceGrant[] | null
   consumer?: boolean | null
-  /** The project is that of the run's workspace. */
   own_project?: boolean | null
   /** Sign-in policy of the organization; null if the organization does not exist. */
   sign_in?: {
-    /** API tokens of members are not accepted. */
     refuses_user_tokens: boolean
     /** Session limits in minutes: without use, and in total. */
     idle_minutes: number | null
@@ -128,7 +125,6 @@ export function dependsOnGrants({ role, organizationAccess }: AccessContext) {
   return role === 'member' && !organizationAccess.has('manage_workspaces')
 }
 
-/** Whether the actor sees every workspace of the organization, regardless of grants. */
 export function seesEveryWorkspace({ role, organizationAccess }: AccessContext) {
   if (role === 'member') return organizationAccess.has('manage_workspaces') || organizationAccess.has('read_workspaces')
   return role === 'system' || role === 'owner' || role === 'organization-token'

@@ -2,7 +2,6 @@ import { type RawBuilder, sql } from 'kysely'
 import type { AccessColumn, GrantsColumn } from './access-context.ts'
 import type { Actor, UserActor } from './actor.ts'
 
-/** A user whose id is an expression of the statement. */
 type UserInSql = { kind: 'user'; userId: RawBuilder<string> }
 type RunInSql = { kind: 'run'; workspaceId: RawBuilder<string> }
 /** An actor whose access SQL computes. Of a user it needs only the id, of a run the id of its workspace. */

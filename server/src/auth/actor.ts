@@ -12,7 +12,6 @@ export type UserActor = {
   teamId: string | undefined
   /** Undefined for a browser session. */
   tokenId: string | undefined
-  /** Undefined for an API token. */
   sessionId?: string
   /** Age of the session and its longest period without use. Organizations limit both. */
   sessionAge?: { minutes: number; idleMinutes: number }
@@ -22,7 +21,6 @@ export type OrganizationActor = { kind: 'organization'; organizationId: string; 
 export type AuditActor = { kind: 'audit-trails'; organizationId: string; tokenId: string }
 /** An agent of a pool; may only use the agent protocol. The built-in pool has no organization. */
 export type AgentActor = { kind: 'agent'; agentPoolId: string; organizationId: string | null; tokenId: string }
-/** The engine that executes one run. */
 export type RunActor = {
   kind: 'run'
   runId: string

@@ -6,7 +6,6 @@ const SIGN_IN_REQUIREMENTS = {
     'your session is too old for this organization, or was unused for too long: sign out, and sign in again',
 } as const
 
-/** Sign-in requirements of an organization. */
 export type SignInRequirement = keyof typeof SIGN_IN_REQUIREMENTS
 
 /**

@@ -16,12 +16,10 @@ export const TEAM_PERMISSIONS = [
 ] as const
 export type TeamPermission = (typeof TEAM_PERMISSIONS)[number]
 
-/** Properties of a team that affect permissions on it. */
 export type TeamAccessContext = {
   isOwners: boolean
   visibility: 'secret' | 'organization'
   allowsMemberTokens: boolean
-  /** The actor is a member of the team or its token. */
   isMember: boolean
   /** False for a team's token, which could otherwise create tokens that outlive its revocation. */
   isPerson: boolean
@@ -64,7 +62,6 @@ function granted(accessContext: AccessContext, team: TeamAccessContext): Readonl
 /** The actual or requested access of a team by column. */
 export type AccessColumns = Partial<Record<OrganizationAccess, boolean>>
 
-/** Access that implies other access. */
 const IMPLIED: Partial<Record<OrganizationAccess, readonly OrganizationAccess[]>> = {
   manage_projects: ['manage_workspaces', 'read_projects', 'read_workspaces'],
   manage_workspaces: ['read_projects', 'read_workspaces'],

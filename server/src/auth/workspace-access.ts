@@ -18,7 +18,6 @@ export function readAccess(actor: Actor, row: Omit<RowOfWorkspace, 'workspace_na
   return { access, can: workspacePermissions(access) }
 }
 
-/** Whether the actor may read the workspace's runs and their parts. */
 export function canReadRuns({ access, can }: ReturnType<typeof readAccess>) {
   return !access.signInRequirement && can.has('runs:read')
 }

@@ -1,7 +1,6 @@
 import type { ErrorsDocument } from '@groundstate/contract/responses'
 import type { AppError, ErrorKind } from '../errors.ts'
 
-/** HTTP statuses of all kinds of errors. */
 const STATUS = {
   'bad-request': [400, 'bad request'],
   unauthorized: [401, 'unauthorized'],

@@ -22,7 +22,6 @@ import { html, htmlPage } from './html-page.ts'
 import { loggedPath } from './request-log.ts'
 import { BASE_HEADERS, JSON_API_TYPE, writeResponse } from './write.ts'
 
-/** Sends the response to a request that failed with an error. */
 export function responseFault(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const known = error instanceof AppError ? error : translate(error, request)
   if (known?.kind === 'unavailable' || (known && isRefusedValue(error))) {
@@ -89,7 +88,6 @@ function translateLibraryError(error: Error, request: FastifyRequest): AppError 
   return status === 415 ? new AppError('unsupported-media-type', [{ detail }]) : badRequest(detail)
 }
 
-/** Failures of the HTTP parser by code: status and detail. */
 const PARSER_FAULTS: Record<string, [status: number, detail: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request took too long to arrive'],
   HPE_HEADER_OVERFLOW: [431, 'the path and headers are larger than 16 KiB'],
@@ -115,7 +113,6 @@ export function answerParserFault(error: Error & { code?: string }, socket: Sock
 
 /** Paths that programs request, regardless of the Accept header. */
 const FOR_PROGRAMS = /^\/(?:_\w+|agent|api|assets|avatars|\.well-known|healthz|metrics|oauth\/token|readyz)(?:\/|$)/
-/** Files of pages, such as icons and scripts. */
 const FILE = /\.\w{1,11}$/
 
 /** Whether the response is shown in a browser: only browsers accept HTML explicitly when they open a URL. */

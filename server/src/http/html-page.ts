@@ -86,7 +86,6 @@ export function htmlPage(
   }
 }
 
-/** Markup that may be inserted into a page unescaped. */
 export type Html = { markup: string }
 
 /** Marks a string as markup; only for our constants. */

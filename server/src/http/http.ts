@@ -59,9 +59,7 @@ export type RouteOptions<
    * make the server read one.
    */
   authorise?: (ctx: Ctx, params: Params<Path>) => Promise<Subject>
-  /** Without a schema the body is not read. */
   body?: Body
-  /** Maximum size of the body, in bytes. */
   maxBytes?: number
   /** Attributes with base64 strings; `req.contents` has the decoded bytes of long ones. */
   base64Fields?: readonly string[]
@@ -82,7 +80,6 @@ export type Request<Path extends string, Body, Subject = undefined, Shape extend
   body: Body
   subject: Subject
   contents: Contents
-  /** Path and query of the request. */
   url: string
   /** The requested page of a list; throws when the parameters are invalid. */
   page(): Page

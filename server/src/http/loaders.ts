@@ -26,7 +26,6 @@ export type Loader = TypeLoader | RelationLoader
 
 export type Loaders = { byType: ReadonlyMap<string, TypeLoader>; byRelation: ReadonlyMap<string, RelationLoader> }
 
-/** Throws if two loaders load the same type or relation. */
 export function indexLoaders(loaders: readonly Loader[]): Loaders {
   const byType = new Map<string, TypeLoader>()
   const byRelation = new Map<string, RelationLoader>()

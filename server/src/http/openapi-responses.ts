@@ -45,7 +45,6 @@ function response(status: string, schema: ResponseSchema, include: RouteOptions[
 
 const DOCUMENT_MEMBERS = new Set(['data', 'errors', 'included', 'links', 'meta'])
 
-/** The shared error responses, for `components.responses`. */
 export function refusals(describe: Describe) {
   const schema = describe(errorsDocument, ['refusals'])
   const refusal = (description: string) => ({ description, content: { [JSON_API_TYPE]: { schema } } })
@@ -65,7 +64,6 @@ export function isPaged(schemas: RouteOptions['responses']) {
     .some((schema) => schema instanceof z.ZodObject && 'links' in schema.shape && 'meta' in schema.shape)
 }
 
-/** The schema of a document, extended by its possible includes. */
 function withIncluded(schema: z.ZodType, include: RouteOptions['include'] = {}) {
   const included = new Set(Object.values(include).flatMap((added) => added ?? []))
   if (included.size === 0 || !(schema instanceof z.ZodObject)) return schema

@@ -13,7 +13,6 @@ export function readPage(query: Record<string, unknown>, sizes = PAGE_SIZES): Pa
   }
 }
 
-/** Whether the query requests a page. */
 export function namesPage(query: Record<string, unknown>) {
   return 'page[number]' in query || 'page[size]' in query
 }

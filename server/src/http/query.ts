@@ -32,7 +32,6 @@ export function queryParser<Shape extends QueryShape>(shape: Shape): (query: Raw
   return (query) => Object.fromEntries(parameters.map(({ name, read }) => [name, read(query)])) as Query<Shape>
 }
 
-/** Matches the name with any index in place of `[0]`. */
 function anyIndex(name: string) {
   const escaped = name.replaceAll(/[[\]]/g, String.raw`\$&`)
   return new RegExp(`^${escaped.replace('0', String.raw`(\w*)`)}$`)

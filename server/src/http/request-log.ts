@@ -17,12 +17,10 @@ export const CLIENT_LEFT = 499
 type RequestRecord = { startedAt: number; actor: Actor }
 const requests = new WeakMap<FastifyRequest, RequestRecord>()
 
-/** Records the start of a request. */
 export function beginRequest(request: FastifyRequest) {
   requests.set(request, { startedAt: performance.now(), actor: ANONYMOUS })
 }
 
-/** Records the authenticated actor of a request. */
 export function setActor(request: FastifyRequest, actor: Actor) {
   const record = requests.get(request)
   if (record) record.actor = actor

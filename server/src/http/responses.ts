@@ -4,11 +4,9 @@ import type { z } from 'zod'
 import type { Page, Paged } from '../db/db.ts'
 import { pageLinks, paginationMeta } from './pagination.ts'
 
-/** The return value of a handler, written by `http/http.ts`. */
 export type ApiResponse = {
   status: number
   headers?: Record<string, string>
-  /** A JSON:API document. */
   document?: unknown
   /** Content of any other type; `size` in bytes. */
   content?: { type: string; data: string | Buffer | Readable; size?: number | undefined }

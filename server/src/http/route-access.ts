@@ -22,7 +22,6 @@ const CALLERS = {
 type Caller = keyof typeof CALLERS
 type OneOrMore<Permission> = Permission | readonly Permission[]
 
-/** The required permissions by scope, all of them. */
 type RequiredPermissions = {
   readonly organization?: OneOrMore<OrganizationPermission>
   readonly project?: OneOrMore<ProjectPermission>

@@ -21,7 +21,6 @@ const MINUTE_MS = 60_000
 
 export type Server = { fastify: FastifyInstance; routes: readonly Route[] }
 
-/** The routes and loaders of all features. */
 export type Features = { routes: readonly Routes[]; loaders: readonly Loader[] }
 
 /** A response as it is sent; `route` is undefined if no route matched. */
@@ -42,7 +41,6 @@ export type ServerOptions = {
   webDist?: string
   /** Requests wait for this promise before they are handled. */
   opened?: Promise<void>
-  /** Called with each response, for tests. */
   onResponse?: (response: SentResponse) => void
 }
 

@@ -99,7 +99,6 @@ function shown(input: unknown) {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
-/** JSON names of schema types. */
 const TYPE_NAMES: Record<string, string> = { int: 'whole number', record: 'object' }
 
 function article(expected: string) {

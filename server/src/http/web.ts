@@ -13,7 +13,6 @@ const DIST = join(import.meta.dirname, '../../../web/dist')
 /** Paths of files get 404 instead of the page, so that missing files are noticed. */
 const FILE = /\.(?:css|gif|ico|jpe?g|js|json|map|mjs|png|svg|txt|webmanifest|webp|woff2?|xml)$/i
 
-/** Placeholders in the built page. */
 const BASE = '<base href="/" />'
 const NONCE = '<meta name="csp-nonce" content="" />'
 
@@ -46,7 +45,6 @@ export async function serveWeb(server: FastifyInstance, { dist = DIST, basePath 
   }
 }
 
-/** Serves the page with a fresh nonce. */
 function servePage(server: FastifyInstance, page: string) {
   // The policy is part of the tag, since browsers cache it with the page.
   const tag = entityTag(digestOf(`${contentPolicy('')}\n${page}`))

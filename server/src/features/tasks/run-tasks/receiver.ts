@@ -13,7 +13,6 @@ export type Receiver = {
   pool: TaskPool | undefined
 }
 
-/** A verification request and its exchange. */
 export type Verification = {
   request: { url: string; headers: Record<string, string>; body: string }
   signature: string

@@ -3,7 +3,6 @@ import type { Stage } from '@groundstate/contract/run-tasks'
 
 /** The subject of a request: a run at one of its stages. */
 export type TaskSubject = {
-  /** Id of the task result. */
   id: string
   stage: Stage
   enforcement_level: 'advisory' | 'mandatory' | 'test'

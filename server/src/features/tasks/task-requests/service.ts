@@ -32,7 +32,6 @@ const claims = createClaims<{ agent: store.ClaimingAgent }, TaskRequest>({
   listPreferredAgents: async () => [],
 })
 
-/** Waits for the next request for an agent (`createClaims`). */
 export const waitForTaskRequest = claims.wait
 
 /** Agents whose claims this process has recorded before. */

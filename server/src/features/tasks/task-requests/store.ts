@@ -52,7 +52,6 @@ export async function withdrawTaskRequest(db: Db, id: string, { status, lease_ex
   return rows.length > 0
 }
 
-/** Whether an agent may take the request `q`. */
 const isFree = (now: Date) => sql`q.status = 'queued' and q.claim_until > ${now}
   and not exists (select from task_results r where r.id = q.task_result_id and r.status <> 'running')`
 
@@ -100,7 +99,6 @@ export const findTakenRequest = lookup(['id', 'hash'], (db, { id, hash }) =>
     .where('token_hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
 )
 
-/** Stores the first response to a request. */
 export async function recordResponse(db: Db, id: string, response: Buffer) {
   await sql`update task_requests set status = 'answered', response = ${response}
     where id = ${id} and status = 'leased'`.execute(db)
@@ -129,7 +127,6 @@ const NOTE_MS = 10_000
 /** Time without a claim after which an agent counts as offline, in ms: a long poll takes up to a minute. */
 const OFFLINE_AFTER_MS = 60_000 + NOTE_MS
 
-/** Agents that claimed requests after this are online. */
 export function claimedSince(now: Date) {
   return new Date(now.getTime() - OFFLINE_AFTER_MS)
 }

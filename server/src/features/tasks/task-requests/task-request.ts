@@ -6,7 +6,6 @@ import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
 /** Margin beyond the receiver's timeout for reporting a response, in ms. */
 export const REPORT_MARGIN_MS = 15_000
 
-/** The pool whose agents send a task's requests. */
 export type TaskPool = { id: string; name: string }
 
 type Content = Pick<OutboundRequest, 'url' | 'headers' | 'ca'> & { body: string }
@@ -18,7 +17,6 @@ export function sealRequest({ secrets }: Pick<App, 'secrets'>, id: string, reque
   return secrets.seal(JSON.stringify(content), `${id}/request`)
 }
 
-/** A request as the agent receives it. */
 export function taskRequestDocument(
   { secrets }: Pick<App, 'secrets'>,
   row: { id: string; request: Buffer; timeout_ms: number },

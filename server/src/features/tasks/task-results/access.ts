@@ -17,7 +17,6 @@ export async function requireTaskResult(ctx: Ctx, id: string, permission: Worksp
   return result
 }
 
-/** The results whose run the actor may read. */
 export async function listReadableTaskResults(ctx: Ctx, ids: readonly string[]): Promise<TaskResult[]> {
   if (ids.length === 0) return []
   const rows = await store.findTaskResults(ctx.db, ctx.actor, ids)

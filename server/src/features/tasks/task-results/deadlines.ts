@@ -10,7 +10,6 @@ import * as store from './store.ts'
 const BATCH = 500
 const CONCURRENCY = 4
 
-/** Ends open results of a run as errored. */
 export async function endResults(ctx: Ctx, runId: string, ends: readonly { id: string; message: string }[]) {
   await transact(ctx, async (ctx) => {
     await store.lockWorkspaceOfRun(ctx.db, runId)

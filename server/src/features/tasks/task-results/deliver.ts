@@ -85,7 +85,6 @@ async function withdraw(ctx: Ctx, claim: store.ClaimedRequest) {
   })
 }
 
-/** The error of a failed delivery; null for a successful one. */
 function deliveryError({ response, error }: Exchange) {
   if (!response) return error
   if (response.status === 200) return null
@@ -120,7 +119,6 @@ export function backoff(attempt: number, random: number) {
 const HIDDEN = '[redacted]'
 const SECRET_HEADERS = new Set(['set-cookie', 'authorization', 'proxy-authorization', 'www-authenticate', 'cookie'])
 
-/** Replaces all occurrences of a secret. */
 function redactText(text: string, secret: string) {
   return text.replaceAll(secret, HIDDEN)
 }
@@ -141,7 +139,6 @@ function redactBytes(bytes: Buffer, secret: string) {
   return bytes.includes(secret) ? Buffer.from(redactText(bytes.toString('latin1'), secret), 'latin1') : bytes
 }
 
-/** Encryption context of a result's token. */
 export function tokenContext(resultId: string) {
   return `task-results/${resultId}/access-token`
 }

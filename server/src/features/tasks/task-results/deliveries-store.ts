@@ -23,7 +23,6 @@ export type ClaimedRequest = Claim &
 
 /** Maximum connections of a process. The last `reserved` ones are for organizations without a connection: their first requests have turn 1. */
 export type Connections = { all: number; reserved: number; perOrganization: number; perTask: number }
-/** Number of this process's connections to the receiver of a task. */
 export type Busy = { taskId: string; organizationId: string; count: number }
 
 /** Number of examined requests per free connection if many tasks have due requests. */
@@ -188,7 +187,6 @@ export async function listDeliveriesOf(db: Db, resultIds: readonly string[], lim
 
 export type LastDelivery = Awaited<ReturnType<typeof listLastDeliveries>>[number]
 
-/** The latest attempt of each result. */
 export async function listLastDeliveries(db: Db, resultIds: readonly string[]) {
   return db
     .selectFrom('task_deliveries')
@@ -233,7 +231,6 @@ export async function endDeliveries(db: Db, { before, after, limit }: Batch) {
   return rows
 }
 
-/** Deletes the outcome bodies of runs. */
 export async function deleteBodiesOfRuns(db: Db, runIds: readonly string[]) {
   await sql`
     delete from task_outcome_bodies b using task_outcomes o, task_results r

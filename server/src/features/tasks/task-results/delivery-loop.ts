@@ -109,7 +109,6 @@ function isContended({ inFlight, connections }: Sending, { taskId, organizationI
   )
 }
 
-/** Number of connections to each receiver. */
 function busyOf(inFlight: InFlight): Busy[] {
   const busy = new Map<string, Busy>()
   for (const { receiver } of inFlight.values()) {

@@ -13,7 +13,6 @@ export const taskResultJobs = [
 
 const BATCH = 100
 
-/** Deletes expired deliveries; the results are kept. */
 export async function expireDeliveries(ctx: Ctx, signal: AbortSignal) {
   const before = dueBefore(ctx.now(), ctx.config.deliveryRetentionDays)
   if (!before) return

@@ -67,7 +67,6 @@ export function taskOutcomeResource(row: TaskOutcomeRow): TaskResultOutcomeResou
   }
 }
 
-/** A delivery attempt with its request and response: our own resource. */
 export function taskDeliveryResource(row: TaskDeliveryRow & { isHidden: boolean }): TaskDeliveryResource {
   return {
     id: row.id,

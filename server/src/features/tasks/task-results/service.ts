@@ -94,7 +94,6 @@ export async function listDeliveriesOf(ctx: Ctx, resultIds: readonly string[]) {
   return rows.map((row) => shownDelivery(ctx, row))
 }
 
-/** The first outcomes of results that the actor may read. */
 export async function listOutcomesOf(ctx: Ctx, resultIds: readonly string[]) {
   return outcomesStore.listOutcomesOf(ctx.db, resultIds, MAX_INCLUDED.outcomes)
 }
@@ -171,7 +170,10 @@ async function callbackConflict(ctx: TransactionCtx, id: string) {
 }
 
 /** Rows for the outcomes of a callback. The last of several with the same id wins. */
-function newOutcomes({ newId }: Pick<App, 'newId'>, data: readonly { attributes: TaskOutcome }[]): outcomesStore.NewOutcome[] {
+function newOutcomes(
+  { newId }: Pick<App, 'newId'>,
+  data: readonly { attributes: TaskOutcome }[],
+): outcomesStore.NewOutcome[] {
   const byId = new Map(data.map(({ attributes }) => [attributes['outcome-id'], attributes]))
   return [...byId.values()].map((outcome) => ({
     id: newId('taskrso'),

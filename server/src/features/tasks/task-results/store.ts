@@ -8,7 +8,6 @@ import type { Schema } from '../../../db/schema.gen.ts'
 export type TaskResultRow = Omit<Selectable<Schema['task_results']>, 'access_token'>
 export type TaskResultStatus = TaskResultRow['status']
 
-/** All columns except the token. */
 const COLUMNS = [
   'r.id',
   'r.task_stage_id',
@@ -83,7 +82,6 @@ type NewResult = Pick<
   | 'enforcement_level'
 > & { task_id: string }
 
-/** Inserts the pending results of a new run. */
 export async function insertResults(db: Db, runId: string, { rows, now }: { rows: readonly NewResult[]; now: Date }) {
   await sql`insert into task_results (id, task_stage_id, run_id, stage, task_id, task_name, task_url, workspace_task_id,
       agent_pool_id, enforcement_level, status_timestamps, created_at, updated_at)

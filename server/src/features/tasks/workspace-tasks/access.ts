@@ -15,7 +15,6 @@ export async function requireWorkspaceTask(ctx: Ctx, key: WorkspaceTaskKey, perm
   return { ...row, workspace }
 }
 
-/** The workspace tasks whose workspace the actor may see. */
 export async function listReadableWorkspaceTasks(ctx: Ctx, ids: readonly string[]) {
   return ids.length === 0 ? [] : store.findWorkspaceTasks(ctx.db, ctx.actor, ids)
 }
