@@ -37,7 +37,7 @@ beforeAll(async () => {
 }, 60_000)
 
 describe.each(READERS)('to %s', (reader) => {
-  test.each(reads)('$key answers as if there were no other organization', async ({ route, key }) => {
+  test.each(reads)('$key is isolated from other organizations', async ({ route, key }) => {
     const response = await read(route, key, reader)
 
     expect(response).toBe(before.get(`${reader} ${key}`))
@@ -45,7 +45,7 @@ describe.each(READERS)('to %s', (reader) => {
   })
 })
 
-describe("the other organization's are as what does not exist", () => {
+describe('resources of the other organization do not exist', () => {
   test.each(about)('$key', async ({ route, key }) => {
     const ask = async (ids: Record<string, string>) => {
       const { body, query } = sent(route, key, north.ids)

@@ -43,12 +43,12 @@ beforeEach(async () => {
   await app.db.updateTable('tokens').set({ last_used_at: app.now() }).execute()
 })
 
-describe('nothing is written by', () => {
+describe('reads write nothing:', () => {
   test.each(routes.filter(({ key }) => !(key in WRITERS)))('$key', async ({ route, key }) => {
     expect(await writersAmong(CALLERS, urlOf(route, key))).toEqual([])
   })
 
-  test('what the responses link to', async () => {
+  test('linked URLs', async () => {
     const links = new Set<string>()
     for (const { route, key } of routes) {
       const { text } = await read(urlOf(route, key), 'owner')

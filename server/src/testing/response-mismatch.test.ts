@@ -44,7 +44,7 @@ test('a response of its schema is as described', () => {
   expect(mismatch({ data: argo, included: [] })).toBeUndefined()
 })
 
-test('what is missing, wrong or not described is named with its place', () => {
+test('missing, invalid and undescribed members are reported with their pointers', () => {
   const data = { ...argo, attributes: { name: 7, 'built-at': argo.attributes['built-at'], mast: 'tall' } }
 
   expect(mismatch({ data })?.split('\n  ')).toEqual([
@@ -96,7 +96,7 @@ describe('the status', () => {
     expect(mismatch({ data: argo }, { status: 201 })).toContain('the status is none of 200, 204, 206, 409')
   })
 
-  test('may say that nothing has changed', () => {
+  test('may be 304', () => {
     expect(mismatch(undefined, { status: 304 })).toBeUndefined()
   })
 
@@ -112,7 +112,7 @@ describe('content that is no JSON', () => {
     expect(mismatch('x', { status: 206, type: 'text/html' })).toContain('its type is text/html, not text/plain')
   })
 
-  test('is not taken for JSON', () => {
+  test('is not parsed as JSON', () => {
     expect(mismatch('x', { type: 'text/html' })).toContain('its type is text/html, not JSON')
     expect(mismatch('{')).toContain('JSON')
   })
