@@ -3,10 +3,10 @@ import type { Route } from '../http/http.ts'
 import { openApi } from '../http/openapi.ts'
 import { createTestApp, type TestRequest } from '../testing/app.ts'
 import { sampleBody } from '../testing/junk.ts'
-import { type ActorName, createActors, type Actors } from './testing/everyone.ts'
+import { type ActorName, createActors, type Actors } from './testing/actors.ts'
+import { fill } from './testing/fixtures.ts'
 import { isAboutResources } from './testing/route-access.ts'
 import { REQUESTS } from './testing/route-requests.ts'
-import { fill } from './testing/things.ts'
 
 /** Two organizations in which everything has the same name: what one asks never shows that there is the other. */
 

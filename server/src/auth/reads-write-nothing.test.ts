@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Route } from '../http/http.ts'
 import { createTestApp } from '../testing/app.ts'
 import { rawState, stateVersionBody } from '../testing/state-versions.ts'
-import { type ActorName, createActors } from './testing/everyone.ts'
+import { type ActorName, createActors } from './testing/actors.ts'
+import { fill } from './testing/fixtures.ts'
 import { REQUESTS } from './testing/route-requests.ts'
-import { fill } from './testing/things.ts'
 
 /** Every GET route, with everything that it can include, by every kind of caller: the transaction of the request writes nothing. */
 

@@ -3,7 +3,7 @@ import type { Route } from '../http/http.ts'
 import { openApi } from '../http/openapi.ts'
 import { createTestApp, type TestRequest } from '../testing/app.ts'
 import { sampleBody } from '../testing/junk.ts'
-import { type ActorName, ACTORS, createActors } from './testing/everyone.ts'
+import { type ActorName, ACTORS, createActors } from './testing/actors.ts'
 import {
   accessKey,
   EXCEPTIONAL_ROUTES,

@@ -48,7 +48,7 @@ test('missing, invalid and undescribed members are reported with their pointers'
   const data = { ...argo, attributes: { name: 7, 'built-at': argo.attributes['built-at'], mast: 'tall' } }
 
   expect(mismatch({ data })?.split('\n  ')).toEqual([
-    'GET /boats/argo answers 200 otherwise than described:',
+    'GET /boats/argo returned 200, which does not match its description:',
     '/data/attributes/name: name is 7, it must be a string',
     expect.stringMatching(/^\/data\/attributes: .*unrecognized key: "mast"/),
   ])
@@ -75,7 +75,7 @@ describe('an included resource', () => {
   })
 
   test('is of a type that may be included', () => {
-    expect(included({ id: 'x', type: 'sails' })).toContain('/included/0: sails are nothing that may be included')
+    expect(included({ id: 'x', type: 'sails' })).toContain('/included/0: sails must not be included')
   })
 
   test('is present only where a route includes', () => {
