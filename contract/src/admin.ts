@@ -1,83 +1,63 @@
 import { z } from 'zod'
 import { twoFactorState, unconfirmedEmail } from './account.ts'
-import { type Written, hasOne, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
 import { organizationPlan, userAttributes, userTokensRelation } from './users.ts'
 
 const { 'v2-only': _, ...shownAttributes } = userAttributes
 
-/** A user as site administrators see them. */
-export const adminUserSchema = resource(
-  'users',
-  {
-    attributes: {
-      ...shownAttributes,
-      email: z.string().nullable(),
-      'unconfirmed-email': unconfirmedEmail,
-      'is-admin': z.boolean().describe('whether the user administers this server'),
-      'is-suspended': z.boolean(),
-      'two-factor': twoFactorState,
-      'created-at': timestamp,
-    },
-    relationships: userTokensRelation,
-    links: { self: z.string() },
+export const adminUserSchema = resource('users', {
+  name: 'AdminUser',
+  attributes: {
+    ...shownAttributes,
+    email: nullable.string,
+    'unconfirmed-email': unconfirmedEmail,
+    'is-admin': z.boolean().describe('whether the user administers this server'),
+    'is-suspended': z.boolean(),
+    'two-factor': twoFactorState,
+    'created-at': timestamp,
   },
-  'AdminUser',
-)
+  relationships: userTokensRelation,
+  links: { self: z.string() },
+})
 export type AdminUserResource = Written<typeof adminUserSchema>
 
-/** An organization as site administrators see it. */
-export const adminOrganizationSchema = resource(
-  'organizations',
-  {
-    attributes: {
-      name: z.string(),
-      'external-id': z.string(),
-      'notification-email': z.string(),
-      plan: organizationPlan.describe('our own: what the organization is entitled to'),
-      'run-concurrency': z
-        .int()
-        .nullable()
-        .describe("our own: maximum number of the organization's jobs that run concurrently; null for no limit"),
-      'is-disabled': z.boolean().describe('always false'),
-      'sso-enabled': z.boolean().describe('always false: single sign-on is configured for the whole server'),
-      'created-at': timestamp,
-    },
-    links: { self: z.string() },
+export const adminOrganizationSchema = resource('organizations', {
+  name: 'AdminOrganization',
+  attributes: {
+    name: z.string(),
+    'external-id': z.string(),
+    'notification-email': z.string(),
+    plan: organizationPlan.describe('our own: what the organization is entitled to'),
+    'run-concurrency': nullable.int.describe(
+      "our own: maximum number of the organization's jobs that run concurrently; null for no limit",
+    ),
+    'is-disabled': z.boolean().describe('always false'),
+    'sso-enabled': z.boolean().describe('always false: single sign-on is configured for the whole server'),
+    'created-at': timestamp,
   },
-  'AdminOrganization',
-)
+  links: { self: z.string() },
+})
 export type AdminOrganizationResource = Written<typeof adminOrganizationSchema>
 
-export const featureSetSchema = resource(
-  'feature-sets',
-  {
-    attributes: {
-      name: z.string(),
-      identifier: organizationPlan.describe('the plan that an organization has once it subscribes'),
-      'is-free-tier': z.boolean(),
-      'is-current': z.boolean().describe('always true: every one of them can be subscribed to'),
-      'run-task-limit': z.int().nullable().describe('maximum number of run tasks; null for no limit'),
-      'run-task-workspace-limit': z
-        .int()
-        .nullable()
-        .describe('maximum number of workspaces with run tasks; null for no limit'),
-      'agents-ceiling': z.int().nullable().describe('maximum number of self-hosted agents online; null for no limit'),
-    },
+export const featureSetSchema = resource('feature-sets', {
+  attributes: {
+    name: z.string(),
+    identifier: organizationPlan.describe('the plan that an organization has once it subscribes'),
+    'is-free-tier': z.boolean(),
+    'is-current': z.boolean().describe('always true: every one of them can be subscribed to'),
+    'run-task-limit': nullable.int.describe('maximum number of run tasks; null for no limit'),
+    'run-task-workspace-limit': nullable.int.describe('maximum number of workspaces with run tasks; null for no limit'),
+    'agents-ceiling': nullable.int.describe('maximum number of self-hosted agents online; null for no limit'),
   },
-  'FeatureSet',
-)
+})
 export type FeatureSetResource = Written<typeof featureSetSchema>
 
-export const subscriptionSchema = resource(
-  'subscriptions',
-  {
-    attributes: {
-      'is-active': z.boolean().describe('always true'),
-      'is-self-serve-trial': z.boolean().describe('always false'),
-      'end-at': z.null().describe('a subscription does not end'),
-    },
-    relationships: { organization: hasOne('organizations'), 'feature-set': hasOne('feature-sets') },
+export const subscriptionSchema = resource('subscriptions', {
+  attributes: {
+    'is-active': z.boolean().describe('always true'),
+    'is-self-serve-trial': z.boolean().describe('always false'),
+    'end-at': z.null().describe('a subscription does not end'),
   },
-  'Subscription',
-)
+  relationships: { organization: hasOne('organizations'), 'feature-set': hasOne('feature-sets') },
+})
 export type SubscriptionResource = Written<typeof subscriptionSchema>

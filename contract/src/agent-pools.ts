@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { requestBody, toMany, typedBody } from './json-api.ts'
+import { requestBody, toMany } from './json-api.ts'
 import { resourceName } from './organizations.ts'
-import { type Written, hasMany, hasOne, linksToMany, resource, timestamp } from './responses.ts'
+import { type Written, hasMany, hasOne, linksToMany, nullable, resource, timestamp } from './responses.ts'
 
 const attributes = z.object({
   name: resourceName('Name'),
@@ -27,8 +27,8 @@ export const updateAgentPoolBody = requestBody('agent-pools', attributes.partial
 export type UpdateAgentPool = z.infer<typeof updateAgentPoolBody>['data']
 
 /** Existing clients send the type `agent-tokens`; `authentication-tokens` is the documented one. */
-export const createAgentTokenBody = typedBody(
-  ['authentication-tokens', 'agent-tokens'],
+export const createAgentTokenBody = requestBody(
+  z.enum(['authentication-tokens', 'agent-tokens']),
   z.object({
     description: z
       .string()
@@ -37,32 +37,27 @@ export const createAgentTokenBody = typedBody(
   }),
 )
 
-export const agentPoolSchema = resource(
-  'agent-pools',
-  {
-    attributes: {
-      name: z.string(),
-      'created-at': timestamp,
-      'organization-scoped': z
-        .boolean()
-        .describe('whether every workspace of the organization may use the pool, and not only the allowed ones'),
-      'agent-count': z.int().describe('agents that are online'),
-      'max-concurrent-jobs': z
-        .int()
-        .nullable()
-        .describe("our own: maximum number of jobs that the pool's agents run concurrently; null for no limit"),
-    },
-    relationships: {
-      organization: hasOne('organizations'),
-      agents: linksToMany('agents'),
-      'authentication-tokens': linksToMany('authentication-tokens'),
-      workspaces: hasMany('workspaces').describe('the workspaces that use the pool'),
-      'allowed-workspaces': hasMany('workspaces'),
-      'excluded-workspaces': hasMany('workspaces'),
-      'allowed-projects': hasMany('projects'),
-    },
-    links: { self: z.string() },
+export const agentPoolSchema = resource('agent-pools', {
+  attributes: {
+    name: z.string(),
+    'created-at': timestamp,
+    'organization-scoped': z
+      .boolean()
+      .describe('whether every workspace of the organization may use the pool, and not only the allowed ones'),
+    'agent-count': z.int().describe('agents that are online'),
+    'max-concurrent-jobs': nullable.int.describe(
+      "our own: maximum number of jobs that the pool's agents run concurrently; null for no limit",
+    ),
   },
-  'AgentPool',
-)
+  relationships: {
+    organization: hasOne('organizations'),
+    agents: linksToMany('agents'),
+    'authentication-tokens': linksToMany('authentication-tokens'),
+    workspaces: hasMany('workspaces').describe('the workspaces that use the pool'),
+    'allowed-workspaces': hasMany('workspaces'),
+    'excluded-workspaces': hasMany('workspaces'),
+    'allowed-projects': hasMany('projects'),
+  },
+  links: { self: z.string() },
+})
 export type AgentPoolResource = Written<typeof agentPoolSchema>

@@ -1,44 +1,40 @@
 import { z } from 'zod'
 import { WORK_KINDS } from './agent.ts'
-import { type Written, hasOne, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
 
 export const AGENT_STATUSES = ['idle', 'busy', 'unknown', 'errored', 'exited'] as const
 export type AgentStatus = (typeof AGENT_STATUSES)[number]
 
-export const agentSchema = resource(
-  'agents',
-  {
-    attributes: {
-      name: z.string(),
-      status: z
-        .enum(AGENT_STATUSES)
-        .describe(
-          '`busy` while it holds the lease of a job, also while it drains; `unknown` after a minute without a heartbeat, `errored` after two hours; `exited` once it has deregistered',
-        ),
-      'ip-address': z.string().nullable(),
-      'last-ping-at': timestamp,
-      'created-at': timestamp,
-      version: z.string().describe("the agent's own, not the engine's"),
-      os: z.string(),
-      arch: z.string(),
-      engines: z
-        .array(z.object({ product: z.string(), version: z.string() }))
-        .describe('the installed engines; it may be able to download others'),
-      accepts: z.array(z.enum(WORK_KINDS)).describe('the kinds of work it accepts: plans, applies, run task requests'),
-      concurrency: z.int().describe('how many jobs it runs concurrently'),
-      'current-jobs': z
-        .array(
-          z.object({
-            kind: z.enum(WORK_KINDS),
-            'run-id': z.string().nullable().describe('null for callers who may not read the run'),
-            'started-at': timestamp,
-          }),
-        )
-        .describe('the jobs it is running'),
-    },
-    relationships: { 'agent-pool': hasOne('agent-pools') },
-    links: { self: z.string() },
+export const agentSchema = resource('agents', {
+  attributes: {
+    name: z.string(),
+    status: z
+      .enum(AGENT_STATUSES)
+      .describe(
+        '`busy` while it holds the lease of a job, also while it drains; `unknown` after a minute without a heartbeat, `errored` after two hours; `exited` once it has deregistered',
+      ),
+    'ip-address': nullable.string,
+    'last-ping-at': timestamp,
+    'created-at': timestamp,
+    version: z.string().describe("the agent's own, not the engine's"),
+    os: z.string(),
+    arch: z.string(),
+    engines: z
+      .array(z.object({ product: z.string(), version: z.string() }))
+      .describe('the installed engines; it may be able to download others'),
+    accepts: z.array(z.enum(WORK_KINDS)).describe('the kinds of work it accepts: plans, applies, run task requests'),
+    concurrency: z.int().describe('how many jobs it runs concurrently'),
+    'current-jobs': z
+      .array(
+        z.object({
+          kind: z.enum(WORK_KINDS),
+          'run-id': nullable.string.describe('null for callers who may not read the run'),
+          'started-at': timestamp,
+        }),
+      )
+      .describe('the jobs it is running'),
   },
-  'Agent',
-)
+  relationships: { 'agent-pool': hasOne('agent-pools') },
+  links: { self: z.string() },
+})
 export type AgentResource = Written<typeof agentSchema>

@@ -103,7 +103,7 @@ test('archives of more than a hundred thousand directories are refused', () => {
   expect(entryProblem(file('c'), seen)).toBe('comes after more than 100000 directories')
 })
 
-test('whatever links pass, in whatever order: with all of them in place no path leads out of the root', () => {
+test('accepted links in any order never lead out of the root', () => {
   const name = fc.constantFrom('a', 'b', 'c')
   const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'))
   const target = fc.array(fc.oneof(name, fc.constant('..'), fc.constant('.')), { minLength: 1, maxLength: 5 })

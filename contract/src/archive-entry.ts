@@ -1,22 +1,16 @@
-/**
- * The relevant fields of a tar entry; `type` is the name in the `tar` package (`File`, `Directory`,
- * `SymbolicLink` …).
- */
+/** The relevant fields of a tar entry; `type` is the name in the `tar` package (`File`, `Directory`, `SymbolicLink` …). */
 export type ArchiveEntry = { path: string; type: string; linkpath?: string | undefined }
 
-/**
- * State collected from earlier entries. `links` are the symlinks by folded path. `pinned` are the folded paths, with
- * their parents, that a link's target leaves by `..`; they must not become links themselves. `directories` are the folded
- * paths that contain entries.
- */
-export type SeenEntries = {
-  links: Map<string, { path: string; target: string }>
-  pinned: Set<string>
-  directories: Set<string>
-}
+export type SeenEntries = ReturnType<typeof newSeenEntries>
 
-export function newSeenEntries(): SeenEntries {
-  return { links: new Map(), pinned: new Set(), directories: new Set() }
+/** State collected from earlier entries of an archive; all paths are folded. */
+export function newSeenEntries() {
+  return {
+    links: new Map<string, { path: string; target: string }>(),
+    /** Paths, with their parents, that a link's target leaves by `..`; they must not become links. */
+    pinned: new Set<string>(),
+    directories: new Set<string>(),
+  }
 }
 
 const FILE_TYPES = new Set(['File', 'OldFile', 'ContiguousFile'])
@@ -27,8 +21,8 @@ const MAX_LINKS = 10_000
 const MAX_DIRECTORIES = 100_000
 
 /**
- * Why an entry of a configuration archive must not be unpacked; undefined when it may. Call it for every entry in
- * order, with one `SeenEntries` for each archive.
+ * The reason why an entry of a configuration archive must not be unpacked; undefined if it may be. Call it for every entry in order, with one
+ * `SeenEntries` per archive.
  *
  * No entry may lie outside the archive's root, be a device or a FIFO, or be written through a symlink of the archive.
  * No link may lead out of the root, not even through other links, before or after it. So unpacking the entries never
@@ -42,16 +36,16 @@ export function entryProblem(entry: ArchiveEntry, seen: SeenEntries): string | u
   if (seen.directories.size + seen.pinned.size > MAX_DIRECTORIES)
     return `comes after more than ${MAX_DIRECTORIES} directories`
   const names = namesOf(entry.path)
-  const through = linkOnTheWay(folded(names.join('/')), seen)
+  const through = linkInPath(folded(names.join('/')), seen)
   if (through === 'is') return 'replaces an earlier link'
   if (through === 'passes') return 'passes through an earlier link'
-  const problemOfType = typeProblem(entry, names, seen)
-  if (problemOfType !== undefined) return problemOfType
+  const typeReason = typeProblem(entry, names, seen)
+  if (typeReason !== undefined) return typeReason
   addWithParents(seen.directories, folded((entry.type === 'Directory' ? names : names.slice(0, -1)).join('/')))
   return undefined
 }
 
-function typeProblem(entry: ArchiveEntry, names: string[], seen: SeenEntries): string | undefined {
+function typeProblem(entry: ArchiveEntry, names: string[], seen: SeenEntries) {
   if (entry.type === 'Directory') return undefined
   if (names.length === 0) return 'is the root of the archive, but not a directory'
   if (FILE_TYPES.has(entry.type)) return undefined
@@ -60,7 +54,7 @@ function typeProblem(entry: ArchiveEntry, names: string[], seen: SeenEntries): s
   return `has the type ${entry.type}, only files, directories and links are allowed`
 }
 
-function pathProblem(path: string): string | undefined {
+function pathProblem(path: string) {
   if (path.length > MAX_PATH) return `has a path of more than ${MAX_PATH} characters`
   if (path.includes('\0')) return 'has a null character in its path'
   if (isAbsolute(path)) return 'has an absolute path'
@@ -84,13 +78,11 @@ function folded(text: string) {
   return text.normalize('NFC').toLowerCase()
 }
 
-/** The path with each of its parents, the longest first. */
 function* withParents(path: string) {
   for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) yield path.slice(0, end)
 }
 
-/** Whether the path is a link or passes through one. */
-function linkOnTheWay(path: string, seen: SeenEntries): 'is' | 'passes' | undefined {
+function linkInPath(path: string, seen: SeenEntries): 'is' | 'passes' | undefined {
   if (seen.links.size === 0) return undefined
   if (seen.links.has(path)) return 'is'
   for (const parent of withParents(path)) if (seen.links.has(parent)) return 'passes'
@@ -105,7 +97,7 @@ function addWithParents(paths: Set<string>, path: string) {
   }
 }
 
-function symlinkProblem(names: string[], target: string, seen: SeenEntries): string | undefined {
+function symlinkProblem(names: string[], target: string, seen: SeenEntries) {
   if (target === '' || target.length > MAX_PATH || target.includes('\0')) return 'has an invalid link target'
   if (target.split('/').length > MAX_DEPTH) return `links more than ${MAX_DEPTH} directories far`
   if (seen.links.size >= MAX_LINKS) return `is one link too many, ${MAX_LINKS} are allowed`
@@ -122,56 +114,47 @@ function symlinkProblem(names: string[], target: string, seen: SeenEntries): str
 }
 
 /**
- * Resolves a target from a directory, through the links known so far. Directories that it leaves by `..` are no links so far.
- * They are collected in `climbed`, with their parents, and must not become links: so later links can't change the
- * target.
+ * Resolves a target from a directory, through the links known so far. Directories that it leaves by `..` are added to `climbed`, with their
+ * parents. They must not become links, since later links could then change the target.
  */
-function targetProblem(
-  directory: string[],
-  target: string,
-  seen: SeenEntries,
-  climbed: Set<string>,
-): string | undefined {
-  let place = directory.join('/')
-  const ahead = [target]
+function targetProblem(directory: string[], target: string, seen: SeenEntries, climbed: Set<string>) {
+  let current = directory.join('/')
+  const remaining = [target]
   let chain = 0
-  for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+  for (let next = remaining.pop(); next !== undefined; next = remaining.pop()) {
     if (isAbsolute(next)) return `links to the absolute path ${target}`
     const names = namesOf(next.replaceAll('\\', '/'))
     for (const [n, name] of names.entries()) {
       if (name === '..') {
-        if (place === '') return `links out of the archive to ${target}`
-        addWithParents(climbed, folded(place))
-        place = place.slice(0, Math.max(0, place.lastIndexOf('/')))
+        if (current === '') return `links out of the archive to ${target}`
+        addWithParents(climbed, folded(current))
+        current = current.slice(0, Math.max(0, current.lastIndexOf('/')))
         continue
       }
-      const child = place === '' ? name : `${place}/${name}`
+      const child = current === '' ? name : `${current}/${name}`
       const link = seen.links.get(folded(child))
       if (link === undefined) {
-        place = child
+        current = child
         continue
       }
       // File systems differ in which of the two a name refers to, so neither interpretation is safe.
       if (link.path !== child) return `links to ${target} past ${link.path}, a link of another spelling`
       if (++chain > MAX_CHAIN) return `links to ${target} through more than ${MAX_CHAIN} links`
       const rest = names.slice(n + 1).join('/')
-      if (rest !== '') ahead.push(rest)
-      ahead.push(link.target)
+      if (rest !== '') remaining.push(rest)
+      remaining.push(link.target)
       break
     }
   }
   return undefined
 }
 
-/**
- * The target of a hard link is relative to the archive's root. A hard link to a symlink would move the symlink to
- * another directory.
- */
-function hardLinkProblem(target: string, seen: SeenEntries): string | undefined {
+/** The target of a hard link is relative to the archive's root. A hard link to a symlink would move the symlink. */
+function hardLinkProblem(target: string, seen: SeenEntries) {
   if (target === '') return 'has an invalid link target'
   const problem = pathProblem(target)
   if (problem !== undefined) return `links to ${target}, which ${problem}`
-  if (linkOnTheWay(folded(namesOf(target).join('/')), seen) !== undefined)
+  if (linkInPath(folded(namesOf(target).join('/')), seen) !== undefined)
     return `links to ${target}, which is or passes through a link`
   return undefined
 }

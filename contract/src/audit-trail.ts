@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Written, timestamp } from './responses.ts'
+import { type Written, nullable, timestamp } from './responses.ts'
 
 const auditEvent = z
   .strictObject({
@@ -8,19 +8,18 @@ const auditEvent = z
     type: z.literal('Resource'),
     timestamp,
     auth: z.strictObject({
-      accessor_id: z.string().nullable().describe('the id of the actor; null for the server itself'),
+      accessor_id: nullable.string.describe('the id of the actor; null for the server itself'),
       description: z.string().describe('the name of the actor'),
       type: z.enum(['Client', 'System']),
       impersonator_id: z.null().describe('always null: impersonation is not supported'),
-      organization_id: z
-        .string()
-        .nullable()
-        .describe('null when the resource belongs to no organization, such as an account'),
-      token_id: z.string().nullable().describe('our own: the API token that was used'),
-      address: z.string().nullable().describe('our own: the IP address that the request came from'),
-      user_agent: z.string().nullable().describe('our own: the User-Agent header of the request'),
+      organization_id: nullable.string.describe(
+        'null when the resource belongs to no organization, such as an account',
+      ),
+      token_id: nullable.string.describe('our own: the API token that was used'),
+      address: nullable.string.describe('our own: the IP address that the request came from'),
+      user_agent: nullable.string.describe('our own: the User-Agent header of the request'),
     }),
-    request: z.strictObject({ id: z.string().nullable().describe('null when no request caused the event') }),
+    request: z.strictObject({ id: nullable.string.describe('null when no request caused the event') }),
     resource: z.strictObject({
       id: z.string(),
       type: z.string().describe('in the singular, such as workspace'),
@@ -36,8 +35,8 @@ export const auditTrailResponse = z.strictObject({
   pagination: z.strictObject({
     current_page: z.int(),
     page_size: z.int(),
-    prev_page: z.int().nullable(),
-    next_page: z.int().nullable(),
+    prev_page: nullable.int,
+    next_page: nullable.int,
     total_pages: z.int(),
     total_count: z.int(),
   }),

@@ -11,7 +11,6 @@ export const CHANGE_TYPES = [
   /** A log has grown. The id is that of the plan or apply. */
   'logs',
   'state-versions',
-  /** A variable of a workspace. */
   'vars',
   /** A variable set, its variables and its scope. */
   'varsets',

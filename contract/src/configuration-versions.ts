@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { requestBody } from './json-api.ts'
-import { type Written, hasOne, resource, statusTimestamps, timestamp } from './responses.ts'
+import { type Written, hasOne, nullable, resource, statusTimestamps, timestamp } from './responses.ts'
 
 const attributes = z.object({
   /** Whether a run starts once the archive is uploaded. Defaults to true. */
   'auto-queue-runs': z.boolean().nullish(),
-  /** Its runs are plan-only. */
   speculative: z.boolean().nullish(),
   /** It becomes the workspace's current configuration only after an apply. */
   provisional: z.boolean().nullish(),
@@ -30,37 +29,30 @@ export const CONFIGURATION_VERSION_STATUS = [
   'backing_data_permanently_deleted',
 ] as const
 
-export const configurationVersionSchema = resource(
-  'configuration-versions',
-  {
-    attributes: {
-      'auto-queue-runs': z.boolean().describe('whether a run starts as soon as the archive is uploaded'),
-      error: z.string().nullable().describe('`invalid_archive` or `upload_expired`; null without an error'),
-      'error-message': z.string().nullable(),
-      source: z
-        .enum(['tfe-api', 'terraform', 'terraform+cloud'])
-        .describe('`terraform+cloud` from a `cloud` block, `terraform` from `backend "remote"`, else `tfe-api`'),
-      speculative: z.boolean().describe('whether its runs can only plan'),
-      provisional: z.boolean().describe("whether it becomes the workspace's configuration only once it is applied"),
-      status: z.enum(CONFIGURATION_VERSION_STATUS),
-      'status-timestamps': statusTimestamps,
-      'created-at': timestamp.describe('our own'),
-      'changed-files': z.array(z.string()).describe('always empty: version control is not supported'),
-      size: z.int().nullable().describe('our own: size of the archive, in bytes; null before it is uploaded'),
-      'upload-url': z
-        .string()
-        .nullable()
-        .describe(
-          'upload URL for the archive, a tar.gz; needs no token. Present only in the response to the creation, otherwise null',
-        ),
-    },
-    relationships: {
-      workspace: hasOne('workspaces'),
-      'ingress-attributes': hasOne('ingress-attributes').describe('always none: version control is not supported'),
-      run: hasOne('runs').optional().describe('the last run of this version, when it is included'),
-    },
-    links: { self: z.string(), download: z.string() },
+export const configurationVersionSchema = resource('configuration-versions', {
+  attributes: {
+    'auto-queue-runs': z.boolean().describe('whether a run starts as soon as the archive is uploaded'),
+    error: nullable.string.describe('`invalid_archive` or `upload_expired`; null without an error'),
+    'error-message': nullable.string,
+    source: z
+      .enum(['tfe-api', 'terraform', 'terraform+cloud'])
+      .describe('`terraform+cloud` from a `cloud` block, `terraform` from `backend "remote"`, else `tfe-api`'),
+    speculative: z.boolean().describe('whether its runs can only plan'),
+    provisional: z.boolean().describe("whether it becomes the workspace's configuration only once it is applied"),
+    status: z.enum(CONFIGURATION_VERSION_STATUS),
+    'status-timestamps': statusTimestamps,
+    'created-at': timestamp.describe('our own'),
+    'changed-files': z.array(z.string()).describe('always empty: version control is not supported'),
+    size: nullable.int.describe('our own: size of the archive, in bytes; null before it is uploaded'),
+    'upload-url': nullable.string.describe(
+      'upload URL for the archive, a tar.gz; needs no token. Present only in the response to the creation, otherwise null',
+    ),
   },
-  'ConfigurationVersion',
-)
+  relationships: {
+    workspace: hasOne('workspaces'),
+    'ingress-attributes': hasOne('ingress-attributes').describe('always none: version control is not supported'),
+    run: hasOne('runs').optional().describe('the last run of this version, when it is included'),
+  },
+  links: { self: z.string(), download: z.string() },
+})
 export type ConfigurationVersionResource = Written<typeof configurationVersionSchema>

@@ -24,23 +24,17 @@ export type DataRetentionPolicyInput = z.infer<typeof dataRetentionPolicyBody>
 
 const relationships = { target: hasOne('organizations', 'workspaces') }
 
-const deleteOlderPolicySchema = resource(
-  'data-retention-policy-delete-olders',
-  {
-    attributes: {
-      'delete-older-than-n-days': z.int().describe('days after which backing data is deleted'),
-    },
-    relationships,
-  },
-  'DeleteOlderPolicy',
-)
-const dontDeletePolicySchema = resource(
-  'data-retention-policy-dont-deletes',
-  { attributes: {}, relationships },
-  'DontDeletePolicy',
-)
+const deleteOlderPolicySchema = resource('data-retention-policy-delete-olders', {
+  name: 'DeleteOlderPolicy',
+  attributes: { 'delete-older-than-n-days': z.int().describe('days after which backing data is deleted') },
+  relationships,
+})
+const dontDeletePolicySchema = resource('data-retention-policy-dont-deletes', {
+  name: 'DontDeletePolicy',
+  attributes: {},
+  relationships,
+})
 
-/** The type determines what the policy does. */
 export const dataRetentionPolicySchema = z
   .discriminatedUnion('type', [deleteOlderPolicySchema, dontDeletePolicySchema])
   .meta({ id: 'DataRetentionPolicy' })

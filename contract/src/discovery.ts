@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Written } from './responses.ts'
 
-/** The service discovery document that terraform and tofu read. */
 export const servicesResponse = z.strictObject({
   'tfe.v2': z.string(),
   'tfe.v2.1': z.string(),
@@ -36,10 +35,8 @@ export const oauthErrorResponse = z.strictObject({
 })
 export type OAuthErrorResponse = Written<typeof oauthErrorResponse>
 
-/** The process runs. */
 export const livenessResponse = z.strictObject({ status: z.literal('ok') })
 export type LivenessResponse = Written<typeof livenessResponse>
 
-/** The process runs and its database responds. */
 export const readinessResponse = z.strictObject({ status: z.literal('ready') })
 export type ReadinessResponse = Written<typeof readinessResponse>

@@ -32,7 +32,7 @@ export function isWideNumber(value: unknown): value is WideNumber {
   return value instanceof WideNumber
 }
 
-/** Whether two numbers are equal, however they are written: `1.50` equals `15e-1`. */
+/** Whether two numbers are equal in value: `1.50` equals `15e-1`. */
 export function isSameNumber(one: number | WideNumber, other: number | WideNumber) {
   if (typeof one === 'number' && typeof other === 'number') return one === other
   return normalForm(digitsOf(one)) === normalForm(digitsOf(other))
@@ -46,7 +46,7 @@ const MARK = `wide-${Array.from(crypto.getRandomValues(new Uint32Array(4)), (par
 const MARKED = new RegExp(`"${MARK}([^"]+)"`, 'g')
 let isPrinting = false
 
-/** A number as it was written. A class, so that code which copies plain objects leaves it alone. */
+/** A number with all its digits. A class, so that code which copies plain objects leaves it unchanged. */
 class WideNumber {
   readonly digits: string
 
@@ -156,7 +156,7 @@ function digitsOf(number: number | WideNumber) {
 /** Numbers with a longer exponent are compared as text, since expanding them would take too long. */
 const MAX_EXPONENT_LENGTH = 20
 
-/** Sign, significant digits, and the power of ten of the first digit. */
+/** Sign, significant digits, and the exponent of the first digit. */
 function normalForm(source: string) {
   const digits = significantDigits(source)
   if (digits === '') return '0'
@@ -191,6 +191,6 @@ function isNumber(value: unknown) {
   return typeof value === 'number' || isWideNumber(value)
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !isWideNumber(value)
 }

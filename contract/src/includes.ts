@@ -28,22 +28,35 @@ export type IncludeTable = Record<string, z.ZodType | readonly z.ZodType[] | nul
 /** Version control is not supported, so there are no ingress attributes. */
 const INGRESS_ATTRIBUTES = null
 
-export const runIncludes = {
+function configurationVersion(path: string): IncludeTable {
+  return { [path]: configurationVersionSchema, [`${path}.ingress_attributes`]: INGRESS_ATTRIBUTES }
+}
+
+function runOfWorkspace(path: string): IncludeTable {
+  return {
+    [path]: runSchema,
+    [`${path}.plan`]: planSchema,
+    [`${path}.apply`]: applySchema,
+    [`${path}.created_by`]: userSchema,
+    ...configurationVersion(`${path}.configuration_version`),
+  }
+}
+
+export const runIncludes: IncludeTable = {
   plan: planSchema,
   apply: applySchema,
   created_by: userSchema,
   confirmed_by: userSchema,
   canceled_by: userSchema,
   cost_estimate: null,
-  configuration_version: configurationVersionSchema,
-  'configuration_version.ingress_attributes': INGRESS_ATTRIBUTES,
+  ...configurationVersion('configuration_version'),
   workspace: workspaceSchema,
   task_stages: taskStageSchema,
   tf_policy_evaluations: null,
-} as const satisfies IncludeTable
+}
 
 /** Includes of a single run, in addition to those of lists; our own. */
-export const shownRunIncludes = {
+export const shownRunIncludes: IncludeTable = {
   ...runIncludes,
   'task_stages.task_results': taskResultSchema,
   'task_stages.task_results.task_result_outcomes': taskResultOutcomeSchema,
@@ -57,60 +70,43 @@ export const shownRunIncludes = {
   'triggering_runs.workspace': workspaceSchema,
   'workspace.project': projectSchema,
   'workspace.locked_by': [userSchema, runSchema, teamSchema],
-} as const satisfies IncludeTable
+}
 
-export const runDecidersIncludes = {
+export const runDecidersIncludes: IncludeTable = {
   may_apply: teamSchema,
   'may_apply.users': userSchema,
   may_override: teamSchema,
   'may_override.users': userSchema,
   may_force_unlock: teamSchema,
   'may_force_unlock.users': userSchema,
-} as const satisfies IncludeTable
+}
 
-export const runTriggerIncludes = {
-  workspace: workspaceSchema,
-  sourceable: workspaceSchema,
-} as const satisfies IncludeTable
+export const runTriggerIncludes: IncludeTable = { workspace: workspaceSchema, sourceable: workspaceSchema }
 
-export const runEventIncludes = { actor: userSchema, comment: commentSchema } as const satisfies IncludeTable
+export const runEventIncludes: IncludeTable = { actor: userSchema, comment: commentSchema }
 
-export const configurationVersionIncludes = {
-  ingress_attributes: INGRESS_ATTRIBUTES,
-  run: runSchema,
-} as const satisfies IncludeTable
+export const configurationVersionIncludes: IncludeTable = { ingress_attributes: INGRESS_ATTRIBUTES, run: runSchema }
 
-export const taskStageIncludes = {
+export const taskStageIncludes: IncludeTable = {
   task_results: taskResultSchema,
   run: runSchema,
   'run.workspace': workspaceSchema,
   policy_evaluations: null,
   cost_estimate: null,
-} as const satisfies IncludeTable
+}
 
-export const taskIncludes = {
+export const taskIncludes: IncludeTable = {
   workspace_tasks: workspaceTaskSchema,
   'workspace_tasks.workspace': workspaceSchema,
   agent_pool: agentPoolSchema,
-} as const satisfies IncludeTable
+}
 
-export const workspaceIncludes = {
+export const workspaceIncludes: IncludeTable = {
   organization: organizationSchema,
   project: projectSchema,
-  current_run: runSchema,
-  'current_run.plan': planSchema,
-  'current_run.apply': applySchema,
-  'current_run.created_by': userSchema,
-  'current_run.configuration_version': configurationVersionSchema,
-  'current_run.configuration_version.ingress_attributes': INGRESS_ATTRIBUTES,
-  latest_run: runSchema,
-  'latest_run.plan': planSchema,
-  'latest_run.apply': applySchema,
-  'latest_run.created_by': userSchema,
-  'latest_run.configuration_version': configurationVersionSchema,
-  'latest_run.configuration_version.ingress_attributes': INGRESS_ATTRIBUTES,
-  current_configuration_version: configurationVersionSchema,
-  'current_configuration_version.ingress_attributes': INGRESS_ATTRIBUTES,
+  ...runOfWorkspace('current_run'),
+  ...runOfWorkspace('latest_run'),
+  ...configurationVersion('current_configuration_version'),
   current_state_version: stateVersionSchema,
   /** An attribute that every state version has anyway. */
   'current_state_version.resources_processed': null,
@@ -124,49 +120,39 @@ export const workspaceIncludes = {
   readme: null,
   /** Available only with health assessments. */
   current_assessment_result: null,
-} as const satisfies IncludeTable
+}
 
-export const stateVersionIncludes = {
+export const stateVersionIncludes: IncludeTable = {
   created_by: userSchema,
   run: runSchema,
   'run.created_by': userSchema,
   'run.configuration_version': configurationVersionSchema,
   outputs: stateVersionOutputSchema,
-} as const satisfies IncludeTable
+}
 
-export const variableSetIncludes = {
+export const variableSetIncludes: IncludeTable = {
   workspaces: workspaceSchema,
   projects: projectSchema,
   stacks: null,
   vars: variableSchema,
-} as const satisfies IncludeTable
+}
 
-export const agentPoolIncludes = {
-  workspaces: workspaceSchema,
-  hyok_configurations: null,
-} as const satisfies IncludeTable
+export const agentPoolIncludes: IncludeTable = { workspaces: workspaceSchema, hyok_configurations: null }
 
-export const organizationIncludes = {
+export const organizationIncludes: IncludeTable = {
   entitlement_set: entitlementSetSchema,
   'default-project': projectSchema,
   subscription: null,
-} as const satisfies IncludeTable
+}
 
-export const projectIncludes = { effective_tag_bindings: effectiveTagBindingSchema } as const satisfies IncludeTable
+export const projectIncludes: IncludeTable = { effective_tag_bindings: effectiveTagBindingSchema }
 
-export const teamIncludes = {
-  users: userSchema,
-  'organization-memberships': membershipSchema,
-} as const satisfies IncludeTable
+export const teamIncludes: IncludeTable = { users: userSchema, 'organization-memberships': membershipSchema }
 
-export const membershipIncludes = {
+export const membershipIncludes: IncludeTable = {
   /** An invited user has no account yet. The response to an invitation always includes the user. */
   user: [userSchema, invitedUserSchema],
   teams: teamSchema,
-} as const satisfies IncludeTable
+}
 
-/** For the caller's own memberships. */
-export const ownMembershipIncludes = {
-  ...membershipIncludes,
-  organization: organizationSchema,
-} as const satisfies IncludeTable
+export const ownMembershipIncludes: IncludeTable = { ...membershipIncludes, organization: organizationSchema }

@@ -35,35 +35,20 @@ export function toMany(type: string) {
   return z.object({ data: z.array(z.object({ type: z.literal(type), id: z.string().min(1) })) })
 }
 
+export const identifiersBody = toMany
+
 /**
- * The body of a request in JSON:API. Unknown attributes are dropped, since existing clients send some. A body without
- * `attributes` counts as one with none, and newer clients omit the type.
+ * The body of a JSON:API request. Unknown attributes are dropped, since existing clients send some. `attributes` may be missing, and so may a
+ * type given as text, since newer clients omit it; a schema makes it required.
  */
 export function requestBody<A extends z.ZodType, R extends z.ZodObject = typeof NO_RELATIONSHIPS>(
-  type: string,
-  attributes: A,
-  relationships?: R,
-) {
-  return bodyOf(z.literal(type).default(type), attributes, relationships)
-}
-
-/** As `requestBody`, with a required type. `types` are the accepted ones, ours first. */
-export function typedBody<A extends z.ZodType, R extends z.ZodObject = typeof NO_RELATIONSHIPS>(
-  types: readonly [string, ...string[]],
-  attributes: A,
-  relationships?: R,
-) {
-  return bodyOf(z.literal([...types]), attributes, relationships)
-}
-
-function bodyOf<T extends z.ZodType<string>, A extends z.ZodType, R extends z.ZodObject = typeof NO_RELATIONSHIPS>(
-  type: T,
+  type: string | z.ZodType<string>,
   attributes: A,
   relationships?: R,
 ) {
   return z.object({
     data: z.object({
-      type,
+      type: typeof type === 'string' ? z.literal(type).default(type) : type,
       id: z.string().nullish(),
       attributes: z.preprocess((value) => value ?? {}, attributes),
       relationships: relationshipsOf(relationships ?? NO_RELATIONSHIPS) as unknown as R,
@@ -81,11 +66,11 @@ export function relationshipsOf<R extends z.ZodObject>(relationships: R) {
   const removable = new Set(
     Object.entries(relationships.shape).flatMap(([name, schema]) => (z.safeParse(schema, NONE).success ? name : [])),
   )
-  return z.preprocess((given) => {
-    if (given === null || given === undefined) return {}
-    if (typeof given !== 'object' || Array.isArray(given)) return given
+  return z.preprocess((body) => {
+    if (body === null || body === undefined) return {}
+    if (typeof body !== 'object' || Array.isArray(body)) return body
     return Object.fromEntries(
-      Object.entries(given).flatMap(([name, relationship]: [string, { data?: unknown } | null]) => {
+      Object.entries(body).flatMap(([name, relationship]: [string, { data?: unknown } | null]) => {
         if (relationship !== null && relationship?.data !== null) return [[name, relationship]]
         return removable.has(name) ? [[name, NONE]] : []
       }),
@@ -106,12 +91,7 @@ export function plainBody<A extends z.ZodType>(type: string, attributes: A) {
   )
 }
 
-/** The body of a request on a relation: a list of resource identifiers. */
-export function identifiersBody(type: string) {
-  return toMany(type)
-}
-
-/** The body of an action: plain JSON, `{"comment": "…"}`, or nothing. */
+/** The body of an action, plain JSON `{"comment": "…"}` or nothing; parses to the comment. */
 export const commentBody = z
   .object({ comment: z.string().max(10_000).nullish() })
   .nullish()

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { misplaced, requestBody, toOneOrNone } from './json-api.ts'
-import { type Written, hasOne, linksToMany, linksToOne, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, linksToMany, linksToOne, resource, timestamp, unsupported } from './responses.ts'
 import { organizationPlan } from './users.ts'
 
 export const executionMode = z.enum(['remote', 'local', 'agent'])
@@ -45,9 +45,7 @@ const attributes = z.object({
   'run-concurrency': setByAdmins('run-concurrency'),
 })
 
-const relationships = z.object({
-  'default-agent-pool': toOneOrNone('agent-pools').optional(),
-})
+const relationships = z.object({ 'default-agent-pool': toOneOrNone('agent-pools').optional() })
 
 export const createOrganizationBody = requestBody(
   'organizations',
@@ -64,7 +62,6 @@ export const updateOrganizationBody = requestBody('organizations', attributes.pa
 export type UpdateOrganization = z.infer<typeof updateOrganizationBody>['data']
 
 const stored = z.boolean().describe('stored, without effect on this server')
-const unsupported = z.boolean().describe('always false: not supported by this server')
 
 const permissions = z.strictObject({
   'can-update': z.boolean(),
@@ -108,62 +105,58 @@ const permissions = z.strictObject({
   'can-view-hyok-feature-info': unsupported,
 })
 
-export const organizationSchema = resource(
-  'organizations',
-  {
-    attributes: {
-      name: z.string(),
-      'external-id': z.string().describe('an id that does not change with the name'),
-      email: z.string().nullable().describe('null when the caller may not see the members'),
-      'created-at': timestamp,
-      'session-timeout': z.int().nullable().describe('minutes of inactivity after which members must sign in again'),
-      'session-remember': z.int().nullable().describe('minutes after which members must sign in again'),
-      'collaborator-auth-policy': z.enum(AUTH_POLICIES),
-      'two-factor-conformant': z
-        .boolean()
-        .describe('false when the caller lacks two-factor authentication that is required'),
-      'plan-expired': z.boolean().describe('always false'),
-      'plan-expires-at': z.null().describe('a plan does not expire'),
-      'plan-is-trial': z.boolean().describe('always false'),
-      'plan-is-enterprise': z.boolean(),
-      'plan-identifier': organizationPlan,
-      'cost-estimation-enabled': stored,
-      'assessments-enforced': stored,
-      'allow-force-delete-workspaces': z.boolean(),
-      'send-passing-statuses-for-untriggered-speculative-plans': stored,
-      'aggregated-commit-status-enabled': stored,
-      'speculative-plan-management-enabled': stored,
-      'fair-run-queuing-enabled': z.boolean().describe('always true'),
-      'saml-enabled': z.boolean().describe('always false: single sign-on is configured for the whole server'),
-      'owners-team-saml-role-id': z.string().nullable(),
-      'default-execution-mode': executionMode,
-      'is-unified': unsupported,
-      'is-in-degraded-mode': z.boolean().describe('always false'),
-      'remaining-testable-count': z
-        .int()
-        .describe('always 5, the limit of the public API: this server has no module registry'),
-      'user-tokens-enabled': z
-        .boolean()
-        .describe("whether members' API tokens are accepted; team and organization tokens always are"),
-      'max-ttl-enabled': unsupported,
-      'enforce-hyok': unsupported,
-      'stacks-enabled': unsupported,
-      'global-module-sharing': unsupported,
-      'global-provider-sharing': unsupported,
-      permissions,
-    },
-    relationships: {
-      'default-project': hasOne('projects'),
-      'default-agent-pool': hasOne('agent-pools'),
-      'entitlement-set': hasOne('entitlement-sets'),
-      subscription: hasOne('subscriptions'),
-      'data-retention-policy': hasOne('data-retention-policy-dont-deletes', 'data-retention-policy-delete-olders'),
-      'authentication-token': linksToOne('authentication-tokens'),
-      'audit-trails-authentication-token': linksToOne('authentication-tokens'),
-      'oauth-tokens': linksToMany('oauth-tokens'),
-    },
-    links: { self: z.string(), 'self-html': z.string().describe('the path of its page in the web application') },
+export const organizationSchema = resource('organizations', {
+  attributes: {
+    name: z.string(),
+    'external-id': z.string().describe('an id that does not change with the name'),
+    email: z.string().nullable().describe('null when the caller may not see the members'),
+    'created-at': timestamp,
+    'session-timeout': z.int().nullable().describe('minutes of inactivity after which members must sign in again'),
+    'session-remember': z.int().nullable().describe('minutes after which members must sign in again'),
+    'collaborator-auth-policy': z.enum(AUTH_POLICIES),
+    'two-factor-conformant': z
+      .boolean()
+      .describe('false when the caller lacks two-factor authentication that is required'),
+    'plan-expired': z.boolean().describe('always false'),
+    'plan-expires-at': z.null().describe('a plan does not expire'),
+    'plan-is-trial': z.boolean().describe('always false'),
+    'plan-is-enterprise': z.boolean(),
+    'plan-identifier': organizationPlan,
+    'cost-estimation-enabled': stored,
+    'assessments-enforced': stored,
+    'allow-force-delete-workspaces': z.boolean(),
+    'send-passing-statuses-for-untriggered-speculative-plans': stored,
+    'aggregated-commit-status-enabled': stored,
+    'speculative-plan-management-enabled': stored,
+    'fair-run-queuing-enabled': z.boolean().describe('always true'),
+    'saml-enabled': z.boolean().describe('always false: single sign-on is configured for the whole server'),
+    'owners-team-saml-role-id': z.string().nullable(),
+    'default-execution-mode': executionMode,
+    'is-unified': unsupported,
+    'is-in-degraded-mode': z.boolean().describe('always false'),
+    'remaining-testable-count': z
+      .int()
+      .describe('always 5, the limit of the public API: this server has no module registry'),
+    'user-tokens-enabled': z
+      .boolean()
+      .describe("whether members' API tokens are accepted; team and organization tokens always are"),
+    'max-ttl-enabled': unsupported,
+    'enforce-hyok': unsupported,
+    'stacks-enabled': unsupported,
+    'global-module-sharing': unsupported,
+    'global-provider-sharing': unsupported,
+    permissions,
   },
-  'Organization',
-)
+  relationships: {
+    'default-project': hasOne('projects'),
+    'default-agent-pool': hasOne('agent-pools'),
+    'entitlement-set': hasOne('entitlement-sets'),
+    subscription: hasOne('subscriptions'),
+    'data-retention-policy': hasOne('data-retention-policy-dont-deletes', 'data-retention-policy-delete-olders'),
+    'authentication-token': linksToOne('authentication-tokens'),
+    'audit-trails-authentication-token': linksToOne('authentication-tokens'),
+    'oauth-tokens': linksToMany('oauth-tokens'),
+  },
+  links: { self: z.string(), 'self-html': z.string().describe('the path of its page in the web application') },
+})
 export type OrganizationResource = Written<typeof organizationSchema>

@@ -22,7 +22,7 @@ describe('planCounts', () => {
     expect(planCounts(plan(name))).toEqual(counts)
   })
 
-  test('a replacement that forgets adds and destroys nothing, and forgetting counts nowhere', () => {
+  test('a replacement that forgets counts as an addition without a destruction; forgetting is not counted', () => {
     const counts = planCounts({ resource_changes: [resource(['create', 'forget']), resource(['forget'])] })
 
     expect(counts).toEqual({ additions: 1, changes: 0, destructions: 0, imports: 0 })

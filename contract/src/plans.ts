@@ -1,15 +1,15 @@
 import { z } from 'zod'
-import { type Written, hasMany, resource, statusTimestamps, timestamp } from './responses.ts'
+import { type Written, hasMany, nullable, resource, statusTimestamps } from './responses.ts'
 import { PHASE_STATUS } from './run-status.ts'
 
-const count = z.int().nullable()
+const count = nullable.int
 
 /** The attributes that plans and applies share. Counts are null until the agent has reported them. */
 const phaseAttributes = {
   status: z.enum(PHASE_STATUS).describe('`unreachable` when the run ended before it'),
   'status-timestamps': statusTimestamps,
   'log-read-url': z.string().describe('URL of the log; needs no token and is valid for about a day'),
-  'log-deleted-at': timestamp.nullable().describe('our own: when the log was deleted'),
+  'log-deleted-at': nullable.time.describe('our own: when the log was deleted'),
   'resource-additions': count,
   'resource-changes': count,
   'resource-destructions': count,
@@ -18,57 +18,44 @@ const phaseAttributes = {
     .strictObject({
       mode: z.enum(['remote', 'agent']).describe("`remote` for the server's own agents, `agent` for those of a pool"),
       'agent-id': z.string(),
-      'agent-name': z.string().nullable(),
+      'agent-name': nullable.string,
       'agent-pool-id': z.string(),
-      'agent-pool-name': z.string().nullable(),
+      'agent-pool-name': nullable.string,
     })
     .nullable()
     .describe('the agent that ran it last; null before it started'),
 }
 
-export const planSchema = resource(
-  'plans',
-  {
-    attributes: {
-      ...phaseAttributes,
-      'has-changes': z.boolean(),
-      'json-deleted-at': timestamp.nullable().describe('our own: when the JSON plan was deleted'),
-      'generated-configuration': z.boolean().describe('whether the plan generated configuration'),
-      'structured-run-output-enabled': z.boolean().describe("whether the log is the engine's JSON lines"),
-      actions: z.strictObject({ 'is-exportable': z.literal(false) }),
-      permissions: z.strictObject({ 'can-export': z.literal(false) }),
-    },
-    relationships: {
-      'state-versions': hasMany('state-versions').describe('always empty: a plan creates none'),
-      exports: hasMany('plan-exports').describe('always empty: plans are not exported'),
-    },
-    links: { self: z.string(), 'json-output': z.string(), 'json-output-redacted': z.string() },
+export const planSchema = resource('plans', {
+  attributes: {
+    ...phaseAttributes,
+    'has-changes': z.boolean(),
+    'json-deleted-at': nullable.time.describe('our own: when the JSON plan was deleted'),
+    'generated-configuration': z.boolean().describe('whether the plan generated configuration'),
+    'structured-run-output-enabled': z.boolean().describe("whether the log is the engine's JSON lines"),
+    actions: z.strictObject({ 'is-exportable': z.literal(false) }),
+    permissions: z.strictObject({ 'can-export': z.literal(false) }),
   },
-  'Plan',
-)
+  relationships: {
+    'state-versions': hasMany('state-versions').describe('always empty: a plan creates none'),
+    exports: hasMany('plan-exports').describe('always empty: plans are not exported'),
+  },
+  links: { self: z.string(), 'json-output': z.string(), 'json-output-redacted': z.string() },
+})
 export type PlanResource = Written<typeof planSchema>
 
-/** The plan in the engine's `show -json` format. */
 export const planJsonResponse = z.record(z.string(), z.json()).meta({ id: 'PlanJson' })
 
 /** The plan without sensitive values, with the provider schemas needed to render it: see `redacted-plan.ts`. */
 export const redactedPlanJsonResponse = z.record(z.string(), z.json()).meta({ id: 'RedactedPlanJson' })
 
-export const applySchema = resource(
-  'applies',
-  {
-    attributes: {
-      ...phaseAttributes,
-      'action-invocations': z.null(),
-      'action-failures': z.null(),
-    },
-    relationships: {
-      'state-versions': hasMany('state-versions').describe('the state versions that the apply created'),
-    },
-    links: { self: z.string() },
+export const applySchema = resource('applies', {
+  attributes: { ...phaseAttributes, 'action-invocations': z.null(), 'action-failures': z.null() },
+  relationships: {
+    'state-versions': hasMany('state-versions').describe('the state versions that the apply created'),
   },
-  'Apply',
-)
+  links: { self: z.string() },
+})
 export type ApplyResource = Written<typeof applySchema>
 
 /** The state that the engine could not store at the end of an apply, in raw format. */

@@ -1,7 +1,6 @@
 import { resource } from './responses.ts'
 
-/** Policies are not evaluated, so lists of policy checks are always empty. */
-export const policyCheckSchema = resource('policy-checks', {}, 'PolicyCheck')
+/** Policies are not evaluated, so lists of policy checks and evaluations are always empty. */
+export const policyCheckSchema = resource('policy-checks', {})
 
-/** Policies are not evaluated, so lists of policy evaluations are always empty. */
-export const policyEvaluationSchema = resource('policy-evaluations', {}, 'PolicyEvaluation')
+export const policyEvaluationSchema = resource('policy-evaluations', {})

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { requestBody, toOneOrNone } from './json-api.ts'
 import { executionMode } from './organizations.ts'
-import { type Written, hasOne, linksToMany, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, linksToMany, nullable, resource, timestamp, unsupported } from './responses.ts'
 import { tagBindingsRelation } from './tags.ts'
 
 /** A duration such as `14d` or `36h`; null disables the feature. */
@@ -43,52 +43,45 @@ export const updateProjectBody = requestBody('projects', attributes.partial(), r
 export type CreateProject = z.infer<typeof createProjectBody>['data']
 export type UpdateProject = z.infer<typeof updateProjectBody>['data']
 
-const unsupported = z.boolean().describe('always false: not supported by this server')
-
-export const projectSchema = resource(
-  'projects',
-  {
-    attributes: {
-      name: z.string(),
-      description: z.string().nullable(),
-      'created-at': timestamp,
-      'auto-destroy-activity-duration': z
-        .string()
-        .nullable()
-        .describe('such as `14d` or `36h`; stored, without effect on this server'),
-      'default-execution-mode': executionMode.describe("the organization's if the project sets none"),
-      'setting-overwrites': z
-        .strictObject({ 'default-execution-mode': z.boolean(), 'default-agent-pool': z.boolean() })
-        .describe('which settings the project overrides'),
-      'workspace-count': z.int(),
-      'team-count': z.int().nullable().describe('null when the caller may not see the teams of the project'),
-      'is-unified': unsupported,
-      permissions: z.strictObject({
-        'can-read': z.boolean(),
-        'can-update': z.boolean(),
-        'can-destroy': z.boolean(),
-        'can-create-workspace': z.boolean(),
-        'can-move-workspace': z.boolean(),
-        'can-read-teams': z.boolean(),
-        'can-manage-teams': z.boolean(),
-        'can-manage-tags': z.boolean(),
-        'can-manage-varsets': z.boolean(),
-        'can-move-stack': unsupported,
-        'can-manage-stacks': unsupported,
-        'can-view-stacks': unsupported,
-        'can-update-stacks': unsupported,
-        'can-deploy-no-code-modules': unsupported,
-        'can-manage-ephemeral-workspace-for-projects': z.boolean(),
-      }),
-    },
-    relationships: {
-      organization: hasOne('organizations'),
-      'default-agent-pool': hasOne('agent-pools'),
-      'tag-bindings': linksToMany('tag-bindings'),
-      'effective-tag-bindings': linksToMany('effective-tag-bindings'),
-    },
-    links: { self: z.string() },
+export const projectSchema = resource('projects', {
+  attributes: {
+    name: z.string(),
+    description: nullable.string,
+    'created-at': timestamp,
+    'auto-destroy-activity-duration': nullable.string.describe(
+      'such as `14d` or `36h`; stored, without effect on this server',
+    ),
+    'default-execution-mode': executionMode.describe("the organization's if the project sets none"),
+    'setting-overwrites': z
+      .strictObject({ 'default-execution-mode': z.boolean(), 'default-agent-pool': z.boolean() })
+      .describe('which settings the project overrides'),
+    'workspace-count': z.int(),
+    'team-count': nullable.int.describe('null when the caller may not see the teams of the project'),
+    'is-unified': unsupported,
+    permissions: z.strictObject({
+      'can-read': z.boolean(),
+      'can-update': z.boolean(),
+      'can-destroy': z.boolean(),
+      'can-create-workspace': z.boolean(),
+      'can-move-workspace': z.boolean(),
+      'can-read-teams': z.boolean(),
+      'can-manage-teams': z.boolean(),
+      'can-manage-tags': z.boolean(),
+      'can-manage-varsets': z.boolean(),
+      'can-move-stack': unsupported,
+      'can-manage-stacks': unsupported,
+      'can-view-stacks': unsupported,
+      'can-update-stacks': unsupported,
+      'can-deploy-no-code-modules': unsupported,
+      'can-manage-ephemeral-workspace-for-projects': z.boolean(),
+    }),
   },
-  'Project',
-)
+  relationships: {
+    organization: hasOne('organizations'),
+    'default-agent-pool': hasOne('agent-pools'),
+    'tag-bindings': linksToMany('tag-bindings'),
+    'effective-tag-bindings': linksToMany('effective-tag-bindings'),
+  },
+  links: { self: z.string() },
+})
 export type ProjectResource = Written<typeof projectSchema>

@@ -50,7 +50,7 @@ describe.each(['create', 'update', 'none'])('the plan "%s" of terraform', (name)
   })
 })
 
-test('a sensitive value becomes a text, another one where it changes, and the rest stays', () => {
+test('sensitive values are replaced, with another text if they change; other values are unchanged', () => {
   const document = redacted(testdata('update'))
 
   expect(change(document, 'terraform_data.counted[1]').before.input).toEqual({
@@ -166,7 +166,7 @@ test('an empty plan has all keys', () => {
   })
 })
 
-test('what either side marks never appears, at any depth', () => {
+test('a value that either side marks never appears, at any depth', () => {
   const secret = fc.stringMatching(/^[a-z0-9]{12}$/).map((text) => `secret-${text}`)
   const marked = fc.letrec<{ node: [unknown, unknown] }>((tie) => ({
     node: fc.oneof(

@@ -1,11 +1,9 @@
-import { isSameJson, isWideNumber } from './exact-json.ts'
+import { isObject, isSameJson, isWideNumber } from './exact-json.ts'
 
 type Fields = Record<string, unknown>
 type Secrets = ReadonlySet<string>
 
-/**
- * Replaces a sensitive value of any type, as the CLI expects: it would render null as an unset attribute and omit it.
- */
+/** Replaces a sensitive value of any type: the CLI would render null as an unset attribute and omit it. */
 const REDACTED = '(sensitive value)'
 /** Replaces the value after a change, so that the two sides differ and the CLI renders a change. */
 const REDACTED_CHANGED = '(changed sensitive value)'
@@ -13,7 +11,6 @@ const REDACTED_CHANGED = '(changed sensitive value)'
 /** Shorter texts, such as `true` or `admin`, may be sensitive in one place and ordinary in another. */
 const SECRET_LENGTH = 8
 
-/** The member of a provider's schemas for each mode of resources. */
 const SCHEMAS_OF_MODE: Record<string, string> = { managed: 'resource_schemas', data: 'data_source_schemas' }
 
 /**
@@ -135,36 +132,26 @@ function masked(value: unknown, opposite: unknown, one: unknown, other: unknown,
 
 function usedSchemas(resources: Fields[], actions: Fields[], schemas: Fields): Fields {
   const used = new Map<string, Map<string, Fields>>()
-  const add = (provider: string, kind: string, type: string, schema: unknown) => {
+  const add = (item: Fields, kind: string, change: Fields) => {
+    const [provider, type] = [text(item.provider_name), text(item.type)]
     const kinds = used.get(provider) ?? new Map<string, Fields>()
     used.set(provider, kinds)
+    const known = field(field(field(schemas, provider), kind), type)
+    const block = record(field(field(kinds.get(kind), type), 'block'))
+    const schema = isObject(field(known, 'block')) ? known : derivedSchema(change, block)
     kinds.set(kind, { ...kinds.get(kind), ...Object.fromEntries([[type, schema]]) })
   }
   for (const resource of resources) {
     const kind = SCHEMAS_OF_MODE[text(resource.mode)]
-    if (kind === undefined) continue
-    const provider = text(resource.provider_name)
-    const type = text(resource.type)
-    const known = field(field(field(schemas, provider), kind), type)
-    const before = field(field(used.get(provider)?.get(kind), type), 'block')
-    add(provider, kind, type, isBlock(known) ? known : derivedSchema(record(resource.change), record(before)))
+    if (kind !== undefined) add(resource, kind, record(resource.change))
   }
-  for (const action of actions) {
-    const provider = text(action.provider_name)
-    const type = text(action.type)
-    const known = field(field(field(schemas, provider), 'action_schemas'), type)
-    add(provider, 'action_schemas', type, isBlock(known) ? known : derivedSchema({ after: action.config_values }, {}))
-  }
+  for (const action of actions) add(action, 'action_schemas', { after: action.config_values })
   return Object.fromEntries(
     [...used].map(([provider, kinds]) => [
       provider,
       { provider: field(field(schemas, provider), 'provider') ?? { version: 0 }, ...Object.fromEntries(kinds) },
     ]),
   )
-}
-
-function isBlock(schema: unknown) {
-  return isObject(field(schema, 'block'))
 }
 
 /** Derives a schema from the values, which lets the CLI render them. Resources of one type share it. */
@@ -183,16 +170,12 @@ function field(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 
-/** Includes arrays: their fields are found by index. */
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !isWideNumber(value)
-}
-
-function record(value: unknown): Fields {
+/** An object's fields; empty for anything else. */
+export function record(value: unknown): Fields {
   return isObject(value) && !Array.isArray(value) ? value : {}
 }
 
-function records(value: unknown): Fields[] {
+export function records(value: unknown): Fields[] {
   return Array.isArray(value) ? value.map(record) : []
 }
 

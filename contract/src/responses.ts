@@ -5,9 +5,7 @@ import { z } from 'zod'
  * Its output is what the server serialises (`Written<typeof x>`), where a time may be a Date.
  */
 
-/** A response of this schema as clients read it. */
 export type Wire<Schema extends z.ZodType> = z.input<Schema>
-/** A response of this schema as the server serialises it. */
 export type Written<Schema extends z.ZodType> = z.output<Schema>
 
 /** A point in time; ISO 8601 on the wire. */
@@ -16,12 +14,19 @@ export const timestamp = z.codec(z.iso.datetime({ offset: true }), z.union([z.da
   encode: (value) => (typeof value === 'string' ? value : value.toISOString()),
 })
 
+export const nullable = {
+  string: z.string().nullable(),
+  int: z.int().nullable(),
+  time: timestamp.nullable(),
+}
+/** A flag of a feature that this server does not have. */
+export const unsupported = z.boolean().describe('always false: not supported by this server')
+
 /** The time at which each status was reached, by names such as `planned-at`. */
 export const statusTimestamps = z.record(z.string(), timestamp)
 
 const relationLinks = z.record(z.string(), z.string()).optional()
 
-/** The type and id of a resource of one of `types`. */
 function identifier<const Type extends string>(...types: readonly [Type, ...Type[]]) {
   return z.strictObject({ id: z.string(), type: z.literal([...types]) })
 }
@@ -46,27 +51,28 @@ export function linksToOne<const Type extends string>(...types: readonly [Type, 
   return hasOne(...types).partial()
 }
 
-type Members = { attributes?: z.ZodRawShape; relationships?: z.ZodRawShape; links?: z.ZodRawShape }
+type Members = { name?: string; attributes?: z.ZodRawShape; relationships?: z.ZodRawShape; links?: z.ZodRawShape }
 type ResourceShape<Type extends string, M extends Members> = {
   id: z.ZodString
   type: z.ZodLiteral<Type>
-} & { [Name in keyof M]: M[Name] extends z.ZodRawShape ? z.ZodObject<M[Name], z.core.$strict> : never }
+} & { [Key in Exclude<keyof M, 'name'>]: M[Key] extends z.ZodRawShape ? z.ZodObject<M[Key], z.core.$strict> : never }
 
 /**
  * The schema of a resource in responses; unknown members are errors. `name` is its name in the OpenAPI document, by
- * default derived from the type (`state-versions` → `StateVersions`).
+ * default the singular of the type (`state-versions` → `StateVersion`).
  */
-export function resource<const Type extends string, const M extends Members>(type: Type, members: M, name?: string) {
+export function resource<const Type extends string, const M extends Members>(
+  type: Type,
+  { name = componentName(type), ...members }: M,
+) {
   const objects = Object.entries(members).map(([member, fields]) => [member, z.strictObject(fields)])
   const schema = z.strictObject({ id: z.string(), type: z.literal(type), ...Object.fromEntries(objects) })
-  return schema.meta({ id: name ?? componentName(type) }) as unknown as z.ZodObject<
-    ResourceShape<Type, M>,
-    z.core.$strict
-  >
+  return schema.meta({ id: name }) as unknown as z.ZodObject<ResourceShape<Type, M>, z.core.$strict>
 }
 
 function componentName(type: string) {
-  return type.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  const singular = type.replace(/ies$/, 'y').replace(/s$/, '')
+  return singular.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** A document with one resource. The route adds `included` from its include table. */
@@ -77,8 +83,8 @@ export function documentOf<Data extends z.ZodType>(data: Data) {
 const pagination = z.strictObject({
   'current-page': z.int(),
   'page-size': z.int(),
-  'prev-page': z.int().nullable(),
-  'next-page': z.int().nullable(),
+  'prev-page': nullable.int,
+  'next-page': nullable.int,
   'total-pages': z.int(),
   'total-count': z.int(),
 })
@@ -86,8 +92,8 @@ const pagination = z.strictObject({
 const pageLinks = z.strictObject({
   self: z.string(),
   first: z.string(),
-  prev: z.string().nullable(),
-  next: z.string().nullable(),
+  prev: nullable.string,
+  next: nullable.string,
   last: z.string(),
 })
 
@@ -125,11 +131,9 @@ export const errorObject = z
   })
   .meta({ id: 'Error' })
 
-/** The body of every error response. */
 export const errorsDocument = z.strictObject({ errors: z.array(errorObject).min(1) }).meta({ id: 'Errors' })
 export type ErrorsDocument = Written<typeof errorsDocument>
 
-/** Members that a route's include table adds to a document. */
 type WithIncluded<Included extends z.ZodType> = { included?: Wire<Included>[] }
 
 /** A document with one resource and its included resources, as clients read it. */

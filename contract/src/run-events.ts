@@ -1,35 +1,27 @@
 import { z } from 'zod'
 import { requestBody } from './json-api.ts'
-import { type Written, hasOne, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
 
-export const runEventSchema = resource(
-  'run-events',
-  {
-    attributes: {
-      action: z.string().describe('what happened, such as `created`, `confirmed` or `commented`'),
-      description: z.string().nullable(),
-      'created-at': timestamp,
-    },
-    relationships: {
-      run: hasOne('runs'),
-      actor: hasOne('users').describe('the user who acted; none when the server did'),
-      comment: hasOne('comments'),
-    },
-    links: { self: z.string() },
+export const runEventSchema = resource('run-events', {
+  attributes: {
+    action: z.string().describe('what happened, such as `created`, `confirmed` or `commented`'),
+    description: nullable.string,
+    'created-at': timestamp,
   },
-  'RunEvent',
-)
+  relationships: {
+    run: hasOne('runs'),
+    actor: hasOne('users').describe('the user who acted; none when the server did'),
+    comment: hasOne('comments'),
+  },
+  links: { self: z.string() },
+})
 export type RunEventResource = Written<typeof runEventSchema>
 
 export const createCommentBody = requestBody('comments', z.object({ body: z.string().min(1).max(10_000) }))
 
-export const commentSchema = resource(
-  'comments',
-  {
-    attributes: { body: z.string(), 'created-at': timestamp.describe('our own') },
-    relationships: { 'run-event': hasOne('run-events'), 'created-by': hasOne('users') },
-    links: { self: z.string() },
-  },
-  'Comment',
-)
+export const commentSchema = resource('comments', {
+  attributes: { body: z.string(), 'created-at': timestamp.describe('our own') },
+  relationships: { 'run-event': hasOne('run-events'), 'created-by': hasOne('users') },
+  links: { self: z.string() },
+})
 export type CommentResource = Written<typeof commentSchema>

@@ -13,9 +13,7 @@ type Row<Status extends string> = {
   label: string
   /** Possible successors. A status without any ends the run. */
   next: readonly Status[]
-  /** The phase that is in progress or comes next. */
   phase?: 'plan' | 'apply'
-  /** Task stage that runs in this status. */
   stage?: Stage
   /** What the run waits for: its place in the workspace queue, an agent, the agent's result, or a user's decision. */
   awaits?: 'queue' | 'agent' | 'result' | 'decision'
@@ -44,12 +42,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
     next: ['fetching', 'discarded', 'canceled'],
   },
   fetching: { group: 'running', label: 'preparing', phase: 'plan', next: ['fetching_completed'] },
-  fetching_completed: {
-    group: 'running',
-    label: 'preparing',
-    phase: 'plan',
-    next: ['pre_plan_running', 'queuing'],
-  },
+  fetching_completed: { group: 'running', label: 'preparing', phase: 'plan', next: ['pre_plan_running', 'queuing'] },
   pre_plan_running: {
     group: 'running',
     label: 'pre-plan tasks',
@@ -185,7 +178,6 @@ type RunStatusRow = Row<RunStatus>
 
 export const RUN_STATUS = Object.keys(RUN_STATUS_TABLE) as RunStatus[]
 
-/** The statuses that a condition on their rows selects. */
 export function statusesWhere(matches: (row: RunStatusRow) => boolean): readonly RunStatus[] {
   return RUN_STATUS.filter((status) => matches(RUN_STATUS_TABLE[status]))
 }
@@ -194,7 +186,6 @@ export const RUN_GROUPS = Object.fromEntries(
   RUN_GROUP_NAMES.map((name) => [name, statusesWhere(({ group }) => group === name)]),
 ) as Readonly<Record<RunGroup, readonly RunStatus[]>>
 
-/** Whether `next` can follow `status`. */
 export function leadsTo(status: RunStatus, next: RunStatus) {
   return RUN_STATUS_TABLE[status].next.includes(next)
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { misplaced, requestBody, toOne, toOneOrNone, typedBody } from './json-api.ts'
+import { misplaced, requestBody, toOne, toOneOrNone } from './json-api.ts'
 import { resourceName } from './organizations.ts'
-import { type Written, hasMany, hasOne, resource, timestamp } from './responses.ts'
+import { type Written, hasMany, hasOne, nullable, resource, timestamp } from './responses.ts'
 
 export const STAGES = ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] as const
 export const stage = z.enum(STAGES)
@@ -45,9 +45,7 @@ const taskAttributes = z.object({
     .nullish(),
   'agent-pool-id': misplaced('agent-pool-id is not an attribute of a run task: use the relationship agent-pool'),
 })
-const taskRelationships = z.object({
-  'agent-pool': toOneOrNone('agent-pools').optional(),
-})
+const taskRelationships = z.object({ 'agent-pool': toOneOrNone('agent-pools').optional() })
 
 export const createTaskBody = requestBody('tasks', taskAttributes, taskRelationships)
 export type CreateTask = z.infer<typeof createTaskBody>['data']
@@ -110,7 +108,6 @@ const outcome = z.object({
   attributes: z.object({
     'outcome-id': text.pipe(z.string().min(1, "outcome-id can't be blank").max(500)),
     description: line('description'),
-    /** Markdown. */
     body: text
       .refine((body) => new TextEncoder().encode(body).length <= OUTCOME_BODY_BYTES, 'the body is larger than 5 MB')
       .nullish(),
@@ -130,8 +127,8 @@ const outcomes = z
   .nullish()
 
 /** The callback of a receiver. The public documentation has two names for the relation. */
-export const taskCallbackBody = typedBody(
-  ['task-results', 'task_results'],
+export const taskCallbackBody = requestBody(
+  z.enum(['task-results', 'task_results']),
   z.object({
     status: z.enum(['passed', 'failed', 'running']),
     message: line('message').nullish(),
@@ -141,56 +138,46 @@ export const taskCallbackBody = typedBody(
 )
 export type TaskCallback = z.infer<typeof taskCallbackBody>['data']
 
-export const taskSchema = resource(
-  'tasks',
-  {
-    attributes: {
-      name: z.string(),
-      url: z.string().describe('where the requests of the task are sent'),
-      description: z.string().nullable(),
-      category: z.string().describe('always `task`'),
-      'hmac-key': z.null().describe('never shown'),
-      'has-hmac-key': z.boolean().describe('our own: whether requests are signed'),
-      enabled: z.boolean(),
-      'global-configuration': z
-        .strictObject({ enabled: z.boolean(), stages: z.array(stage), 'enforcement-level': enforcementLevel })
-        .describe('settings that apply the task to every workspace of the organization'),
-      'ca-certificate': z
-        .string()
-        .nullable()
-        .describe("our own: PEM certificates of the authorities that signed the receiver's certificate"),
-      'created-at': timestamp,
-      'updated-at': timestamp,
-    },
-    relationships: {
-      organization: hasOne('organizations'),
-      'workspace-tasks': hasMany('workspace-tasks').describe('of the workspaces that the caller may see'),
-      'agent-pool': hasOne('agent-pools').describe('its agents send the requests; without a pool the server does'),
-    },
-    links: { self: z.string() },
+export const taskSchema = resource('tasks', {
+  attributes: {
+    name: z.string(),
+    url: z.string().describe('where the requests of the task are sent'),
+    description: nullable.string,
+    category: z.string().describe('always `task`'),
+    'hmac-key': z.null().describe('never shown'),
+    'has-hmac-key': z.boolean().describe('our own: whether requests are signed'),
+    enabled: z.boolean(),
+    'global-configuration': z
+      .strictObject({ enabled: z.boolean(), stages: z.array(stage), 'enforcement-level': enforcementLevel })
+      .describe('settings that apply the task to every workspace of the organization'),
+    'ca-certificate': nullable.string.describe(
+      "our own: PEM certificates of the authorities that signed the receiver's certificate",
+    ),
+    'created-at': timestamp,
+    'updated-at': timestamp,
   },
-  'Task',
-)
+  relationships: {
+    organization: hasOne('organizations'),
+    'workspace-tasks': hasMany('workspace-tasks').describe('of the workspaces that the caller may see'),
+    'agent-pool': hasOne('agent-pools').describe('its agents send the requests; without a pool the server does'),
+  },
+  links: { self: z.string() },
+})
 export type TaskResource = Written<typeof taskSchema>
 
-export const workspaceTaskSchema = resource(
-  'workspace-tasks',
-  {
-    attributes: {
-      'enforcement-level': enforcementLevel.describe('whether a failed task stops the run (mandatory) or only warns'),
-      stage: stage.nullable().describe('the first of `stages`; the older form of it'),
-      stages: z.array(stage),
-      'created-at': timestamp,
-      'updated-at': timestamp,
-    },
-    relationships: { task: hasOne('tasks'), workspace: hasOne('workspaces') },
-    links: { self: z.string() },
+export const workspaceTaskSchema = resource('workspace-tasks', {
+  attributes: {
+    'enforcement-level': enforcementLevel.describe('whether a failed task stops the run (mandatory) or only warns'),
+    stage: stage.nullable().describe('the first of `stages`; the older form of it'),
+    stages: z.array(stage),
+    'created-at': timestamp,
+    'updated-at': timestamp,
   },
-  'WorkspaceTask',
-)
+  relationships: { task: hasOne('tasks'), workspace: hasOne('workspaces') },
+  links: { self: z.string() },
+})
 export type WorkspaceTaskResource = Written<typeof workspaceTaskSchema>
 
-/** The request to a receiver. */
 export const sentRequest = z.strictObject({
   method: z.literal('POST'),
   url: z.string(),
@@ -198,7 +185,6 @@ export const sentRequest = z.strictObject({
   body: z.string(),
 })
 
-/** The response of a receiver; null for none. */
 export const receivedResponse = z
   .strictObject({
     status: z.int(),
@@ -213,21 +199,16 @@ export const receivedResponse = z
   })
   .nullable()
 
-/** The result of testing a task's receiver: a resource of our own. */
-export const taskTestSchema = resource(
-  'task-tests',
-  {
-    attributes: {
-      passed: z.boolean(),
-      summary: z.string().describe('the result of the request, in one line'),
-      'duration-ms': z.int(),
-      request: sentRequest,
-      'expected-signature': z.string().describe("hex HMAC-SHA512 of the request's body; empty without a key"),
-      response: receivedResponse,
-      error: z.string().nullable().describe('why there is no response'),
-    },
-    relationships: { task: hasOne('tasks') },
+export const taskTestSchema = resource('task-tests', {
+  attributes: {
+    passed: z.boolean(),
+    summary: z.string().describe('the result of the request, in one line'),
+    'duration-ms': z.int(),
+    request: sentRequest,
+    'expected-signature': z.string().describe("hex HMAC-SHA512 of the request's body; empty without a key"),
+    response: receivedResponse,
+    error: nullable.string.describe('why there is no response'),
   },
-  'TaskTest',
-)
+  relationships: { task: hasOne('tasks') },
+})
 export type TaskTestResource = Written<typeof taskTestSchema>

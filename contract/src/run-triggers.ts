@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { relationshipsOf, toTyped } from './json-api.ts'
-import { type Written, hasOne, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
 import { RUN_STATUS } from './run-status.ts'
 
 /** The type is optional: the example in the public documentation omits it. */
@@ -11,19 +11,15 @@ export const createRunTriggerBody = z.object({
   }),
 })
 
-export const runTriggerSchema = resource(
-  'run-triggers',
-  {
-    attributes: {
-      'workspace-name': z.string().describe('name of the destination workspace'),
-      'sourceable-name': z.string().describe('name of the source workspace'),
-      'created-at': timestamp,
-    },
-    relationships: { workspace: hasOne('workspaces'), sourceable: hasOne('workspaces') },
-    links: { self: z.string() },
+export const runTriggerSchema = resource('run-triggers', {
+  attributes: {
+    'workspace-name': z.string().describe('name of the destination workspace'),
+    'sourceable-name': z.string().describe('name of the source workspace'),
+    'created-at': timestamp,
   },
-  'RunTrigger',
-)
+  relationships: { workspace: hasOne('workspaces'), sourceable: hasOne('workspaces') },
+  links: { self: z.string() },
+})
 export type RunTriggerResource = Written<typeof runTriggerSchema>
 
 export const TRIGGER_TYPES = ['inbound', 'outbound'] as const
@@ -37,40 +33,36 @@ const chainRun = z.strictObject({
   'is-readable': z
     .boolean()
     .describe('false for a run that the caller may not read: only its position in the chain is shown'),
-  'workspace-id': z.string().nullable().describe(UNREADABLE),
-  'workspace-name': z.string().nullable().describe(UNREADABLE),
+  'workspace-id': nullable.string.describe(UNREADABLE),
+  'workspace-name': nullable.string.describe(UNREADABLE),
   status: z.enum(RUN_STATUS).nullable().describe(UNREADABLE),
-  message: z.string().nullable().describe(UNREADABLE),
-  'created-at': timestamp.nullable().describe(UNREADABLE),
-  'updated-at': timestamp.nullable().describe(UNREADABLE),
+  message: nullable.string.describe(UNREADABLE),
+  'created-at': nullable.time.describe(UNREADABLE),
+  'updated-at': nullable.time.describe(UNREADABLE),
 })
 
 const firing = z.strictObject({
   'source-run-id': z.string(),
-  'run-id': z.string().nullable().describe('the triggered run; null before it starts and after it is deleted'),
-  'workspace-id': z.string().nullable().describe('the destination workspace; null for callers who may not read it'),
-  'workspace-name': z.string().nullable().describe('also null for a deleted workspace'),
+  'run-id': nullable.string.describe('the triggered run; null before it starts and after it is deleted'),
+  'workspace-id': nullable.string.describe('the destination workspace; null for callers who may not read it'),
+  'workspace-name': nullable.string.describe('also null for a deleted workspace'),
   status: z.enum(FIRING_STATUS),
-  reason: z.string().nullable().describe('why it was skipped; also null for callers who may not read the workspace'),
+  reason: nullable.string.describe('why it was skipped; also null for callers who may not read the workspace'),
   'created-at': timestamp.describe('when the source run was applied'),
   'fires-at': timestamp.describe('when the run starts; applies until then are combined'),
-  'decided-at': timestamp.nullable().describe('when the run started or the firing was skipped'),
+  'decided-at': nullable.time.describe('when the run started or the firing was skipped'),
 })
 
 /** The runs that led to a run, and the runs that followed from it. Not part of the public API. */
-export const triggerChainSchema = resource(
-  'trigger-chains',
-  {
-    attributes: {
-      runs: z.array(chainRun).describe('the run, all its ancestors and all its descendants, oldest first'),
-      firings: z.array(firing).describe('the links between these runs, including waiting and skipped ones'),
-      truncated: z.boolean().describe('whether runs were left out because the chain is too large'),
-    },
-    relationships: { run: hasOne('runs') },
-    links: { self: z.string() },
+export const triggerChainSchema = resource('trigger-chains', {
+  attributes: {
+    runs: z.array(chainRun).describe('the run, all its ancestors and all its descendants, oldest first'),
+    firings: z.array(firing).describe('the links between these runs, including waiting and skipped ones'),
+    truncated: z.boolean().describe('whether runs were left out because the chain is too large'),
   },
-  'TriggerChain',
-)
+  relationships: { run: hasOne('runs') },
+  links: { self: z.string() },
+})
 export type TriggerChainResource = Written<typeof triggerChainSchema>
 
 const graphWorkspace = z.strictObject({
@@ -81,28 +73,24 @@ const graphWorkspace = z.strictObject({
   locked: z.boolean(),
   'latest-change-at': timestamp,
   'current-run': z.strictObject({ id: z.string(), status: z.enum(RUN_STATUS) }).nullable(),
-  cycle: z.int().nullable().describe('number of the cycle that it belongs to; null for none'),
+  cycle: nullable.int.describe('number of the cycle that it belongs to; null for none'),
 })
 
 const graphTrigger = z.strictObject({
   id: z.string(),
   'workspace-id': z.string(),
   'sourceable-id': z.string(),
-  cycle: z.int().nullable().describe('number of the cycle that it belongs to; null for none'),
+  cycle: nullable.int.describe('number of the cycle that it belongs to; null for none'),
 })
 
 /** The run triggers of an organization as one graph. Not part of the public API. */
-export const dependencyGraphSchema = resource(
-  'dependency-graphs',
-  {
-    attributes: {
-      workspaces: z.array(graphWorkspace).describe('workspaces with run triggers that the caller may read'),
-      triggers: z.array(graphTrigger).describe('the run triggers between these workspaces'),
-      truncated: z.boolean().describe('whether run triggers were left out because there are too many'),
-    },
-    relationships: { organization: hasOne('organizations') },
-    links: { self: z.string() },
+export const dependencyGraphSchema = resource('dependency-graphs', {
+  attributes: {
+    workspaces: z.array(graphWorkspace).describe('workspaces with run triggers that the caller may read'),
+    triggers: z.array(graphTrigger).describe('the run triggers between these workspaces'),
+    truncated: z.boolean().describe('whether run triggers were left out because there are too many'),
   },
-  'DependencyGraph',
-)
+  relationships: { organization: hasOne('organizations') },
+  links: { self: z.string() },
+})
 export type DependencyGraphResource = Written<typeof dependencyGraphSchema>

@@ -38,8 +38,6 @@ const relationships = z.object({
 
 export const createRunBody = requestBody('runs', attributes, relationships)
 export type CreateRun = z.infer<typeof attributes>
-
-/** The body of a run action: `{"comment": "…"}` as plain JSON, or nothing. */
 export const runActionBody = commentBody
 
 const runActions = z.strictObject({
@@ -120,37 +118,30 @@ const runMembers = {
   links: { self: z.string() },
 }
 
-export const runSchema = resource('runs', runMembers, 'Run')
+export const runSchema = resource('runs', runMembers)
 export type RunResource = Written<typeof runSchema>
 
-/** A run in the queue of its organization. */
-export const queuedRunSchema = resource(
-  'runs',
-  {
-    ...runMembers,
-    attributes: {
-      ...runAttributes,
-      'position-in-queue': z
-        .int()
-        .describe(
-          "position in the organization's queue, from 1, behind the running ones; 0 for a run that is not waiting",
-        ),
-    },
+export const queuedRunSchema = resource('runs', {
+  name: 'QueuedRun',
+  ...runMembers,
+  attributes: {
+    ...runAttributes,
+    'position-in-queue': z
+      .int()
+      .describe(
+        "position in the organization's queue, from 1, behind the running ones; 0 for a run that is not waiting",
+      ),
   },
-  'QueuedRun',
-)
+})
 export type QueuedRunResource = Written<typeof queuedRunSchema>
 
 /** The teams visible to the caller whose members can unblock a run. The id is that of the run. */
-export const runDecidersSchema = resource(
-  'run-deciders',
-  {
-    relationships: {
-      'may-apply': hasMany('teams').describe('whose members may confirm or discard the run'),
-      'may-override': hasMany('teams').describe('whose members may override a failed mandatory task'),
-      'may-force-unlock': hasMany('teams').describe('whose members may force-unlock the workspace'),
-    },
+export const runDecidersSchema = resource('run-deciders', {
+  name: 'RunDeciders',
+  relationships: {
+    'may-apply': hasMany('teams').describe('whose members may confirm or discard the run'),
+    'may-override': hasMany('teams').describe('whose members may override a failed mandatory task'),
+    'may-force-unlock': hasMany('teams').describe('whose members may force-unlock the workspace'),
   },
-  'RunDeciders',
-)
+})
 export type RunDecidersResource = Written<typeof runDecidersSchema>

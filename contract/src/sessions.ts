@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { plainBody } from './json-api.ts'
-import { type Written, hasOne, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
 import { enteredPassword } from './users.ts'
 
 /** `username` may be the e-mail address; `otp` is a code of the authenticator, or a recovery code. */
@@ -21,36 +21,29 @@ export const createSessionBody = plainBody(
 export type CreateSession = z.infer<typeof createSessionBody>['data']['attributes']
 
 /** Browser sessions are our own resource: the public API has only tokens. */
-export const sessionSchema = resource(
-  'sessions',
-  {
-    attributes: {
-      'created-at': timestamp,
-      'last-used-at': timestamp,
-      'expires-at': timestamp.describe('our own: when it expires unless it is used before'),
-      address: z.string().nullable().describe('our own: the IP address from which it was opened'),
-      'user-agent': z.string().nullable().describe('our own: the User-Agent header of the browser that opened it'),
-      'is-current': z.boolean().describe('our own: whether it is the session of this request'),
-    },
-    relationships: { user: hasOne('users') },
+export const sessionSchema = resource('sessions', {
+  attributes: {
+    'created-at': timestamp,
+    'last-used-at': timestamp,
+    'expires-at': timestamp.describe('our own: when it expires unless it is used before'),
+    address: nullable.string.describe('our own: the IP address from which it was opened'),
+    'user-agent': nullable.string.describe('our own: the User-Agent header of the browser that opened it'),
+    'is-current': z.boolean().describe('our own: whether it is the session of this request'),
   },
-  'Session',
-)
+  relationships: { user: hasOne('users') },
+})
 export type SessionResource = Written<typeof sessionSchema>
 
-export const signInMethodsSchema = resource(
-  'sign-in-methods',
-  {
-    attributes: {
-      password: z.boolean(),
-      sso: z
-        .strictObject({
-          name: z.string().describe('our own: the display name of the provider'),
-          url: z.string().describe('our own: the path on this server to open in the browser'),
-        })
-        .nullable(),
-    },
+export const signInMethodsSchema = resource('sign-in-methods', {
+  name: 'SignInMethods',
+  attributes: {
+    password: z.boolean(),
+    sso: z
+      .strictObject({
+        name: z.string().describe('our own: the display name of the provider'),
+        url: z.string().describe('our own: the path on this server to open in the browser'),
+      })
+      .nullable(),
   },
-  'SignInMethods',
-)
+})
 export type SignInMethodsResource = Written<typeof signInMethodsSchema>

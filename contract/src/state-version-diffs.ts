@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { type Written, hasOne, resource } from './responses.ts'
+import { type Written, hasOne, nullable, resource } from './responses.ts'
 
 const action = z.enum(['added', 'changed', 'removed'])
 const counts = z.strictObject({ added: z.int(), changed: z.int(), removed: z.int() })
 
 const summary = z.strictObject({
-  serial: z.int().nullable(),
-  lineage: z.string().nullable(),
-  'engine-version': z.string().nullable(),
+  serial: nullable.int,
+  lineage: nullable.string,
+  'engine-version': nullable.string,
 })
 
 const changes = z.array(
@@ -40,21 +40,17 @@ const changedResource = z.strictObject({
 const changedOutput = z.strictObject({ name: z.string(), action, sensitive: z.boolean(), attributes: changes })
 
 /** The changes between two state versions of a workspace. Not part of the public API. */
-export const stateVersionDiffSchema = resource(
-  'state-version-diffs',
-  {
-    attributes: {
-      from: summary.nullable().describe('null when there is no earlier version'),
-      to: summary,
-      counts: z
-        .strictObject({ resources: counts, outputs: counts })
-        .describe('counts of all changes, including those left out'),
-      resources: z.array(changedResource),
-      outputs: z.array(changedOutput),
-      truncated: z.boolean().describe('whether changes were left out because there are too many'),
-    },
-    relationships: { from: hasOne('state-versions'), to: hasOne('state-versions') },
+export const stateVersionDiffSchema = resource('state-version-diffs', {
+  attributes: {
+    from: summary.nullable().describe('null when there is no earlier version'),
+    to: summary,
+    counts: z
+      .strictObject({ resources: counts, outputs: counts })
+      .describe('counts of all changes, including those left out'),
+    resources: z.array(changedResource),
+    outputs: z.array(changedOutput),
+    truncated: z.boolean().describe('whether changes were left out because there are too many'),
   },
-  'StateVersionDiff',
-)
+  relationships: { from: hasOne('state-versions'), to: hasOne('state-versions') },
+})
 export type StateVersionDiffResource = Written<typeof stateVersionDiffSchema>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { toOne, typedBody } from './json-api.ts'
-import { type Written, hasMany, hasOne, resource, timestamp } from './responses.ts'
+import { requestBody, toOne } from './json-api.ts'
+import { type Written, hasMany, hasOne, nullable, resource, timestamp } from './responses.ts'
 
 /** Transitions: INTERFACE §4.2.1. The last two exist in the self-managed edition only. */
 export const STATE_VERSION_STATUSES = [
@@ -14,7 +14,6 @@ export type StateVersionStatus = (typeof STATE_VERSION_STATUSES)[number]
 
 const attributes = z.object({
   serial: z.int().min(0),
-  /** The MD5 of the raw state, in hex. */
   md5: z
     .string()
     .regex(/^[0-9a-fA-F]{32}$/, 'it must be 32 hexadecimal digits')
@@ -35,15 +34,15 @@ const attributes = z.object({
   intermediate: z.boolean().nullish(),
 })
 
-export const createStateVersionBody = typedBody(
-  ['state-versions'],
+export const createStateVersionBody = requestBody(
+  z.literal('state-versions'),
   attributes,
   z.object({ run: toOne('runs').optional() }),
 )
 export type CreateStateVersion = z.infer<typeof createStateVersionBody>['data']
 
-export const rollbackStateVersionBody = typedBody(
-  ['state-versions'],
+export const rollbackStateVersionBody = requestBody(
+  z.literal('state-versions'),
   z.object({}),
   z.object({ 'rollback-state-version': toOne('state-versions') }),
 )
@@ -77,7 +76,6 @@ export const softDeleteBody = z
   .nullish()
   .transform((body) => body?.data?.attributes[DAYS] ?? undefined)
 
-/** The statuses by which a list can be filtered. */
 export const listedStatus = z.enum(['pending', 'finalized', 'discarded'])
 
 /** A value that the server stores as JSON and copies into the response unchanged. */
@@ -92,83 +90,70 @@ function storedJson<Value extends z.ZodType>(value: Value) {
 const typeCounts = z.record(z.string(), z.int())
 const URL_FOR_A_DAY = 'signed, needs no token and expires after 25 hours'
 
-export const stateVersionSchema = resource(
-  'state-versions',
-  {
-    attributes: {
-      'created-at': timestamp,
-      size: z.int().describe('of the raw state, in bytes'),
-      'billable-rum-count': z
-        .int()
-        .optional()
-        .describe('billable managed resources; present for members who may see the usage of a standard plan'),
-      'hosted-state-download-url': z.string().nullable().describe(`the raw state; ${URL_FOR_A_DAY}`),
-      'hosted-json-state-download-url': z
-        .string()
-        .nullable()
-        .describe(`the state as \`show -json\` prints it, if it was uploaded; ${URL_FOR_A_DAY}`),
-      'hosted-state-upload-url': z
-        .string()
-        .nullable()
-        .describe(`null unless the raw state is still to be uploaded and the caller may write it; ${URL_FOR_A_DAY}`),
-      'hosted-json-state-upload-url': z
-        .string()
-        .nullable()
-        .describe(`null unless the JSON state is still to be uploaded and the caller may write it; ${URL_FOR_A_DAY}`),
-      modules: storedJson(z.record(z.string(), typeCounts)).describe('counts of instances by module and type'),
-      providers: storedJson(z.record(z.string(), typeCounts)).describe('counts of instances by provider and type'),
-      resources: storedJson(
-        z.array(
-          z.strictObject({
-            name: z.string(),
-            type: z.string(),
-            count: z.int().describe('number of instances'),
-            tainted: z.int().optional().describe('our own: number of tainted instances; absent for none'),
-            module: z.string().describe('`root`, or the address of the module'),
-            provider: z.string(),
-          }),
-        ),
+export const stateVersionSchema = resource('state-versions', {
+  attributes: {
+    'created-at': timestamp,
+    size: z.int().describe('of the raw state, in bytes'),
+    'billable-rum-count': z
+      .int()
+      .optional()
+      .describe('billable managed resources; present for members who may see the usage of a standard plan'),
+    'hosted-state-download-url': nullable.string.describe(`the raw state; ${URL_FOR_A_DAY}`),
+    'hosted-json-state-download-url': nullable.string.describe(
+      `the state as \`show -json\` prints it, if it was uploaded; ${URL_FOR_A_DAY}`,
+    ),
+    'hosted-state-upload-url': nullable.string.describe(
+      `null unless the raw state is still to be uploaded and the caller may write it; ${URL_FOR_A_DAY}`,
+    ),
+    'hosted-json-state-upload-url': nullable.string.describe(
+      `null unless the JSON state is still to be uploaded and the caller may write it; ${URL_FOR_A_DAY}`,
+    ),
+    modules: storedJson(z.record(z.string(), typeCounts)).describe('counts of instances by module and type'),
+    providers: storedJson(z.record(z.string(), typeCounts)).describe('counts of instances by provider and type'),
+    resources: storedJson(
+      z.array(
+        z.strictObject({
+          name: z.string(),
+          type: z.string(),
+          count: z.int().describe('number of instances'),
+          tainted: z.int().optional().describe('our own: number of tainted instances; absent for none'),
+          module: z.string().describe('`root`, or the address of the module'),
+          provider: z.string(),
+        }),
       ),
-      'resources-processed': z
-        .boolean()
-        .describe('whether outputs, modules, providers and resources have been extracted from the state'),
-      'resource-count': z.int().describe('our own: instances of managed resources; 0 until `resources-processed`'),
-      intermediate: z.boolean().describe('whether it is a snapshot stored during an apply'),
-      serial: z.int(),
-      lineage: z.string().nullable().describe('our own: of the raw state'),
-      md5: z.string().nullable().describe('our own: of the raw state, in hexadecimal'),
-      'restorable-until': timestamp
-        .nullable()
-        .describe('our own: when soft-deleted data is deleted permanently; null in every other status'),
-      'state-version': z
-        .int()
-        .nullable()
-        .describe('version of the state format; null when the state could not be read'),
-      status: z.enum(STATE_VERSION_STATUSES),
-      'engine-version': z.string().nullable().describe('our own: the version of the engine that wrote the state'),
-      'terraform-version': z
-        .string()
-        .nullable()
-        .describe('the same as `engine-version`, under the name that clients read'),
-      'vcs-commit-sha': z.string().nullable().optional(),
-      'vcs-commit-url': z.string().nullable().optional(),
-      'delete-older-than-n-days': z
-        .int()
-        .optional()
-        .describe('only in the response to a soft delete: the requested number of days'),
-      permissions: z
-        .strictObject({ 'can-delete-backing-data': z.boolean() })
-        .describe('our own: whether the caller may delete and restore state data'),
-    },
-    relationships: {
-      run: hasOne('runs'),
-      'created-by': hasOne('users'),
-      workspace: hasOne('workspaces'),
-      outputs: hasMany('state-version-outputs'),
-      'rollback-state-version': hasOne('state-versions').optional().describe('the version that this one is a copy of'),
-    },
-    links: { self: z.string() },
+    ),
+    'resources-processed': z
+      .boolean()
+      .describe('whether outputs, modules, providers and resources have been extracted from the state'),
+    'resource-count': z.int().describe('our own: instances of managed resources; 0 until `resources-processed`'),
+    intermediate: z.boolean().describe('whether it is a snapshot stored during an apply'),
+    serial: z.int(),
+    lineage: nullable.string.describe('our own: of the raw state'),
+    md5: nullable.string.describe('our own: of the raw state, in hexadecimal'),
+    'restorable-until': nullable.time.describe(
+      'our own: when soft-deleted data is deleted permanently; null in every other status',
+    ),
+    'state-version': nullable.int.describe('version of the state format; null when the state could not be read'),
+    status: z.enum(STATE_VERSION_STATUSES),
+    'engine-version': nullable.string.describe('our own: the version of the engine that wrote the state'),
+    'terraform-version': nullable.string.describe('the same as `engine-version`, under the name that clients read'),
+    'vcs-commit-sha': nullable.string.optional(),
+    'vcs-commit-url': nullable.string.optional(),
+    'delete-older-than-n-days': z
+      .int()
+      .optional()
+      .describe('only in the response to a soft delete: the requested number of days'),
+    permissions: z
+      .strictObject({ 'can-delete-backing-data': z.boolean() })
+      .describe('our own: whether the caller may delete and restore state data'),
   },
-  'StateVersion',
-)
+  relationships: {
+    run: hasOne('runs'),
+    'created-by': hasOne('users'),
+    workspace: hasOne('workspaces'),
+    outputs: hasMany('state-version-outputs'),
+    'rollback-state-version': hasOne('state-versions').optional().describe('the version that this one is a copy of'),
+  },
+  links: { self: z.string() },
+})
 export type StateVersionResource = Written<typeof stateVersionSchema>

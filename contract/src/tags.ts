@@ -61,7 +61,7 @@ const bindingAttributes = {
   'created-at': timestamp,
 }
 
-export const tagBindingSchema = resource('tag-bindings', { attributes: bindingAttributes }, 'TagBinding')
+export const tagBindingSchema = resource('tag-bindings', { attributes: bindingAttributes })
 export type TagBindingResource = Written<typeof tagBindingSchema>
 
 /** A tag that applies to a workspace. Only a tag inherited from its project has relationships and links. */
@@ -75,32 +75,24 @@ export const effectiveTagBindingSchema = resource('effective-tag-bindings', {
 export type EffectiveTagBindingResource = Written<typeof effectiveTagBindingSchema>
 
 /** A tag of the older interface: a name that workspaces share. */
-export const tagSchema = resource(
-  'tags',
-  {
-    attributes: {
-      name: z.string(),
-      'created-at': timestamp,
-      'instance-count': z.int().describe('how many workspaces have the tag'),
-    },
-    relationships: { organization: hasOne('organizations') },
+export const tagSchema = resource('tags', {
+  attributes: {
+    name: z.string(),
+    'created-at': timestamp,
+    'instance-count': z.int().describe('how many workspaces have the tag'),
   },
-  'Tag',
-)
+  relationships: { organization: hasOne('organizations') },
+})
 export type TagResource = Written<typeof tagSchema>
 
-export const reservedTagKeySchema = resource(
-  'reserved-tag-keys',
-  {
-    attributes: {
-      key: z.string(),
-      'disable-overrides': z.boolean().describe('whether workspaces must use the value of their project'),
-      'created-at': timestamp,
-      'updated-at': timestamp,
-      created_at: timestamp.describe('created-at, for clients that read it in snake case'),
-      updated_at: timestamp.describe('updated-at, for clients that read it in snake case'),
-    },
+export const reservedTagKeySchema = resource('reserved-tag-keys', {
+  attributes: {
+    key: z.string(),
+    'disable-overrides': z.boolean().describe('whether workspaces must use the value of their project'),
+    'created-at': timestamp,
+    'updated-at': timestamp,
+    created_at: timestamp.describe('created-at, for clients that read it in snake case'),
+    updated_at: timestamp.describe('updated-at, for clients that read it in snake case'),
   },
-  'ReservedTagKey',
-)
+})
 export type ReservedTagKeyResource = Written<typeof reservedTagKeySchema>

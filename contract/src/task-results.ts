@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Written, hasOne, linksToMany, resource, statusTimestamps, timestamp } from './responses.ts'
+import { type Written, hasOne, linksToMany, nullable, resource, statusTimestamps, timestamp } from './responses.ts'
 import { enforcementLevel, receivedResponse, sentRequest, stage } from './run-tasks.ts'
 
 export const TASK_RESULT_STATUS = [
@@ -13,84 +13,69 @@ export const TASK_RESULT_STATUS = [
 ] as const
 export type TaskResultStatus = (typeof TASK_RESULT_STATUS)[number]
 
-export const taskResultSchema = resource(
-  'task-results',
-  {
-    attributes: {
-      status: z.enum(TASK_RESULT_STATUS).describe('`errored` when the receiver did not respond in time'),
-      message: z.string().describe("the receiver's summary"),
-      'status-timestamps': statusTimestamps,
-      url: z.string().describe("the receiver's page about this result; empty for none"),
-      'created-at': timestamp,
-      'updated-at': timestamp,
-      'task-id': z.string().nullable().describe('null once the task is deleted'),
-      'task-name': z.string().describe("the task's name when the run was created"),
-      'task-url': z.string().describe("the task's URL when the run was created"),
-      stage,
-      'is-speculative': z.boolean().describe('whether the run can only plan'),
-      'workspace-task-id': z.string().nullable().describe('null for a task of all workspaces'),
-      'workspace-task-enforcement-level': enforcementLevel,
-      'agent-pool-id': z.string().nullable(),
-      'task-result-outcomes-count': z.int(),
-      'delivery-attempts': z.int().describe('our own: how many times the request was sent'),
-      'delivered-at': timestamp.nullable().describe('our own: when the receiver accepted the request'),
-      'next-delivery-at': timestamp.nullable().describe('our own: when the request is sent again'),
-      'deadline-at': timestamp
-        .nullable()
-        .describe('our own: when the result becomes `errored` unless the receiver calls back'),
-    },
-    relationships: {
-      'task-stage': hasOne('task-stages'),
-      'task-result-outcomes': linksToMany('task-result-outcomes'),
-      deliveries: linksToMany('task-deliveries'),
-    },
-    links: { self: z.string() },
+export const taskResultSchema = resource('task-results', {
+  attributes: {
+    status: z.enum(TASK_RESULT_STATUS).describe('`errored` when the receiver did not respond in time'),
+    message: z.string().describe("the receiver's summary"),
+    'status-timestamps': statusTimestamps,
+    url: z.string().describe("the receiver's page about this result; empty for none"),
+    'created-at': timestamp,
+    'updated-at': timestamp,
+    'task-id': nullable.string.describe('null once the task is deleted'),
+    'task-name': z.string().describe("the task's name when the run was created"),
+    'task-url': z.string().describe("the task's URL when the run was created"),
+    stage,
+    'is-speculative': z.boolean().describe('whether the run can only plan'),
+    'workspace-task-id': nullable.string.describe('null for a task of all workspaces'),
+    'workspace-task-enforcement-level': enforcementLevel,
+    'agent-pool-id': nullable.string,
+    'task-result-outcomes-count': z.int(),
+    'delivery-attempts': z.int().describe('our own: how many times the request was sent'),
+    'delivered-at': nullable.time.describe('our own: when the receiver accepted the request'),
+    'next-delivery-at': nullable.time.describe('our own: when the request is sent again'),
+    'deadline-at': nullable.time.describe('our own: when the result becomes `errored` unless the receiver calls back'),
   },
-  'TaskResult',
-)
+  relationships: {
+    'task-stage': hasOne('task-stages'),
+    'task-result-outcomes': linksToMany('task-result-outcomes'),
+    deliveries: linksToMany('task-deliveries'),
+  },
+  links: { self: z.string() },
+})
 export type TaskResultResource = Written<typeof taskResultSchema>
 
-/** A group of tags of an outcome, such as `severity`. */
 const tagGroup = z.strictObject({
   label: z.string(),
   value: z.array(z.strictObject({ label: z.string(), level: z.enum(['none', 'info', 'warning', 'error']) })),
 })
 export type TagGroup = Written<typeof tagGroup>
 
-export const taskResultOutcomeSchema = resource(
-  'task-result-outcomes',
-  {
-    attributes: {
-      'outcome-id': z.string().describe("the receiver's own name for it"),
-      description: z.string(),
-      tags: z.array(tagGroup),
-      url: z.string().nullable(),
-      'has-body': z.boolean().describe('our own: whether there is a Markdown body, at `links.body`'),
-      'created-at': timestamp,
-    },
-    relationships: { 'task-result': hasOne('task-results') },
-    links: { self: z.string(), body: z.string().optional() },
+export const taskResultOutcomeSchema = resource('task-result-outcomes', {
+  attributes: {
+    'outcome-id': z.string().describe("the receiver's own name for it"),
+    description: z.string(),
+    tags: z.array(tagGroup),
+    url: nullable.string,
+    'has-body': z.boolean().describe('our own: whether there is a Markdown body, at `links.body`'),
+    'created-at': timestamp,
   },
-  'TaskResultOutcome',
-)
+  relationships: { 'task-result': hasOne('task-results') },
+  links: { self: z.string(), body: z.string().optional() },
+})
 export type TaskResultOutcomeResource = Written<typeof taskResultOutcomeSchema>
 
 /** One delivery attempt with its request and response: a resource of our own. */
-export const taskDeliverySchema = resource(
-  'task-deliveries',
-  {
-    attributes: {
-      attempt: z.int().describe('counted from 1'),
-      'sent-at': timestamp,
-      'duration-ms': z.int(),
-      request: sentRequest,
-      response: receivedResponse,
-      error: z.string().nullable().describe('why there is no response'),
-      'agent-name': z.string().nullable().describe('the agent that sent it, for a task with an agent pool'),
-      'next-attempt-at': timestamp.nullable(),
-    },
-    relationships: { 'task-result': hasOne('task-results') },
+export const taskDeliverySchema = resource('task-deliveries', {
+  attributes: {
+    attempt: z.int().describe('counted from 1'),
+    'sent-at': timestamp,
+    'duration-ms': z.int(),
+    request: sentRequest,
+    response: receivedResponse,
+    error: nullable.string.describe('why there is no response'),
+    'agent-name': nullable.string.describe('the agent that sent it, for a task with an agent pool'),
+    'next-attempt-at': nullable.time,
   },
-  'TaskDelivery',
-)
+  relationships: { 'task-result': hasOne('task-results') },
+})
 export type TaskDeliveryResource = Written<typeof taskDeliverySchema>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Written, hasMany, hasOne, resource, statusTimestamps, timestamp } from './responses.ts'
+import { type Written, hasMany, hasOne, nullable, resource, statusTimestamps, timestamp } from './responses.ts'
 import { stage } from './run-tasks.ts'
 
 export const TASK_STAGE_STATUS = [
@@ -14,30 +14,26 @@ export const TASK_STAGE_STATUS = [
 ] as const
 export type TaskStageStatus = (typeof TASK_STAGE_STATUS)[number]
 
-export const taskStageSchema = resource(
-  'task-stages',
-  {
-    attributes: {
-      stage,
-      status: z.enum(TASK_STAGE_STATUS).describe('`unreachable` when the run ended before it'),
-      'status-timestamps': statusTimestamps,
-      message: z.string().nullable().describe('our own: which task decided, and why'),
-      'created-at': timestamp,
-      'updated-at': timestamp,
-      permissions: z.strictObject({
-        'can-override-policy': z.boolean(),
-        'can-override-tasks': z.boolean(),
-        'can-override': z.boolean(),
-      }),
-      actions: z.strictObject({ 'is-overridable': z.boolean() }),
-    },
-    relationships: {
-      run: hasOne('runs'),
-      'task-results': hasMany('task-results'),
-      'policy-evaluations': hasMany('policy-evaluations').describe('always empty: policies are not evaluated'),
-    },
-    links: { self: z.string() },
+export const taskStageSchema = resource('task-stages', {
+  attributes: {
+    stage,
+    status: z.enum(TASK_STAGE_STATUS).describe('`unreachable` when the run ended before it'),
+    'status-timestamps': statusTimestamps,
+    message: nullable.string.describe('our own: which task decided, and why'),
+    'created-at': timestamp,
+    'updated-at': timestamp,
+    permissions: z.strictObject({
+      'can-override-policy': z.boolean(),
+      'can-override-tasks': z.boolean(),
+      'can-override': z.boolean(),
+    }),
+    actions: z.strictObject({ 'is-overridable': z.boolean() }),
   },
-  'TaskStage',
-)
+  relationships: {
+    run: hasOne('runs'),
+    'task-results': hasMany('task-results'),
+    'policy-evaluations': hasMany('policy-evaluations').describe('always empty: policies are not evaluated'),
+  },
+  links: { self: z.string() },
+})
 export type TaskStageResource = Written<typeof taskStageSchema>

@@ -4,7 +4,6 @@ import { hasOne, resource } from './responses.ts'
 
 const flag = z.boolean().optional()
 
-/** The permissions of a team on a workspace. */
 const workspaceParts = z.strictObject({
   runs: z.enum(['read', 'plan', 'apply']),
   variables: z.enum(['none', 'read', 'write']),
@@ -15,7 +14,6 @@ const workspaceParts = z.strictObject({
 })
 const workspaceInput = workspaceParts.partial().shape
 
-/** The permissions of a team on the project itself. */
 const projectParts = z.strictObject({
   settings: z.enum(['read', 'update', 'delete']),
   teams: z.enum(['none', 'read', 'manage']),
@@ -28,21 +26,17 @@ function grantSchemas<
   Access extends z.ZodEnum,
   Shown extends z.ZodRawShape,
   Input extends z.ZodRawShape,
->(noun: Noun, name: string, { access, shown, input }: { access: Access; shown: Shown; input: Input }) {
+>(noun: Noun, { access, shown, input }: { access: Access; shown: Shown; input: Input }) {
   const type = `team-${noun}s` as const
   const attributes = z.object({ access, ...input })
   const relationships = { team: toOne('teams'), ...named(noun, toOne(`${noun}s`)) }
   return {
     type,
-    resource: resource(
-      type,
-      {
-        attributes: { access, ...shown },
-        relationships: { team: hasOne('teams'), ...named(noun, hasOne(`${noun}s`)) },
-        links: { self: z.string() },
-      },
-      name,
-    ),
+    resource: resource(type, {
+      attributes: { access, ...shown },
+      relationships: { team: hasOne('teams'), ...named(noun, hasOne(`${noun}s`)) },
+      links: { self: z.string() },
+    }),
     createBody: requestBody(type, attributes, z.object(relationships)),
     updateBody: requestBody(type, attributes.partial()),
   }
@@ -52,8 +46,7 @@ function named<Name extends string, T>(name: Name, value: T) {
   return { [name]: value } as Record<Name, T>
 }
 
-/** A team's access to a workspace. */
-export const teamWorkspaces = grantSchemas('workspace', 'TeamWorkspace', {
+export const teamWorkspaces = grantSchemas('workspace', {
   access: z.enum(['read', 'plan', 'write', 'admin', 'custom']),
   shown: { ...workspaceParts.shape, 'workspace-locking': z.boolean() },
   input: { ...workspaceInput, 'workspace-locking': flag },
@@ -62,7 +55,7 @@ export const teamWorkspaces = grantSchemas('workspace', 'TeamWorkspace', {
 export type TeamWorkspaceInput = z.infer<typeof teamWorkspaces.createBody>['data']['attributes']
 
 /** A team's access to a project and its workspaces. */
-export const teamProjects = grantSchemas('project', 'TeamProject', {
+export const teamProjects = grantSchemas('project', {
   access: z.enum(['read', 'write', 'maintain', 'admin', 'custom']),
   shown: {
     'project-access': projectParts,

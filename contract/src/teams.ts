@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { identifiersBody, requestBody } from './json-api.ts'
-import { type Written, hasMany, hasOne, linksToMany, linksToOne, resource } from './responses.ts'
+import { requestBody, toMany } from './json-api.ts'
+import { type Written, hasMany, hasOne, linksToMany, linksToOne, nullable, resource } from './responses.ts'
 
 const flag = z.boolean().optional()
 
-/** The permissions of a team on the whole organization. */
 export const organizationAccess = z.object({
   'manage-policies': flag,
   'manage-policy-overrides': flag,
@@ -54,43 +53,39 @@ export const updateTeamBody = requestBody('teams', attributes.partial())
 export type UpdateTeam = z.infer<typeof updateTeamBody>['data']['attributes']
 
 /** The ids of these users are their usernames. */
-export const teamUsersBody = identifiersBody('users')
-export const teamMembershipsBody = identifiersBody('organization-memberships')
+export const teamUsersBody = toMany('users')
+export const teamMembershipsBody = toMany('organization-memberships')
 
-export const teamSchema = resource(
-  'teams',
-  {
-    attributes: {
-      name: z.string(),
-      description: z.string().nullable(),
-      'sso-team-id': z.string().nullable().describe('the name of the team in the identity provider'),
-      'users-count': z.int(),
-      'non-service-users-count': z.int().describe("the same as users-count: the team's service account is not counted"),
-      visibility,
-      'allow-member-token-management': z.boolean(),
-      'is-unified': z.boolean().describe('always false'),
-      'organization-access': z.strictObject(organizationAccess.required().shape),
-      permissions: z.strictObject({
-        'can-update-membership': z.boolean(),
-        'can-destroy': z.boolean(),
-        'can-update-organization-access': z.boolean(),
-        'can-update-api-token': z.boolean(),
-        'can-view-api-token': z.boolean(),
-        'can-update-visibility': z.boolean(),
-        'can-update-name': z.boolean(),
-        'can-update-sso-team-id': z.boolean(),
-        'can-update-member-token-management': z.boolean(),
-      }),
-    },
-    relationships: {
-      organization: hasOne('organizations'),
-      users: hasMany('users'),
-      'organization-memberships': hasMany('organization-memberships'),
-      'authentication-token': linksToOne('authentication-tokens'),
-      'authentication-tokens': linksToMany('authentication-tokens'),
-    },
-    links: { self: z.string() },
+export const teamSchema = resource('teams', {
+  attributes: {
+    name: z.string(),
+    description: nullable.string,
+    'sso-team-id': nullable.string.describe('the name of the team in the identity provider'),
+    'users-count': z.int(),
+    'non-service-users-count': z.int().describe("the same as users-count: the team's service account is not counted"),
+    visibility,
+    'allow-member-token-management': z.boolean(),
+    'is-unified': z.boolean().describe('always false'),
+    'organization-access': z.strictObject(organizationAccess.required().shape),
+    permissions: z.strictObject({
+      'can-update-membership': z.boolean(),
+      'can-destroy': z.boolean(),
+      'can-update-organization-access': z.boolean(),
+      'can-update-api-token': z.boolean(),
+      'can-view-api-token': z.boolean(),
+      'can-update-visibility': z.boolean(),
+      'can-update-name': z.boolean(),
+      'can-update-sso-team-id': z.boolean(),
+      'can-update-member-token-management': z.boolean(),
+    }),
   },
-  'Team',
-)
+  relationships: {
+    organization: hasOne('organizations'),
+    users: hasMany('users'),
+    'organization-memberships': hasMany('organization-memberships'),
+    'authentication-token': linksToOne('authentication-tokens'),
+    'authentication-tokens': linksToMany('authentication-tokens'),
+  },
+  links: { self: z.string() },
+})
 export type TeamResource = Written<typeof teamSchema>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Written, hasOne, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
 
 const attributes = z.object({
   description: z.string().max(255, 'description is too long (maximum is 255 characters)').nullish(),
@@ -13,37 +13,29 @@ const attributes = z.object({
 export const createTokenBody = z
   .object({
     data: z
-      .object({
-        type: z.enum(['authentication-tokens', '']).optional(),
-        attributes: attributes.nullish(),
-      })
+      .object({ type: z.enum(['authentication-tokens', '']).optional(), attributes: attributes.nullish() })
       .nullish(),
   })
   .nullish()
   .transform((body) => body?.data?.attributes ?? {})
 export type CreateToken = z.infer<typeof attributes>
 
-/** The tokens to delete. */
 export const deleteTokensBody = z.object({
   data: z.array(z.object({ type: z.literal('authentication-tokens').optional(), id: z.string().min(1) })),
 })
 
-export const tokenSchema = resource(
-  'authentication-tokens',
-  {
-    attributes: {
-      'created-at': timestamp,
-      'last-used-at': timestamp.nullable(),
-      'expired-at': timestamp.nullable().describe('when it expires; null if it never does'),
-      description: z.string().nullable(),
-      token: z.string().nullable().describe('the secret; shown only in the response to the creation'),
-    },
-    relationships: {
-      'created-by': hasOne('users'),
-      team: hasOne('teams').optional().describe('present for team tokens only'),
-    },
-    links: { self: z.string() },
+export const tokenSchema = resource('authentication-tokens', {
+  attributes: {
+    'created-at': timestamp,
+    'last-used-at': nullable.time,
+    'expired-at': nullable.time.describe('when it expires; null if it never does'),
+    description: nullable.string,
+    token: nullable.string.describe('the secret; shown only in the response to the creation'),
   },
-  'AuthenticationToken',
-)
+  relationships: {
+    'created-by': hasOne('users'),
+    team: hasOne('teams').optional().describe('present for team tokens only'),
+  },
+  links: { self: z.string() },
+})
 export type TokenResource = Written<typeof tokenSchema>

@@ -17,13 +17,11 @@ export const newPassword = z
   .min(PASSWORD_MIN, `Password is too short (minimum is ${PASSWORD_MIN} characters)`)
   .max(200, 'Password is too long (maximum is 200 characters)')
 
-/** A password as entered, of any length. */
 export const enteredPassword = z.string().max(1000)
 
-export const updateAccountBody = requestBody(
-  'users',
-  z.object({ username: username.optional(), email: z.email().max(254).optional() }),
-)
+const userInput = z.object({ username, email: z.email().max(254), password: newPassword, 'is-admin': z.boolean() })
+
+export const updateAccountBody = requestBody('users', userInput.pick({ username: true, email: true }).partial())
 export type UpdateAccount = z.infer<typeof updateAccountBody>['data']['attributes']
 
 /** The public API spells these attributes with underscores, unlike all others. */
@@ -53,24 +51,11 @@ export type ConfirmTwoFactor = z.infer<typeof confirmTwoFactorBody>['data']['att
 
 export const createUserBody = plainBody(
   'users',
-  z.object({
-    username,
-    email: z.email().max(254),
-    password: newPassword.optional(),
-    'is-admin': z.boolean().default(false),
-  }),
+  userInput.extend({ password: newPassword.optional(), 'is-admin': z.boolean().default(false) }),
 )
 export type CreateUser = z.infer<typeof createUserBody>['data']['attributes']
 
-export const updateUserBody = plainBody(
-  'users',
-  z.object({
-    username: username.optional(),
-    email: z.email().max(254).optional(),
-    password: newPassword.optional(),
-    'is-admin': z.boolean().optional(),
-  }),
-)
+export const updateUserBody = plainBody('users', userInput.partial())
 export type UpdateUser = z.infer<typeof updateUserBody>['data']['attributes']
 
 export const organizationPlan = z.enum(['free', 'standard', 'unlimited'])
@@ -89,23 +74,19 @@ export const updateOrganizationPlanBody = plainBody(
 
 /** Clients send the name of a feature set; each of ours is a plan of the organization. */
 export const subscribeBody = z.object({
-  data: z.object({
-    relationships: relationshipsOf(z.object({ 'feature-set': toOne('feature-sets') })),
-  }),
+  data: z.object({ relationships: relationshipsOf(z.object({ 'feature-set': toOne('feature-sets') })) }),
 })
 
 const authMethod = z
   .enum(['password', 'sso', 'token'])
   .describe('how the account signs in: with a password, through single sign-on, or with API tokens only')
 
-/** The caller's permissions on the account. */
 export const userPermissions = z.strictObject({
   'can-create-organizations': z.boolean(),
   'can-change-email': z.boolean(),
   'can-change-username': z.boolean(),
 })
 
-/** Attributes that are visible to everyone who can see the user. */
 export const userAttributes = {
   username: z.string(),
   'is-service-account': z.boolean().describe("true for a team's service account"),
@@ -116,23 +97,16 @@ export const userAttributes = {
 
 export const userTokensRelation = { 'authentication-tokens': linksToMany('authentication-tokens') }
 
-export const userSchema = resource(
-  'users',
-  {
-    attributes: { ...userAttributes, permissions: userPermissions },
-    relationships: userTokensRelation,
-    links: { self: z.string() },
-  },
-  'User',
-)
+export const userSchema = resource('users', {
+  attributes: { ...userAttributes, permissions: userPermissions },
+  relationships: userTokensRelation,
+  links: { self: z.string() },
+})
 export type UserResource = Written<typeof userSchema>
 
 /** A user who was invited to an organization and has no account yet. */
-export const invitedUserSchema = resource(
-  'users',
-  {
-    attributes: { ...userAttributes, username: z.null(), 'avatar-url': z.null(), permissions: userPermissions },
-  },
-  'InvitedUser',
-)
+export const invitedUserSchema = resource('users', {
+  name: 'InvitedUser',
+  attributes: { ...userAttributes, username: z.null(), 'avatar-url': z.null(), permissions: userPermissions },
+})
 export type InvitedUserResource = Written<typeof invitedUserSchema>

@@ -18,7 +18,6 @@ const attributes = z.object({
 const scope = { workspaces: toMany('workspaces').optional(), projects: toMany('projects').optional() }
 const createRelationships = z.object({
   ...scope,
-  /** The project or organization that owns the set. */
   parent: toTyped('projects', 'organizations').optional(),
   vars: z.object({ data: z.array(z.object({ type: z.literal('vars'), attributes: variableAttributes })) }).optional(),
 })
@@ -36,32 +35,29 @@ export const updateVariableSetBody = requestBody('varsets', attributes.partial()
 export type CreateVariableSet = z.infer<typeof createVariableSetBody>['data']
 export type UpdateVariableSet = z.infer<typeof updateVariableSetBody>['data']
 
-export const variableSetSchema = resource(
-  'varsets',
-  {
-    attributes: {
-      name: z.string(),
-      description: z.string(),
-      global: z.boolean().describe('whether the set applies to all workspaces of its parent'),
-      priority: z.boolean().describe("whether its variables take precedence over the workspaces' own"),
-      'created-at': timestamp,
-      'updated-at': timestamp,
-      'var-count': z.int(),
-      'workspace-count': z.int().describe('workspaces that the caller may see'),
-      'project-count': z.int().describe('projects that the caller may see'),
-      'stack-count': z.literal(0),
-      permissions: z.strictObject({ 'can-update': z.boolean() }).describe("the caller's permissions on the set"),
-    },
-    relationships: {
-      organization: hasOne('organizations'),
-      parent: hasOne('organizations', 'projects').describe('the owner of the set'),
-      vars: hasMany('vars'),
-      workspaces: hasMany('workspaces'),
-      projects: hasMany('projects'),
-      stacks: hasMany('stacks').describe('always empty: this server has no stacks'),
-    },
-    links: { self: z.string() },
+export const variableSetSchema = resource('varsets', {
+  name: 'VariableSet',
+  attributes: {
+    name: z.string(),
+    description: z.string(),
+    global: z.boolean().describe('whether the set applies to all workspaces of its parent'),
+    priority: z.boolean().describe("whether its variables take precedence over the workspaces' own"),
+    'created-at': timestamp,
+    'updated-at': timestamp,
+    'var-count': z.int(),
+    'workspace-count': z.int().describe('workspaces that the caller may see'),
+    'project-count': z.int().describe('projects that the caller may see'),
+    'stack-count': z.literal(0),
+    permissions: z.strictObject({ 'can-update': z.boolean() }).describe("the caller's permissions on the set"),
   },
-  'VariableSet',
-)
+  relationships: {
+    organization: hasOne('organizations'),
+    parent: hasOne('organizations', 'projects').describe('the owner of the set'),
+    vars: hasMany('vars'),
+    workspaces: hasMany('workspaces'),
+    projects: hasMany('projects'),
+    stacks: hasMany('stacks').describe('always empty: this server has no stacks'),
+  },
+  links: { self: z.string() },
+})
 export type VariableSetResource = Written<typeof variableSetSchema>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { requestBody, toOne } from './json-api.ts'
-import { type Written, hasMany, hasOne, resource, timestamp } from './responses.ts'
+import { type Written, hasMany, hasOne, nullable, resource, timestamp } from './responses.ts'
 
 const VALUE_BYTES = 256 * 1024
 const encoder = new TextEncoder()
@@ -39,7 +39,6 @@ export function variableKeyProblem(category: z.infer<typeof variableCategory>, k
 
 export const variableAttributes = attributes
 export const createVariableBody = requestBody('vars', attributes)
-/** Changes of several variables, each with the attributes to change. */
 export const updateVariablesBody = z.object({
   data: z.array(
     z.object({ type: z.literal('vars'), id: z.string().min(1), attributes: attributes.partial().optional() }),
@@ -53,39 +52,36 @@ export type UpdateVariable = Partial<CreateVariable>
 /** The older form, with the workspace in the body. */
 export const createLegacyVariableBody = requestBody('vars', attributes, z.object({ workspace: toOne('workspaces') }))
 
-export const variableSchema = resource(
-  'vars',
-  {
-    attributes: {
-      key: z.string(),
-      value: z.string().nullable().describe('null when `sensitive`: sensitive values are write-only'),
-      sensitive: z.boolean(),
-      category: variableCategory.describe('`terraform` for an input variable, `env` for an environment variable'),
-      hcl: z.boolean().describe('whether the value is an HCL expression rather than a literal'),
-      description: z.string(),
-      'created-at': timestamp,
-      'version-id': z.string().describe('changes with every update'),
-      'in-force-by': z
-        .discriminatedUnion('kind', [
-          z.strictObject({ kind: z.literal('workspace') }),
-          z.strictObject({
-            kind: z.literal('set'),
-            name: z.string(),
-            priority: z.boolean().describe('whether it takes precedence over the variables of the workspace'),
-            scope: z.enum(['workspace', 'project', 'global']).describe('how the set applies to the workspace'),
-          }),
-        ])
-        .optional()
-        .describe('our own, in the list of effective variables: the source of the variable'),
-    },
-    relationships: {
-      varset: hasOne('varsets').optional().describe('of a variable in a variable set'),
-      configurable: hasOne('workspaces').optional().describe("of a workspace's own variable"),
-      overwriter: hasOne('vars').optional().describe('the variable that takes precedence in the workspace'),
-      overwritten: hasMany('vars').optional().describe('variables that this one takes precedence over'),
-    },
-    links: { self: z.string() },
+export const variableSchema = resource('vars', {
+  name: 'Variable',
+  attributes: {
+    key: z.string(),
+    value: nullable.string.describe('null when `sensitive`: sensitive values are write-only'),
+    sensitive: z.boolean(),
+    category: variableCategory.describe('`terraform` for an input variable, `env` for an environment variable'),
+    hcl: z.boolean().describe('whether the value is an HCL expression rather than a literal'),
+    description: z.string(),
+    'created-at': timestamp,
+    'version-id': z.string().describe('changes with every update'),
+    'in-force-by': z
+      .discriminatedUnion('kind', [
+        z.strictObject({ kind: z.literal('workspace') }),
+        z.strictObject({
+          kind: z.literal('set'),
+          name: z.string(),
+          priority: z.boolean().describe('whether it takes precedence over the variables of the workspace'),
+          scope: z.enum(['workspace', 'project', 'global']).describe('how the set applies to the workspace'),
+        }),
+      ])
+      .optional()
+      .describe('our own, in the list of effective variables: the source of the variable'),
   },
-  'Variable',
-)
+  relationships: {
+    varset: hasOne('varsets').optional().describe('of a variable in a variable set'),
+    configurable: hasOne('workspaces').optional().describe("of a workspace's own variable"),
+    overwriter: hasOne('vars').optional().describe('the variable that takes precedence in the workspace'),
+    overwritten: hasMany('vars').optional().describe('variables that this one takes precedence over'),
+  },
+  links: { self: z.string() },
+})
 export type VariableResource = Written<typeof variableSchema>

@@ -38,7 +38,7 @@ test.for(['', 'latest', '>=', '1.x', '~> 1.2.3.4', '>= 1.8,', '=> 1.8', '1.9 || 
   },
 )
 
-test('versions are ordered by their numbers, and a pre-release comes first', () => {
+test('versions are ordered numerically, and a pre-release precedes its release', () => {
   const versions = ['1.10.0', '1.9.8', '1.10.0-rc2', '1.10.0-beta10', '1.10.0-beta9', '0.15.5']
 
   expect(versions.toSorted(compareVersions)).toEqual([

@@ -13,21 +13,21 @@ const CHECKS: Record<string, (order: number, version: Version, condition: Condit
   '>=': (order) => order >= 0,
   '<': (order) => order < 0,
   '<=': (order) => order <= 0,
-  // Only the last component given may increase.
+  // Only the last component of the condition may increase.
   '~>': (order, version, { numbers, depth }) =>
     order >= 0 && numbers.slice(0, Math.max(0, depth - 1)).every((number, index) => version.numbers[index] === number),
 }
 
-/** Undefined for an invalid constraint. A pre-release meets only a constraint that names a pre-release of the same version. */
+/** Returns undefined for an invalid constraint. A pre-release meets only a constraint that names a pre-release of the same version. */
 export function parseConstraint(text: string): VersionConstraint | undefined {
-  const conditions = text.split(',').map((part) => parseCondition(part.trim()))
-  if (conditions.some((condition) => condition === undefined)) return undefined
-  const known = conditions.filter((condition) => condition !== undefined)
+  const parts = text.split(',')
+  const conditions = parts.map((part) => parseCondition(part.trim())).filter((condition) => condition !== undefined)
+  if (conditions.length < parts.length) return undefined
   return {
     text,
     meets(version) {
       const parsed = parseVersion(version)
-      return parsed !== undefined && known.every((condition) => isMet(condition, version, parsed))
+      return parsed !== undefined && conditions.every((condition) => isMet(condition, version, parsed))
     },
   }
 }
@@ -46,10 +46,10 @@ function parseVersion(text: string): Version | undefined {
 }
 
 function isMet(condition: Condition, text: string, version: Version): boolean {
-  const wanted = `${condition.numbers.join('.')}${condition.pre === undefined ? '' : `-${condition.pre}`}`
+  const required = `${condition.numbers.join('.')}${condition.pre === undefined ? '' : `-${condition.pre}`}`
   const sameRelease = condition.numbers.every((number, index) => version.numbers[index] === number)
   if (version.pre !== undefined && !(condition.pre !== undefined && sameRelease)) return false
-  return CHECKS[condition.operator]?.(compareVersions(text, wanted), version, condition) ?? false
+  return CHECKS[condition.operator]?.(compareVersions(text, required), version, condition) ?? false
 }
 
 /** Numeric order; a pre-release precedes its release. */

@@ -3,7 +3,7 @@ import { entryProblem, newSeenEntries } from './archive-entry.ts'
 import { requestBody, toOne, toOneOrNone } from './json-api.ts'
 import { executionMode, resourceName } from './organizations.ts'
 import { activityDuration } from './projects.ts'
-import { type Written, hasOne, linksToMany, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, linksToMany, nullable, resource, timestamp } from './responses.ts'
 import { RUN_GROUP_NAMES } from './run-status.ts'
 import { tagBindingsRelation, tagsRelation } from './tags.ts'
 
@@ -148,123 +148,113 @@ const permissions = z.strictObject({
   'can-manage-hyok': z.boolean(),
 })
 
-export const workspaceSchema = resource(
-  'workspaces',
-  {
-    attributes: {
-      name: z.string(),
-      description: z.string().nullable(),
-      'created-at': timestamp,
-      'updated-at': timestamp,
-      'latest-change-at': timestamp.describe('when the current state was created, or the workspace if it has none'),
-      environment: z.literal('default'),
-      'execution-mode': executionMode.describe(
-        'where runs execute: `remote` on the server, `agent` on an agent pool, `local` on the client',
+export const workspaceSchema = resource('workspaces', {
+  attributes: {
+    name: z.string(),
+    description: nullable.string,
+    'created-at': timestamp,
+    'updated-at': timestamp,
+    'latest-change-at': timestamp.describe('when the current state was created, or the workspace if it has none'),
+    environment: z.literal('default'),
+    'execution-mode': executionMode.describe(
+      'where runs execute: `remote` on the server, `agent` on an agent pool, `local` on the client',
+    ),
+    operations: z.boolean().describe('the older form of `execution-mode`: false when it is `local`'),
+    'setting-overwrites': z
+      .strictObject({ 'execution-mode': z.boolean(), 'agent-pool': z.boolean() })
+      .describe('whether the workspace overrides the setting of its project or organization'),
+    'agent-pool-id': nullable.string.describe('null unless `execution-mode` is `agent`'),
+    'terraform-version': z.string().describe('the same as `engine-version`, under the name that clients read'),
+    'engine-version': z.string().describe('our own: `latest`, a version, or a constraint such as `~> 1.11`'),
+    'working-directory': z
+      .string()
+      .describe('from the root of the configuration: `db`, `/db` and `./db/` are the same; empty for the root itself'),
+    'auto-apply': z.boolean(),
+    'auto-apply-run-trigger': z.boolean().describe('whether triggered runs are applied automatically'),
+    'trigger-only-on-output-change': z
+      .boolean()
+      .describe('our own: whether run triggers start a run only when outputs that the workspace reads have changed'),
+    'allow-destroy-plan': z.boolean(),
+    'can-queue-destroy-plan': z.boolean().describe('the same as `allow-destroy-plan`'),
+    'assessments-enabled': z.boolean().describe(STORED),
+    'file-triggers-enabled': z.boolean().describe(STORED),
+    'trigger-prefixes': z.array(z.string()).describe(STORED),
+    'trigger-patterns': z.array(z.string()).describe(STORED),
+    'queue-all-runs': z.boolean().describe(STORED),
+    'speculative-enabled': z.boolean().describe(STORED),
+    'structured-run-output-enabled': z
+      .boolean()
+      .describe("whether run logs are the engine's JSON lines rather than text"),
+    'global-remote-state': z.boolean().describe('whether every workspace of the organization may read the state'),
+    'project-remote-state': z.boolean().describe('whether every workspace of the project may read the state'),
+    'auto-destroy-at': nullable.time.describe(
+      `derived from the duration after the latest change if no time was set; ${STORED}`,
+    ),
+    'auto-destroy-activity-duration': nullable.string.describe(
+      `such as \`14d\` or \`36h\`, inherited from the project if the workspace sets none; ${STORED}`,
+    ),
+    'auto-destroy-status': z.null().describe(ABSENT),
+    'inherits-project-auto-destroy': z
+      .boolean()
+      .describe('whether the workspace inherits the auto-destroy settings of its project'),
+    'migration-environment': nullable.string.describe(STORED),
+    source: z.string().describe('what created the workspace, such as `tfe-api`'),
+    'source-name': nullable.string,
+    'source-url': nullable.string,
+    'source-module-id': z.null().describe(ABSENT),
+    'no-code-upgrade-available': z.literal(false),
+    'vcs-repo': z.null().describe('always null: version control is not supported by this server'),
+    'vcs-repo-identifier': z.null().describe('always null: version control is not supported by this server'),
+    locked: z.boolean(),
+    'locked-at': nullable.time.describe('our own: when it was locked'),
+    'locked-reason': nullable.string.describe('also null when the lock has no reason'),
+    'run-group': z
+      .enum(RUN_GROUP_NAMES)
+      .nullable()
+      .describe("our own: group of the current run's status; null without a current run"),
+    'has-drift': z
+      .boolean()
+      .nullable()
+      .describe(
+        'our own: whether the last refresh-only plan found changes and nothing was applied since; null without such a plan',
       ),
-      operations: z.boolean().describe('the older form of `execution-mode`: false when it is `local`'),
-      'setting-overwrites': z
-        .strictObject({ 'execution-mode': z.boolean(), 'agent-pool': z.boolean() })
-        .describe('whether the workspace overrides the setting of its project or organization'),
-      'agent-pool-id': z.string().nullable().describe('null unless `execution-mode` is `agent`'),
-      'terraform-version': z.string().describe('the same as `engine-version`, under the name that clients read'),
-      'engine-version': z.string().describe('our own: `latest`, a version, or a constraint such as `~> 1.11`'),
-      'working-directory': z
-        .string()
-        .describe(
-          'from the root of the configuration: `db`, `/db` and `./db/` are the same; empty for the root itself',
-        ),
-      'auto-apply': z.boolean(),
-      'auto-apply-run-trigger': z.boolean().describe('whether triggered runs are applied automatically'),
-      'trigger-only-on-output-change': z
-        .boolean()
-        .describe('our own: whether run triggers start a run only when outputs that the workspace reads have changed'),
-      'allow-destroy-plan': z.boolean(),
-      'can-queue-destroy-plan': z.boolean().describe('the same as `allow-destroy-plan`'),
-      'assessments-enabled': z.boolean().describe(STORED),
-      'file-triggers-enabled': z.boolean().describe(STORED),
-      'trigger-prefixes': z.array(z.string()).describe(STORED),
-      'trigger-patterns': z.array(z.string()).describe(STORED),
-      'queue-all-runs': z.boolean().describe(STORED),
-      'speculative-enabled': z.boolean().describe(STORED),
-      'structured-run-output-enabled': z
-        .boolean()
-        .describe("whether run logs are the engine's JSON lines rather than text"),
-      'global-remote-state': z.boolean().describe('whether every workspace of the organization may read the state'),
-      'project-remote-state': z.boolean().describe('whether every workspace of the project may read the state'),
-      'auto-destroy-at': timestamp
-        .nullable()
-        .describe(`derived from the duration after the latest change if no time was set; ${STORED}`),
-      'auto-destroy-activity-duration': z
-        .string()
-        .nullable()
-        .describe(`such as \`14d\` or \`36h\`, inherited from the project if the workspace sets none; ${STORED}`),
-      'auto-destroy-status': z.null().describe(ABSENT),
-      'inherits-project-auto-destroy': z
-        .boolean()
-        .describe('whether the workspace inherits the auto-destroy settings of its project'),
-      'migration-environment': z.string().nullable().describe(STORED),
-      source: z.string().describe('what created the workspace, such as `tfe-api`'),
-      'source-name': z.string().nullable(),
-      'source-url': z.string().nullable(),
-      'source-module-id': z.null().describe(ABSENT),
-      'no-code-upgrade-available': z.literal(false),
-      'vcs-repo': z.null().describe('always null: version control is not supported by this server'),
-      'vcs-repo-identifier': z.null().describe('always null: version control is not supported by this server'),
-      locked: z.boolean(),
-      'locked-at': timestamp.nullable().describe('our own: when it was locked'),
-      'locked-reason': z.string().nullable().describe('also null when the lock has no reason'),
-      'run-group': z
-        .enum(RUN_GROUP_NAMES)
-        .nullable()
-        .describe("our own: group of the current run's status; null without a current run"),
-      'has-drift': z
-        .boolean()
-        .nullable()
-        .describe(
-          'our own: whether the last refresh-only plan found changes and nothing was applied since; null without such a plan',
-        ),
-      'resource-count': z.int().describe('instances of managed resources in the current state'),
-      'apply-duration-average': z.int().nullable().describe(`ms in the apply phase, ${AVERAGE}`),
-      'plan-duration-average': z.int().nullable().describe(`ms in the plan phase, ${AVERAGE}`),
-      'policy-check-failures': z.literal(0).nullable().describe('always 0: policies are not evaluated'),
-      'run-failures': z.int().nullable().describe('number of failed runs among them'),
-      'workspace-kpis-runs-count': z
-        .int()
-        .nullable()
-        .describe('number of runs behind these figures: the last 30 applied or failed ones; null for none'),
-      'last-assessment-result-at': z.null().describe(ABSENT),
-      'hyok-enabled': z.literal(false),
-      'tag-names': z.array(z.string()).describe('keys of the tags that have no value'),
-      'waiting-reason': z
-        .string()
-        .nullable()
-        .optional()
-        .describe(
-          'our own: why its run is waiting, as text for users; null when none is waiting, absent from included workspaces',
-        ),
-      actions: z.strictObject({ 'is-destroyable': z.boolean() }),
-      permissions: permissions.describe("the caller's permissions on the workspace"),
-    },
-    relationships: {
-      organization: hasOne('organizations'),
-      project: hasOne('projects'),
-      'agent-pool': hasOne('agent-pools'),
-      'locked-by': hasOne('users', 'teams', 'runs'),
-      'current-run': hasOne('runs'),
-      'latest-run': hasOne('runs'),
-      'current-configuration-version': hasOne('configuration-versions'),
-      'current-state-version': hasOne('state-versions').describe('also none when the caller may not read states'),
-      'current-assessment-result': nothing,
-      readme: nothing,
-      outputs: linksToMany('workspace-outputs'),
-      vars: linksToMany('vars'),
-      'remote-state-consumers': linksToMany('workspaces'),
-      'data-retention-policy': hasOne('data-retention-policy-delete-olders', 'data-retention-policy-dont-deletes'),
-      'tag-bindings': linksToMany('tag-bindings'),
-      'effective-tag-bindings': linksToMany('effective-tag-bindings'),
-    },
-    links: { self: z.string(), 'self-html': z.string().describe('the path of its page in the web application') },
+    'resource-count': z.int().describe('instances of managed resources in the current state'),
+    'apply-duration-average': nullable.int.describe(`ms in the apply phase, ${AVERAGE}`),
+    'plan-duration-average': nullable.int.describe(`ms in the plan phase, ${AVERAGE}`),
+    'policy-check-failures': z.literal(0).nullable().describe('always 0: policies are not evaluated'),
+    'run-failures': nullable.int.describe('number of failed runs among them'),
+    'workspace-kpis-runs-count': nullable.int.describe(
+      'number of runs behind these figures: the last 30 applied or failed ones; null for none',
+    ),
+    'last-assessment-result-at': z.null().describe(ABSENT),
+    'hyok-enabled': z.literal(false),
+    'tag-names': z.array(z.string()).describe('keys of the tags that have no value'),
+    'waiting-reason': nullable.string
+      .optional()
+      .describe(
+        'our own: why its run is waiting, as text for users; null when none is waiting, absent from included workspaces',
+      ),
+    actions: z.strictObject({ 'is-destroyable': z.boolean() }),
+    permissions: permissions.describe("the caller's permissions on the workspace"),
   },
-  'Workspace',
-)
+  relationships: {
+    organization: hasOne('organizations'),
+    project: hasOne('projects'),
+    'agent-pool': hasOne('agent-pools'),
+    'locked-by': hasOne('users', 'teams', 'runs'),
+    'current-run': hasOne('runs'),
+    'latest-run': hasOne('runs'),
+    'current-configuration-version': hasOne('configuration-versions'),
+    'current-state-version': hasOne('state-versions').describe('also none when the caller may not read states'),
+    'current-assessment-result': nothing,
+    readme: nothing,
+    outputs: linksToMany('workspace-outputs'),
+    vars: linksToMany('vars'),
+    'remote-state-consumers': linksToMany('workspaces'),
+    'data-retention-policy': hasOne('data-retention-policy-delete-olders', 'data-retention-policy-dont-deletes'),
+    'tag-bindings': linksToMany('tag-bindings'),
+    'effective-tag-bindings': linksToMany('effective-tag-bindings'),
+  },
+  links: { self: z.string(), 'self-html': z.string().describe('the path of its page in the web application') },
+})
 export type WorkspaceResource = Written<typeof workspaceSchema>

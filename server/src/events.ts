@@ -1,16 +1,11 @@
 import type { Tx } from './db/db.ts'
 
 /**
- * A domain event, by which a feature notifies features above it without importing them. It is raised in the transaction of the
- * change, and its reactions run in that transaction; a reaction that throws rejects the change. Work that can happen later is a
- * background job that the reaction enqueues. Effects outside the database cannot be rolled back, so events with such reactions
- * are raised after the commit.
+ * A domain event, by which a feature notifies features above it without importing them. Its reactions run in the transaction of the change
+ * and reject the change by throwing. Reactions enqueue background jobs for work that can happen later. Effects outside the database cannot be
+ * rolled back, so events with such reactions are raised after the commit. `payload` is never set: it carries the type.
  */
-export type DomainEvent<Payload> = {
-  name: string
-  /** Never set: carries the type of the payload. */
-  readonly payload?: Payload
-}
+export type DomainEvent<Payload> = { name: string; readonly payload?: Payload }
 
 /** Declares an event in the feature that raises it. Names are unique, such as `workspace.unlocked`. */
 export function domainEvent<Payload>(name: string): DomainEvent<Payload> {

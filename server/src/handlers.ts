@@ -2,7 +2,7 @@ import type { Ctx, TransactionCtx } from './app.ts'
 import type { DomainEvent, Reaction } from './events.ts'
 import type { Handler, JobKind } from './jobs/jobs.ts'
 
-/** Binds a function to an event of a feature below. It runs in the transaction of the event and can reject the change by throwing. */
+/** Binds a function to an event of a lower feature; see `DomainEvent`. */
 export function reaction<Payload>(
   event: DomainEvent<Payload>,
   react: (ctx: TransactionCtx, payload: Payload) => Promise<void>,
@@ -10,7 +10,6 @@ export function reaction<Payload>(
   return { event: event.name, react }
 }
 
-/** A handler of background jobs. */
 export type JobHandler = Handler<Ctx>
 
 /** Binds a handler to a kind of job. It must be idempotent, since a job runs again if its process dies. */

@@ -2,7 +2,7 @@ import { randomFillSync, randomUUID } from 'node:crypto'
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-/** Random bytes to come, since a call for a few takes as long as one for thousands. */
+/** Buffered random bytes, since a call for a few takes as long as one for thousands. */
 const pool = Buffer.allocUnsafe(4096)
 let used = pool.length
 
@@ -12,16 +12,13 @@ function randomByte() {
     used = 0
   }
   const byte = pool.readUInt8(used)
-  // What becomes part of a token must not stay in memory.
+  // Bytes of tokens must not stay in memory.
   pool[used] = 0
   used += 1
   return byte
 }
 
-/**
- * `length` random characters of base 58. Bytes above the last multiple of 58 are dropped, so that all characters are
- * equally likely.
- */
+/** `length` random base 58 characters. Bytes above the last multiple of 58 are dropped, so that all characters are equally likely. */
 export function randomText(length: number) {
   let text = ''
   while (text.length < length) {
@@ -31,14 +28,14 @@ export function randomText(length: number) {
   return text
 }
 
-/** A new id of a resource: the prefix of its type and 16 characters, such as `ws-4nX9…`. */
+/** A new resource id: the prefix of the type and 16 characters, such as `ws-4nX9…`. */
 export function newId(prefix: string) {
   return `${prefix}-${randomText(16)}`
 }
 
-/** A UUID of version 7 (RFC 9562). It begins with the time, so consecutive rows are neighbours in an index. */
+/** A UUID of version 7 (RFC 9562), which begins with the time, so consecutive rows are adjacent in an index. */
 export function timeOrderedUuid(now: Date) {
   const time = now.getTime().toString(16).padStart(12, '0')
-  // Version 4 differs in the bits of time and version alone, and Node.js has a supply of its random bits.
+  // Version 4 differs only in the bits of time and version, and Node.js caches random bits for it.
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }

@@ -1,24 +1,21 @@
 import { writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 
-/** The maximum of unwritten log kept in memory, in bytes, such as while the disk is full. More is dropped. */
+/** Maximum size of unwritten log kept in memory, in bytes, such as while the disk is full. More is dropped. */
 const BACKLOG_BYTES = 1024 * 1024
 
-export type LogOptions = {
-  level: pino.LevelWithSilent
-  /** Lines for people instead of JSON. */
-  readable: boolean
-}
+/** `readable` selects human-readable lines instead of JSON. */
+export type LogOptions = { level: pino.LevelWithSilent; readable: boolean }
+export type Log = Logger
 
-/** The server's log, on an open file descriptor. */
 export function createLog(fd: number, { level, readable }: LogOptions) {
   const output = createOutput(fd)
   return pino({ level }, { write: (line) => output(readable ? readableLine(line) : line) })
 }
 
 /**
- * Writes immediately. Output that can't be written is kept for the next line: a closed terminal or a full disk must not
- * stop the server. pino's own destination would not try again once its buffer is full.
+ * Writes immediately. Output that cannot be written is retried with the next line, since a closed terminal or a full disk must not stop the
+ * server. pino's destination stops retrying once its buffer is full.
  */
 function createOutput(fd: number) {
   let backlog = Buffer.alloc(0)
@@ -32,8 +29,8 @@ function createOutput(fd: number) {
 
 /** Formats a line of JSON as `groundstate: <level>: <message> (key=value …)`. Errors are shown without their stacks. */
 function readableLine(json: string): string {
-  const { level, time: _time, pid: _pid, hostname: _host, msg, ...facts } = JSON.parse(json) as Record<string, unknown>
-  const details = Object.entries(facts).map(([key, value]) => `${key}=${valueText(value)}`)
+  const { level, time: _time, pid: _pid, hostname: _host, msg, ...fields } = JSON.parse(json) as Record<string, unknown>
+  const details = Object.entries(fields).map(([key, value]) => `${key}=${valueText(value)}`)
   const text = [
     `groundstate: ${pino.levels.labels[Number(level)] ?? String(level)}:`,
     ...(typeof msg === 'string' ? [msg] : []),
@@ -49,11 +46,11 @@ function valueText(value: unknown): string {
   return typeof value === 'string' && /^[^\s"()=]+$/.test(value) ? value : JSON.stringify(value)
 }
 
-export type Log = Logger
+const MAX_CAUSES = 5
 
 /**
- * The loggable part of an unexpected error. PostgreSQL puts values of the row into `detail`, and sometimes into the
- * message. Of its errors only the fields that name the place are kept.
+ * The loggable part of an unexpected error. PostgreSQL puts values of the row into `detail` and sometimes into the message, so these are
+ * removed from its errors.
  */
 export function loggedError(error: unknown, depth = 0): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error }
@@ -71,6 +68,3 @@ export function loggedError(error: unknown, depth = 0): Record<string, unknown> 
     ...(error.cause !== undefined && depth < MAX_CAUSES && { cause: loggedError(error.cause, depth + 1) }),
   }
 }
-
-/** The maximum number of nested causes that are logged. */
-export const MAX_CAUSES = 5

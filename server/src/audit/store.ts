@@ -3,10 +3,9 @@ import type { Db } from '../db/db.ts'
 import type { Schema } from '../db/schema.gen.ts'
 import { type Slots, template } from '../db/template.ts'
 
-/** A workspace or run whose organization the event belongs to. */
 export type InOrganization = { workspace: string } | { run: string }
 
-/** An event before it is inserted. When it names a workspace or run, the insert looks up the organization. */
+/** An event before it is inserted. If it names a workspace or run, the insert looks up the organization. */
 export type AuditRow = Omit<Selectable<Schema['audit_events']>, 'organization_id' | 'meta'> & {
   organization: string | null | InOrganization
   meta: string | null
@@ -28,17 +27,15 @@ const COLUMNS = [
   'user_agent',
   'created_at',
 ] as const satisfies readonly (keyof AuditRow)[]
-type Column = (typeof COLUMNS)[number]
 
-/** The values of an event, or SQL of them. */
-type EventInSql = { [Name in Column]: AuditRow[Name] | RawBuilder<unknown> }
+type EventInSql = { [Name in (typeof COLUMNS)[number]]: AuditRow[Name] | RawBuilder<unknown> }
 
-/** SQL of an event in a template: `read` takes it from the values of an execution. It names its organization by the id. */
+/** SQL of an event in a template: `read` takes it from the values of an execution. Its organization is given by id. */
 export function eventSlots<Values>(slot: Slots<Values>, read: (values: Values) => AuditRow) {
   return Object.fromEntries(COLUMNS.map((name) => [name, slot((values) => read(values)[name])])) as EventInSql
 }
 
-/** The insert of an event, as a statement or a part of one. With `from` it inserts one event for each row of that. */
+/** The insert of an event, as a statement or a part of one. With `from` it inserts one event per row of that relation. */
 export function eventInsert(event: EventInSql, from?: RawBuilder<unknown>) {
   return sql<never>`insert into audit_events (
       id, organization_id, actor_type, actor_id, actor_name, token_id, action, resource_type, resource_id, meta,
@@ -60,20 +57,16 @@ function organizationOf({ organization }: EventInSql) {
 
 const insertWithOrganization = template<AuditRow, never>((_, slot) => eventInsert(eventSlots(slot, (row) => row)))
 
-/** The statement that inserts an event. */
 export function insertEvent(row: AuditRow) {
   const { organization } = row
   return organization === null || typeof organization === 'string' ? insertWithOrganization(row) : eventInsert(row)
 }
 
-/** The values of a change, and the event that is inserted for each row that it returns. */
-type WithEvent<Values> = { change: Values; event: AuditRow }
-
-/** The template of a change that returns its rows, with an event for each of them, in one statement. */
+/** The template of one statement that executes a change, inserts an event for each row that it returns, and returns the rows. */
 export function changeWithEvent<Values, Row>(
   build: (db: Db, slot: Slots<Values>) => OperationNodeSource & { readonly expressionType?: Row | undefined },
 ) {
-  return template<WithEvent<Values>, Row>((db, slot) => {
+  return template<{ change: Values; event: AuditRow }, Row>((db, slot) => {
     const change = build(db, (read) => slot((values) => read(values.change)))
     const event = eventSlots(slot, (values) => values.event)
     return sql<Row>`with change as (${change}), event as (${eventInsert(event, sql`change`)}) select * from change`

@@ -2,30 +2,26 @@ import { type Actor, type UserActor, hasOwnToken } from './actor.ts'
 import { type OrganizationAccess, type ProjectGrant, type WorkspaceGrant, organizationAccess } from './grants.ts'
 import type { SignInRequirement } from './sign-in-policy.ts'
 
-/**
- * What decides about permissions: the actor's role in one organization, and its grants on one project or workspace
- * there.
- */
+/** The input of all permission rules: the actor's role in one organization, and its grants on one project or workspace there. */
 export type AccessContext = {
   role: Role
   organizationAccess: ReadonlySet<OrganizationAccess>
   projectGrants: readonly ProjectGrant[]
   workspaceGrants: readonly WorkspaceGrant[]
-  /** The organization's sign-in requirement that the actor does not meet; see `checkDemands`. */
+  /** The sign-in requirement of the organization that the actor does not meet; see `checkSignInPolicy`. */
   signInRequirement?: SignInRequirement | undefined
 }
 
-/** The role of an actor in an organization, or towards a workspace of it. */
+/** The role of an actor in an organization or one of its workspaces. */
 export type Role =
   | 'system'
   | 'owner'
   | 'member'
   | 'organization-token'
-  /** A run of this very workspace. */
   | 'own-run'
   /** A run of another workspace that may read the state of this one. */
   | 'consumer-run'
-  /** A run of a workspace in the same organization. */
+  /** Any other run of the organization. */
   | 'foreign-run'
   | 'stranger'
 
@@ -36,7 +32,7 @@ export const NO_ACCESS: AccessContext = {
   workspaceGrants: [],
 }
 
-/** Facts as a query returns them, in one JSON column of the row that they are about; see `facts-sql.ts`. */
+/** The access context as one JSON column of the row that it is about; see `access-sql.ts`. */
 export type AccessColumn = {
   owner?: boolean | null
   member?: boolean | null
@@ -45,30 +41,28 @@ export type AccessColumn = {
   projects?: ProjectGrant[] | null
   workspaces?: WorkspaceGrant[] | null
   consumer?: boolean | null
-  /** The project that the facts are about is that of the run's own workspace. */
   own_project?: boolean | null
-  /** The organization's requirements for how its members sign in; null when there is no such organization. */
+  /** Sign-in policy of the organization; null if the organization does not exist. */
   sign_in?: {
-    /** The organization accepts no API tokens of its members. */
     refuses_user_tokens: boolean
-    /** The organization's limits for sessions, in minutes: without use, and in total. */
+    /** Session limits in minutes: without use, and in total. */
     idle_minutes: number | null
     minutes: number | null
-    /** two-factor authentication is mandatory, and the actor is a person with a password and without two-factor authentication. */
+    /** Two-factor authentication is mandatory, and the actor signs in with a password only. */
     lacks_two_factor: boolean
   } | null
 } | null
 
-/** Rows that were selected with `sharedFactsColumn`, each with the facts about its workspace. */
+/** Copies the access column that `sharedAccessColumn` selected once per workspace to all rows of that workspace. */
 export function shareAccess<Row extends { workspace_id: string; access: AccessColumn }>(rows: readonly Row[]): Row[] {
-  const known = new Map(rows.flatMap(({ workspace_id: id, access }) => (access ? [[id, access] as const] : [])))
+  const known = new Map(rows.filter(({ access }) => access).map((row) => [row.workspace_id, row.access]))
   return rows.map((row) => ({ ...row, access: known.get(row.workspace_id) ?? null }))
 }
 
-/** The grants of a listed row; the other facts are those of its organization. */
+/** The grants of a listed row; the rest of its access context is that of the organization. */
 export type GrantsColumn = { projects: ProjectGrant[] | null; workspaces: WorkspaceGrant[] | null } | null
 
-/** The facts about one row, from its `facts` column and the actor. */
+/** The access context of one row, from its access column and the actor. */
 export function readAccessContext(
   actor: Actor,
   row: { organizationId: string; workspaceId?: string; access: AccessColumn },
@@ -101,7 +95,7 @@ export function readAccessContext(
   }
 }
 
-/** Whether the actor is a member of the organization, with a token of their own, which the organization does not take. */
+/** Whether the actor is a member whose own API token the organization does not accept. */
 export function isTokenRefused(actor: Actor, access: AccessColumn) {
   return Boolean((access?.owner || access?.member) && access.sign_in?.refuses_user_tokens) && hasOwnToken(actor)
 }
@@ -115,29 +109,22 @@ function unmetSignInRequirement(actor: UserActor, access: NonNullable<AccessColu
   return isOver ? 'new-session' : undefined
 }
 
-/**
- * The facts about a workspace in a list within one organization: those of the organization, with the grants on the
- * workspace. Only for rows that the actor may see.
- */
+/** The access context of a workspace in a list within one organization. Only for rows that the actor may see. */
 export function listedAccess(organization: AccessContext, grants: GrantsColumn): AccessContext {
   return {
     ...organization,
-    // A run lists no workspace but its own.
+    // A run can only list its own workspace.
     role: organization.role === 'foreign-run' ? 'own-run' : organization.role,
     projectGrants: grants?.projects ?? [],
     workspaceGrants: grants?.workspaces ?? [],
   }
 }
 
-/**
- * Whether grants decide what the actor may do in a workspace that it lists. They don't for those who manage all
- * workspaces.
- */
+/** Whether grants affect the actor's permissions on a listed workspace. They do not for those who manage all workspaces. */
 export function dependsOnGrants({ role, organizationAccess }: AccessContext) {
   return role === 'member' && !organizationAccess.has('manage_workspaces')
 }
 
-/** Whether the actor sees every workspace of the organization, whatever teams grant on single ones. */
 export function seesEveryWorkspace({ role, organizationAccess }: AccessContext) {
   if (role === 'member') return organizationAccess.has('manage_workspaces') || organizationAccess.has('read_workspaces')
   return role === 'system' || role === 'owner' || role === 'organization-token'

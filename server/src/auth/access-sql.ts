@@ -2,10 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import type { AccessColumn, GrantsColumn } from './access-context.ts'
 import type { Actor, UserActor } from './actor.ts'
 
-/** A user whose id is an expression of the statement. */
 type UserInSql = { kind: 'user'; userId: RawBuilder<string> }
 type RunInSql = { kind: 'run'; workspaceId: RawBuilder<string> }
-/** Whose facts SQL computes. Of a user it needs the id alone, and of a run that of its workspace. */
+/** An actor whose access SQL computes. Of a user it needs only the id, of a run the id of its workspace. */
 export type ActorInSql = Actor | UserInSql | RunInSql
 
 export function userInSql(userId: RawBuilder<string>): UserInSql {
@@ -28,9 +27,9 @@ type Subject = {
 }
 
 /**
- * SQL of the facts about `subject` for `actor`. It is selected with the resource, so that one query loads and
- * authorises. `null` for actors whose facts need no query. Nearly every request executes it, and PostgreSQL sets up each of its
- * expressions for each execution: few large values cost less than many small ones.
+ * SQL of the actor's access context for `subject`, selected with the resource, so that one query loads and authorises. `null` for actors that
+ * need no query. Nearly every request executes it, and PostgreSQL sets up each expression for each execution, so few large values cost less
+ * than many small ones.
  */
 export function accessColumn(actor: ActorInSql, subject: Subject): RawBuilder<AccessColumn> {
   if (actor.kind === 'run' && subject.workspaceId) {
@@ -46,8 +45,8 @@ export function accessColumn(actor: ActorInSql, subject: Subject): RawBuilder<Ac
       from workspaces me where me.id = ${actor.workspaceId})`
   }
   if (actor.kind !== 'user') return sql<AccessColumn>`null::jsonb`
-  const projects = subject.projectId ? projectGrants(actor, subject.projectId) : sql`null`
-  const workspaces = subject.workspaceId ? workspaceGrants(actor, subject.workspaceId) : sql`null`
+  const projects = subject.projectId ? grants(actor, 'project', subject.projectId) : sql`null`
+  const workspaces = subject.workspaceId ? grants(actor, 'workspace', subject.workspaceId) : sql`null`
   return sql<AccessColumn>`(select jsonb_build_object(
       'owner', bool_or(my_team.is_owners),
       'member', count(my_team.id) > 0 or exists (
@@ -71,7 +70,7 @@ export function accessColumn(actor: ActorInSql, subject: Subject): RawBuilder<Ac
     where mine.user_id = ${actor.userId})`
 }
 
-/** The facts about the workspace that a query has joined as `w`. */
+/** As `accessColumn`, for the workspace that a query has joined as `w`. */
 export function workspaceAccessColumn(actor: ActorInSql) {
   return accessColumn(actor, {
     organizationId: sql`w.organization_id`,
@@ -81,34 +80,26 @@ export function workspaceAccessColumn(actor: ActorInSql) {
 }
 
 /**
- * As `workspaceFactsColumn`, but only in one row of each workspace: the rows of a list are often about few workspaces, and
- * the facts of someone in many teams take time. `shareFacts` gives them to the other rows.
+ * As `workspaceAccessColumn`, but only in one row of each workspace, since lists often have few workspaces and the access of a user in many
+ * teams is slow to compute. `shareAccess` copies it to the other rows.
  */
 export function sharedAccessColumn(actor: ActorInSql) {
   return sql<AccessColumn>`case when row_number() over (partition by w.id) = 1 then ${workspaceAccessColumn(actor)} end`
 }
 
 /**
- * SQL of what the actor's teams grant on one project and one workspace in it. A list within one organization selects
- * this with each row, and takes the rest of the access context from the organization.
+ * SQL of the grants of the actor's teams on one project and one workspace in it. Lists within one organization select it with each row and
+ * take the rest of the access context from the organization.
  */
-export function grantsColumn(
-  actor: ActorInSql,
-  subject: { projectId: RawBuilder<unknown>; workspaceId: RawBuilder<unknown> },
-) {
+export function grantsColumn(actor: ActorInSql, subject: Required<Pick<Subject, 'projectId' | 'workspaceId'>>) {
   if (actor.kind !== 'user') return sql<GrantsColumn>`null::jsonb`
-  return sql<GrantsColumn>`jsonb_build_object('projects', ${projectGrants(actor, subject.projectId)},
-    'workspaces', ${workspaceGrants(actor, subject.workspaceId)})`
+  return sql<GrantsColumn>`jsonb_build_object('projects', ${grants(actor, 'project', subject.projectId)},
+    'workspaces', ${grants(actor, 'workspace', subject.workspaceId)})`
 }
 
-function projectGrants(actor: UserActor | UserInSql, projectId: RawBuilder<unknown>) {
+function grants(actor: UserActor | UserInSql, noun: 'project' | 'workspace', id: RawBuilder<unknown>) {
   return sql`(select jsonb_agg(to_jsonb(my_grant))
-    from team_projects my_grant join team_members mine on mine.team_id = my_grant.team_id and mine.user_id = ${actor.userId}
-    where my_grant.project_id = ${projectId})`
-}
-
-function workspaceGrants(actor: UserActor | UserInSql, workspaceId: RawBuilder<unknown>) {
-  return sql`(select jsonb_agg(to_jsonb(my_grant))
-    from team_workspaces my_grant join team_members mine on mine.team_id = my_grant.team_id and mine.user_id = ${actor.userId}
-    where my_grant.workspace_id = ${workspaceId})`
+    from ${sql.table(`team_${noun}s`)} my_grant
+    join team_members mine on mine.team_id = my_grant.team_id and mine.user_id = ${actor.userId}
+    where my_grant.${sql.ref(`${noun}_id`)} = ${id})`
 }

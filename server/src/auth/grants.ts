@@ -1,30 +1,21 @@
-/** A team's access to the whole organization. An actor has the access of all its teams. */
-export const ORGANIZATION_ACCESS = [
-  'manage_policies',
-  'manage_policy_overrides',
-  'delegate_policy_overrides',
-  'manage_workspaces',
-  'manage_vcs_settings',
-  'manage_providers',
-  'manage_modules',
-  'manage_run_tasks',
-  'manage_projects',
-  'read_workspaces',
-  'read_projects',
-  'manage_membership',
-  'manage_teams',
-  'manage_organization_access',
-  'access_secret_teams',
-  'manage_agent_pools',
-] as const
-export type OrganizationAccess = (typeof ORGANIZATION_ACCESS)[number]
+import {
+  type OrganizationAccessInput,
+  organizationAccess as organizationAccessSchema,
+} from '@groundstate/contract/teams'
 
-/** SQL of a team's access as an integer with a bit for each column of the list: `bit_or` makes one of those of several teams. */
+type SnakeCase<Name> = Name extends `${infer Start}-${infer Rest}` ? `${Start}_${SnakeCase<Rest>}` : Name
+export type OrganizationAccess = SnakeCase<keyof OrganizationAccessInput>
+
+/** A team's access to the whole organization, as columns of teams. An actor has the access of all its teams. */
+export const ORGANIZATION_ACCESS = Object.keys(organizationAccessSchema.shape).map(
+  (name) => name.replaceAll('-', '_') as OrganizationAccess,
+)
+
+/** SQL of a team's access as a bit set; `bit_or` combines those of several teams. */
 export const ORGANIZATION_ACCESS_BITS = ORGANIZATION_ACCESS.map((name, bit) => `(${name}::integer << ${bit})`).join(
   ' | ',
 )
 
-/** Decodes the bit set. */
 export function organizationAccess(bits: number): ReadonlySet<OrganizationAccess> {
   return new Set(ORGANIZATION_ACCESS.filter((_, bit) => (bits & (1 << bit)) !== 0))
 }
@@ -116,7 +107,7 @@ export const PROJECT_LEVELS = {
   },
 } as const satisfies Record<string, ProjectAccess>
 
-/** The grant with everything that its level implies. The level counts, whatever the other columns of the row say. */
+/** The grant with the permissions of its level, which override the other columns of the row. */
 export function impliedGrant<Grant extends WorkspaceGrant>(grant: Grant): Grant {
   const levels: Record<string, Partial<ProjectAccess>> = 'project_settings' in grant ? PROJECT_LEVELS : WORKSPACE_LEVELS
   return { ...grant, ...levels[grant.access] }

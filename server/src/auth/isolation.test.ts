@@ -3,10 +3,10 @@ import type { Route } from '../http/http.ts'
 import { openApi } from '../http/openapi.ts'
 import { createTestApp, type TestRequest } from '../testing/app.ts'
 import { sampleBody } from '../testing/junk.ts'
-import { type ActorName, createActors, type Actors } from './testing/everyone.ts'
+import { type ActorName, createActors, type Actors } from './testing/actors.ts'
+import { fill } from './testing/fixtures.ts'
 import { isAboutResources } from './testing/route-access.ts'
 import { REQUESTS } from './testing/route-requests.ts'
-import { fill } from './testing/things.ts'
 
 /** Two organizations in which everything has the same name: what one asks never shows that there is the other. */
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
 }, 60_000)
 
 describe.each(READERS)('to %s', (reader) => {
-  test.each(reads)('$key answers as if there were no other organization', async ({ route, key }) => {
+  test.each(reads)('$key is isolated from other organizations', async ({ route, key }) => {
     const response = await read(route, key, reader)
 
     expect(response).toBe(before.get(`${reader} ${key}`))
@@ -45,7 +45,7 @@ describe.each(READERS)('to %s', (reader) => {
   })
 })
 
-describe("the other organization's are as what does not exist", () => {
+describe('resources of the other organization do not exist', () => {
   test.each(about)('$key', async ({ route, key }) => {
     const ask = async (ids: Record<string, string>) => {
       const { body, query } = sent(route, key, north.ids)

@@ -1,44 +1,28 @@
 import type { AccessContext, Role } from './access-context.ts'
 import type { OrganizationAccess } from './grants.ts'
-import { ORGANIZATION_PERMISSIONS, type OrganizationPermission, without } from './permissions.ts'
+import { ORGANIZATION_PERMISSIONS, type OrganizationPermission, limitedBySignIn, without } from './permissions.ts'
 
 /** The actor's permissions on an organization. Empty if the actor may not see it. */
 export function organizationPermissions(accessContext: AccessContext): ReadonlySet<OrganizationPermission> {
-  const permissions = granted(accessContext)
-  return accessContext.signInRequirement && permissions.size > 0 ? new Set(['organization:read']) : permissions
+  return limitedBySignIn(accessContext, granted(accessContext), 'organization:read')
 }
 
 function granted(accessContext: AccessContext): ReadonlySet<OrganizationPermission> {
   if (accessContext.role !== 'member') return BY_ROLE[accessContext.role]
-  const permissions = new Set(MEMBER)
-  for (const access of accessContext.organizationAccess) for (const name of ACCESS_GRANTS[access]) permissions.add(name)
+  const permissions = new Set<OrganizationPermission>(MEMBER)
+  for (const access of accessContext.organizationAccess) ACCESS_GRANTS[access]?.forEach((name) => permissions.add(name))
   return permissions
 }
 
 const ALL: ReadonlySet<OrganizationPermission> = new Set(ORGANIZATION_PERMISSIONS)
-/**
- * It manages what is in the organization, not the organization itself or its tokens (public documentation, "API
- * tokens").
- */
-const ORGANIZATION_TOKEN = without(
-  ORGANIZATION_PERMISSIONS,
-  'organization:update',
-  'organization:delete',
-  'tokens:manage',
-  'owner',
-)
-
-const MEMBER: ReadonlySet<OrganizationPermission> = new Set([
-  'organization:read',
-  'run-tasks:read',
-  'agent-pools:read',
-  'variable-sets:read',
-])
+/** The token manages the contents of the organization, but not the organization or its tokens (public documentation, "API tokens"). */
+const NOT_FOR_TOKEN = ['organization:update', 'organization:delete', 'tokens:manage', 'owner'] as const
+const MEMBER = ['organization:read', 'run-tasks:read', 'agent-pools:read', 'variable-sets:read'] as const
 const READ: ReadonlySet<OrganizationPermission> = new Set(['organization:read'])
 const BY_ROLE = {
   system: ALL,
   owner: ALL,
-  'organization-token': ORGANIZATION_TOKEN,
+  'organization-token': without(ORGANIZATION_PERMISSIONS, ...NOT_FOR_TOKEN),
   'own-run': READ,
   'consumer-run': READ,
   'foreign-run': READ,
@@ -46,18 +30,10 @@ const BY_ROLE = {
 } as const satisfies Record<Exclude<Role, 'member'>, ReadonlySet<OrganizationPermission>>
 
 const MEMBERS = ['members:read', 'members:manage'] as const
-const ACCESS_GRANTS: Record<OrganizationAccess, readonly OrganizationPermission[]> = {
-  manage_policies: [],
-  manage_policy_overrides: [],
-  delegate_policy_overrides: [],
+const ACCESS_GRANTS: Partial<Record<OrganizationAccess, readonly OrganizationPermission[]>> = {
   manage_workspaces: ['workspaces:create', 'workspaces:manage', 'variable-sets:manage', 'tags:manage'],
-  manage_vcs_settings: [],
-  manage_providers: [],
-  manage_modules: [],
   manage_run_tasks: ['run-tasks:manage'],
   manage_projects: ['projects:create', 'workspaces:create', 'variable-sets:manage', 'tags:manage'],
-  read_workspaces: [],
-  read_projects: [],
   manage_membership: MEMBERS,
   manage_teams: [...MEMBERS, 'teams:manage'],
   manage_organization_access: [...MEMBERS, 'teams:manage', 'teams:manage-access'],

@@ -110,7 +110,7 @@ describe('a workspace', () => {
     )
   })
 
-  test('a fixed level means what it says, whatever else its row holds', () => {
+  test('a fixed level overrides the other columns of its row', () => {
     expect(workspacePermissions(onWorkspace('read', { runs: 'apply', workspace_locking: true }))).toEqual(
       workspacePermissions(onWorkspace('read')),
     )

@@ -1,20 +1,20 @@
 import { forbidden, notFound } from '../errors.ts'
+import type { AccessContext } from './access-context.ts'
 
-/**
- * The names of all permissions. Pure functions turn facts into sets of them: `organization-permissions.ts`,
- * `project-permissions.ts`, `workspace-permissions.ts`, `team-permissions.ts`. Routes, lists, jobs and the
- * `permissions` blocks of resources all call these functions. Two things are repeated in SQL, for lists that are paged
- * there: which rows are visible (`visibility.ts`), and what may be done in a project (`GRANTING` in the store of
- * projects). A test compares the SQL of projects with `projectPermissions`.
+/*
+ * All permissions. Pure functions derive them from access contexts: `organization-permissions.ts`, `project-permissions.ts`,
+ * `workspace-permissions.ts`, `team-permissions.ts`. Routes, lists, jobs and the `permissions` of resources all call them. SQL repeats two rules
+ * for lists that the database pages: visible rows (`visibility.ts`), and permissions on a project (`GRANTING` in the store of projects; a test
+ * compares it with `projectPermissions`).
  */
 
 export const ORGANIZATION_PERMISSIONS = [
-  /** That it exists, its name and its entitlements. */
+  /** Existence, name and entitlements. */
   'organization:read',
   'organization:update',
   'organization:delete',
   'workspaces:create',
-  /** Settings of every workspace, and everything below. */
+  /** Settings of every workspace, and everything in it. */
   'workspaces:manage',
   'projects:create',
   'members:read',
@@ -37,7 +37,7 @@ export const ORGANIZATION_PERMISSIONS = [
 export type OrganizationPermission = (typeof ORGANIZATION_PERMISSIONS)[number]
 
 export const WORKSPACE_PERMISSIONS = [
-  /** That it exists, its settings and its lock. */
+  /** Existence, settings and lock. */
   'workspace:read',
   'workspace:update',
   'workspace:delete',
@@ -59,7 +59,7 @@ export const WORKSPACE_PERMISSIONS = [
   'team-access:read',
   'team-access:manage',
   'tags:manage',
-  /** The full plan. It holds the values of sensitive variables, which nothing else shows. */
+  /** The full plan, which contains the values of sensitive variables. */
   'plan-json:read',
 ] as const
 export type WorkspacePermission = (typeof WORKSPACE_PERMISSIONS)[number]
@@ -78,14 +78,22 @@ export const PROJECT_PERMISSIONS = [
 ] as const
 export type ProjectPermission = (typeof PROJECT_PERMISSIONS)[number]
 
-/** All of `names` but those `left` out. */
-export function without<Name extends string>(names: readonly Name[], ...left: Name[]): ReadonlySet<Name> {
-  return new Set(names.filter((name) => !left.includes(name)))
+export function without<Name extends string>(names: readonly Name[], ...omitted: Name[]): ReadonlySet<Name> {
+  return new Set(names.filter((name) => !omitted.includes(name)))
+}
+
+/** The permissions that remain while the actor does not meet the organization's sign-in policy: `visible` or none. */
+export function limitedBySignIn<Name extends string>(
+  { signInRequirement }: AccessContext,
+  permissions: ReadonlySet<Name>,
+  visible: NoInfer<Name>,
+): ReadonlySet<Name> {
+  return signInRequirement && permissions.size > 0 ? new Set([visible]) : permissions
 }
 
 /**
- * The error for an actor that lacks `permission` on something visible, such as `the workspace app`. What the actor may
- * not read does not exist for it (INTERFACE §1.3). What it may not do is forbidden.
+ * The error for an actor that lacks `permission` on something visible, such as `the workspace app`: `not-found` for reading (INTERFACE §1.3),
+ * otherwise `forbidden`.
  */
 export function refusal(permission: string, on: string) {
   const [noun = permission, verb] = permission.split(':', 2)

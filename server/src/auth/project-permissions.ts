@@ -1,11 +1,10 @@
 import type { AccessContext, Role } from './access-context.ts'
 import { impliedGrant } from './grants.ts'
-import { PROJECT_PERMISSIONS, type ProjectPermission } from './permissions.ts'
+import { PROJECT_PERMISSIONS, type ProjectPermission, limitedBySignIn } from './permissions.ts'
 
 /** The actor's permissions on a project. Empty if the actor may not see it. */
 export function projectPermissions(accessContext: AccessContext): ReadonlySet<ProjectPermission> {
-  const permissions = granted(accessContext)
-  return accessContext.signInRequirement && permissions.size > 0 ? new Set(['project:read']) : permissions
+  return limitedBySignIn(accessContext, granted(accessContext), 'project:read')
 }
 
 function granted(accessContext: AccessContext): ReadonlySet<ProjectPermission> {

@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Route } from '../http/http.ts'
 import { createTestApp } from '../testing/app.ts'
 import { rawState, stateVersionBody } from '../testing/state-versions.ts'
-import { type ActorName, createActors } from './testing/everyone.ts'
+import { type ActorName, createActors } from './testing/actors.ts'
+import { fill } from './testing/fixtures.ts'
 import { REQUESTS } from './testing/route-requests.ts'
-import { fill } from './testing/things.ts'
 
 /** Every GET route, with everything that it can include, by every kind of caller: the transaction of the request writes nothing. */
 
@@ -43,12 +43,12 @@ beforeEach(async () => {
   await app.db.updateTable('tokens').set({ last_used_at: app.now() }).execute()
 })
 
-describe('nothing is written by', () => {
+describe('reads write nothing:', () => {
   test.each(routes.filter(({ key }) => !(key in WRITERS)))('$key', async ({ route, key }) => {
     expect(await writersAmong(CALLERS, urlOf(route, key))).toEqual([])
   })
 
-  test('what the responses link to', async () => {
+  test('linked URLs', async () => {
     const links = new Set<string>()
     for (const { route, key } of routes) {
       const { text } = await read(urlOf(route, key), 'owner')

@@ -3,7 +3,7 @@ import type { Route } from '../http/http.ts'
 import { openApi } from '../http/openapi.ts'
 import { createTestApp, type TestRequest } from '../testing/app.ts'
 import { sampleBody } from '../testing/junk.ts'
-import { type ActorName, ACTORS, createActors } from './testing/everyone.ts'
+import { type ActorName, ACTORS, createActors } from './testing/actors.ts'
 import {
   accessKey,
   EXCEPTIONAL_ROUTES,
@@ -29,8 +29,8 @@ test('every line of the table is the access of a route, and every exception is a
   expect(EXCEPTIONAL_ROUTES.filter((key) => !keys.has(key))).toEqual([])
 })
 
-describe('the declared access is what', () => {
-  test.each(routes)('$key answers', async ({ route, key }) => {
+describe('the declared access is enforced:', () => {
+  test.each(routes)('$key', async ({ route, key }) => {
     const request = requestOf(route, key)
     const wanted = expectedResponses(route, key)
     const problems: string[] = []

@@ -2,11 +2,12 @@ import { forbidden } from '../errors.ts'
 import type { AccessContext } from './access-context.ts'
 import { ORGANIZATION_ACCESS, type OrganizationAccess } from './grants.ts'
 import { organizationPermissions } from './organization-permissions.ts'
+import { limitedBySignIn } from './permissions.ts'
 
 export const TEAM_PERMISSIONS = [
-  /** That it exists, who is in it and what it may do. */
+  /** Existence, members and access. */
   'team:read',
-  /** Name, visibility and sign-on. */
+  /** Name, visibility and single sign-on. */
   'team:update',
   'team:delete',
   'organization-access:update',
@@ -15,35 +16,32 @@ export const TEAM_PERMISSIONS = [
 ] as const
 export type TeamPermission = (typeof TEAM_PERMISSIONS)[number]
 
-/** Properties of a team that decide permissions on it, together with the access context of its organization. */
 export type TeamAccessContext = {
   isOwners: boolean
   visibility: 'secret' | 'organization'
   allowsMemberTokens: boolean
-  /** The actor is a member of the team, or the team's own token. */
   isMember: boolean
-  /** The actor is a person. The token of a team is none: it could create tokens that outlive its own revocation. */
+  /** False for a team's token, which could otherwise create tokens that outlive its revocation. */
   isPerson: boolean
 }
 
 /**
- * The actor's permissions on a team of the organization in the access context. Empty when the actor may not see it.
- * Members see visible teams and their own. Those who manage teams or members manage the teams that they see, within the
- * limits of `checkHoldsAccess`. Only owners manage the owners team (public documentation, "Permissions").
+ * The actor's permissions on a team of the organization. Empty if the actor may not see it. Members see visible teams and their own.
+ * Permissions to manage teams or members apply to the teams that the actor sees, within the limits of `checkHoldsAccess`. Only owners manage
+ * the owners team (public documentation, "Permissions").
  */
 export function teamPermissions(accessContext: AccessContext, team: TeamAccessContext): ReadonlySet<TeamPermission> {
-  const permissions = grantedTeam(accessContext, team)
-  return accessContext.signInRequirement && permissions.size > 0 ? new Set(['team:read']) : permissions
+  return limitedBySignIn(accessContext, granted(accessContext, team), 'team:read')
 }
 
-function grantedTeam(accessContext: AccessContext, team: TeamAccessContext): ReadonlySet<TeamPermission> {
+function granted(accessContext: AccessContext, team: TeamAccessContext): ReadonlySet<TeamPermission> {
   const can = organizationPermissions(accessContext)
   const permissions = new Set<TeamPermission>()
   const { role } = accessContext
   if (role !== 'member') {
     const mayManage = role === 'system' || role === 'owner' || role === 'organization-token'
     if (!mayManage) return permissions
-    // Only owners change who is an owner, by hand or through sign-on.
+    // Only owners change the owners, manually or through single sign-on.
     if (team.isOwners && role === 'organization-token') return new Set(['team:read'])
     const granted = new Set<TeamPermission>(TEAM_PERMISSIONS)
     if (team.isOwners) granted.delete('team:delete')
@@ -61,10 +59,9 @@ function grantedTeam(accessContext: AccessContext, team: TeamAccessContext): Rea
   return permissions
 }
 
-/** The access of a team by column: what it has, or what is asked for it. */
+/** The actual or requested access of a team by column. */
 export type AccessColumns = Partial<Record<OrganizationAccess, boolean>>
 
-/** Access that implies other access. */
 const IMPLIED: Partial<Record<OrganizationAccess, readonly OrganizationAccess[]>> = {
   manage_projects: ['manage_workspaces', 'read_projects', 'read_workspaces'],
   manage_workspaces: ['read_projects', 'read_workspaces'],
@@ -83,9 +80,8 @@ export function missingAccess(
 }
 
 /**
- * Refuses an actor that would gain access by managing a team: adding a member, creating a token or setting the team's
- * access gives the actor all that the team may do, so it must have that already. `columns` is the access of the team
- * after the change. Throws `forbidden` with the names of the missing access.
+ * Throws `forbidden` for an actor that would gain access by managing a team: adding a member, creating a token or changing the team's access.
+ * `columns` is the access of the team after the change.
  */
 export function checkHoldsAccess(accessContext: AccessContext, columns: AccessColumns, teamName: string) {
   const missing = missingAccess(accessContext, columns)

@@ -5,10 +5,10 @@ import type { WorkspacePermission } from './permissions.ts'
 import { checkSignInPolicy } from './sign-in-policy.ts'
 import { workspacePermissions } from './workspace-permissions.ts'
 
-/** A row of a run or a part of one, selected with `workspaceFactsColumn`. */
+/** A row of a run or a part of one, selected with `workspaceAccessColumn`. */
 type RowOfWorkspace = { organization_id: string; workspace_id: string; workspace_name: string; access: AccessColumn }
 
-/** The facts of such a row, and the permissions that the actor has on the workspace. */
+/** The access context of such a row, and the actor's permissions on the workspace. */
 export function readAccess(actor: Actor, row: Omit<RowOfWorkspace, 'workspace_name'>) {
   const access = readAccessContext(actor, {
     organizationId: row.organization_id,
@@ -18,15 +18,13 @@ export function readAccess(actor: Actor, row: Omit<RowOfWorkspace, 'workspace_na
   return { access, can: workspacePermissions(access) }
 }
 
-/** Whether the actor may read the workspace's runs and their parts; lists leave out those that it may not read. */
 export function canReadRuns({ access, can }: ReturnType<typeof readAccess>) {
   return !access.signInRequirement && can.has('runs:read')
 }
 
 /**
- * Throws `not-found`, with `noun` as the thing that is not found, for an actor that may not read the workspace's runs,
- * and `forbidden` for one that lacks `permission`. An actor that may not see the workspace learns nothing of its
- * organization's demands.
+ * Throws `not-found` about the `noun` for an actor that may not read the workspace's runs, and `forbidden` for one that lacks `permission`.
+ * The sign-in policy is not revealed to actors that may not see the workspace.
  */
 export function checkAccess(
   { access, can }: ReturnType<typeof readAccess>,

@@ -1,11 +1,10 @@
 import type { AccessContext, Role } from './access-context.ts'
 import { WORKSPACE_LEVELS, type WorkspaceGrant, impliedGrant } from './grants.ts'
-import { WORKSPACE_PERMISSIONS, type WorkspacePermission, without } from './permissions.ts'
+import { WORKSPACE_PERMISSIONS, type WorkspacePermission, limitedBySignIn, without } from './permissions.ts'
 
 /** The actor's permissions on a workspace. Empty if the actor may not see it. */
 export function workspacePermissions(accessContext: AccessContext): ReadonlySet<WorkspacePermission> {
-  const permissions = granted(accessContext)
-  return accessContext.signInRequirement && permissions.size > 0 ? new Set(['workspace:read']) : permissions
+  return limitedBySignIn(accessContext, granted(accessContext), 'workspace:read')
 }
 
 function granted(accessContext: AccessContext): ReadonlySet<WorkspacePermission> {
@@ -13,9 +12,7 @@ function granted(accessContext: AccessContext): ReadonlySet<WorkspacePermission>
   if (role !== 'member') return BY_ROLE[role]
   if (organizationAccess.has('manage_projects')) return ALL
   const permissions = new Set<WorkspacePermission>()
-  const add = (names: Iterable<WorkspacePermission>) => {
-    for (const name of names) permissions.add(name)
-  }
+  const add = (names: Iterable<WorkspacePermission>) => [...names].forEach((name) => permissions.add(name))
   if (organizationAccess.has('manage_workspaces')) add(ADMIN)
   if (organizationAccess.has('read_workspaces')) add(grantPermissions({ access: 'read', ...WORKSPACE_LEVELS.read }))
   for (const grant of accessContext.workspaceGrants) {
@@ -52,13 +49,10 @@ function grantPermissions(grant: WorkspaceGrant): WorkspacePermission[] {
 
 const ALL: ReadonlySet<WorkspacePermission> = new Set(WORKSPACE_PERMISSIONS)
 const NONE: ReadonlySet<WorkspacePermission> = new Set()
-/** Moving a workspace changes who else may use it, so it takes a permission on its project. */
+/** Moving a workspace changes who may use it, so it requires a permission on its project. */
 const ADMIN = without(WORKSPACE_PERMISSIONS, 'workspace:move')
 
-/**
- * An organization's token sets workspaces up; it starts no run and writes no state (INTERFACE §1.2.4), and reads no
- * full plan (public documentation, "Plans").
- */
+/** An organization's token cannot start runs or write states (INTERFACE §1.2.4), nor read full plans (public documentation, "Plans"). */
 const ORGANIZATION_TOKEN = without(
   WORKSPACE_PERMISSIONS,
   'runs:plan',

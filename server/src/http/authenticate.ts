@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { type Selectable, sql } from 'kysely'
 import type { App } from '../app.ts'
-import { ANONYMOUS, type Actor, type UserActor, engineNames } from '../auth/actor.ts'
+import { ANONYMOUS, type Actor, type UserActor, engineNames, userActor } from '../auth/actor.ts'
 import { tokenHash } from '../auth/tokens.ts'
 import type { Db } from '../db/db.ts'
 import { lookup } from '../db/lookup.ts'
@@ -10,13 +10,12 @@ import { throttledTouch } from '../db/throttled-touch.ts'
 import { forbidden, unauthorized } from '../errors.ts'
 
 export const SESSION_COOKIE = 'groundstate_session'
-/** `last_used_at` of a token or session is written at most this often. */
+/** Minimum interval between writes of `last_used_at`. */
 const LAST_USED_INTERVAL_MS = 60_000
 
 /**
- * Finds the actor of a request by its bearer token, else by the browser's session cookie. Throws `unauthorized` when
- * both are missing, and for a token that is unknown, expired or revoked. On public routes the actor is always
- * anonymous: a command line sends its token with discovery, even when it is no longer valid.
+ * Finds the actor of a request by its bearer token, otherwise by the session cookie. Throws `unauthorized` without valid credentials. On public
+ * routes the actor is always anonymous, since the CLI sends its token with discovery even if the token is no longer valid.
  */
 export async function authenticate(app: App, request: FastifyRequest, access: 'token' | 'public'): Promise<Actor> {
   if (access === 'public') return ANONYMOUS
@@ -41,17 +40,13 @@ export function bearerToken(request: FastifyRequest) {
 }
 
 export function sessionCookie(request: FastifyRequest) {
-  for (const pair of (request.headers.cookie ?? '').split(';')) {
-    const [name, value] = pair.trim().split('=', 2)
-    if (name === SESSION_COOKIE && value) return value
-  }
-  return undefined
+  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('=', 2))
+  return pairs.find(([name, value]) => name === SESSION_COOKIE && value)?.[1]
 }
 
 /**
- * Protects against cross-site request forgery: a browser sends the cookie with requests that other sites start, so a
- * change that is requested with a cookie must come from our own pages. Browsers always send the origin of such a
- * request.
+ * Protects against cross-site request forgery: browsers also send the cookie with requests that other sites start, so a change with a cookie
+ * must come from our own pages. Browsers always send the origin of such a request.
  */
 export function checkSameOrigin(app: Pick<App, 'baseUrl'>, request: FastifyRequest) {
   if (request.method === 'GET' || request.method === 'HEAD') return
@@ -59,19 +54,19 @@ export function checkSameOrigin(app: Pick<App, 'baseUrl'>, request: FastifyReque
   if (origin !== undefined && isOwnOrigin(app, origin, request.headers.host)) return
   throw forbidden(
     origin === undefined
-      ? "a request with a session cookie must come from this server's own pages, and name them as its origin"
-      : `a request with a session cookie must come from this server's own pages, not from ${origin}`,
+      ? "a request with a session cookie must come from this server's pages and have the header Origin"
+      : `a request with a session cookie must come from this server's pages, not from ${origin}`,
   )
 }
 
-/** As `checkSameOrigin`, for requests that have no cookie yet, such as signing in. Programs send no origin and pass. */
+/** As `checkSameOrigin`, for requests without a cookie, such as signing in. Programs send no origin and pass. */
 export function checkOwnPages(app: Pick<App, 'baseUrl'>, request: FastifyRequest) {
   const { origin, host } = request.headers
   if (origin === undefined || isOwnOrigin(app, origin, host)) return
-  throw forbidden(`this must come from this server's own pages, not from ${origin}`)
+  throw forbidden(`this must come from this server's pages, not from ${origin}`)
 }
 
-/** Pages without an origin, such as sandboxed frames, send the text `null`. */
+/** Pages without an origin, such as sandboxed frames, send `null`. */
 function isOwnOrigin(app: Pick<App, 'baseUrl'>, origin: string, host: string | undefined) {
   if (!URL.canParse(origin)) return false
   return origin === new URL(app.baseUrl).origin || new URL(origin).host === host
@@ -98,13 +93,13 @@ const findToken = lookup(['hash'], (db, { hash }) =>
     .where('t.hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
 )
 
-/** Finds the actor of a token by the token's text; undefined when the token is unknown, revoked or expired. */
+/** Finds the actor of a token by its text; undefined if the token is unknown, revoked or expired. */
 async function findTokenActor(app: App, text: string): Promise<Actor | undefined> {
   const now = app.now()
   const row = await findToken(app.db, { hash: tokenHash(text).toString('hex') })
   if (!row || (row.expires_at && row.expires_at <= now) || row.suspended_at) return undefined
   if (!row.last_used_at) await touchTokens(app.db, [row.id], now)
-  else if (now.getTime() - row.last_used_at.getTime() >= LAST_USED_INTERVAL_MS) await noteTokenUse(app, row.id)
+  else if (now.getTime() - row.last_used_at.getTime() >= LAST_USED_INTERVAL_MS) await touchTokenLater(app, row.id)
   const tokenId = row.id
   switch (row.kind) {
     case 'user':
@@ -122,12 +117,7 @@ async function findTokenActor(app: App, text: string): Promise<Actor | undefined
     case 'audit-trails':
       return { kind: row.kind, organizationId: required(row.organization_id), tokenId }
     case 'agent':
-      return {
-        kind: 'agent',
-        agentPoolId: required(row.agent_pool_id),
-        organizationId: row.organization_id,
-        tokenId,
-      }
+      return { kind: 'agent', agentPoolId: required(row.agent_pool_id), organizationId: row.organization_id, tokenId }
     case 'run':
       return {
         kind: 'run',
@@ -143,12 +133,12 @@ async function findTokenActor(app: App, text: string): Promise<Actor | undefined
 }
 
 function required(value: string | null) {
-  if (value === null) throw new Error('a token lacks what its kind needs')
+  if (value === null) throw new Error('a column required by the kind of the token is null')
   return value
 }
 
-/** Hundreds of agents use their tokens all the time. */
-const noteTokenUse = throttledTouch(
+/** Throttled, since hundreds of agents use their tokens all the time. */
+const touchTokenLater = throttledTouch(
   async (ctx: Pick<App, 'db' | 'log' | 'now'>, ids) => touchTokens(ctx.db, ids, ctx.now()),
   'the use of tokens',
 )
@@ -159,16 +149,11 @@ async function touchTokens(db: Db, ids: readonly string[], now: Date) {
     .updateTable('tokens')
     .set({ last_used_at: now })
     .where(sql<boolean>`id = any(${ids})`)
-    .where((eb) =>
-      eb.or([
-        eb('last_used_at', 'is', null),
-        eb('last_used_at', '<=', new Date(now.getTime() - LAST_USED_INTERVAL_MS)),
-      ]),
-    )
+    .where(sql<boolean>`(last_used_at is null or last_used_at <= ${new Date(now.getTime() - LAST_USED_INTERVAL_MS)})`)
     .execute()
 }
 
-/** Finds the actor of a session cookie; undefined when the session has ended, by its age or because it was not used. */
+/** Finds the actor of a session cookie; undefined if the session has expired or was unused for too long. */
 export async function findSessionActor(app: App, cookie: string): Promise<UserActor | undefined> {
   const now = app.now()
   const row = await app.db
@@ -190,24 +175,13 @@ export async function findSessionActor(app: App, cookie: string): Promise<UserAc
       .where('last_used_at', '=', row.last_used_at)
       .execute()
   }
-  return {
-    kind: 'user',
-    userId: row.id,
-    username: row.username,
-    isSiteAdmin: row.is_site_admin,
-    teamId: undefined,
-    tokenId: undefined,
-    sessionId: row.session_id,
-    sessionAge: age,
-  }
+  return { ...userActor(row, row.session_id), sessionAge: age }
 }
 
-type SessionTimes = Pick<
-  Selectable<Schema['sessions']>,
-  'created_at' | 'last_used_at' | 'idle_minutes' | 'longest_idle_minutes'
->
+type Session = Selectable<Schema['sessions']>
+type SessionTimes = Pick<Session, 'created_at' | 'last_used_at' | 'idle_minutes' | 'longest_idle_minutes'>
 
-/** The age of a session and its longest time without use; undefined when it was not used for too long. */
+/** The age of a session and its longest period without use; undefined if it was unused for too long. */
 export function sessionAge(row: SessionTimes, now: Date): UserActor['sessionAge'] {
   const idleMs = now.getTime() - row.last_used_at.getTime()
   if (idleMs >= row.idle_minutes * 60_000) return undefined

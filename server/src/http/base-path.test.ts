@@ -24,7 +24,7 @@ describe.each([
   ['leaves the path in requests', '/groundstate'],
   ['takes the path off requests', ''],
 ])('behind a proxy that %s', (_, prefix) => {
-  test.each(['/app/acme/workspaces', '/'])('the page of %s says where the application is', async (path) => {
+  test.each(['/app/acme/workspaces', '/'])('the page of %s contains the base path', async (path) => {
     const response = await app.request({ url: `${prefix}${path}`, headers: { accept: 'text/html' } })
 
     expect(response.status).toBe(200)
@@ -50,7 +50,7 @@ describe.each([
     )
   })
 
-  test('command lines discover services below the path', async () => {
+  test('the CLI discovers services below the base path', async () => {
     const { json } = await app.request({ url: `${prefix}/.well-known/terraform.json` })
 
     expect(json()).toMatchObject({

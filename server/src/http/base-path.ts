@@ -2,15 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import type { ApiResponse } from './responses.ts'
 
 /**
- * The path of the address of this server, such as `/groundstate` behind a proxy that serves other things too; empty where
- * the server has a dedicated host. Routes are unaware of it: it is removed from requests and added to URLs in responses.
+ * The path of the server's base URL, such as `/groundstate` behind a proxy; empty on a dedicated host or without a setting. Routes are unaware
+ * of it: it is removed from requests and added to URLs in responses.
  */
 export function basePath(baseUrl: string | undefined) {
-  // A server without a setting knows its address only when it listens; there is no path in it.
-  return baseUrl === undefined || baseUrl === '' ? '' : new URL(baseUrl).pathname.replace(/\/$/, '')
+  return baseUrl ? new URL(baseUrl).pathname.replace(/\/$/, '') : ''
 }
 
-/** Takes the base path off the target of a request. A proxy may have done so, and the agent of this process knows none. */
+/** Removes the base path from the target of a request. A proxy may have done so, and the built-in agent does not send it. */
 export function withoutBasePath(base: string, { url = '' }: IncomingMessage) {
   if (base === '' || !url.startsWith(base)) return url
   const rest = url.slice(base.length)
@@ -18,15 +17,14 @@ export function withoutBasePath(base: string, { url = '' }: IncomingMessage) {
   return rest.startsWith('/') ? rest : url
 }
 
-/** Puts the base path before a path of this server, unless it is there already. Other addresses stay as they are. */
-export function withBasePath(base: string, address: string) {
-  if (!/^\/(?!\/)/.test(address)) return address
-  const isThere = address === base || address.startsWith(`${base}/`) || address.startsWith(`${base}?`)
-  return isThere ? address : `${base}${address}`
+/** Adds the base path to a path of this server unless it has it. Other URLs are unchanged. */
+export function withBasePath(base: string, url: string) {
+  if (!/^\/(?!\/)/.test(url)) return url
+  return url === base || url.startsWith(`${base}/`) || url.startsWith(`${base}?`) ? url : `${base}${url}`
 }
 
-/** Puts the base path before the addresses in a response: where it redirects to, and the links of its resources. */
-export function answerWithBasePath(base: string, response: ApiResponse): ApiResponse {
+/** Adds the base path to the URLs in a response: its redirect and the links of its resources. */
+export function responseWithBasePath(base: string, response: ApiResponse): ApiResponse {
   if (base === '') return response
   const location = response.headers?.['location']
   return {
@@ -36,30 +34,25 @@ export function answerWithBasePath(base: string, response: ApiResponse): ApiResp
   }
 }
 
-/** Members of a JSON:API document that contain resources, relationships or links. */
-const PARTS = ['data', 'included', 'relationships'] as const
-
-/** A copy of a document, resource or relationship in which every link begins with the base path. */
+/** A copy of a document, resource or relationship in which every link starts with the base path. */
 function linked(base: string, part: unknown): unknown {
   if (Array.isArray(part)) return part.map((item) => linked(base, item))
   if (!isObject(part)) return part
   const copy = { ...part }
-  for (const name of PARTS) {
-    const inner = part[name]
-    if (name === 'relationships' && isObject(inner)) {
-      copy[name] = Object.fromEntries(Object.entries(inner).map(([key, value]) => [key, linked(base, value)]))
-    } else if (inner !== undefined) copy[name] = linked(base, inner)
-  }
+  for (const name of ['data', 'included']) if (part[name] !== undefined) copy[name] = linked(base, part[name])
+  if (isObject(part['relationships']))
+    copy['relationships'] = mapped(part['relationships'], (value) => linked(base, value))
   if (isObject(part['links'])) {
-    const links = Object.entries(part['links'])
-    copy['links'] = Object.fromEntries(
-      links.map(([key, value]) => [key, typeof value === 'string' ? withBasePath(base, value) : value]),
-    )
+    copy['links'] = mapped(part['links'], (value) => (typeof value === 'string' ? withBasePath(base, value) : value))
   }
   return copy
 }
 
+function mapped(object: Record<string, unknown>, change: (value: unknown) => unknown) {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]))
+}
+
 function isObject(value: unknown): value is Record<string, unknown> {
-  // Parts that are JSON already have a class, and no links of ours.
+  // Raw JSON is an instance of a class and contains no links.
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }

@@ -6,7 +6,7 @@ const content = randomBytes(100_000)
 const text = content.toString('base64')
 const parse = async (json: string) => parseBase64Fields(Buffer.from(json), ['state', 'other'])
 
-test('long base64 under one of the names comes as bytes, all else as it is', async () => {
+test('long base64 attributes are decoded, other values are unchanged', async () => {
   const body = {
     data: { attributes: { serial: 1, note: 'é "quoted" \\', state: text, md5: 'x', more: text } },
     state: 'AAAA',
@@ -20,7 +20,7 @@ test('long base64 under one of the names comes as bytes, all else as it is', asy
   })
 })
 
-test.each([0, 1, 2])('any length is taken, padded or not: %i more bytes', async (more) => {
+test.each([0, 1, 2])('any length is decoded, padded or not: %i more bytes', async (more) => {
   const long = randomBytes(60_000 + more)
   const padded = long.toString('base64')
 

@@ -5,22 +5,20 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 /** Strings of at least this many bytes are decoded from the raw body. */
 const LONG = 32 * 1024
-/** At most this many strings of a body are examined. A real body has about a dozen. */
+/** Maximum number of examined strings. A real body has about a dozen. */
 const MAX_TEXTS = 500
 /** A multiple of 4, and small enough for V8 to allocate the string in its young generation. */
 const SLICE = 48 * 1024
-/** Characters that are decoded before others get their turn (2 ms). */
-const CHARACTERS_A_TURN = 32 * SLICE
-/** Replaces a field while the rest is parsed. It is random, so no client can forge it. */
+/** Characters decoded before yielding to the event loop (2 ms). */
+const CHARACTERS_PER_TURN = 32 * SLICE
+/** Replaces a field while the rest is parsed. Random, so that no client can forge it. */
 const MARK = `base64-${randomUUID()}-`
 
 type Cut = { start: number; end: number; bytes: Buffer }
 
 /**
- * Parses JSON and decodes the long base64 strings under `names` to buffers. This avoids parsing strings of megabytes. A
- * field that is not entirely base64 stays a string. Throws as `JSON.parse` does.
- *
- * The buffers are in shared memory, so that workers read them where they are. Other requests get their turn meanwhile.
+ * Parses JSON and decodes the long base64 strings under `names` to buffers, which avoids parsing strings of megabytes. A field that is not
+ * entirely base64 stays a string. Throws as `JSON.parse` does. The buffers are in shared memory, so workers read them without a copy.
  */
 export async function parseBase64Fields(body: Buffer, names: readonly string[]): Promise<unknown> {
   const cuts = await findCuts(body, names)
@@ -42,26 +40,21 @@ export async function parseBase64Fields(body: Buffer, names: readonly string[]):
   }
 }
 
-/** The decoded bytes of long base64 attributes, by name. */
+/** Decoded bytes of long base64 attributes, by name. */
 export type Contents = Readonly<Record<string, Buffer>>
 
 /** Moves the buffers out of a body's attributes. A short string takes their place, since schemas expect strings. */
 export function takeContents(body: unknown, names: readonly string[]): Contents {
-  const attributes = memberOf(memberOf(body, 'data'), 'attributes')
-  if (typeof attributes !== 'object' || attributes === null) return {}
-  const fields = attributes as Record<string, unknown>
   const contents: Record<string, Buffer> = {}
+  const attributes = (body as { data?: { attributes?: Record<string, unknown> | null } | null } | null)?.data
+    ?.attributes
   for (const name of names) {
-    const content = fields[name]
-    if (!Buffer.isBuffer(content)) continue
+    const content = attributes?.[name]
+    if (!attributes || !Buffer.isBuffer(content)) continue
     contents[name] = content
-    fields[name] = 'AA=='
+    attributes[name] = 'AA=='
   }
   return contents
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
 }
 
 async function findCuts(body: Buffer, names: readonly string[]) {
@@ -111,10 +104,10 @@ async function decoded(body: Buffer, start: number, end: number): Promise<Buffer
   let written = 0
   for (let at = start; at < last; at += SLICE) {
     const slice = body.toString('latin1', at, Math.min(at + SLICE, last))
-    const wanted = Math.floor((slice.length * 3) / 4)
-    if (bytes.write(slice, written, 'base64') !== wanted) return undefined
-    written += wanted
-    if ((at - start) % CHARACTERS_A_TURN === 0 && at > start) await nextTurn()
+    const expected = Math.floor((slice.length * 3) / 4)
+    if (bytes.write(slice, written, 'base64') !== expected) return undefined
+    written += expected
+    if ((at - start) % CHARACTERS_PER_TURN === 0 && at > start) await nextTurn()
   }
   return bytes
 }

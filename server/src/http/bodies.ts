@@ -11,12 +11,12 @@ declare module 'fastify' {
   }
 }
 
-/** Deeper than any document of the API, and shallow enough for recursive code. */
+/** Deeper than any document of the API, but shallow enough for recursive code. */
 const MAX_DEPTH = 100
 
 /**
- * Parses bodies as JSON, whatever their content type, or as a form. Empty bodies are undefined. A body that can't be
- * parsed is `invalid`, like one that lacks a field (INTERFACE §1.4.3).
+ * Parses bodies as forms or, regardless of their content type, as JSON. Empty bodies are undefined. A body that cannot be parsed is `invalid`,
+ * like one that lacks a field (INTERFACE §1.4.3).
  */
 export function parseBodies(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
@@ -27,15 +27,15 @@ export function parseBodies(scope: FastifyInstance) {
       // curl sends this content type by default, also with JSON.
       /^\s*[{[]/.test(body.toString('latin1', 0, 20)) ? parseJson(request, body) : parseForm(body),
   )
-  // Clients send JSON under several types, and types without a body. Any other content fails as invalid JSON.
+  // Clients send JSON with several types, and types without a body.
   scope.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
     parseJson(request, body),
   )
 }
 
 /**
- * Leaves bodies as streams, but parses those with base64 fields as JSON. A body without a declared length fails with `too-large` at
- * the limit of its route.
+ * Leaves bodies as streams, except those with base64 fields, which are parsed as JSON. A body without a declared length fails with
+ * `too-large` at the limit of its route.
  */
 export function streamBodies(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
@@ -47,8 +47,8 @@ export function streamBodies(scope: FastifyInstance) {
 }
 
 /**
- * Parses a body that may have MBs. Its memory is freed as soon as it was read: a few such bodies would take hundreds of MB until the garbage
- * collector comes by, and pieces of tens of KB would leave holes in what the C library keeps.
+ * Parses a body of up to several MB and frees its memory immediately: a few such bodies would take hundreds of MB until the next garbage
+ * collection, and their chunks would fragment the C heap.
  */
 async function parseLongJson(request: FastifyRequest, payload: Readable) {
   const body = await wholeBody(request, payload)
@@ -62,28 +62,28 @@ async function parseLongJson(request: FastifyRequest, payload: Readable) {
 async function wholeBody(request: FastifyRequest, payload: Readable) {
   const limit = request.routeOptions.bodyLimit
   const declared = request.headers['content-length']
-  const refused = () => tooLarge(`the body is larger than the ${limit} bytes that this endpoint takes`)
-  if (Number(declared) > limit) throw refused()
+  const rejection = () => tooLarge(`the body is larger than the ${limit} bytes that this endpoint takes`)
+  if (Number(declared) > limit) throw rejection()
   const content = new GrowingBuffer(declared === undefined ? undefined : Number(declared))
   return new Promise<Buffer>((resolve, reject) => {
-    const take = (piece: Buffer) => {
-      if (content.size + piece.length > limit) {
-        payload.off('data', take)
-        return reject(refused())
+    const receive = (chunk: Buffer) => {
+      if (content.size + chunk.length > limit) {
+        payload.off('data', receive)
+        return reject(rejection())
       }
-      content.add(piece)
-      freeChunk(payload, piece)
+      content.add(chunk)
+      freeChunk(payload, chunk)
     }
     payload
       .on('error', reject)
       .on('end', () => resolve(content.whole()))
-      .on('data', take)
+      .on('data', receive)
   })
 }
 
 async function* limited(payload: Readable, limit: number) {
   let size = 0
-  // Leaving the loop early must not destroy the stream, or the request could not be answered.
+  // Leaving the loop early must not destroy the stream, or no response could be sent.
   for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
     size += (chunk as Buffer).length
     if (size > limit) throw tooLarge(`the upload has more than the maximum of ${limit} bytes`)
@@ -95,7 +95,7 @@ async function parseJson(request: FastifyRequest, body: Buffer): Promise<unknown
   if (body.length === 0) return undefined
   if (!isUtf8(body)) throw invalid('the body is not valid UTF-8', '')
   const value = await readJson(body, request.routeOptions.config.base64Fields)
-  // In JSON both can occur only as escapes, so most bodies need no check of each string.
+  // Valid UTF-8 can contain these characters only as escapes, so most bodies need no check of each string.
   checkValue(value, body.includes('\\u') && /\\u(?:0000|d[89a-f])/i.test(body.toString('latin1')))
   return value
 }
@@ -114,22 +114,22 @@ function parseForm(body: Buffer) {
   return form
 }
 
-type Place = { value: unknown; parent: Place | undefined; key: string; depth: number }
+type PathNode = { value: unknown; parent: PathNode | undefined; key: string; depth: number }
 
 /**
- * Refuses what can't be stored: the character U+0000 and lone surrogates, which PostgreSQL rejects, and the key
- * `__proto__`, which can change an object's prototype. `texts` says whether strings are checked.
+ * Rejects the character U+0000 and lone surrogates, which PostgreSQL cannot store, and the key `__proto__`, which can change an object's
+ * prototype. `texts` enables the check of strings.
  */
 function checkValue(root: unknown, texts: boolean) {
   const isOpen = typeof root === 'string' ? texts : typeof root === 'object' && root !== null
-  const open: Place[] = isOpen ? [{ value: root, parent: undefined, key: '', depth: 1 }] : []
-  for (let place = open.pop(); place; place = open.pop()) {
-    const { value, depth } = place
+  const open: PathNode[] = isOpen ? [{ value: root, parent: undefined, key: '', depth: 1 }] : []
+  for (let node = open.pop(); node; node = open.pop()) {
+    const { value, depth } = node
     if (typeof value === 'string') {
       if (!isStorable(value))
         throw invalid(
           'a text has the character U+0000 or half of a surrogate pair, which cannot be stored',
-          pointer(place),
+          pointer(node),
         )
       continue
     }
@@ -138,10 +138,10 @@ function checkValue(root: unknown, texts: boolean) {
     for (const key in children) {
       const child = children[key]
       if (key === '__proto__' || (texts && !isStorable(key))) {
-        throw invalid('a key is __proto__, or has the character U+0000 or half of a surrogate pair', pointer(place))
+        throw invalid('a key is __proto__, or has the character U+0000 or half of a surrogate pair', pointer(node))
       }
       const isOpen = typeof child === 'string' ? texts : typeof child === 'object' && child !== null
-      if (isOpen && !Buffer.isBuffer(child)) open.push({ value: child, parent: place, key, depth: depth + 1 })
+      if (isOpen && !Buffer.isBuffer(child)) open.push({ value: child, parent: node, key, depth: depth + 1 })
     }
   }
 }
@@ -150,37 +150,34 @@ function isStorable(text: string) {
   return text.isWellFormed() && !text.includes('\0')
 }
 
-function pointer(place: Place) {
+function pointer(node: PathNode) {
   const steps: string[] = []
-  for (let at = place; at.parent; at = at.parent) steps.unshift(at.key.replaceAll('~', '~0').replaceAll('/', '~1'))
+  for (let at = node; at.parent; at = at.parent) steps.unshift(at.key.replaceAll('~', '~0').replaceAll('/', '~1'))
   return `/${steps.join('/')}`
 }
 
-/** The most that is allocated at first (bytes), whatever was declared: a client may declare much and send nothing. */
+/** Maximum initial allocation, in bytes: a client may declare a large body and send nothing. */
 const FIRST_BYTES = 512 * 1024
 const UNDECLARED_BYTES = 64 * 1024
 
-/**
- * Content that arrives in pieces, in one buffer. To join the pieces at the end would take twice the memory, and fresh memory
- * costs more than copying.
- */
+/** Collects chunks in one buffer. Joining them at the end would take twice the memory. */
 export class GrowingBuffer {
   size = 0
   #buffer: Buffer = Buffer.alloc(0)
-  #declaredBytes: number | undefined
+  #declaredBytes: number
   #isShared: boolean
 
-  /** `declaredBytes` as the sender says, which need not be true. In shared memory workers read it where it is. */
-  constructor(declaredBytes: number | undefined, { isShared = false } = {}) {
+  /** `declaredBytes` comes from the sender and may be wrong. Workers read shared memory without a copy. */
+  constructor(declaredBytes = UNDECLARED_BYTES, { isShared = false } = {}) {
     this.#declaredBytes = declaredBytes
     this.#isShared = isShared
   }
 
   add(chunk: Buffer) {
-    const needed = this.size + chunk.length
-    if (needed > this.#buffer.length) this.#grow(needed)
+    const required = this.size + chunk.length
+    if (required > this.#buffer.length) this.#grow(required)
     chunk.copy(this.#buffer, this.size)
-    this.size = needed
+    this.size = required
   }
 
   /** The bytes received so far. They do not change when more arrive. */
@@ -193,26 +190,22 @@ export class GrowingBuffer {
     return this.#buffer.subarray(start, this.size)
   }
 
-  #grow(needed: number) {
-    const declared = this.#declaredBytes ?? UNDECLARED_BYTES
-    const wanted = this.size === 0 ? Math.min(declared, FIRST_BYTES) : declared
-    const length = needed <= wanted ? wanted : needed * 2
+  #grow(required: number) {
+    const planned = this.size === 0 ? Math.min(this.#declaredBytes, FIRST_BYTES) : this.#declaredBytes
+    const length = required <= planned ? planned : required * 2
     const grown = this.#isShared ? Buffer.from(new SharedArrayBuffer(length)) : Buffer.allocUnsafeSlow(length)
     this.#buffer.copy(grown, 0, 0, this.size)
     this.#buffer = grown
   }
 }
 
-/**
- * Frees the memory of bytes that no one reads any more, unless it is shared with others. V8 counts what the collector has not come to
- * yet, and would collect all of its heap every few MB.
- */
+/** Frees the memory of bytes immediately, unless other buffers share it. V8 would otherwise run a full garbage collection every few MB. */
 function free(bytes: Buffer) {
   const { buffer } = bytes
   if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength) buffer.transfer(0)
 }
 
-/** As `free`, of a piece of a body; what tests inject is theirs. */
+/** As `free`, for a chunk of a body, except of requests that tests inject. */
 export function freeChunk(body: Readable, chunk: Buffer) {
   if (body instanceof IncomingMessage) free(chunk)
 }

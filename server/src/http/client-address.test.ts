@@ -15,11 +15,11 @@ test('a client cannot choose its address', async () => {
   expect(await statuses({}, '203.0.113.7')).toEqual([401, 401, 429, 429])
 })
 
-test('a trusted proxy tells the address of the client', async () => {
+test('the client address comes from a trusted proxy', async () => {
   expect(await statuses({ GROUNDSTATE_TRUST_PROXY: 'loopback' }, '203.0.113.7')).toEqual([401, 401, 429, 401])
 })
 
-test('of what a client has put before it, nothing is believed', async () => {
+test('addresses added by the client are ignored', async () => {
   const trust = { GROUNDSTATE_TRUST_PROXY: 'loopback,10.0.0.0/8' }
 
   expect(await statuses(trust, '198.51.100.1, 203.0.113.99, 10.1.2.3')).toEqual([401, 401, 429, 429])

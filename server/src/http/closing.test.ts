@@ -11,7 +11,7 @@ import { createRun, createRunSetting } from '../testing/runs.ts'
 import { localCertificate } from '../tls/authority.ts'
 import { createServer } from './server.ts'
 
-test('a server that closes answers those who wait, and ends their connections', async () => {
+test('a closing server responds to waiting requests and closes their connections', async () => {
   const app = await createTestApp()
   const agent = await createFakeAgent(app)
   await createRun(app, await createRunSetting(app))
@@ -36,7 +36,7 @@ test('a server that closes answers those who wait, and ends their connections', 
   await dispatcher.close()
 })
 
-test('connections on which nothing is asked do not hold up the end', async () => {
+test('connections without requests do not delay the shutdown', async () => {
   const app = await createTestApp()
   const https = await localCertificate(`${app.config.dataDir}/tls`, [])
   const secure = await createServer(app, { routes: ROUTES, loaders: LOADERS }, { https })

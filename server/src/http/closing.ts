@@ -1,50 +1,44 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-/** How long open requests may take once the server closes, in ms. */
+/** Time for open requests to finish once the server closes, in ms. */
 const GRACE_MS = 10_000
-/** How long connections may stay open on which nothing was asked yet, in ms. */
-const CLOSE_GRACE_MS = 1000
+/** The same for connections without a request, in ms. */
+const SILENT_GRACE_MS = 1000
 const SWEEP_MS = 200
 
 const signals = new WeakMap<object, AbortSignal>()
 
 /**
- * Ends open requests and connections when the server closes. Long polls are asked to respond (`closingSignal`),
- * each connection closes after its response, and the rest is cut off after `GRACE_MS`. Without this, an agent's long poll
- * and kept-alive connections would delay the end, and so would those that browsers and pools open before they ask.
+ * Ends open requests and connections when the server closes. `closingSignal` ends long polls, each connection closes after its response, and the
+ * rest is closed after `GRACE_MS`. Otherwise long polls of agents, kept-alive connections, and connections that browsers and pools open in
+ * advance would delay the shutdown.
  */
 export function endWhenClosing(server: FastifyInstance) {
   const closing = new AbortController()
   signals.set(server.server, closing.signal)
   const silent = silentConnections(server)
-  let sweep: NodeJS.Timeout | undefined
-  let limit: NodeJS.Timeout | undefined
-  let silence: NodeJS.Timeout | undefined
+  const timers: NodeJS.Timeout[] = []
 
   server.addHook('preClose', async () => {
     closing.abort()
-    // Answers that had begun before could not send `Connection: close`.
-    sweep = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS)
-    // Node counts a connection as busy until its first request has ended, even if none has begun.
-    silence = setTimeout(() => {
-      for (const socket of silent.values()) socket.destroy()
-    }, CLOSE_GRACE_MS)
-    limit = setTimeout(() => server.server.closeAllConnections(), GRACE_MS)
+    timers.push(
+      // Responses that started before closing could not send `Connection: close`.
+      setInterval(() => server.server.closeIdleConnections(), SWEEP_MS),
+      // Node counts a connection as busy until its first request has ended, even if none has begun.
+      setTimeout(() => silent.forEach((socket) => socket.destroy()), SILENT_GRACE_MS),
+      setTimeout(() => server.server.closeAllConnections(), GRACE_MS),
+    )
   })
   server.addHook('onSend', async (_, reply) => {
     if (closing.signal.aborted) reply.header('connection', 'close')
   })
-  server.addHook('onClose', async () => {
-    clearInterval(sweep)
-    clearTimeout(silence)
-    clearTimeout(limit)
-  })
+  server.addHook('onClose', async () => timers.forEach((timer) => clearTimeout(timer)))
 }
 
 /**
- * The open connections on which nothing was asked yet, by the port and address of the client: under TLS the requests name
- * another socket than the connection.
+ * The open connections without a request so far, by port and address of the client: under TLS the socket of a request is not that of the
+ * connection.
  */
 function silentConnections(server: FastifyInstance) {
   const silent = new Map<string, Socket>()
@@ -73,7 +67,7 @@ export function closingSignal(request: FastifyRequest): AbortSignal {
   return signal
 }
 
-/** Aborts when the client disconnects before it is answered, or when the server closes. */
+/** Aborts when the client disconnects before the response, or when the server closes. */
 export function clientSignal(raw: FastifyRequest, reply: FastifyReply) {
   const controller = new AbortController()
   reply.raw.once('close', () => {

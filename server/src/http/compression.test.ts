@@ -6,7 +6,7 @@ import { takesGzip } from './compression.ts'
 const app = await createTestApp()
 const url = '/api/v2/openapi.json'
 
-test('a long document is compressed for who takes gzip', async () => {
+test('a long document is compressed for clients that accept gzip', async () => {
   const plain = await app.request({ url })
   const response = await app.request({ url, headers: { 'accept-encoding': 'gzip' } })
 
@@ -20,7 +20,7 @@ test('a long document is compressed for who takes gzip', async () => {
   expect(gunzipSync(response.bytes).toString()).toBe(plain.text)
 })
 
-test('its headers are the same where only they are asked for', async () => {
+test('HEAD has the same headers', async () => {
   const headers = { 'accept-encoding': 'gzip' }
 
   const whole = await app.request({ url, headers })
@@ -42,7 +42,7 @@ test('a client that already has it gets a 304', async () => {
   expect(response).toMatchObject({ status: 304, text: '' })
 })
 
-test('a short document is sent as it is', async () => {
+test('a short document is not compressed', async () => {
   const response = await app.request({ url: '/api/meta/ip-ranges', headers: { 'accept-encoding': 'gzip' } })
 
   expect(response.headers['content-encoding']).toBeUndefined()

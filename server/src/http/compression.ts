@@ -4,18 +4,18 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 
 const DOCUMENT = /json\b/
 const TEXT = /^(?:application\/(?:vnd\.api\+)?json|text\/html|image\/svg\+xml)\b/
-/** Smaller contents (bytes) travel in one packet anyway. */
+/** Smaller responses fit into one packet or two; in bytes. */
 const SMALL = 2 * 1024
-/** Smaller documents (bytes) travel in the first packets, and engines ask for many of them. */
+/** Smaller documents fit into the first packets, and engines request many of them; in bytes. */
 const SMALL_DOCUMENT = 12 * 1024
-/** Larger ones, such as plans in JSON, are sent as they are: compressing them takes longer than most lines to send them. */
+/** Compressing larger responses, such as JSON plans, takes longer than sending them over most networks; in bytes. */
 const LARGE = 8 * 1024 * 1024
-/** Lists of resources shrink to about a tenth at this level already. */
+/** Lists of resources shrink to about a tenth at this level. */
 const LEVEL = 4
 
 /**
- * Compresses documents and pages for clients that accept gzip, outside the event loop. Streams are sent as they are, and so is
- * what no one may store: a page with a secret must not tell by its size what else is in it.
+ * Compresses documents and pages for clients that accept gzip, outside the event loop, except streams and `no-store` responses: the compressed
+ * size of a page with a secret would reveal other content.
  */
 export function compressResponses(server: FastifyInstance) {
   server.addHook('onSend', async (request, reply, content) => {
@@ -23,7 +23,8 @@ export function compressResponses(server: FastifyInstance) {
     const type = String(reply.getHeader('content-type') ?? '')
     if (!isCompressible(reply, type)) return content
     if (content.length < SMALL_DOCUMENT && DOCUMENT.test(type)) return content
-    addVary(reply)
+    const vary = reply.getHeader('vary')
+    reply.header('vary', vary === undefined ? 'accept-encoding' : `${String(vary)}, accept-encoding`)
     if (!takesGzip(request.headers['accept-encoding'])) return content
     reply.header('content-encoding', 'gzip').removeHeader('content-length')
     return promisify(gzip)(content, { level: LEVEL })
@@ -39,12 +40,7 @@ function isCompressible(reply: FastifyReply, type: string) {
   )
 }
 
-function addVary(reply: FastifyReply) {
-  const names = reply.getHeader('vary')
-  reply.header('vary', names === undefined ? 'accept-encoding' : `${String(names)}, accept-encoding`)
-}
-
-/** Whether an Accept-Encoding header names gzip, or anything, with a weight above 0 (RFC 9110 §12.5.3). */
+/** Whether an Accept-Encoding header accepts gzip (RFC 9110 §12.5.3). */
 export function takesGzip(header: string | string[] | undefined) {
   const weights = new Map(
     [header ?? []].flat().flatMap((text) =>

@@ -1,7 +1,6 @@
 import type { ErrorsDocument } from '@groundstate/contract/responses'
 import type { AppError, ErrorKind } from '../errors.ts'
 
-/** The only table of HTTP statuses; a kind of error without a status does not compile. */
 const STATUS = {
   'bad-request': [400, 'bad request'],
   unauthorized: [401, 'unauthorized'],
@@ -21,38 +20,23 @@ export function errorStatus(error: AppError) {
   return STATUS[error.kind][0]
 }
 
-/**
- * A JSON:API error document. `status` is a string: clients in Go can't decode a number there, and show only the HTTP
- * status line.
- */
-export function errorDocument(error: AppError): ErrorsDocument {
-  const [status, title] = STATUS[error.kind]
-  return {
-    errors: error.parts.map((part) => ({
-      status: String(status),
-      title,
-      detail: shortened(part.detail),
-      ...(part.source && { source: part.source }),
-    })),
-  }
-}
-
-/** A detail may repeat what was sent, which may be as long as the body. */
+/** A detail may quote a value that is as long as the body. */
 const MAX_DETAIL = 1000
 
-function shortened(detail: string) {
-  return detail.length > MAX_DETAIL ? `${detail.slice(0, MAX_DETAIL)}…`.toWellFormed() : detail
+/** A JSON:API error document. `status` is a string: Go clients cannot decode a number there and show only the HTTP status line. */
+export function errorDocument({ kind, parts }: AppError): ErrorsDocument {
+  const [status, title] = STATUS[kind]
+  const errors = parts.map(({ detail, source }) => ({
+    status: String(status),
+    title,
+    detail: detail.length > MAX_DETAIL ? `${detail.slice(0, MAX_DETAIL)}…`.toWellFormed() : detail,
+    ...(source && { source }),
+  }))
+  return { errors }
 }
 
-/** The response to a bug. It has only the request id, which identifies the log line. */
+/** The response to a bug, with only the request id that identifies the log line. */
 export function opaqueErrorDocument(requestId: string): ErrorsDocument {
-  return {
-    errors: [
-      {
-        status: '500',
-        title: 'internal server error',
-        detail: `something went wrong; the log has request ${requestId}`,
-      },
-    ],
-  }
+  const detail = `something went wrong; the log has request ${requestId}`
+  return { errors: [{ status: '500', title: 'internal server error', detail }] }
 }

@@ -16,7 +16,7 @@ test.each([undefined, all.length, 1000, 0, 10 * all.length])(
   },
 )
 
-test('what came first stays when more comes', () => {
+test('earlier bytes do not change when more arrive', () => {
   const content = new GrowingBuffer(undefined)
   content.add(Buffer.from('first'))
 
@@ -27,6 +27,6 @@ test('what came first stays when more comes', () => {
   expect(content.whole().toString('latin1', 0, 5)).toBe('first')
 })
 
-test('nothing is empty', () => {
+test('an empty buffer has no bytes', () => {
   expect(new GrowingBuffer(1000).whole()).toHaveLength(0)
 })

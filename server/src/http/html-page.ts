@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ApiResponse } from './responses.ts'
 
-/** The colours, sizes and weights are those of the web application (web/src/main.css). */
+/** Colours, sizes and weights of the web application (web/src/main.css). */
 const STYLE = `
 :root { color-scheme: light dark; --ground: #f6f7f9; --paper: #fff; --line: #d9dee5; --line-strong: #8b95a3;
   --ink: #18202b; --dim: #566172; --accent: #4338ca; --on-accent: #fff; --bad: #b3261e }
@@ -34,13 +34,13 @@ button.link { flex: none; padding: 4px 0; border: 0; color: var(--accent); text-
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
 `
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
-/** One string, since the hash covers every space between the tags. */
+/** One string, since the hash covers all whitespace between the tags. */
 const STYLE_ELEMENT = { markup: `<style>${STYLE}</style>` }
 
-/** `formTarget` is an origin that a form of the page may redirect to, in addition to this server. */
+/** `formTarget` is an additional origin to which forms of the page may redirect. */
 type HtmlPageOptions = { status?: number; headers?: Record<string, string>; formTarget?: string }
 
-/** A page that needs no script, in the colours of the web application: signing in, consent, errors. */
+/** A page without scripts in the style of the web application, for sign-in, consent and errors. */
 export function htmlPage(
   { title, parts }: { title: string; parts: readonly Html[] },
   { status = 200, headers = {}, formTarget }: HtmlPageOptions = {},
@@ -78,7 +78,7 @@ export function htmlPage(
     headers: {
       'content-security-policy': policy.join('; '),
       'x-frame-options': 'DENY',
-      // Without a referrer the browser sends forms with the origin `null`, which our check of the origin refuses.
+      // Without a referrer, browsers send forms with the origin `null`, which `checkOwnPages` rejects.
       'referrer-policy': 'same-origin',
       ...headers,
     },
@@ -86,28 +86,24 @@ export function htmlPage(
   }
 }
 
-/** Markup that may be inserted into a page unescaped. */
 export type Html = { markup: string }
 
-/** Marks a string as markup; only for constants of our own. */
+/** Marks a string as markup; only for our constants. */
 export function raw(markup: string): Html {
   return { markup }
 }
 
 /** A template tag that escapes strings, for element content and quoted attributes. */
 export function html(strings: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
-  const markup = strings.reduce((text, part, index) => {
-    const value = values[index - 1] ?? ''
-    return `${text}${
-      typeof value === 'string'
-        ? escapeHtml(value)
-        : [value]
-            .flat()
-            .map((html) => html.markup)
-            .join('')
-    }${part}`
-  })
-  return { markup }
+  const texts = values.map((value) =>
+    typeof value === 'string'
+      ? escapeHtml(value)
+      : [value]
+          .flat()
+          .map(({ markup }) => markup)
+          .join(''),
+  )
+  return { markup: String.raw({ raw: strings }, ...texts) }
 }
 
 function escapeHtml(text: string) {

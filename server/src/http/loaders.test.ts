@@ -73,7 +73,7 @@ async function include(data: Resource | Resource[] | null, ...paths: string[]) {
   return { asked, included: included?.map(({ type, id }) => `${type}/${id}`), document }
 }
 
-test('nothing asked for, nothing added', async () => {
+test('without include nothing is added', async () => {
   expect((await include(run('r1'))).document).toEqual({ data: run('r1'), meta: {} })
 })
 
@@ -84,14 +84,14 @@ test('a relation brings the resources that its data name, those of all rows by o
   expect(asked).toEqual(['plans: plan-r1,plan-r2'])
 })
 
-test('a path goes on from what it has brought, which comes along', async () => {
+test('resources along a path are included', async () => {
   const { asked, included } = await include(workspace('ws1', 'r1'), 'current_run.plan', 'current_run.created_by')
 
   expect(included).toEqual(['runs/r1', 'plans/plan-r1', 'users/ada'])
   expect(asked).toEqual(['runs: r1', 'plans: plan-r1', 'users: ada'])
 })
 
-test('of one depth each type is loaded once, and nothing twice', async () => {
+test('each type is loaded once per depth, and no resource twice', async () => {
   const paths = [
     'current_run',
     'latest_run',
@@ -124,7 +124,7 @@ test('the order is that of the paths, then that of the data', async () => {
   expect(included).toEqual(['users/ada', 'plans/plan-r2', 'plans/plan-r1'])
 })
 
-describe('nothing is brought by', () => {
+describe('nothing is included by', () => {
   test.each([
     ['a relation to none', 'confirmed_by'],
     ['a relation without data', 'comments'],
@@ -145,7 +145,7 @@ describe('nothing is brought by', () => {
     expect((await include(null, 'plan')).included).toEqual([])
   })
 
-  test('what the caller may not read, and it is not asked for again', async () => {
+  test('an unreadable resource, which is not loaded again', async () => {
     const { asked, included } = await include(
       workspace('ws1', 'secret', one('runs', 'secret')),
       'current_run',
@@ -171,7 +171,7 @@ describe('a relation that the resource does not tell', () => {
     })
   })
 
-  test('stays as it is where the loader leaves the parent out', async () => {
+  test('is unchanged if the loader omits the parent', async () => {
     const { document } = await include(workspace('ws3', 'r1'), 'vars')
 
     expect(document).toMatchObject({ data: workspace('ws3', 'r1') })
@@ -187,14 +187,14 @@ describe('a relation that the resource does not tell', () => {
   })
 })
 
-test('what is in the data is not included as well', async () => {
+test('primary resources are not included again', async () => {
   const { asked, included } = await include([workspace('ws', 'r1')], 'current_run.workspace')
 
   expect(included).toEqual(['runs/r1'])
   expect(asked).toEqual(['runs: r1'])
 })
 
-test('a document that has its included resources stays as it is, as does what is no document', async () => {
+test('a document with included resources and other content are unchanged', async () => {
   const loaders = indexLoaders(fakes().loaders)
   const complete = { status: 200, document: { data: run('r1'), included: [] } }
   const bytes = { status: 200, content: { type: 'text/plain', data: 'x' } }

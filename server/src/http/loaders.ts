@@ -3,10 +3,7 @@ import type { Ctx } from '../app.ts'
 import { badRequest } from '../errors.ts'
 import { type ApiResponse, unstored } from './responses.ts'
 
-/**
- * Loads resources of one or several types by their ids, in one query. Resources that the caller may not read are left
- * out.
- */
+/** Loads resources of one or more types by id, in one query. Resources that the caller may not read are omitted. */
 type TypeLoader = {
   type: string | readonly string[]
   of?: undefined
@@ -14,23 +11,21 @@ type TypeLoader = {
 }
 
 /**
- * A relation whose resource does not carry the linkage. It is loaded by the ids of the parents, in one query for all of
- * them. A parent that is left out keeps its relation as it is.
+ * Loads a relation whose linkage is not in the parent, for all parents in one query. The relation of parents that are missing in the result is
+ * unchanged.
  */
 type RelationLoader = {
   of: string
   relation: string
-  /** Whether the resources show secrets: a response with them is not to be stored. */
+  /** The resources contain secrets, so the response must not be stored. */
   isSecret?: true
   load: (ctx: Ctx, parents: readonly Resource[]) => Promise<ReadonlyMap<string, Resource | readonly Resource[]>>
 }
 
-/** How the resources of a feature are included in documents. */
 export type Loader = TypeLoader | RelationLoader
 
 export type Loaders = { byType: ReadonlyMap<string, TypeLoader>; byRelation: ReadonlyMap<string, RelationLoader> }
 
-/** Throws when two loaders load the same type or relation. */
 export function indexLoaders(loaders: readonly Loader[]): Loaders {
   const byType = new Map<string, TypeLoader>()
   const byRelation = new Map<string, RelationLoader>()
@@ -47,9 +42,8 @@ function add<Value>(map: Map<string, Value>, key: string, value: Value) {
 }
 
 /**
- * Adds the resources along `paths` (`current_run.plan`) to a document. Each appears once, in the order of the paths and
- * of their linkage. All resources of one type at one depth are loaded with one query. A document that already has
- * `included` is not changed.
+ * Adds the resources along `paths` (`current_run.plan`) to a document, each once, in the order of the paths and their linkage. All resources of
+ * one type at one depth are loaded in one query. A document that already has `included` is unchanged.
  */
 export async function addIncluded(ctx: Ctx, loaders: Loaders, response: ApiResponse, paths: ReadonlySet<string>) {
   const { document } = response
@@ -67,12 +61,12 @@ function isIncomplete(document: unknown): document is Incomplete {
   return typeof document === 'object' && document !== null && 'data' in document && !('included' in document)
 }
 
-/** `current_run.plan` → `current-run`, `plan`: relations are in kebab case. */
+/** `current_run.plan` → `current-run`, `plan`. */
 function relationsOf(path: string) {
   return path.replaceAll('_', '-').split('.')
 }
 
-/** Loaded resources by type and id; undefined for those that were not found. */
+/** Loaded resources by type and id; undefined if not found. */
 type Known = Map<string, Resource | undefined>
 
 async function loadIncluded(
@@ -86,12 +80,11 @@ async function loadIncluded(
   const depth = Math.max(...paths.map((path) => path.length))
   for (let level = 0; level < depth; level += 1) {
     const ends = paths.filter((path) => path.length > level)
-    const used = await loadLevel(
-      ctx,
-      loaders,
-      known,
-      ends.map((path) => ({ parents: follow(known, primary, path.slice(0, level)), relation: path[level] ?? '' })),
-    )
+    const steps = ends.map((path) => ({
+      parents: follow(known, primary, path.slice(0, level)),
+      relation: path[level] ?? '',
+    }))
+    const used = await loadLevel(ctx, loaders, known, steps)
     isSecret ||= used.some((loader) => loader.isSecret)
   }
   const included = new Map<string, Resource>()
@@ -114,10 +107,10 @@ function follow(known: Known, from: readonly Resource[], relations: readonly str
 
 type Step = { parents: readonly Resource[]; relation: string }
 
-/** Returns the loaders of relations that it used. */
+/** Loads the relations of one depth; returns the relation loaders that it used. */
 async function loadLevel(ctx: Ctx, { byType, byRelation }: Loaders, known: Known, steps: readonly Step[]) {
   const parentsOf = new Map<RelationLoader, Map<string, Resource>>()
-  const wanted = new Map<TypeLoader, Map<string, Identifier>>()
+  const missing = new Map<TypeLoader, Map<string, Identifier>>()
   for (const { parents, relation } of steps) {
     for (const parent of parents) {
       const ofRelation = byRelation.get(relationKey(parent.type, relation))
@@ -128,21 +121,24 @@ async function loadLevel(ctx: Ctx, { byType, byRelation }: Loaders, known: Known
       for (const identifier of identifiers(parent, relation)) {
         const ofType = byType.get(identifier.type)
         if (!ofType || known.has(keyOf(identifier))) continue
-        entry(wanted, ofType, () => new Map()).set(keyOf(identifier), identifier)
+        entry(missing, ofType, () => new Map()).set(keyOf(identifier), identifier)
       }
     }
   }
   await Promise.all([
     ...[...parentsOf].map(async ([loader, parents]) => loadRelation(ctx, loader, parents, known)),
-    ...[...wanted].map(async ([loader, named]) => loadType(ctx, loader, named, known)),
+    ...[...missing].map(async ([{ load }, named]) => {
+      for (const key of named.keys()) known.set(key, undefined)
+      addKnown(
+        known,
+        await load(
+          ctx,
+          [...named.values()].map(({ id }) => id),
+        ),
+      )
+    }),
   ])
   return [...parentsOf.keys()]
-}
-
-async function loadType(ctx: Ctx, { load }: TypeLoader, named: ReadonlyMap<string, Identifier>, known: Known) {
-  for (const key of named.keys()) known.set(key, undefined)
-  const ids = [...named.values()].map(({ id }) => id)
-  learn(known, await load(ctx, ids))
 }
 
 async function loadRelation(
@@ -154,18 +150,14 @@ async function loadRelation(
   for (const [id, related] of await load(ctx, [...parents.values()])) {
     const parent = parents.get(id)
     if (!parent) continue
-    const data = isOne(related) ? identifierOf(related) : related.map(identifierOf)
+    const data = 'type' in related ? identifierOf(related) : related.map(identifierOf)
     parent.relationships = { ...parent.relationships, [relation]: { ...parent.relationships?.[relation], data } }
-    learn(known, [related].flat())
+    addKnown(known, [related].flat())
   }
 }
 
-function learn(known: Known, resources: readonly Resource[]) {
+function addKnown(known: Known, resources: readonly Resource[]) {
   for (const resource of resources) if (!known.get(keyOf(resource))) known.set(keyOf(resource), resource)
-}
-
-function isOne(related: Resource | readonly Resource[]): related is Resource {
-  return !Array.isArray(related)
 }
 
 function identifiers(parent: Resource, relation: string): readonly Identifier[] {
@@ -185,19 +177,19 @@ function relationKey(type: string, relation: string) {
 }
 
 function entry<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  const found = map.get(key) ?? make()
-  map.set(key, found)
-  return found
+  const value = map.get(key) ?? make()
+  map.set(key, value)
+  return value
 }
 
 /**
- * Reads the `include` parameter: a comma-separated list of paths in snake case (kebab case is accepted too). The result
- * has the order of `offered`. Throws `bad-request` for an unknown path; clients match on `Invalid include parameter`.
+ * Reads the `include` parameter: comma-separated paths in snake or kebab case. The result has the order of `offered`. Throws `bad-request` for an
+ * unknown path; clients match on `Invalid include parameter`.
  */
 export function readIncludes(query: Record<string, unknown>, offered: readonly string[]): ReadonlySet<string> {
   if (query['include'] === undefined) return NONE
-  const given = [query['include']].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : []))
-  const names = new Set(given.map(snakeCase).filter((name) => name !== ''))
+  const paths = [query['include']].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : []))
+  const names = new Set(paths.map(snakeCase).filter((name) => name !== ''))
   const known = new Set(offered.map(snakeCase))
   for (const name of names) {
     if (known.has(name)) continue

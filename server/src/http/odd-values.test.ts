@@ -57,7 +57,7 @@ function problem(response: TestResponse, name: string) {
   return isClear ? undefined : `${response.status} ${response.text.slice(0, 300)}`
 }
 
-test.each(RESOURCES)('odd values of %s are taken or refused with a pointer', async (type, path, names) => {
+test.each(RESOURCES)('odd values of %s are accepted or rejected with a pointer', async (type, path, names) => {
   expect(names.length).toBeGreaterThan(3)
   for (const [value, given] of Object.entries(VALUES)) {
     const found = await Promise.all(

@@ -7,15 +7,14 @@ import type { Route } from './http.ts'
 import { type ApiOperation, openApi } from './openapi.ts'
 import { binary } from './responses.ts'
 
-const shelf = resource('shelves', { attributes: { name: z.string().describe('the text of its label') } }, 'Shelf')
-const book = resource(
-  'books',
-  {
-    attributes: { title: z.string(), pages: z.int().nullable(), 'bought-at': timestamp },
-    relationships: { shelf: hasOne('shelves') },
-  },
-  'Book',
-)
+const shelf = resource('shelves', {
+  name: 'Shelf',
+  attributes: { name: z.string().describe('the text of its label') },
+})
+const book = resource('books', {
+  attributes: { title: z.string(), pages: z.int().nullable(), 'bought-at': timestamp },
+  relationships: { shelf: hasOne('shelves') },
+})
 const createBook = requestBody('books', z.object({ title: z.string(), 'bought-at': z.iso.datetime().optional() }))
 const include = { shelf, 'shelf.owner': null, neighbours: [book, shelf] }
 const query = { 'search[title]': z.string().describe('part of the title') }
@@ -96,7 +95,7 @@ test('routes with all that can be described make a valid document', async () => 
   expect(await new Validator().validate(structuredClone(api))).toEqual({ valid: true })
 })
 
-test('a resource is described once, as it is on the wire', () => {
+test('a resource is described once, in its wire format', () => {
   const attributes = api.components.schemas['Book']?.properties?.['attributes']
 
   expect(responseSchema('post', '/books', '201')).toEqual({
@@ -119,7 +118,7 @@ test('a resource is described once, as it is on the wire', () => {
   })
 })
 
-test('what may be included is one of what the paths bring', () => {
+test('included resources are those of the include paths', () => {
   expect(responseSchema('get', '/shelves/{shelf}/books', '200')?.properties?.['included']).toEqual({
     type: 'array',
     items: { anyOf: [{ $ref: '#/components/schemas/Shelf' }, { $ref: '#/components/schemas/Book' }] },
@@ -127,7 +126,7 @@ test('what may be included is one of what the paths bring', () => {
   expect(responseSchema('post', '/books', '201')?.properties).not.toHaveProperty('included')
 })
 
-test('a list takes a page, what it includes, and its own parameters', () => {
+test('a list has parameters for pages, includes and filters', () => {
   const parameters = operation('get', '/shelves/{shelf}/books').parameters
 
   expect(parameters.map((parameter) => [parameter.in, parameter.name, parameter.required ?? false])).toEqual([
@@ -141,7 +140,7 @@ test('a list takes a page, what it includes, and its own parameters', () => {
   expect(parameters[4]).toMatchObject({ description: 'part of the title', schema: { type: 'string' } })
 })
 
-test('a list that is always whole takes no page', () => {
+test('an unpaged list has no page parameters', () => {
   expect(operation('get', '/shelves').parameters).toEqual([])
 })
 
@@ -160,7 +159,7 @@ test('JSON that is no document of JSON:API is described as plain JSON', () => {
   expect(Object.keys(operation('get', '/opening-hours').responses['200']?.content ?? {})).toEqual(['application/json'])
 })
 
-test('a route names the refusals that it can come to', () => {
+test('a route lists its possible error responses', () => {
   const named = (method: string, path: string) =>
     Object.keys(operation(method, path).responses).filter((status) => /^[45]/.test(status))
 
@@ -177,16 +176,16 @@ test('times in bodies have a format and no pattern', () => {
   expect(body?.properties?.['bought-at']).toEqual({ type: 'string', format: 'date-time' })
 })
 
-describe('an operation says', () => {
+describe('an operation describes', () => {
   const description = (method: string, path: string) => operation(method, path).description.split('\n\n')
 
-  test('who may use it', () => {
+  test('its callers', () => {
     expect(description('get', '/books/{id}/text')).toEqual(['Needs no token.'])
     expect(description('get', '/shelves')).toEqual(['Needs the rights of a site administrator.'])
     expect(description('get', '/opening-hours')).toEqual(['Needs the token or session of a person.'])
   })
 
-  test('which permissions it needs, on what', () => {
+  test('its required permissions', () => {
     expect(description('post', '/books')[0]).toBe(
       'Needs the permissions `runs:apply` and `force-unlock` on the workspace and the permission `tags:manage` in the organization.',
     )
@@ -195,7 +194,7 @@ describe('an operation says', () => {
     )
   })
 
-  test('what it records in the audit trail, or why it records nothing', () => {
+  test('its audit events, or why there are none', () => {
     expect(description('post', '/books')[1]).toBe('The audit trail records `book create` and `shelf update`.')
     expect(description('delete', '/books/{id}')[1]).toBe('The audit trail records `book destroy`.')
     expect(description('post', '/books/{id}/actions/weigh')[1]).toBe(

@@ -15,7 +15,7 @@ const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
 )
 
 describe('the OpenAPI document', () => {
-  test('is one of version 3.1, for everybody to read', () => {
+  test('is public and has version 3.1', () => {
     expect(response.status).toBe(200)
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
     expect(api.openapi).toMatch(/^3\.1\.\d$/)
@@ -55,7 +55,7 @@ describe('the OpenAPI document', () => {
     expect([...tags].toSorted()).toEqual(api.tags.map(({ name }) => name))
   })
 
-  test('refers only to what it has', () => {
+  test('has no dangling references', () => {
     const references = JSON.stringify(api).matchAll(/"\$ref":"([^"]+)"/g)
 
     const broken = [...references].filter(([, pointer = '']) => {
@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     expect(broken).toEqual([])
   })
 
-  test('leaves answers open for what is added to them', () => {
+  test('allows additional members in responses', () => {
     expect(JSON.stringify(api)).not.toContain('"additionalProperties":false')
   })
 
@@ -80,7 +80,7 @@ describe('the OpenAPI document', () => {
     )
   })
 
-  test('says of each operation what it does and what it answers', () => {
+  test('describes each operation and its responses', () => {
     const undescribed = operations.filter(([, , { summary, responses }]) => !summary || !hasSuccess(responses))
 
     // Always 404: configurations do not come from version control.
@@ -89,7 +89,7 @@ describe('the OpenAPI document', () => {
     ])
   })
 
-  test('says of each operation who may use it, and of each that writes what the audit trail records', () => {
+  test('describes the callers of each operation and the audit events of each write', () => {
     const silent = operations.filter(
       ([, method, { description }]) =>
         !description.startsWith('Needs ') ||
@@ -114,7 +114,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  test('says of every schema what it is for a program', () => {
+  test('gives every schema a type', () => {
     const untyped = Object.entries(api.components.schemas).filter(([, schema]) => !isTyped(schema))
 
     expect(untyped.map(([name]) => name)).toEqual([])
@@ -143,7 +143,7 @@ describe('the page for people', () => {
     ])
   })
 
-  test('has its script from here, compressed for who takes that', async () => {
+  test('loads its script from this server, compressed if accepted', async () => {
     const plain = await app.request({ url: '/docs/api/reader.js' })
     const compressed = await app.request({
       url: '/docs/api/reader.js',

@@ -1,13 +1,20 @@
+import { STATUS_CODES } from 'node:http'
+import { errorsDocument } from '@groundstate/contract/responses'
 import { z } from 'zod'
-import type { CreateDocumentOptions, ZodOpenApiOperationObject, ZodOpenApiPathItemObject } from 'zod-openapi'
+import type {
+  CreateDocumentOptions,
+  ZodOpenApiOperationObject,
+  ZodOpenApiPathItemObject,
+  ZodOpenApiResponsesObject,
+} from 'zod-openapi'
 import { type ComponentRegistry, createComponents, createRegistry } from 'zod-openapi/api'
-import { API_PREFIX, type Route } from './http.ts'
-import { type Describe, isPaged, refusals, responses } from './openapi-responses.ts'
+import { API_PREFIX, type Route, type RouteOptions } from './http.ts'
 import { PAGE_SIZES } from './pagination.ts'
-import { describeAccess, describeAudit, takesNoToken } from './route-access.ts'
+import type { ResponseSchema } from './responses.ts'
+import { describeAccess, describeAudit, isForSiteAdmins, takesNoToken } from './route-access.ts'
 import { JSON_API_TYPE } from './write.ts'
 
-/** A JSON Schema with the keywords that readers of the OpenAPI document use. */
+/** A JSON Schema; only the listed keywords are typed. */
 export type JsonSchema = {
   $ref?: string
   type?: string | string[]
@@ -76,16 +83,19 @@ function describePaths(routes: readonly Route[], registry: ComponentRegistry, de
   const nameBody = bodyNames()
   const items: Record<string, ZodOpenApiPathItemObject> = {}
   for (const route of routes) {
-    const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
-    items[path] ??= {}
-    items[path][route.method.toLowerCase() as 'get'] = operation(route, nameBody, describe)
+    const item = (items[route.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {})
+    item[route.method.toLowerCase() as 'get'] = operation(route, nameBody, describe)
   }
   return Object.fromEntries(
     Object.entries(items).map(([path, item]) => [path, registry.addPathItem(item, ['paths', path])]),
   )
 }
 
-function operation(route: Route, nameBody: NameBody, describe: Describe): ZodOpenApiOperationObject {
+function operation(
+  route: Route,
+  nameBody: ReturnType<typeof bodyNames>,
+  describe: Describe,
+): ZodOpenApiOperationObject {
   const { summary, access, audit } = route.options
   const id = operationId(route)
   return {
@@ -107,12 +117,10 @@ function requestBody({ options: { upload, body } }: Route, named: (body: z.ZodTy
   return { requestBody: { required, content: { [JSON_API_TYPE]: { schema: named(body) } } } }
 }
 
-type NameBody = (body: z.ZodType, name: string) => z.ZodType
-
-/** Names each body after the first operation that takes it, unless its schema has a name. */
-function bodyNames(): NameBody {
+/** Names each body after the first operation that accepts it, unless its schema has a name. */
+function bodyNames() {
   const named = new Map<z.ZodType, z.ZodType>()
-  return (body, name) => {
+  return (body: z.ZodType, name: string) => {
     if (body.meta()?.id !== undefined) return body
     const known = named.get(body) ?? body.meta({ id: name })
     named.set(body, known)
@@ -133,20 +141,15 @@ function pathParameters({ url }: Route) {
   return z.object(Object.fromEntries([...url.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, z.string()])))
 }
 
+const INCLUDE = { description: 'related resources to send along, a comma list', param: { explode: false } }
+
 function queryParameters({ options }: Route) {
   const include = Object.keys(options.include ?? {})
   return z.object({
-    ...(include.length > 0 && { include: includeParameter(include) }),
+    ...(include.length > 0 && { include: z.array(z.enum(include)).optional().meta(INCLUDE) }),
     ...((options.pageSizes ?? isPaged(options.responses)) && pageParameters(options.pageSizes)),
     ...Object.fromEntries(Object.entries(options.query ?? {}).map(([name, schema]) => [name, queryParameter(schema)])),
   })
-}
-
-function includeParameter(paths: readonly string[]) {
-  return z
-    .array(z.enum(paths))
-    .optional()
-    .meta({ description: 'related resources to send along, a comma list', param: { explode: false } })
 }
 
 function pageParameters({ preset, max } = PAGE_SIZES) {
@@ -164,11 +167,73 @@ function queryParameter(schema: z.ZodType) {
 
 /** Removes keywords that do not help clients, or that would forbid later additions. */
 const tidy: CreateDocumentOptions['override'] = ({ jsonSchema }) => {
-  // Strict schemas are for our tests. Clients must accept new members in responses.
+  // Schemas are strict for our tests. Clients must accept new members in responses.
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
-  // The format says the same; the pattern is ten lines long.
+  // The format is equivalent; the pattern is ten lines long.
   if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames
+}
+
+/**
+ * Adds a schema to the document and returns it as JSON Schema or a reference. Bodies and responses are both described by the input of their
+ * schemas: the JSON on the wire. The path must be unique in the document.
+ */
+type Describe = (schema: z.ZodType, path: string[]) => ReturnType<ComponentRegistry['addSchema']>
+
+const ref = (name: string) => ({ $ref: `#/components/responses/${name}` })
+
+/** All responses of a route by status, including the shared error responses. */
+function responses({ url, options }: Route, describe: Describe): ZodOpenApiResponsesObject {
+  const own = Object.entries(options.responses).map(([status, schema]) => [
+    status,
+    response(status, schema, options.include, describe),
+  ])
+  return {
+    ...(!takesNoToken(options.access) && { 401: ref('Unauthorized') }),
+    ...((url.includes(':') || isForSiteAdmins(options.access)) && { 404: ref('NotFound') }),
+    ...(options.body && { 422: ref('Invalid') }),
+    '4XX': ref('Refused'),
+    '5XX': ref('Failed'),
+    ...Object.fromEntries(own),
+  }
+}
+
+function response(status: string, schema: ResponseSchema, include: RouteOptions['include'], describe: Describe) {
+  const description = STATUS_CODES[status] ?? 'Success'
+  if (schema === null) return { description }
+  if (!(schema instanceof z.ZodType)) return { description, content: { [schema.contentType]: { schema: {} } } }
+  // JSON:API documents have only these members; all other JSON is plain JSON.
+  const isJsonApi =
+    schema instanceof z.ZodObject && Object.keys(schema.shape).every((name) => DOCUMENT_MEMBERS.has(name))
+  const type = isJsonApi ? JSON_API_TYPE : 'application/json'
+  return { description, content: { [type]: { schema: describe(withIncluded(schema, include), [status]) } } }
+}
+
+const DOCUMENT_MEMBERS = new Set(['data', 'errors', 'included', 'links', 'meta'])
+
+function refusals(describe: Describe) {
+  const schema = describe(errorsDocument, ['refusals'])
+  const refusal = (description: string) => ({ description, content: { [JSON_API_TYPE]: { schema } } })
+  return {
+    Unauthorized: refusal('the token is missing, wrong or expired'),
+    NotFound: refusal('it does not exist, or you may not see it'),
+    Invalid: refusal('the body has a value that is not allowed; `source.pointer` says where'),
+    Refused: refusal('refused; the detail of each error says why'),
+    Failed: refusal('failed on this server, whatever was sent'),
+  }
+}
+
+/** Whether one of the responses is a page with links to other pages. */
+function isPaged(schemas: RouteOptions['responses']) {
+  return Object.values(schemas)
+    .flatMap((schema): unknown[] => (schema instanceof z.ZodUnion ? [...schema.options] : [schema]))
+    .some((schema) => schema instanceof z.ZodObject && 'links' in schema.shape && 'meta' in schema.shape)
+}
+
+function withIncluded(schema: z.ZodType, include: RouteOptions['include'] = {}) {
+  const included = new Set(Object.values(include).flatMap((added) => added ?? []))
+  if (included.size === 0 || !(schema instanceof z.ZodObject)) return schema
+  return schema.extend({ included: z.array(z.union([...included])).optional() })
 }

@@ -1,14 +1,11 @@
 import type { Page } from '../db/db.ts'
-import { AppError } from '../errors.ts'
+import { invalidParameter } from '../errors.ts'
 
 export type PageSizes = Readonly<{ preset: number; max: number }>
 
 export const PAGE_SIZES: PageSizes = { preset: 20, max: 100 }
 
-/**
- * Reads `page[number]` and `page[size]`; larger sizes become the largest. Throws `invalid` unless they are positive
- * integers.
- */
+/** Reads `page[number]` and `page[size]`, which is limited to the maximum. Throws `invalid` unless they are positive integers. */
 export function readPage(query: Record<string, unknown>, sizes = PAGE_SIZES): Page {
   return {
     number: readPositive(query, 'page[number]', 1),
@@ -16,7 +13,6 @@ export function readPage(query: Record<string, unknown>, sizes = PAGE_SIZES): Pa
   }
 }
 
-/** Whether the query has a parameter of a page. */
 export function namesPage(query: Record<string, unknown>) {
   return 'page[number]' in query || 'page[size]' in query
 }
@@ -25,12 +21,8 @@ function readPositive(query: Record<string, unknown>, parameter: string, preset:
   const text = [query[parameter]].flat().at(-1)
   if (text === undefined || text === '') return preset
   if (typeof text === 'string' && /^\d{1,9}$/.test(text) && Number(text) >= 1) return Number(text)
-  throw new AppError('invalid', [
-    {
-      detail: `${parameter} is ${JSON.stringify(text).slice(0, 60)}, it must be a positive integer`,
-      source: { parameter },
-    },
-  ])
+  const value = JSON.stringify(text).slice(0, 60)
+  throw invalidParameter(`${parameter} is ${value}, it must be a positive integer`, parameter)
 }
 
 /** `meta.pagination` of a list; a page past the end keeps its number and has no next page. */
@@ -46,21 +38,21 @@ export function paginationMeta(page: Page, total: number) {
   }
 }
 
-/** The links of a list: the URL of the request with another page number; null where there is no such page. */
+/** The links of a list: the URL of the request with other page numbers; null for missing pages. */
 export function pageLinks(url: string, page: Page, total: number) {
   const [, path = '', search = ''] = /^([^?]*)\??(.*)$/s.exec(url) ?? []
-  const pages = Math.max(1, Math.ceil(total / page.size))
-  const link = (number: number) => {
+  const link = (number: number | null) => {
     const params = new URLSearchParams(search)
     params.set('page[number]', String(number))
     params.set('page[size]', String(page.size))
-    return `${path}?${params.toString()}`
+    return number === null ? null : `${path}?${params.toString()}`
   }
+  const meta = paginationMeta(page, total)
   return {
     self: link(page.number),
     first: link(1),
-    prev: page.number > 1 ? link(page.number - 1) : null,
-    next: page.number < pages ? link(page.number + 1) : null,
-    last: link(pages),
+    prev: link(meta['prev-page']),
+    next: link(meta['next-page']),
+    last: link(meta['total-pages']),
   }
 }

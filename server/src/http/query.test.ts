@@ -72,7 +72,7 @@ describe('a query', () => {
     expect(parse({ [name]: given })).toEqual({ ...NOTHING, [name]: parsed })
   })
 
-  test('has a parameter with an index once for each index, as it is', () => {
+  test('parses an indexed parameter once per index', () => {
     const given = {
       'filter[tagged][1][key]': ['x', ' b '],
       'filter[tagged][][key]': '',

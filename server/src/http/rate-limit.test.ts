@@ -70,7 +70,7 @@ describe('a server with a limit', async () => {
 
   const details = (token?: string) => app.request({ url: '/api/v2/account/details', token })
 
-  test('refuses the requests above it, for each token by itself', async () => {
+  test('rejects requests above the limit, per token', async () => {
     const first = await details(ann.token)
     await details(ann.token)
     await details(ann.token)
@@ -88,7 +88,7 @@ describe('a server with a limit', async () => {
     expect(again.status).toBe(200)
   })
 
-  test('counts those who guess tokens by their address', async () => {
+  test('counts requests with invalid tokens by address', async () => {
     passed += 1000
     const guesses: number[] = []
     for (const guess of ['a', 'b', 'c', 'd']) guesses.push((await details(guess)).status)

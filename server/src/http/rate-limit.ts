@@ -2,23 +2,21 @@ import ipaddr from 'ipaddr.js'
 import type { Actor } from '../auth/actor.ts'
 import type { Config } from '../config.ts'
 
-/** `remaining` more requests may follow at once; the next one after that in `waitMs`. */
+/** `remaining` more requests are allowed immediately; the next one after that in `waitMs`. */
 export type Allowance = { allowed: boolean; remaining: number; waitMs: number }
 export type RateLimiter = { limit: number; take: (key: string, nowMs: number) => Allowance }
 
-/** The maximum of requests a second for one caller; 0 is no limit. */
+/** Maximum number of requests per second for one caller; 0 for no limit. */
 export function rateLimit(config: Pick<Config, 'rateLimit' | 'edition'>) {
   return config.rateLimit ?? (config.edition === 'hosted' ? 30 : 0)
 }
 
 /**
- * A token bucket for each key: it holds `limit` requests and refills within a second. Buckets live in the memory of the
- * process. With N replicas, a caller whose requests are spread evenly gets up to N times the limit; in exchange,
- * requests share no state.
+ * Creates a token bucket for each key, which holds `limit` requests and refills within a second. Buckets are kept in memory, so with N replicas a
+ * caller gets up to N times the limit.
  *
- * A bucket is stored as the time at which it is full again, so an unknown key has a full bucket. Two generations of at
- * least a second each let full buckets be dropped without a scan. A cache of limited size would drop buckets in use
- * when enough other callers come, and so reset their limits.
+ * A bucket is stored as the time at which it is full again, so an unknown key has a full bucket. Two generations of at least a second each allow
+ * full buckets to be dropped without a scan. An LRU cache would evict buckets in use, and so reset their limits.
  */
 export function createRateLimiter(limit: number): RateLimiter {
   const intervalMs = 1000 / limit
@@ -32,7 +30,7 @@ export function createRateLimiter(limit: number): RateLimiter {
       current = new Map()
       turnedAt = nowMs
     }
-    // At most empty: a clock that was set back must not lock anyone out.
+    // Limited, so that a clock that was set back does not block callers.
     const emptiness = Math.min(1000, Math.max(0, (current.get(key) ?? previous.get(key) ?? 0) - nowMs))
     const next = emptiness + intervalMs
     const allowed = next <= 1000 + 1e-6
@@ -44,14 +42,14 @@ export function createRateLimiter(limit: number): RateLimiter {
   return { limit, take }
 }
 
-/** The key of the bucket for a request: its token or session, else its address. */
+/** The key of a request's bucket: its token or session, otherwise its address. */
 export function callerKey(actor: Actor, address: string) {
   if ('tokenId' in actor && actor.tokenId !== undefined) return actor.tokenId
   if (actor.kind === 'user' && actor.sessionId !== undefined) return actor.sessionId
   return `address ${network(address)}`
 }
 
-/** An IPv6 address counts as its /64, since a network usually holds all addresses of a /64. */
+/** An IPv6 address counts as its /64, since one network usually has all addresses of a /64. */
 function network(address: string) {
   if (!address.includes(':') || !ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)

@@ -9,7 +9,7 @@ test('raw parts are in the document unchanged, byte for byte', () => {
   expect(serialise(document).content.toString()).toBe('{"a":[1, 2],"b":{"c":"plain","d":[{"ü":null},[]]}}')
 })
 
-test('a document without raw parts is what JSON.stringify makes of it', () => {
+test('a document without raw parts is serialised as by JSON.stringify', () => {
   expect(serialise({ a: [1, 'ü', undefined] }).content.toString()).toBe('{"a":[1,"ü",null]}')
 })
 

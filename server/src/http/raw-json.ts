@@ -1,13 +1,10 @@
 import { hash, randomUUID } from 'node:crypto'
 
-/** Replaces raw JSON while a document is serialised. It is random, so no text of a user contains it. */
+/** Replaces raw JSON while a document is serialised. Random, so that no text of a user contains it. */
 const MARK = `raw-json-${randomUUID()}`
 let collecting: RawJson[] | undefined
 
-/**
- * A part of a document that is already JSON, as UTF-8. It is copied into the response unchanged, without parsing and
- * serialising it again.
- */
+/** A part of a document that is already JSON, as UTF-8. It is copied into the response unchanged. */
 export class RawJson {
   bytes: Buffer
   #digest: string | undefined
@@ -16,7 +13,6 @@ export class RawJson {
     this.bytes = bytes
   }
 
-  /** The digest of the bytes, computed once. */
   get digest() {
     this.#digest ??= digestOf(this.bytes)
     return this.#digest
@@ -40,7 +36,7 @@ export function serialise(document: unknown): { content: Buffer; digest: () => s
       return { content, digest: () => digestOf(content) }
     }
     const texts = json.split(`"${MARK}"`)
-    const chunks = texts.flatMap((text, index) => [Buffer.from(text), raws[index]?.bytes ?? EMPTY])
+    const chunks = texts.flatMap((text, index) => [Buffer.from(text), raws[index]?.bytes ?? Buffer.alloc(0)])
     // The mark is left out of the digest, since it differs between processes and replicas must agree on the ETag.
     const digest = () => digestOf([...texts, ...raws.map((raw) => raw.digest)].join('\0'))
     return { content: Buffer.concat(chunks), digest }
@@ -49,9 +45,6 @@ export function serialise(document: unknown): { content: Buffer; digest: () => s
   }
 }
 
-const EMPTY = Buffer.alloc(0)
-
-/** A short digest of the content. */
 export function digestOf(content: Buffer | string) {
   return hash('sha1', content, 'base64url')
 }

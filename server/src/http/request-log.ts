@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { ANONYMOUS, type Actor } from '../auth/actor.ts'
+import { ANONYMOUS, type Actor, actorId } from '../auth/actor.ts'
 import type { Log } from '../log.ts'
 
 declare module 'fastify' {
@@ -17,31 +17,29 @@ export const CLIENT_LEFT = 499
 type RequestRecord = { startedAt: number; actor: Actor }
 const requests = new WeakMap<FastifyRequest, RequestRecord>()
 
-/** Records the start of a request. */
 export function beginRequest(request: FastifyRequest) {
   requests.set(request, { startedAt: performance.now(), actor: ANONYMOUS })
 }
 
-/** Records the actor of a request, once it is known. */
 export function setActor(request: FastifyRequest, actor: Actor) {
-  const facts = requests.get(request)
-  if (facts) facts.actor = actor
+  const record = requests.get(request)
+  if (record) record.actor = actor
 }
 
-/** The actor of a request; anonymous until it is known. */
+/** The actor of a request; anonymous before authentication. */
 export function getActor(request: FastifyRequest): Actor {
   return requests.get(request)?.actor ?? ANONYMOUS
 }
 
 /**
- * Logs one line at the end of a request; `bytes` is the size of the response's body, if known. What machines poll is for `debug`, so
- * that a server on which nothing happens says nothing.
+ * Logs one line at the end of a request; `bytes` is the size of the response's body, if known. Successful polls are logged for `debug`, so that
+ * an idle server logs nothing.
  */
-export function logRequest(log: Log, request: FastifyRequest, end: { status: number; bytes: unknown }) {
+export function logRequest(log: Log, request: FastifyRequest, end: { status: number; bytes?: unknown }) {
   const { startedAt, actor } = requests.get(request) ?? { startedAt: performance.now(), actor: ANONYMOUS }
   const { polled, endless } = request.routeOptions.config
-  const isUsual = (polled && end.status < 400) || (endless && (end.status < 400 || end.status === CLIENT_LEFT))
-  log[isUsual ? 'debug' : 'info'](
+  const isRoutine = (polled && end.status < 400) || (endless && (end.status < 400 || end.status === CLIENT_LEFT))
+  log[isRoutine ? 'debug' : 'info'](
     {
       request: request.id,
       method: request.method,
@@ -57,8 +55,8 @@ export function logRequest(log: Log, request: FastifyRequest, end: { status: num
 }
 
 /**
- * The path of a request for the log, without its query and without credentials. A signed URL authorises by itself, so
- * it is logged as its route's pattern. An unknown path that resembles one is hidden.
+ * The path of a request for the log, without query and credentials. A signed URL is a credential, so it is logged as the pattern of its route.
+ * Unknown paths that resemble one are hidden.
  */
 export function loggedPath(request: FastifyRequest) {
   const pattern = request.routeOptions.url
@@ -76,24 +74,5 @@ function decoded(path: string) {
     return decodeURIComponent(path)
   } catch {
     return path
-  }
-}
-
-function actorId(actor: Actor): string | undefined {
-  switch (actor.kind) {
-    case 'user':
-      return actor.userId
-    case 'organization':
-    case 'audit-trails':
-      return actor.organizationId
-    case 'agent':
-      return actor.agentPoolId
-    case 'run':
-      return actor.runId
-    case 'task':
-      return actor.taskResultId
-    case 'system':
-    case 'anonymous':
-      return undefined
   }
 }

@@ -4,66 +4,41 @@ import type { z } from 'zod'
 import type { Page, Paged } from '../db/db.ts'
 import { pageLinks, paginationMeta } from './pagination.ts'
 
-/** The return value of a handler, written by `http/http.ts`. */
 export type ApiResponse = {
   status: number
   headers?: Record<string, string>
-  /** A JSON:API document, serialised when it is written. */
   document?: unknown
-  /** Content of any other type. */
-  content?: { type: string; data: string | Buffer | Readable; size?: number }
+  /** Content of any other type; `size` in bytes. */
+  content?: { type: string; data: string | Buffer | Readable; size?: number | undefined }
 }
 
 /** The body that a route sends with a status: JSON of a schema, content of another type, or none (null). */
 export type ResponseSchema = z.ZodType | Binary | null
-/** Content other than JSON. */
 export type Binary = { contentType: string }
 
-/** Content of a type, such as `application/gzip`, in the `responses` of a route. */
+/** Content of a type other than JSON, such as `application/gzip`, in the `responses` of a route. */
 export function binary(contentType: string): Binary {
   return { contentType }
 }
 
-export function ok(resource: Resource, included?: readonly Resource[]): ApiResponse {
-  return { status: 200, document: document(resource, included) }
+export function ok(data: Resource, included?: readonly Resource[]): ApiResponse {
+  return { status: 200, document: included ? { data, included } : { data } }
 }
 
-export function created(resource: Resource, included?: readonly Resource[]): ApiResponse {
-  return { status: 201, document: document(resource, included) }
-}
-
-function document(resource: Resource, included?: readonly Resource[]) {
-  return included ? { data: resource, included } : { data: resource }
+export function created(data: Resource, included?: readonly Resource[]): ApiResponse {
+  return { ...ok(data, included), status: 201 }
 }
 
 /** A page of a list with its links and `meta.pagination`; `url` is the URL of the request. */
-export function listPage(
-  list: { url: string; page: Page },
-  paged: Paged<Resource>,
-  included?: readonly Resource[],
-): ApiResponse {
-  return {
-    status: 200,
-    document: {
-      data: paged.rows,
-      ...(included && { included }),
-      links: pageLinks(list.url, list.page, paged.total),
-      meta: { pagination: paginationMeta(list.page, paged.total) },
-    },
-  }
+export function listPage({ url, page }: { url: string; page: Page }, { rows, total }: Paged<Resource>): ApiResponse {
+  const meta = { pagination: paginationMeta(page, total) }
+  return { status: 200, document: { data: rows, links: pageLinks(url, page, total), meta } }
 }
 
-/** A list that is never split. Clients that read `meta.pagination` see a single page. */
-export function listAll(resources: readonly Resource[], included?: readonly Resource[]): ApiResponse {
-  const page = { number: 1, size: Math.max(1, resources.length) }
-  return {
-    status: 200,
-    document: {
-      data: resources,
-      ...(included && { included }),
-      meta: { pagination: paginationMeta(page, resources.length) },
-    },
-  }
+/** An unpaged list. Clients that read `meta.pagination` see a single page. */
+export function listAll(data: readonly Resource[], included?: readonly Resource[]): ApiResponse {
+  const pagination = paginationMeta({ number: 1, size: Math.max(1, data.length) }, data.length)
+  return { status: 200, document: { data, ...(included && { included }), meta: { pagination } } }
 }
 
 /** A response with a secret: not cached, and not compressed, since its size would reveal the content. */
@@ -75,7 +50,7 @@ export function noContent(): ApiResponse {
   return { status: 204 }
 }
 
-/** The action was accepted; its effects follow later. */
+/** The action was accepted and takes effect later. */
 export function accepted(): ApiResponse {
   return { status: 202 }
 }
@@ -89,5 +64,5 @@ export function json(value: unknown, status = 200): ApiResponse {
 }
 
 export function bytes(data: Buffer | Readable, type = 'application/octet-stream', size?: number): ApiResponse {
-  return { status: 200, content: size === undefined ? { type, data } : { type, data, size } }
+  return { status: 200, content: { type, data, size } }
 }

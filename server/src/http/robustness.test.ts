@@ -28,7 +28,7 @@ const ids: Ids = {
 }
 
 test(
-  'no route answers junk with a 5xx, and every refusal is a JSON:API error',
+  'junk never causes a 5xx, and every rejection is a JSON:API error',
   async () => {
     const until = performance.now() + BUDGET_MS
     const problems: string[] = []

@@ -1,7 +1,7 @@
 import type { OrganizationPermission, ProjectPermission, WorkspacePermission } from '../auth/permissions.ts'
 import type { TeamPermission } from '../auth/team-permissions.ts'
 
-/** Callers that a route admits for what they are, with the words that complete `needs …` in the API's documentation. */
+/** Kinds of callers that a route admits, with the text that completes `Needs …` in the API's documentation. */
 const CALLERS = {
   public: 'no token',
   signed: 'a valid signature in the URL or of the body, and no token',
@@ -20,31 +20,27 @@ const CALLERS = {
 } as const
 
 type Caller = keyof typeof CALLERS
+type OneOrMore<Permission> = Permission | readonly Permission[]
 
-type PermissionsByScope = {
-  organization: OrganizationPermission
-  project: ProjectPermission
-  workspace: WorkspacePermission
-  team: TeamPermission
+type RequiredPermissions = {
+  readonly organization?: OneOrMore<OrganizationPermission>
+  readonly project?: OneOrMore<ProjectPermission>
+  readonly workspace?: OneOrMore<WorkspacePermission>
+  readonly team?: OneOrMore<TeamPermission>
 }
 
-/** The permissions that a caller needs, by subject; all of them are required. */
-type NeededPermissions = {
-  readonly [Scope in keyof PermissionsByScope]?: PermissionsByScope[Scope] | readonly PermissionsByScope[Scope][]
-}
-
-type Alternative = Caller | NeededPermissions
+type Alternative = Caller | RequiredPermissions
 
 /**
- * The callers that may use a route. In a list each item is enough where it applies: a variable set belongs to an organization or to a
- * project, and permissions there decide. Admission acts on the callers that it can tell apart (`takesNoToken`, `admitsTask`,
- * `isForSiteAdmins`); permissions are checked by the guard of the route.
+ * The callers that may use a route. Each item of a list is sufficient where it applies: a variable set belongs to an organization or to a project,
+ * whose permissions decide. Admission checks only what it can distinguish (`takesNoToken`, `admitsTask`, `isForSiteAdmins`); permissions are
+ * checked by the guard of the route.
  */
 export type RouteAccess = Alternative | readonly [Alternative, ...Alternative[]]
 
-/** The needed permissions by scope, as `{ scope: 'workspace', names: ['lock'] }`. */
-export function neededPermissions(needed: NeededPermissions) {
-  return Object.entries(needed).map(([scope, names]) => ({ scope, names: [names].flat() }))
+/** The required permissions by scope, as `{ scope: 'workspace', names: ['lock'] }`. */
+export function requiredPermissions(permissions: RequiredPermissions) {
+  return Object.entries(permissions).map(([scope, names]) => ({ scope, names: [names].flat() }))
 }
 
 export function accessAlternatives(access: RouteAccess): readonly Alternative[] {
@@ -53,15 +49,12 @@ export function accessAlternatives(access: RouteAccess): readonly Alternative[] 
 
 const WITHOUT_TOKEN: readonly unknown[] = ['public', 'signed', 'job', 'task-request'] satisfies Caller[]
 
-/**
- * Whether admission looks at no token. The token of a job or of a task request is checked by the query that loads the
- * job or the request.
- */
+/** Whether admission ignores tokens. The token of a job or of a task request is checked by the query that loads it. */
 export function takesNoToken(access: RouteAccess) {
   return accessAlternatives(access).every((alternative) => WITHOUT_TOKEN.includes(alternative))
 }
 
-/** Whether the access token of a task result is admitted. The handler checks that it is the right one. */
+/** Whether the access tokens of task results are admitted. The handler checks the result. */
 export function admitsTask(access: RouteAccess) {
   return accessAlternatives(access).includes('task')
 }
@@ -79,12 +72,13 @@ export function describeAccess(access: RouteAccess) {
   return `Needs ${alternatives.join(', or ')}.`
 }
 
-function describePermissions(needed: NeededPermissions) {
-  const parts = neededPermissions(needed).map(({ scope, names }) => {
-    const noun = names.length === 1 ? 'permission' : 'permissions'
-    return `the ${noun} ${listNames(names)} ${scope === 'organization' ? 'in' : 'on'} the ${scope}`
-  })
-  return parts.join(' and ')
+function describePermissions(permissions: RequiredPermissions) {
+  return requiredPermissions(permissions)
+    .map(({ scope, names }) => {
+      const noun = names.length === 1 ? 'permission' : 'permissions'
+      return `the ${noun} ${listNames(names)} ${scope === 'organization' ? 'in' : 'on'} the ${scope}`
+    })
+    .join(' and ')
 }
 
 /** `a`, `b` and `c`, as Markdown. */
@@ -92,16 +86,12 @@ function listNames(names: readonly string[]) {
   return new Intl.ListFormat('en-GB').format(names.map((name) => `\`${name}\``))
 }
 
-/** An event of the audit trail by the type of its resource and its action: `workspace lock`. */
+/** An audit event by resource type and action: `workspace lock`. */
 export type AuditEventName = `${string} ${string}`
 
-/**
- * The events that a route records in the audit trail, each once, however often the request causes it. A route that writes and records
- * nothing gives the reason.
- */
+/** The events that a route records in the audit trail, each listed once, or the reason why a writing route records none. */
 export type RouteAudit = AuditEventName | readonly [AuditEventName, ...AuditEventName[]] | { readonly none: string }
 
-/** The names of the events; none for a route that records nothing. */
 export function auditEventNames(audit: RouteAudit): readonly AuditEventName[] {
   if (typeof audit === 'string') return [audit]
   return 'none' in audit ? [] : audit
@@ -109,8 +99,7 @@ export function auditEventNames(audit: RouteAudit): readonly AuditEventName[] {
 
 /** The sentence of the API's documentation: ``The audit trail records `workspace lock`.`` */
 export function describeAudit(audit: RouteAudit) {
-  const isNothing = typeof audit === 'object' && 'none' in audit
-  return isNothing
+  return typeof audit === 'object' && 'none' in audit
     ? `The audit trail records nothing: ${audit.none}.`
     : `The audit trail records ${listNames(auditEventNames(audit))}.`
 }

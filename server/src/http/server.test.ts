@@ -34,7 +34,7 @@ test('a full disk is said, and that it may be tried again', async () => {
   expect(res.json().errors[0].detail).toBe('the disk of the server is full, so nothing was stored')
 })
 
-describe('what is no good request', () => {
+describe('invalid requests', () => {
   test.each([
     ['a path that is not UTF-8', 'GET /api/v2/workspaces/%ff HTTP/1.1\r\nHost: x\r\n', 400],
     ['a path with a lone percent', 'GET /api/v2/workspaces/% HTTP/1.1\r\nHost: x\r\n', 400],
@@ -124,8 +124,8 @@ describe('what is no good request', () => {
   })
 })
 
-describe('what is a good request', () => {
-  test('a slash at the end makes no difference', async () => {
+describe('valid requests', () => {
+  test('a trailing slash is ignored', async () => {
     const response = await app.request({ url: `${organizationUrl}/`, token: user.token })
 
     expect(response.status).toBe(200)
@@ -141,7 +141,7 @@ describe('what is a good request', () => {
     expect(head.headers['etag']).toBe(get.headers['etag'])
   })
 
-  test('OPTIONS of another site learns that nothing is allowed', async () => {
+  test('a CORS preflight is not allowed', async () => {
     const headers = { origin: 'https://elsewhere.example', 'access-control-request-method': 'DELETE' }
     const response = await app.request({ method: 'OPTIONS', url: organizationUrl, headers })
 
@@ -199,7 +199,7 @@ describe('a client that leaves', () => {
 })
 
 describe('ETags', () => {
-  test('what was read before and has not changed is not sent again', async () => {
+  test('unchanged content is not sent again', async () => {
     const first = await app.request({ url: organizationUrl, token: user.token })
     const tag = String(first.headers['etag'])
 
@@ -233,7 +233,7 @@ describe('ETags', () => {
 })
 
 describe('the request log', () => {
-  test('has one line for each request, with who and what', async () => {
+  test('has one line per request, with actor and path', async () => {
     lines.length = 0
 
     const response = await app.request({ url: `${organizationUrl}?q=secret-query`, token: user.token })
@@ -253,7 +253,7 @@ describe('the request log', () => {
     ])
   })
 
-  test('is silent about what machines poll, unless it fails', async () => {
+  test('omits successful polls', async () => {
     lines.length = 0
 
     for (const url of ['/healthz', '/readyz', '/metrics']) await app.request({ url })

@@ -4,11 +4,11 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { App } from '../app.ts'
 import { AppError } from '../errors.ts'
 import { requestSeconds } from '../metrics.ts'
+import { documentRoutes } from './api-docs.ts'
 import { basePath, withoutBasePath } from './base-path.ts'
 import { parseBodies, streamBodies } from './bodies.ts'
 import { endWhenClosing } from './closing.ts'
 import { compressResponses } from './compression.ts'
-import { describeRoutes } from './describe.ts'
 import { answerParserFault, responseFault } from './faults.ts'
 import { type Route, type Routes, createHttp } from './http.ts'
 import { type Loader, indexLoaders } from './loaders.ts'
@@ -21,28 +21,26 @@ const MINUTE_MS = 60_000
 
 export type Server = { fastify: FastifyInstance; routes: readonly Route[] }
 
-/** The routes and loaders of all features. */
 export type Features = { routes: readonly Routes[]; loaders: readonly Loader[] }
 
-/** A response as it is sent; `route` is undefined when no route matched. */
+/** A response as it is sent; `route` is undefined if no route matched. */
 export type SentResponse = {
   route: Route | undefined
   method: string
   url: string
   status: number
   type: string | undefined
-  /** Undefined when there is none, or when it is a stream. */
+  /** Undefined for none and for a stream. */
   content: unknown
 }
 
 export type ServerOptions = {
-  /** Serve TLS with this certificate chain and key, in PEM. */
+  /** Certificate chain and key for TLS, in PEM. */
   https?: { cert: string; key: string } | undefined
-  /** The directory of the built web application, by default the one in the repository. */
+  /** Directory of the built web application, by default the one in the repository. */
   webDist?: string
   /** Requests wait for this promise before they are handled. */
   opened?: Promise<void>
-  /** Called with each response; tests use it to check answers. */
   onResponse?: (response: SentResponse) => void
 }
 
@@ -60,12 +58,12 @@ export async function createServer(
     trustProxy: app.config.trustProxy ?? false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1000 },
     forceCloseConnections: 'idle',
-    // Requests that arrive while the server closes are still answered, since load balancers need time to notice.
+    // Requests are still handled while the server closes, since load balancers need time to notice.
     return503OnClosing: false,
     keepAliveTimeout: 75_000,
-    // Closes connections without traffic in either direction. It is longer than any long poll.
+    // For connections without traffic in either direction; longer than any long poll.
     connectionTimeout: 5 * MINUTE_MS,
-    // The limit for a whole request with its body: enough for half a gigabyte over a slow line, but not endless.
+    // For a whole request with its body: enough for half a gigabyte over a slow connection.
     requestTimeout: 60 * MINUTE_MS,
     clientErrorHandler: answerParserFault,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
@@ -73,7 +71,7 @@ export async function createServer(
       void responseFault(app, error, request, reply)
     },
   } as const
-  // The two kinds of server differ only in the type of their sockets, which is not used here.
+  // The two kinds of server differ only in the type of their sockets.
   const server = https ? (fastify({ ...options, https }) as unknown as FastifyInstance) : fastify(options)
 
   endWhenClosing(server)
@@ -82,9 +80,7 @@ export async function createServer(
     beginRequest(request)
     addHeaders(request, reply)
   })
-  server.addHook('onRequestAbort', async (request) => {
-    logRequest(app.log, request, { status: CLIENT_LEFT, bytes: undefined })
-  })
+  server.addHook('onRequestAbort', async (request) => logRequest(app.log, request, { status: CLIENT_LEFT }))
   server.addHook('onResponse', async (request, reply) => {
     if (!request.routeOptions.config.endless)
       requestSeconds.observe({ method: request.method, status: reply.statusCode }, reply.elapsedTime / 1000)
@@ -110,7 +106,7 @@ export async function createServer(
     parseBodies(parsed)
     await server.register(async (streamed) => {
       streamBodies(streamed)
-      for (const register of [...features.routes, describeRoutes(routes, () => app.baseUrl)]) {
+      for (const register of [...features.routes, documentRoutes(routes, () => app.baseUrl)]) {
         const scopes = { parsed, streamed }
         register(createHttp(app, { scopes, routes, loaders, limiter, feature: featureName(register) }))
       }
@@ -124,12 +120,7 @@ function addHeaders(request: FastifyRequest, reply: FastifyReply) {
   reply.headers(BASE_HEADERS).header('x-request-id', request.id)
 }
 
-function sentResponse(
-  routes: readonly Route[],
-  request: FastifyRequest,
-  reply: FastifyReply,
-  content: unknown,
-): SentResponse {
+function sentResponse(routes: readonly Route[], request: FastifyRequest, reply: FastifyReply, content: unknown) {
   const method = request.method === 'HEAD' ? 'GET' : request.method
   return {
     route: routes.find((route) => route.method === method && route.url === request.routeOptions.url),

@@ -26,7 +26,7 @@ describe('a response with a secret is not to be stored, and not compressed', () 
     }
   })
 
-  test('of outputs whose sensitive values are shown', async () => {
+  test('of outputs with sensitive values', async () => {
     const user = await createUser(app)
     const { name } = await createOrganization(app, user)
     const workspace = await lockedWorkspace(app, name, user)

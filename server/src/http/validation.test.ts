@@ -163,7 +163,7 @@ test.each<[schema: z.ZodType, given: unknown, rule: string]>([
   expect(parse).toThrow(`field is ${JSON.stringify(given)}, ${rule}`)
 })
 
-test.each(['plan', 'run-concurrency'])('an error says where the %s of an organization is set', async (name) => {
+test.each(['plan', 'run-concurrency'])('an error explains where the %s of an organization is set', async (name) => {
   const response = await app.request({
     method: 'PATCH',
     url: `/api/v2${organizationUrl}`,

@@ -13,7 +13,7 @@ export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   )
 }
 
-/** Integers have an implicit limit, which is irrelevant next to the schema's. */
+/** Removes the implicit limits of integers where the schema has narrower ones. */
 function withoutWiderLimits(issues: readonly z.core.$ZodIssue[]) {
   return issues.filter(({ code, path }, index) => {
     if (code !== 'too_big' && code !== 'too_small') return true
@@ -27,14 +27,14 @@ const MAX_PARTS = 20
 function parts(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): ErrorPart[] {
   const path = [...parent, ...issue.path]
   if (issue.code === 'invalid_union') {
-    const meant = issue.errors.toSorted((a, b) => missing(a) - missing(b))[0]
-    if (meant) return meant.flatMap((inner) => parts(inner, path))
+    const intended = issue.errors.toSorted((a, b) => missing(a) - missing(b))[0]
+    if (intended) return intended.flatMap((inner) => parts(inner, path))
   }
   const pointer = path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
   return [{ detail: detail(issue, nameOf(path)), source: { pointer } }]
 }
 
-/** Selects the intended variant of a union: the one with the fewest missing fields. */
+/** Number of missing fields; the intended variant of a union has the fewest. */
 function missing(issues: readonly z.core.$ZodIssue[]) {
   return issues.filter((issue) => issue.code === 'invalid_type' && issue.input === undefined).length
 }
@@ -45,28 +45,27 @@ function nameOf(path: readonly PropertyKey[]) {
   return path.slice(Math.max(0, last)).map(String).join('/') || 'body'
 }
 
-/** Answers end up in logs, so they do not repeat secrets. */
+/** Responses may be logged, so they do not repeat secrets. */
 const SECRET_NAMES = /password|secret|hmac|private-key|^(?:value|token)$/
 
 function detail(issue: z.core.$ZodIssue, name: string) {
-  const given = SECRET_NAMES.test(name) ? 'wrong (what was sent is withheld)' : shown(issue.input)
+  const value = SECRET_NAMES.test(name) ? 'wrong (what was sent is withheld)' : shown(issue.input)
   if (issue.code === 'invalid_type') {
-    // The name itself says where the value belongs.
+    // The message of `misplaced`.
     if (issue.expected === 'never') return issue.message
-    if (issue.input !== undefined) return `${name} is ${given}, it must be ${article(issue.expected)}`
-    // The words of the schema, if it has its own.
+    if (issue.input !== undefined) return `${name} is ${value}, it must be ${article(issue.expected)}`
     return issue.message.startsWith('Invalid input') ? `${name} is missing` : `${name} is missing: ${issue.message}`
   }
   if (issue.code === 'invalid_value') {
-    const values = issue.values.map((value) => JSON.stringify(value)).join(', ')
+    const values = issue.values.map((allowed) => JSON.stringify(allowed)).join(', ')
     const rule = issue.values.length === 1 ? `it must be ${values}` : `it must be one of ${values}`
-    return issue.input === undefined ? `${name} is missing: ${rule}` : `${name} is ${given}, ${rule}`
+    return issue.input === undefined ? `${name} is missing: ${rule}` : `${name} is ${value}, ${rule}`
   }
   if (issue.code === 'custom') return issue.message
   const bound = boundOf(issue)
-  if (bound !== undefined) return `${name} is ${given}, it must ${bound}`
+  if (bound !== undefined) return `${name} is ${value}, it must ${bound}`
   if (issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options)) {
-    const options = issue.options.map((value) => JSON.stringify(value)).join(', ')
+    const options = issue.options.map((allowed) => JSON.stringify(allowed)).join(', ')
     const type = (issue.input as Record<string, unknown> | undefined)?.[issue.discriminator ?? '']
     return type === undefined
       ? `${name} is missing: it must be one of ${options}`
@@ -74,10 +73,10 @@ function detail(issue: z.core.$ZodIssue, name: string) {
   }
   const isWord = /^.[a-z]/.test(issue.message)
   const rule = isWord ? `${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}` : issue.message
-  return `${name} is ${given}: ${rule}`
+  return `${name} is ${value}: ${rule}`
 }
 
-/** Our wording for a limit of size or length, unless the schema has its own message. */
+/** The text for a limit of size or length, unless the schema has its own message. */
 function boundOf(issue: z.core.$ZodIssue) {
   if (issue.code !== 'too_small' && issue.code !== 'too_big') return undefined
   const limit = issue.code === 'too_small' ? issue.minimum : issue.maximum
@@ -94,13 +93,12 @@ function boundOf(issue: z.core.$ZodIssue) {
 
 const UNITS: Record<string, string> = { string: 'character', array: 'item', set: 'item', file: 'byte' }
 
-function shown(value: unknown) {
-  const given = typeof value === 'string' ? value.slice(0, 100) : value
-  const text = JSON.stringify(given, (name, inner: unknown) => (SECRET_NAMES.test(name) ? '…' : inner)) ?? String(value)
+function shown(input: unknown) {
+  const value = typeof input === 'string' ? input.slice(0, 100) : input
+  const text = JSON.stringify(value, (name, inner: unknown) => (SECRET_NAMES.test(name) ? '…' : inner)) ?? String(value)
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
-/** JSON names for types that the schema names differently. */
 const TYPE_NAMES: Record<string, string> = { int: 'whole number', record: 'object' }
 
 function article(expected: string) {

@@ -78,7 +78,7 @@ test('the page is compressed for a browser that takes that', async () => {
   expect(gunzipSync(response.bytes).toString()).toContain('<div id="root">')
 })
 
-test('a built file is kept for good', async () => {
+test('a built file is cached permanently', async () => {
   const response = await get('/assets/main-abc123.js', '*/*')
 
   expect(response.text).toBe('run()')
@@ -174,7 +174,7 @@ test.each(['/other', '/docs', '/oauth/nothing', '/app/../x', '/other?file=main.t
       'cache-control': 'no-store',
       'content-security-policy': expect.stringMatching(/^default-src 'none'; /),
     })
-    expect(response.text).toContain('There is no such page')
+    expect(response.text).toContain('Page not found')
     expect(response.text).toContain('href="/app"')
   },
 )
@@ -226,7 +226,7 @@ test.each([
   expect(JSON.parse(answer.body).errors[0]).toMatchObject({ status: String(status), detail: expect.any(String) })
 })
 
-test('nothing can be posted to the page', async () => {
+test('the page does not accept POST', async () => {
   const response = await app.request({ method: 'POST', url: '/app/acme', body: {} })
 
   expect(response.status).toBe(404)

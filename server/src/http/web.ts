@@ -7,22 +7,18 @@ import { notFound } from '../errors.ts'
 import { digestOf } from './raw-json.ts'
 import { PAGE_HEADERS, entityTag, isMatched } from './write.ts'
 
-/** The directory of the built web application, from the source and from a bundle. */
+/** Directory of the built web application, the same from the source and from a bundle. */
 const DIST = join(import.meta.dirname, '../../../web/dist')
 
-/** Paths that look like files are answered 404: the application's page would hide that the file is missing. */
+/** Paths of files get 404 instead of the page, so that missing files are noticed. */
 const FILE = /\.(?:css|gif|ico|jpe?g|js|json|map|mjs|png|svg|txt|webmanifest|webp|woff2?|xml)$/i
 
-/** Placeholders in the built page that the server fills in. */
 const BASE = '<base href="/" />'
 const NONCE = '<meta name="csp-nonce" content="" />'
 
 type WebOptions = { dist?: string | undefined; basePath: string }
 
-/**
- * Serves the web application in `dist`: its files, and its page for every path of the application, so that links into
- * it work. Without a build, as in tests, nothing is served.
- */
+/** Serves the web application in `dist`: its files, and its page for every path of the application. Without a build nothing is served. */
 export async function serveWeb(server: FastifyInstance, { dist = DIST, basePath }: WebOptions) {
   const built = await readFile(join(dist, 'index.html'), 'utf8').catch(() => undefined)
   if (built === undefined) return
@@ -30,9 +26,9 @@ export async function serveWeb(server: FastifyInstance, { dist = DIST, basePath 
     root: join(dist, 'assets'),
     prefix: '/assets/',
     index: false,
-    // A route for each file: no path of a request is looked up on the disk.
+    // One route per file, so that no path of a request is looked up on the disk.
     wildcard: false,
-    // The build has compressed each file; which one is sent is for the server to choose.
+    // The build has compressed each file; `preCompressed` selects a variant.
     globIgnore: ['**/*.br', '**/*.gz'],
     preCompressed: true,
     // The names of built files contain a hash of their content.
@@ -40,7 +36,7 @@ export async function serveWeb(server: FastifyInstance, { dist = DIST, basePath 
     maxAge: '365d',
   })
   servePage(server, built.replace(BASE, `<base href="${basePath}/" />`))
-  // Other files next to the page, such as its icon, keep their names when they change.
+  // Names of other files next to the page, such as its icon, do not change with their content.
   for (const entry of await readdir(dist, { withFileTypes: true })) {
     if (!entry.isFile() || /^index\.html$|\.(?:br|gz)$/.test(entry.name)) continue
     server.get(`/${entry.name}`, async (_, reply) =>
@@ -49,16 +45,15 @@ export async function serveWeb(server: FastifyInstance, { dist = DIST, basePath 
   }
 }
 
-/** Serves the page with a fresh nonce. */
 function servePage(server: FastifyInstance, page: string) {
-  // The policy is part of the tag, since a browser keeps it along with the page.
+  // The policy is part of the tag, since browsers cache it with the page.
   const tag = entityTag(digestOf(`${contentPolicy('')}\n${page}`))
   const headers = { ...PAGE_HEADERS, 'cache-control': 'private, no-cache', etag: tag }
   for (const path of ['/', '/app', '/app/*']) {
     server.get(path, async (request, reply) => {
       if (!wantsPage(request)) throw notFound('page')
       reply.headers(headers)
-      // Without a policy: the nonce of the page that the browser has is in the policy that it has.
+      // Without a policy, since the cached page and its cached policy have the same nonce.
       if (isMatched(request.headers['if-none-match'], tag)) return reply.code(304).send()
       const nonce = randomBytes(16).toString('base64')
       return reply
@@ -75,8 +70,8 @@ function wantsPage(request: FastifyRequest) {
 }
 
 /**
- * Allows our own files only. The nonce is for the styles that the editor adds at run time; scripts have none. Images of
- * other servers are refused, since they would tell those servers who reads what.
+ * Allows only our own files. The nonce is for styles that the editor adds at run time. Images of other servers are blocked, since requests for
+ * them would reveal who reads what.
  */
 function contentPolicy(nonce: string) {
   return [

@@ -19,7 +19,7 @@ export function writeResponse(
   if (!response.content) return reply.send()
 
   const { type, data, size } = response.content
-  // Sent as bytes: Fastify would add a charset to the content type of a string, which JSON:API forbids.
+  // As bytes, since Fastify would add a charset to the content type of a string, which JSON:API forbids.
   if (typeof data === 'string') {
     const content = Buffer.from(data)
     return writeContent(request, reply, { type, content, digest: () => digestOf(content) })
@@ -28,13 +28,12 @@ export function writeResponse(
   if (size !== undefined) reply.header('content-length', size)
   if (!(data instanceof Readable)) return reply.send(data)
   if (request.method === 'HEAD') {
-    // HEAD needs no content, so the stream is not read.
     data.destroy()
     return reply.send(Readable.from([]))
   }
   data.once('error', (error) => {
-    // Errors before the first byte are answered as usual. After it, the connection can only be cut.
-    if (reply.raw.headersSent) log.error({ err: loggedError(error), request: request.id }, 'a response was cut off')
+    // Before the first byte an error response is sent; afterwards the connection can only be closed.
+    if (reply.raw.headersSent) log.error({ err: loggedError(error), request: request.id }, 'a response was interrupted')
   })
   return reply.send(data)
 }
@@ -48,17 +47,14 @@ function writeContent(
   if (isRead && reply.getHeader('cache-control') !== 'no-store') {
     const tag = entityTag(digest())
     reply.header('etag', tag)
-    // Without it, browsers choose a lifetime for the response themselves.
+    // Browsers would otherwise choose a lifetime for the response.
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache')
     if (isMatched(request.headers['if-none-match'], tag)) return reply.code(304).send()
   }
   return reply.header('content-type', type).send(content)
 }
 
-/**
- * The ETag of a document with this digest. It is weak, since a proxy may compress the bytes. If-None-Match saves the
- * transfer, not the work.
- */
+/** The ETag of a document with this digest: weak, since a proxy may compress the bytes. */
 export function entityTag(digest: string) {
   return `W/"${digest}"`
 }
@@ -66,17 +62,13 @@ export function entityTag(digest: string) {
 /** Whether the If-None-Match header of a request names this tag, by weak comparison (RFC 9110 §13.1.2). */
 export function isMatched(header: string | undefined, tag: string) {
   if (header === undefined) return false
-  const wanted = tag.replace(/^W\//, '')
-  return header.split(',').some((given) => {
-    const name = given.trim()
-    return name === '*' || name.replace(/^W\//, '') === wanted
-  })
+  const tags = header.split(',').map((text) => text.trim())
+  return tags.some((name) => name === '*' || name.replace(/^W\//, '') === tag.replace(/^W\//, ''))
 }
 
 /**
- * The headers of every response. Clients of the public API read the first four from any response. The command line
- * refuses a `cloud` block below API version 2.5, and reads the number after the `v` of X-TFE-Version as the release
- * that decides about structured output.
+ * The headers of every response. Clients of the public API read the first four. The CLI rejects a `cloud` block below API version 2.5, and decides
+ * about structured output by the number after the `v` of X-TFE-Version.
  */
 export const BASE_HEADERS = {
   'tfp-api-version': '2.6',

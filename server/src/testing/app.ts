@@ -20,14 +20,14 @@ export type TestClock = { now: () => Date; advance: (ms: number) => void }
 export type TestApp = App & {
   server: Server
   clock: TestClock
-  /** A context for verbs; its actor is the system by default. */
+  /** A context for service functions, by default with the system as the actor. */
   as: (actor?: Actor) => Ctx
   /**
-   * Sends a request, with a token as bearer and an object body as JSON:API. Throws when the response does not match the
+   * Sends a request, with a bearer token and an object body as JSON:API. Throws if the response does not match the
    * description of its route. For requests on sockets, the test fails afterwards.
    */
   request: (options: TestRequest) => Promise<TestResponse>
-  /** Runs background jobs until none is due by the test's clock. */
+  /** Runs background jobs until none is due on the test's clock. */
   runJobs: () => Promise<number>
   /** Listens on a free loopback port, for tests that need a socket; returns the base URL. */
   listen: () => Promise<string>
@@ -44,8 +44,8 @@ export type TestResponse = {
   headers: Record<string, string | string[] | number | undefined>
   text: string
   bytes: Buffer
-  /** The parsed body; throws when it is not JSON. */
-  json: () => any // tests look into documents of every shape
+  /** The parsed body; throws unless it is JSON. */
+  json: () => any // tests read documents of all shapes
 }
 
 /** Parts that a test may replace, besides settings. */
@@ -53,9 +53,9 @@ export type TestOptions = {
   log?: Log
   webDist?: string
   opened?: Promise<void>
-  /** Puts something between the app and its database, and returns the URL by which the app reaches it. */
+  /** Starts a proxy for the database and returns its URL. */
   reach?: (databaseUrl: string) => Promise<string>
-  /** As `reach`, with a pooler in transaction mode; what needs a session goes past it. */
+  /** As `reach`, with a pooler in transaction mode, which connections that need a session bypass. */
   pool?: (databaseUrl: string) => Promise<string>
 }
 
@@ -95,8 +95,8 @@ export async function createTestApp(
   whenFileEnds(() => app[Symbol.asyncDispose]())
   await app.jobs.declare(JOBS)
   const mismatches: string[] = []
-  const onResponse = (answer: SentResponse) => {
-    const mismatch = responseMismatch(answer)
+  const onResponse = (response: SentResponse) => {
+    const mismatch = responseMismatch(response)
     if (mismatch !== undefined) mismatches.push(mismatch)
   }
   const server = await createServer(app, { routes: ROUTES, loaders: LOADERS }, { ...options, onResponse })

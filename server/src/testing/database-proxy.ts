@@ -6,12 +6,9 @@ import { createTcpProxy } from './tcp-proxy.ts'
 export type DatabaseProxy = {
   /** The URL of the same database, through the proxy. */
   url: string
-  /**
-   * Passes the next COMMIT on, keeps its response and ends the connection, as a network does that fails at this very moment.
-   * Resolves when it has happened: the transaction is committed then.
-   */
+  /** Forwards the next COMMIT, drops its response and closes the connection, like a network failure. Resolves then, after the commit. */
   loseNextCommit: () => Promise<void>
-  /** As `loseNextCommit`, for the next statement with the text, outside of a transaction; one that was not sent before. */
+  /** As `loseNextCommit`, for the next statement with the text, outside a transaction, if it was not prepared before. */
   loseNextResponseTo: (text: string) => Promise<void>
 }
 
@@ -22,7 +19,7 @@ const IDLE = Buffer.from('Z\0\0\0\u0005I')
 
 type Loss = { text: string | undefined; response: Buffer; onLost: () => void }
 
-/** Puts a TCP proxy before a database, which ends with the test file; answers the URL of the same database through it. */
+/** Starts a TCP proxy in front of a database until the test file ends; returns the URL of the database through it. */
 export async function passedBy(databaseUrl: string, pass: (client: Socket, target: Socket) => void) {
   const { host, port, user, password, database } = new pg.Client(databaseUrl)
   const open = () => (host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host))
@@ -34,19 +31,18 @@ export async function passedBy(databaseUrl: string, pass: (client: Socket, targe
   return url.href
 }
 
-/** The proxy ends with the test file. */
 export async function createDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   let loss: Loss | undefined
   const url = await passedBy(databaseUrl, (client, target) => {
     /** Responses of this connection to drop. */
-    let asked: Loss | undefined
+    let pending: Loss | undefined
     client.on('data', (data: Buffer) => {
-      if (loss?.text !== undefined && data.includes(loss.text)) asked = loss
+      if (loss?.text !== undefined && data.includes(loss.text)) pending = loss
       target.write(data)
     })
     client.on('end', () => target.end())
     target.on('data', (data: Buffer) => {
-      const lost = loss?.text === undefined ? loss : asked
+      const lost = loss?.text === undefined ? loss : pending
       if (lost === undefined || !data.includes(lost.response)) return void client.write(data)
       client.destroy()
       loss = undefined

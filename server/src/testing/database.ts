@@ -6,7 +6,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The URL of a database from which others can be created, and the name of the migrated template. */
     postgres: { adminUrl: string; template: string }
-    /** For what test files throw away; it goes with the test run, even with one that is killed. */
+    /** Temporary directory, deleted after the test run, even if it is killed. */
     directory: string
   }
 }
@@ -14,11 +14,7 @@ declare module 'vitest' {
 /** The database of one test file. Disposing drops it, even with open connections. */
 export type TestDatabase = AsyncDisposable & { url: string }
 
-/**
- * Clones the migrated template, which takes some hundredths of a second.
- *
- * Call it in the test file, not in a setup file: only there are the values of the global setup available.
- */
+/** Clones the migrated template. Only for test files, since setup files cannot access values of the global setup. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { adminUrl, template } = inject('postgres')
   const name = `groundstate_test_${randomBytes(8).toString('hex')}`

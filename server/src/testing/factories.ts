@@ -9,15 +9,15 @@ import { createWorkspace as createWorkspaceIn } from '../features/workspaces/wor
 import { hashPassword } from '../secrets/passwords.ts'
 import type { TestApp } from './app.ts'
 
-/** A user with an API token; `actor` is for verbs. */
+/** A user with an API token; `actor` is for service functions. */
 export type TestUser = { id: string; username: string; email: string; token: string; actor: UserActor }
 
 let count = 0
-/** Hashing is slow on purpose, and so is every sign-in: passwords of tests are cheap, and hashed once in a file. */
+/** Parameters of fast hashes; each password is hashed once per file. */
 const CHEAP = { ln: 4, r: 8, p: 1 }
 const hashes = new Map<string, Promise<string>>()
 
-/** Creates a user. Without a `password`, the account has none, which saves the time of hashing it. */
+/** Creates a user, by default without a password, which saves the time for hashing. */
 export async function createUser(
   app: TestApp,
   input: { username?: string; email?: string; password?: string; isSiteAdmin?: boolean } = {},

@@ -21,7 +21,7 @@ type ClaimOptions = {
   warmRunIds?: string[]
   accepts?: ('plan' | 'apply')[]
   sendsReceipt?: boolean
-  /** Whether the response to the claim reaches the agent; it does unless the test says otherwise. */
+  /** Whether the response to the claim reaches the agent, by default true. */
   receives?: boolean
 }
 
@@ -29,18 +29,18 @@ type ClaimOptions = {
 export type FakeAgent = {
   id: string
   token: string
-  /** The next job; undefined when there is none. */
+  /** The next job; undefined for none. */
   claim: (options?: ClaimOptions) => Promise<FakeJob | undefined>
-  /** As `claim`, but throws when there is no job. */
+  /** As `claim`, but throws without a job. */
   take: (options?: Pick<ClaimOptions, 'receives' | 'sendsReceipt'>) => Promise<FakeJob>
-  /** The next request of a run task; undefined when there is none. */
+  /** The next request of a run task; undefined for none. */
   claimTask: (options?: { waitMs?: number }) => Promise<FakeTaskRequest | undefined>
 }
 
 export type FakeTaskRequest = TaskRequest & {
   payload: TaskPayload
-  /** Reports a response; that of a receiver with 200 by default. */
-  response: (answer?: AnswerTaskRequest) => Promise<TestResponse>
+  /** Reports a response, by default 200. */
+  response: (response?: AnswerTaskRequest) => Promise<TestResponse>
 }
 
 export type FakeJob = AgentJob & {
@@ -60,16 +60,16 @@ export type FakeJob = AgentJob & {
 type Files = Partial<Record<ArtifactKind, string>>
 type ResultParts = { log?: string; offset?: number; files?: Files; takesApply?: boolean }
 
-/** Properties reported by the agent. Without `downloadsEngines` it acts like earlier versions, which may have any engine. */
-type FakeAgentFacts = Partial<Pick<RegisterAgent, 'engines' | 'downloadsEngines'>> & { accepts?: readonly WorkKind[] }
+/** Properties that the agent reports. Without `downloadsEngines` it acts like an earlier version, which may have any engine. */
+type Properties = Partial<Pick<RegisterAgent, 'engines' | 'downloadsEngines'>> & { accepts?: readonly WorkKind[] }
 
 /** Registers an agent with a token of the pool; of the built-in pool by default. */
 export async function createFakeAgent(
   app: TestApp,
-  { token, name = 'fake', ...access }: FakeAgentFacts & { token?: string; name?: string } = {},
+  { token, name = 'fake', ...properties }: Properties & { token?: string; name?: string } = {},
 ): Promise<FakeAgent> {
   const secret = token ?? (await createBuiltInAgentToken(app.as()))
-  const body = { name, version: '1.0.0', os: 'linux', arch: 'x64', ...access }
+  const body = { name, version: '1.0.0', os: 'linux', arch: 'x64', ...properties }
   const registered = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token: secret, body })
   if (registered.status !== 200) throw new Error(`registration failed: ${registered.text}`)
   const { agentId } = registered.json()
@@ -92,7 +92,7 @@ export async function createFakeAgent(
     token: secret,
     claim,
     async take(options) {
-      // The server may end a claim before its time, as agents know.
+      // The server may end a claim early.
       const job = (await claim({ waitMs: 1000, ...options })) ?? (await claim({ waitMs: 1000, ...options }))
       if (!job) throw new Error('there is no job')
       return job
@@ -114,11 +114,11 @@ function fakeTaskRequest(app: TestApp, request: TaskRequest): FakeTaskRequest {
   return {
     ...request,
     payload: JSON.parse(Buffer.from(request.body, 'base64').toString()),
-    response: (answer = DELIVERED) => app.request({ method: 'POST', url, token: request.token, body: answer }),
+    response: (response = DELIVERED) => app.request({ method: 'POST', url, token: request.token, body: response }),
   }
 }
 
-/** The job that a response brings. */
+/** The job in a response. */
 export function receivedJob(app: TestApp, response: TestResponse): FakeJob {
   return fakeJob(app, agentJob.parse(response.json()))
 }
@@ -147,10 +147,10 @@ function fakeJob(app: TestApp, job: AgentJob): FakeJob {
     configuration: () => send('GET', '/configuration'),
     heartbeat: ({ waitMs = 0, seen = 'continue' } = {}) => send('POST', '/heartbeat', { waitMs, seen }),
     finish: (body = {}) => send('POST', '/finish', outcome(body)),
-    result(body, { log, offset = written, files = {}, ...wish } = {}) {
+    result(body, { log, offset = written, files = {}, ...options } = {}) {
       const rest = log === undefined ? {} : { log: { offset, size: Buffer.byteLength(log) } }
       const chunks = [log ?? '', ...Object.values(files)].map((chunk) => Buffer.from(chunk))
-      const header = { outcome: outcome(body), ...rest, ...wish, files: sizes(files) }
+      const header = { outcome: outcome(body), ...rest, ...options, files: sizes(files) }
       return send('POST', '/result', Buffer.from(packEnvelope(header, chunks)))
     },
     documents: (files, header) =>

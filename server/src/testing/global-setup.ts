@@ -11,10 +11,10 @@ import { readPostmaster, stopPostmaster } from '../postgres/postmaster.ts'
 import { databaseUrl, execute } from './database.ts'
 
 const PREFIX = 'groundstate-tests-'
-/** A directory in memory, which Linux has. There databases are cloned several times as fast as on a disk, and nothing waits for it. */
+/** Linux's directory in memory, where cloning databases is several times faster than on a disk. */
 const MEMORY = '/dev/shm'
-/** Maximum size of a test run's data there, in bytes: some 200 MB, with room to spare. */
-const NEEDED_BYTES = 2 * 1024 ** 3
+/** Required free space there, in bytes; a test run uses about 200 MB. */
+const REQUIRED_BYTES = 2 * 1024 ** 3
 
 /**
  * Runs once per test run. It starts an embedded PostgreSQL, or uses the one in GROUNDSTATE_DATABASE_URL, and migrates
@@ -43,7 +43,7 @@ async function openServer(dataDir: string): Promise<AsyncDisposable & { url: str
   // Only warnings belong among the test results.
   const log = { info: () => undefined, warn: (message: string) => console.warn(message) }
   const server = await startPostgres({ dataDir, log, fsync: false })
-  // By default each connection plans a statement five times before it keeps a plan: in tests that is nearly always.
+  // By default each connection plans a statement five times before it caches a plan, which is nearly always in tests.
   await execute(server.url, 'alter system set plan_cache_mode = force_generic_plan')
   await execute(server.url, 'select pg_reload_conf()')
   return server
@@ -53,7 +53,7 @@ async function hasRoom(directory: string) {
   try {
     await access(directory, constants.W_OK)
     const { bavail, bsize } = await statfs(directory)
-    return bavail * bsize >= NEEDED_BYTES
+    return bavail * bsize >= REQUIRED_BYTES
   } catch {
     return false
   }
@@ -71,7 +71,7 @@ async function createTemplate(adminUrl: string) {
   return template
 }
 
-/** Others who run the tests on this machine clean up by themselves. */
+/** Other users on this machine clean up their own test runs. */
 async function isOwn(directory: string) {
   const { uid } = await stat(directory).catch(() => ({ uid: undefined }))
   return uid === process.getuid?.()

@@ -12,7 +12,7 @@ const SCOPES = 'openid profile email groups'
 
 /**
  * A real OpenID Connect provider on the loopback interface. `settings` are for `createTestApp`. `people` are the claims
- * of each person by their subject. `signIn` goes through both servers as that person's browser would.
+ * of each user by subject. `signIn` follows the redirects of both servers like a browser.
  */
 export async function createIdentityProvider() {
   const people = new Map<string, Person>()
@@ -64,7 +64,7 @@ export async function createIdentityProvider() {
       request,
       response,
       subject === undefined
-        ? { error: 'access_denied', error_description: 'the person said no' }
+        ? { error: 'access_denied', error_description: 'the user declined' }
         : { login: { accountId: subject } },
     )
   }
@@ -88,7 +88,7 @@ export async function createIdentityProvider() {
         cookies.set(name, value)
       }
       const location = response.headers.get('location')
-      if (location === null) throw new Error(`the provider answered ${response.status}: ${await response.text()}`)
+      if (location === null) throw new Error(`the provider returned ${response.status}: ${await response.text()}`)
       next = new URL(location, issuer).href
     }
     return next

@@ -11,7 +11,7 @@ export async function findProcesses(text: string): Promise<number[]> {
   return [...found]
 }
 
-/** The processes that still run; zombies do not count. */
+/** The running processes, without zombies. */
 export async function filterRunning(pids: readonly number[]): Promise<number[]> {
   const states = await Promise.all(pids.map((pid) => read(`/proc/${pid}/stat`)))
   return pids.filter((_, index) => /\) [^ZX] [^)]*$/.test(states[index] ?? ''))

@@ -6,11 +6,11 @@ export type Random = {
   pick: <T>(values: readonly [T, ...T[]]) => T
   /** As `pick`, with each value half as often as the one before it. */
   pickSkewed: <T>(values: readonly [T, ...T[]]) => T
-  /** True once in so many times. */
+  /** True with a probability of 1 in `times`. */
   oneIn: (times: number) => boolean
 }
 
-/** The same numbers for the same seed, so that a failure can be looked at again (mulberry32). */
+/** The same numbers for the same seed, so that failures can be reproduced (mulberry32). */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
   const next = () => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { TaskPayload } from '../features/tasks/run-tasks/request.ts'
 import { whenFileEnds } from './cleanup.ts'
 
-/** A request as a receiver got it. */
+/** A request as received. */
 export type Received = {
   at: number
   method: string
@@ -12,18 +12,18 @@ export type Received = {
   headers: IncomingMessage['headers']
   body: string
   payload: TaskPayload
-  /** Whether it only tests the connection. */
+  /** Whether it is a verification request. */
   isTest: boolean
 }
 type Reply = (received: Received, response: ServerResponse) => unknown
 
-/** A real HTTP server in place of an integration; it answers 200 unless `onRequest` is set. */
+/** A real HTTP server in place of an integration; it returns 200 unless `onRequest` is set. */
 export type TestReceiver = {
   url: string
-  /** All requests except tests of the connection. */
+  /** All requests except verification requests. */
   requests: Received[]
   tests: Received[]
-  /** Answers a request; the receiver answers 200 if this leaves the response open and returns no promise. */
+  /** Responds to a request. */
   onRequest: Reply | undefined
   onTest: Reply | undefined
   /** The next request, or the `count`-th of all. */

@@ -9,7 +9,7 @@ import { whenFileEnds } from './cleanup.ts'
 import { databaseUrl } from './database.ts'
 
 type ReplicaOptions = {
-  /** Puts something between the replica and the database, and returns the URL by which the replica reaches it. */
+  /** Starts a proxy for the database and returns its URL. */
   reach?: (databaseUrl: string) => Promise<string>
 }
 
@@ -27,7 +27,7 @@ export async function createReplica(
     runsJobs: false,
     reactions: REACTIONS,
   }
-  // Statements that are not prepared can be read on their way.
+  // Proxies can read statements that are not prepared.
   const config = reach ? { ...app.config, databasePrepared: false } : app.config
   const replica = await createApp(config, options, { now: app.clock.now })
   const server = await createServer(replica, { routes: ROUTES, loaders: LOADERS })

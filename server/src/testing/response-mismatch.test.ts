@@ -10,8 +10,8 @@ const boat = resource('boats', {
   attributes: { name: z.string(), 'built-at': timestamp },
   relationships: { captain: hasOne('people') },
 })
-const captain = resource('people', { attributes: { rank: z.literal('captain') } }, 'Captain')
-const passenger = resource('people', { attributes: { berth: z.int() } }, 'Passenger')
+const captain = resource('people', { name: 'Captain', attributes: { rank: z.literal('captain') } })
+const passenger = resource('people', { name: 'Passenger', attributes: { berth: z.int() } })
 const options: RouteOptions = {
   summary: 'Show a boat',
   access: 'public',
@@ -44,11 +44,11 @@ test('a response of its schema is as described', () => {
   expect(mismatch({ data: argo, included: [] })).toBeUndefined()
 })
 
-test('what is missing, wrong or not described is named with its place', () => {
+test('missing, invalid and undescribed members are reported with their pointers', () => {
   const data = { ...argo, attributes: { name: 7, 'built-at': argo.attributes['built-at'], mast: 'tall' } }
 
   expect(mismatch({ data })?.split('\n  ')).toEqual([
-    'GET /boats/argo answers 200 otherwise than described:',
+    'GET /boats/argo returned 200, which does not match its description:',
     '/data/attributes/name: name is 7, it must be a string',
     expect.stringMatching(/^\/data\/attributes: .*unrecognized key: "mast"/),
   ])
@@ -75,7 +75,7 @@ describe('an included resource', () => {
   })
 
   test('is of a type that may be included', () => {
-    expect(included({ id: 'x', type: 'sails' })).toContain('/included/0: sails are nothing that may be included')
+    expect(included({ id: 'x', type: 'sails' })).toContain('/included/0: sails must not be included')
   })
 
   test('is present only where a route includes', () => {
@@ -96,7 +96,7 @@ describe('the status', () => {
     expect(mismatch({ data: argo }, { status: 201 })).toContain('the status is none of 200, 204, 206, 409')
   })
 
-  test('may say that nothing has changed', () => {
+  test('may be 304', () => {
     expect(mismatch(undefined, { status: 304 })).toBeUndefined()
   })
 
@@ -112,7 +112,7 @@ describe('content that is no JSON', () => {
     expect(mismatch('x', { status: 206, type: 'text/html' })).toContain('its type is text/html, not text/plain')
   })
 
-  test('is not taken for JSON', () => {
+  test('is not parsed as JSON', () => {
     expect(mismatch('x', { type: 'text/html' })).toContain('its type is text/html, not JSON')
     expect(mismatch('{')).toContain('JSON')
   })

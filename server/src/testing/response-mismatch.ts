@@ -11,14 +11,15 @@ import { parseBody } from '../http/validation.ts'
  * that a route does not describe must have the schema that all routes share.
  */
 export function responseMismatch(response: SentResponse): string | undefined {
-  const lines = found(response)
+  const lines = linesOf(response)
   if (lines.length === 0) return undefined
-  return [`${response.method} ${response.url} answers ${response.status} otherwise than described:`, ...lines].join(
-    '\n  ',
-  )
+  return [
+    `${response.method} ${response.url} returned ${response.status}, which does not match its description:`,
+    ...lines,
+  ].join('\n  ')
 }
 
-function found(response: SentResponse) {
+function linesOf(response: SentResponse) {
   try {
     return mismatches(response)
   } catch (error) {
@@ -29,14 +30,14 @@ function found(response: SentResponse) {
 
 function mismatches({ route, status, type = 'none', content }: SentResponse): string[] {
   const { responses, include } = route?.options ?? {}
-  // Every route may answer 304.
+  // Every route may return 304.
   if (status === 304) return []
   const schema = responses?.[status] ?? (status >= 400 && isJson(type) ? errorsDocument : undefined)
   if (responses?.[status] === null) return isEmpty(content) ? [] : ['it has a body, none is described']
   if (schema === undefined) {
     return responses && status < 400 ? [`the status is none of ${Object.keys(responses).join(', ')}`] : []
   }
-  // A request can be refused before the handler that answers errors of another type.
+  // A request can be rejected before a handler that sends errors of another type.
   if (isBinary(schema) && status >= 400 && isJson(type)) return contentMismatches(errorsDocument, content, undefined)
   if (isBinary(schema)) return isOfType(type, schema) ? [] : [`its type is ${type}, not ${schema.contentType}`]
   if (!isJson(type)) return [`its type is ${type}, not JSON`]
@@ -82,7 +83,7 @@ function hasIncluded(document: unknown): document is { included: { type: string 
 /** If there are several schemas for a type, one must match. */
 function includedMismatches(include: object, resource: { type: string }, pointer: string): string[] {
   const schemas = schemasByType(include).get(resource.type)
-  if (!schemas) return [`${pointer}: ${resource.type} are nothing that may be included`]
+  if (!schemas) return [`${pointer}: ${resource.type} must not be included`]
   const [first = [], ...others] = schemas.map((schema) => check(schema, resource, pointer))
   return others.some((lines) => lines.length === 0) ? [] : first
 }
@@ -90,8 +91,8 @@ function includedMismatches(include: object, resource: { type: string }, pointer
 const known = new WeakMap<object, ReadonlyMap<string, readonly z.ZodType[]>>()
 
 function schemasByType(include: object) {
-  const found = known.get(include)
-  if (found) return found
+  const cached = known.get(include)
+  if (cached) return cached
   const tables: (z.ZodType | readonly z.ZodType[] | null)[] = Object.values(include)
   const schemas = new Set(tables.flatMap((schema) => schema ?? []))
   const typed = [...schemas].flatMap((schema) => typesOf(schema).map((type) => ({ type, schema })))
@@ -107,7 +108,7 @@ function typesOf(schema: z.core.$ZodType): string[] {
   if (schema instanceof z.ZodUnion) return schema.options.flatMap(typesOf)
   const type: unknown = schema instanceof z.ZodObject ? schema.shape['type'] : undefined
   if (type instanceof z.ZodLiteral) return [...type.values].map(String)
-  throw new Error('what may be included must be the schema of a resource')
+  throw new Error('the schema of an included resource must have a literal type')
 }
 
 function check(schema: z.ZodType, value: unknown, pointer: string): string[] {

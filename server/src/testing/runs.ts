@@ -115,7 +115,7 @@ export async function createRun(
   attributes: Parameters<typeof postRun>[2] = {},
 ): Promise<string> {
   const response = await postRun(app, setting, attributes)
-  if (response.status !== 201) throw new Error(`the run was refused: ${response.text}`)
+  if (response.status !== 201) throw new Error(`creating the run failed: ${response.text}`)
   return response.json().data.id
 }
 

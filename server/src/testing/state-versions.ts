@@ -60,7 +60,7 @@ export async function upload(app: TestApp, url: string, content: Buffer | string
   return app.request({ method: 'PUT', url: new URL(url).pathname, body: Buffer.from(content) })
 }
 
-/** Uploads to a signed URL without saying how much there is: it is stored as it arrives. */
+/** Uploads to a signed URL without a declared length, in chunks. */
 export async function uploadInChunks(app: TestApp, url: string, content: Buffer, headers: Record<string, string> = {}) {
   const chunks = Array.from({ length: 10 }, (_, n) => {
     const at = (share: number) => Math.round((content.length * share) / 10)

@@ -8,8 +8,8 @@ import { type TestReceiver, startReceiver } from './receiver.ts'
 import { createRun, createRunSetting, readRun, type RunSetting } from './runs.ts'
 
 /**
- * A workspace that is ready for runs, with an agent, a receiver, and the loop that delivers requests. The user runs the
- * site, and so is shown what comes back from the receiver, which is on loopback.
+ * A workspace that is ready for runs, with an agent and a receiver. The user is a site administrator, who may see responses of the receiver, which
+ * is on loopback.
  */
 export type TaskSetting = RunSetting & { agent: FakeAgent; receiver: TestReceiver }
 
@@ -92,7 +92,7 @@ export async function addTask(
   return { task, workspaceTask: attached.json().data.id as string }
 }
 
-/** A run that waits for a mandatory task, and the request that the task got. */
+/** A run that waits for a mandatory task, and the request to the task. */
 export async function createWaitingRun(app: TestApp, options: Partial<Parameters<typeof addTask>[2]> = {}) {
   const setting = await createTaskSetting(app)
   await addTask(app, setting, { stages: ['pre_plan'], ...options })
@@ -138,7 +138,7 @@ export async function readStages(app: TestApp, { user }: Pick<TaskSetting, 'user
   return (await app.request({ url: `/api/v2/runs/${runId}/task-stages`, token: user.token })).json().data
 }
 
-/** Ends the deferral of a verdict; does nothing while no stage of the run has failed. */
+/** Ends the deferral of a failed stage; does nothing unless a stage of the run has failed. */
 export async function passDeferral(app: TestApp, setting: Pick<TaskSetting, 'user'>, runId: string) {
   const stages = await readStages(app, setting, runId)
   if (!stages.some((stage: { attributes: { status: string } }) => stage.attributes.status === 'failed')) return
@@ -160,20 +160,18 @@ export async function runReaches(
   }
 }
 
-/** Polls until `look` finds something, where there is no signal. */
-export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
+/** Polls until `read` returns a value, where there is no signal. */
+export async function eventually<T>(read: () => Promise<T | undefined | false>): Promise<T> {
   const end = performance.now() + 10_000
   for (;;) {
-    const found = await look()
-    if (found !== undefined && found !== false) return found
-    if (performance.now() > end) throw new Error('it never happened')
+    const value = await read()
+    if (value !== undefined && value !== false) return value
+    if (performance.now() > end) throw new Error('the condition was not met within 10 s')
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
 
-/**
- * Finishes the next job of the run, a plan with this JSON. Jobs that other runs of the test left are finished first.
- */
+/** Finishes the next job of the run, a plan with this JSON, after any jobs of other runs. */
 export async function finishNextJob(
   agent: FakeAgent,
   run: string,

@@ -3,8 +3,8 @@ import { whenFileEnds } from './cleanup.ts'
 import { listen } from './ports.ts'
 
 /**
- * A TCP proxy, which ends with the test file; answers its port. `open` connects to the target for each client, and `pass`
- * passes the bytes between the two. When one of them ends, so does the other.
+ * Starts a TCP proxy until the test file ends; returns its port. `open` connects to the target for each client, `pass` forwards data between the
+ * two, and each closes with the other.
  */
 export async function createTcpProxy(open: () => Socket, pass: (client: Socket, target: Socket) => void) {
   const sockets = new Set<Socket>()

@@ -15,9 +15,9 @@ const KNOWN_PARAMETERS = new Set([
 ])
 
 /**
- * A pooler in transaction mode between the app and its database, as an old or cautious PgBouncer: it refuses parameters that it does not
- * know, gives a client one of `size` connections for a transaction at a time, and loses all that a session knows when that ends. So a
- * named statement, a LISTEN or a lock of the session does not outlive it. Answers the URL of the same database through it.
+ * Starts a pooler in transaction mode, like a strict PgBouncer: it rejects unknown startup parameters, assigns one of `size` connections to a client
+ * per transaction, and then discards the session state, such as named statements, LISTEN and session locks. Returns the URL of the database
+ * through it.
  */
 export async function createTransactionPooler(databaseUrl: string, { size }: { size: number }): Promise<string> {
   const { host, port, user = '', password, database = '' } = new pg.Client(databaseUrl)
@@ -86,8 +86,8 @@ async function serveClient(socket: Socket, acquire: () => Promise<Session>, rele
 const TERMINATE = 'X'.charCodeAt(0)
 const READY_FOR_QUERY = 'Z'.charCodeAt(0)
 const IDLE = 'I'.charCodeAt(0)
-/** After these a server answers with ReadyForQuery. */
-const ANSWERED = new Set(['Q'.charCodeAt(0), 'S'.charCodeAt(0)])
+/** Messages to which a server responds with ReadyForQuery. */
+const ENDING = new Set(['Q'.charCodeAt(0), 'S'.charCodeAt(0)])
 
 /** A connection to the database. */
 class Session {
@@ -110,11 +110,11 @@ class Session {
   async serve(first: Buffer, messages: Messages, client: Socket) {
     for (let request: Buffer | undefined = first; request; request = await messages.next()) {
       this.#socket.write(request)
-      if (!ANSWERED.has(request[0] ?? 0)) continue
+      if (!ENDING.has(request[0] ?? 0)) continue
       const status = await this.#untilReady((response) => client.write(response))
       if (status === IDLE) return
     }
-    // The client has gone in the midst of a transaction.
+    // The client disconnected during a transaction.
     this.#socket.write(message('Q', Buffer.from('rollback\0')))
     await this.#untilReady(() => {})
   }
@@ -138,7 +138,7 @@ class Session {
   }
 }
 
-/** The messages that come in on a socket, each with its type and length. The first of a client has no type. */
+/** The messages received on a socket, each with its type and length. The first message of a client has no type. */
 class Messages {
   #reader: AsyncIterator<Buffer>
   #rest = Buffer.alloc(0)
@@ -154,10 +154,10 @@ class Messages {
     for (;;) {
       const size = this.#rest.length < lengthAt + 4 ? Infinity : lengthAt + this.#rest.readUInt32BE(lengthAt)
       if (this.#rest.length >= size) {
-        const found = this.#rest.subarray(0, size)
+        const message = this.#rest.subarray(0, size)
         this.#rest = this.#rest.subarray(size)
         this.#hasStart = false
-        return found
+        return message
       }
       const more = await this.#reader.next().catch(() => ({ done: true as const, value: undefined }))
       if (more.done) return undefined

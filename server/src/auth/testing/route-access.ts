@@ -1,13 +1,12 @@
 import type { Route } from '../../http/http.ts'
-import { accessAlternatives, neededPermissions, type RouteAccess } from '../../http/route-access.ts'
-import { type ActorName, ACTORS } from './everyone.ts'
+import { accessAlternatives, requiredPermissions, type RouteAccess } from '../../http/route-access.ts'
+import { type ActorName, ACTORS } from './actors.ts'
 
 /**
- * Actors that may use the routes of an access, on the things of `createEveryone`. Before the bar are those that pass;
- * after it those that see the thing and may not do this to it (403; 404 where the route only reads). For all others it does not
- * exist (404), and actors without a valid token get 401. The words are the names of actors and of the groups in
- * `actorsOf`. `public` routes treat all actors alike, a `nobody` route finds nothing for any of them, and with `only` the
- * actors that are not named have the wrong kind of token (401).
+ * Actors that may use the routes of an access, on the fixtures of `createActors`. Actors before the bar pass; those after it see the resource but
+ * lack the permission (403; 404 if the route only reads). For others it does not exist (404), and actors without a valid token get 401. The words
+ * are actors and the groups in `actorsOf`. `public` routes treat all actors alike, a `nobody` route finds nothing for any of them, and with `only`
+ * the other actors have the wrong kind of token (401).
  */
 const ACCESS: Record<string, string> = {
   public: 'public',
@@ -15,16 +14,16 @@ const ACCESS: Record<string, string> = {
   'signed-in': 'any',
   user: 'people team',
   person: 'people | team',
-  // The person is the owner.
+  // The user is the owner.
   self: 'owner | team',
   'self or site-admin': 'owner site',
-  // What has a session has no token.
+  // Actors have tokens, not sessions.
   session: 'nobody',
   'site-admin': 'site',
   'organization-token': 'org audit',
   agent: 'only agent',
   job: 'only job',
-  // The token that came with the request is no one's.
+  // No actor has the token of the request.
   'task-request': 'only',
   task: 'only task',
 
@@ -100,15 +99,15 @@ const ACCESS: Record<string, string> = {
   'team tokens:manage': 'owner org | member+',
 }
 
-/** Routes that differ from the line of their access: in who passes, or in how they refuse. */
+/** Routes that differ from the line of their access. */
 const EXCEPTIONS: Record<string, string> = {
-  // To the token of a team there are no organizations to create.
+  // A team's token cannot create organizations.
   'POST /organizations': 'people',
-  // The person is a bystander; those who share an organization see each other.
+  // Members of one organization see each other.
   'GET /users/:userId': 'member+ site org run',
-  // A run sees its organization, but does not watch it.
+  // A run sees its organization, but not its changes.
   'GET /organizations/:organization/changes': 'member+ org',
-  // A run sees the organization in which the thing would be, but no such thing.
+  // A run sees the organization, but not resources of this kind.
   'POST /organizations/:organization/agent-pools': 'owner org | member+ run',
   'POST /organizations/:organization/tasks': 'owner org | member+ run',
   'POST /organizations/:organization/varsets': 'owner org | member+ run',
@@ -132,23 +131,23 @@ const EXCEPTIONS: Record<string, string> = {
   // 404 in place of 403, INTERFACE §8.2.
   'POST /workspaces/:workspaceId/run-triggers': 'admin+ org',
   'DELETE /run-triggers/:triggerId': 'admin+ org',
-  // To a member without access the workspace in the body does not exist: 422.
+  // For a member without access the workspace in the body does not exist: 422.
   'POST /tags/:id/relationships/workspaces': 'admin+ member org | member+ run',
-  // Only versions from a repository have some.
+  // Only versions from version control have them.
   'GET /configuration-versions/:id/ingress-attributes': 'nobody',
-  // There is none yet.
+  // There is no sample yet.
   'GET /organizations/:organization/sample': 'nobody',
   'DELETE /organizations/:organization/sample': 'nobody',
 }
 
 export type Expected = number | 'passes' | 'as all'
 
-/** The expected answer of a route to each actor. Throws for an access that is not in the table. */
+/** The expected response of a route to each actor. Throws for an access that is not in the table. */
 export function expectedResponses({ method, options: { access } }: Route, key: string): Record<ActorName, Expected> {
   const line = lineOf(access, key)
   const [passing = '', seeing = ''] = line.replace(/^(only|nobody|public)\b/, '').split('|')
   const passes = new Set(words(passing).flatMap(actorsOf))
-  // To an actor that may not read it, it does not exist.
+  // Unreadable resources do not exist.
   const readsByPermission = method === 'GET' && permissionNames(access).length > 0
   const sees = new Set(readsByPermission ? [] : words(seeing).flatMap(actorsOf))
   const refusal = line.startsWith('only') ? 401 : 404
@@ -160,48 +159,45 @@ export function expectedResponses({ method, options: { access } }: Route, key: s
   })
 }
 
-/** The keys of the exceptions and the accesses in the table, for a test that each has its use. */
+/** The keys of both tables, for a test that each is used. */
 export const EXCEPTIONAL_ROUTES = Object.keys(EXCEPTIONS)
 export const KNOWN_ACCESSES = Object.keys(ACCESS)
 
-/** `workspace lock`; several that are needed together follow after commas, alternatives after `or`. */
+/** `workspace lock`; permissions that are required together are separated by commas, alternatives by `or`. */
 export function accessKey(access: RouteAccess) {
   return accessAlternatives(access)
     .map((alternative) => (typeof alternative === 'string' ? alternative : permissionNames(alternative).join(', ')))
     .join(' or ')
 }
 
-/** The permissions that an access names, each as `workspace lock`. */
+/** The permissions of an access, each as `workspace lock`. */
 export function permissionNames(access: RouteAccess): string[] {
   return accessAlternatives(access).flatMap((alternative) =>
     typeof alternative === 'string'
       ? []
-      : neededPermissions(alternative).flatMap(({ scope, names }) => names.map((name) => `${scope} ${name}`)),
+      : requiredPermissions(alternative).flatMap(({ scope, names }) => names.map((name) => `${scope} ${name}`)),
   )
 }
 
-/** Whether the route is about what belongs to an organization or to a person, and is there. */
+/** Whether the route concerns existing resources of an organization or user. */
 export function isAboutResources({ options: { access } }: Route, key: string) {
   return !['public', 'nobody', 'site'].includes(lineOf(access, key))
 }
 
 function lineOf(access: RouteAccess, key: string) {
   const line = EXCEPTIONS[key] ?? ACCESS[accessKey(access)]
-  if (line === undefined) throw new Error(`the table of accesses has no ${accessKey(access)}, which ${key} declares`)
+  if (line === undefined) throw new Error(`the table of accesses has no ${accessKey(access)}, declared by ${key}`)
   return line
 }
 
 const LEVELS: readonly ActorName[] = ['member', 'read', 'plan', 'write', 'admin', 'owner']
 
-/**
- * The actors that a word of the table means. A team's token, here of a team with write access, is equivalent to a
- * member.
- */
+/** The actors of a word in the table. The team's token has the access of a member with write access. */
 function actorsOf(word: string): readonly ActorName[] {
   if (word === 'people') return ['stranger', 'site', ...LEVELS]
   if (word === 'any') return ACTORS.filter((name) => !['none', 'bad', 'task', 'job'].includes(name))
   const actor = ACTORS.find((name) => name === word.replace('+', ''))
-  if (!actor) throw new Error(`the table has ${word}, which is no actor`)
+  if (!actor) throw new Error(`the table has ${word}, which is not an actor`)
   if (actor === word) return [actor]
   const from = LEVELS.indexOf(actor)
   return [...LEVELS.slice(from), ...(from <= LEVELS.indexOf('write') ? (['team'] as const) : [])]

@@ -1,13 +1,10 @@
 import { stateVersionBody, rawState } from '../../testing/state-versions.ts'
-import type { Fixtures } from './things.ts'
+import type { Fixtures } from './fixtures.ts'
 
 type Sent = { body?: unknown; query?: string }
 type Ids = Fixtures['ids']
 
-/**
- * What to send to routes whose schema does not say everything. With it, an actor with the permission passes every check
- * of the request itself.
- */
+/** Requests for routes whose schemas are not sufficient to generate valid ones. */
 export const REQUESTS: Record<string, (ids: Ids) => Sent> = {
   'PATCH /account/update': () => document('users', { username: 'somebody-else' }),
   'PATCH /account/password': () =>
@@ -40,7 +37,7 @@ export const REQUESTS: Record<string, (ids: Ids) => Sent> = {
     body: stateVersionBody(rawState({ serial: 3, lineage: 'another' })),
   }),
   'GET /workspaces/:workspaceId/run-triggers': () => ({ query: 'filter[run-trigger][type]=inbound' }),
-  // Of all sources, everybody who may create a trigger sees the workspace itself.
+  // Every actor who may create a trigger sees the workspace, so it is the source.
   'POST /workspaces/:workspaceId/run-triggers': (ids) =>
     document('run-triggers', {}, { sourceable: ['workspaces', ids] }),
   'PATCH /workspaces/:workspaceId/state-versions': (ids) =>

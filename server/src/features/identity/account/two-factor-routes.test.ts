@@ -128,7 +128,7 @@ test('switching off takes the password and a code', async () => {
   expect((await act(user, 'disable', { password: PASSWORD, otp: code() })).status).toBe(409)
 })
 
-test('an organization that demands two-factor authentication is closed to members without one, and says why', async () => {
+test('an organization that requires two-factor authentication is closed to members without one, and says why', async () => {
   const owner = await createUser(app, { password: PASSWORD })
   const elsewhere = await createUser(app)
   const mine = await createOrganization(app, owner)
@@ -154,7 +154,7 @@ test('an organization that demands two-factor authentication is closed to member
   await act(owner, 'verify', { otp: totpCode(secret, app.now()) })
 
   expect(before).toEqual([403, 403, 403, 403, 403])
-  expect(said).toContain('demands two-factor authentication')
+  expect(said).toContain('requires two-factor authentication')
   expect(list.status).toBe(200)
   expect(await statuses(owner)).toEqual([200, 200, 200, 200, 200])
   // A stranger does not learn what it lacks, which would reveal that something exists.

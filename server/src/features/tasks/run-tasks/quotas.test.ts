@@ -97,7 +97,7 @@ describe('INTERFACE §6.2 the free plan', () => {
     expect(onAndLocal.status).toBe(200)
   })
 
-  test('is not escaped by a task that is switched on and made global at once', async () => {
+  test('applies to a task that becomes enabled and global concurrently', async () => {
     const setting = await freeSetting()
     const { organization, user } = setting
     const task = await createTask(app, setting, { enabled: false })
@@ -113,7 +113,7 @@ describe('INTERFACE §6.2 the free plan', () => {
     expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 422])
   })
 
-  test('has a global task in ten workspaces, of eleven that are made at once too', async () => {
+  test('limits a global task to ten workspaces, also if eleven are created concurrently', async () => {
     const { organization, user, receiver } = await freeSetting()
     await createTask(app, { organization, user, receiver }, { 'global-configuration': { enabled: true } })
 

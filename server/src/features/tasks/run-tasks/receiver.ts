@@ -1,3 +1,4 @@
+import type { TaskTestResource } from '@groundstate/contract/run-tasks'
 import type { App, Ctx } from '../../../app.ts'
 import { isSiteAdmin } from '../../../auth/actor.ts'
 import type { Exchange } from '../../../outbound/outbound.ts'
@@ -12,7 +13,6 @@ export type Receiver = {
   pool: TaskPool | undefined
 }
 
-/** A verification request and its exchange. */
 export type Verification = {
   request: { url: string; headers: Record<string, string>; body: string }
   signature: string
@@ -42,7 +42,7 @@ function keyContext(taskId: string) {
   return `tasks/${taskId}/hmac-key`
 }
 
-/** The result of a request in one line. Of a hidden response it tells only the status. */
+/** The result of a request in one line. Of a hidden response it has only the status. */
 export function describeExchange({ response, error }: Exchange, { isHidden }: { isHidden: boolean }) {
   if (!response) return error
   if (isHidden) return `the response was ${response.status}`
@@ -51,23 +51,15 @@ export function describeExchange({ response, error }: Exchange, { isHidden }: { 
   return start === '' ? `the response was ${response.status}` : `the response was ${response.status}: ${start}`
 }
 
-type ApiResponse = {
-  status: number
-  headers: Record<string, string | string[]>
-  body: string
-  'is-truncated': boolean
-}
+type ReceivedResponse = NonNullable<TaskTestResource['attributes']['response']>
 
 /** The response of a receiver as shown to the actor. Of a hidden response only the status remains. */
-export function shownResponse(response: ApiResponse, { isHidden }: { isHidden: boolean }) {
+export function shownResponse(response: Omit<ReceivedResponse, 'is-withheld'>, { isHidden }: { isHidden: boolean }) {
   const shown = isHidden ? { status: response.status, headers: {}, body: '', 'is-truncated': false } : response
   return { ...shown, 'is-withheld': isHidden }
 }
 
-/**
- * Whether responses from private addresses, apart from their status, are withheld from the actor. Otherwise a manager of run tasks could
- * probe the server's network.
- */
+/** Whether the response is hidden because it comes from a private address. Otherwise managers of run tasks could probe the server's network. */
 export function isWithheld({ actor }: Pick<Ctx, 'actor'>, { isPrivate }: { isPrivate: boolean }) {
   return isPrivate && !isSiteAdmin(actor)
 }

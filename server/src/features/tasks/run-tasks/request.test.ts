@@ -2,29 +2,28 @@ import { describe, expect, test } from 'vitest'
 import { taskPayload, type TaskSubject } from './request.ts'
 
 const subject: TaskSubject = {
+  id: 'taskrs-1',
   stage: 'post_plan',
-  accessToken: 'token',
-  enforcementLevel: 'mandatory',
-  taskResultId: 'taskrs-1',
-  organizationName: 'main',
-  workspace: { id: 'ws-1', name: 'web', workingDirectory: '' },
-  run: {
-    id: 'run-1',
-    createdAt: new Date('2026-01-01T12:00:00.5Z'),
-    createdBy: 'ada',
-    message: 'grow',
-    speculative: false,
-    planId: 'plan-1',
-    configurationVersionId: 'cv-1',
-    hasConfiguration: true,
-  },
+  enforcement_level: 'mandatory',
+  organization_name: 'main',
+  workspace_id: 'ws-1',
+  workspace_name: 'web',
+  working_directory: '',
+  run_id: 'run-1',
+  run_created_at: new Date('2026-01-01T12:00:00.5Z'),
+  run_message: 'grow',
+  username: 'ada',
+  plan_only: false,
+  plan_id: 'plan-1',
+  configuration_version_id: 'cv-1',
+  configuration_status: 'uploaded',
 }
 
 describe('INTERFACE §2.3 the request payload', () => {
-  test('has no URL for a configuration that is not kept any more', () => {
-    const run = { ...subject.run, hasConfiguration: false }
+  test('has no URL for a deleted configuration', () => {
+    const deleted = { ...subject, configuration_status: 'backing_data_permanently_deleted' }
 
-    const payload = taskPayload('https://groundstate.example', { ...subject, run })
+    const payload = taskPayload('https://groundstate.example', deleted, 'token')
 
     expect(payload).toMatchObject({
       configuration_version_id: 'cv-1',
@@ -32,8 +31,8 @@ describe('INTERFACE §2.3 the request payload', () => {
     })
   })
 
-  test('keeps its URLs whole below the path of a proxy', () => {
-    const payload = taskPayload('https://example.com/groundstate', subject)
+  test('has complete URLs behind a proxy with a path prefix', () => {
+    const payload = taskPayload('https://example.com/groundstate', subject, 'token')
 
     const urls = Object.entries(payload).filter(([key, value]) => key.endsWith('_url') && value !== null)
     expect(urls.map(([key]) => key)).toEqual([

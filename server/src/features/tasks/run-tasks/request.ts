@@ -1,89 +1,61 @@
 import { createHmac } from 'node:crypto'
 import type { Stage } from '@groundstate/contract/run-tasks'
 
-/** The payload of a request to a receiver (INTERFACE §2.3). The version control fields are always null. */
-export type TaskPayload = {
-  payload_version: 1
-  stage: Stage
-  access_token: string
-  capabilities: { outcomes: boolean }
-  configuration_version_download_url: string | null
-  configuration_version_id: string
-  is_speculative: boolean
-  organization_name: string
-  plan_json_api_url?: string
-  run_app_url: string
-  run_created_at: string
-  run_created_by: string
-  run_id: string
-  run_message: string
-  task_result_callback_url: string
-  task_result_enforcement_level: 'advisory' | 'mandatory' | 'test'
-  task_result_id: string
-  vcs_branch: null
-  vcs_commit_url: null
-  vcs_pull_request_url: null
-  vcs_repo_url: null
-  workspace_app_url: string
-  workspace_id: string
-  workspace_name: string
-  workspace_working_directory: string
-}
-
 /** The subject of a request: a run at one of its stages. */
 export type TaskSubject = {
+  id: string
   stage: Stage
-  accessToken: string
-  enforcementLevel: TaskPayload['task_result_enforcement_level']
-  taskResultId: string
-  organizationName: string
-  workspace: { id: string; name: string; workingDirectory: string }
-  run: {
-    id: string
-    createdAt: Date
-    createdBy: string
-    message: string
-    speculative: boolean
-    planId: string
-    configurationVersionId: string
-    /** Whether the archive can still be downloaded. */
-    hasConfiguration: boolean
-  }
+  enforcement_level: 'advisory' | 'mandatory' | 'test'
+  organization_name: string
+  workspace_id: string
+  workspace_name: string
+  working_directory: string
+  run_id: string
+  run_created_at: Date
+  run_message: string
+  username: string | null
+  plan_only: boolean
+  plan_id: string
+  configuration_version_id: string
+  configuration_status: string
 }
 
-/** Every URL in the payload is absolute and on this server. */
-export function taskPayload(baseUrl: string, subject: TaskSubject): TaskPayload {
-  const { run, workspace, organizationName } = subject
+export type TaskPayload = ReturnType<typeof taskPayload>
+
+/** The payload of a request to a receiver (INTERFACE §2.3). Every URL is absolute and on this server. The version control fields are always null. */
+export function taskPayload(baseUrl: string, subject: TaskSubject, accessToken: string) {
+  const { organization_name: organization, workspace_name: workspace } = subject
   const api = `${baseUrl}/api/v2`
-  const workspaceUrl = `${baseUrl}/app/${encodeURIComponent(organizationName)}/workspaces/${encodeURIComponent(workspace.name)}`
+  const workspaceUrl = `${baseUrl}/app/${encodeURIComponent(organization)}/workspaces/${encodeURIComponent(workspace)}`
   return {
-    payload_version: 1,
+    payload_version: 1 as const,
     stage: subject.stage,
-    access_token: subject.accessToken,
+    access_token: accessToken,
     capabilities: { outcomes: true },
-    configuration_version_download_url: run.hasConfiguration
-      ? `${api}/configuration-versions/${run.configurationVersionId}/download`
-      : null,
-    configuration_version_id: run.configurationVersionId,
-    is_speculative: run.speculative,
-    organization_name: organizationName,
-    ...(subject.stage !== 'pre_plan' && { plan_json_api_url: `${api}/plans/${run.planId}/json-output` }),
-    run_app_url: `${workspaceUrl}/runs/${run.id}`,
-    run_created_at: run.createdAt.toISOString(),
-    run_created_by: run.createdBy,
-    run_id: run.id,
-    run_message: run.message,
-    task_result_callback_url: `${api}/task-results/${subject.taskResultId}/callback`,
-    task_result_enforcement_level: subject.enforcementLevel,
-    task_result_id: subject.taskResultId,
+    configuration_version_download_url:
+      subject.configuration_status === 'uploaded'
+        ? `${api}/configuration-versions/${subject.configuration_version_id}/download`
+        : null,
+    configuration_version_id: subject.configuration_version_id,
+    is_speculative: subject.plan_only,
+    organization_name: organization,
+    ...(subject.stage !== 'pre_plan' && { plan_json_api_url: `${api}/plans/${subject.plan_id}/json-output` }),
+    run_app_url: `${workspaceUrl}/runs/${subject.run_id}`,
+    run_created_at: subject.run_created_at.toISOString(),
+    run_created_by: subject.username ?? 'groundstate',
+    run_id: subject.run_id,
+    run_message: subject.run_message,
+    task_result_callback_url: `${api}/task-results/${subject.id}/callback`,
+    task_result_enforcement_level: subject.enforcement_level,
+    task_result_id: subject.id,
     vcs_branch: null,
     vcs_commit_url: null,
     vcs_pull_request_url: null,
     vcs_repo_url: null,
     workspace_app_url: workspaceUrl,
-    workspace_id: workspace.id,
-    workspace_name: workspace.name,
-    workspace_working_directory: workspace.workingDirectory,
+    workspace_id: subject.workspace_id,
+    workspace_name: workspace,
+    workspace_working_directory: subject.working_directory,
   }
 }
 
@@ -91,38 +63,36 @@ export function taskPayload(baseUrl: string, subject: TaskSubject): TaskPayload 
 export const TEST_TOKEN = 'test-token'
 
 /**
- * The verification request. It has every key of a real request, for a run that does not exist. Receivers of the public
- * service recognise it by its token and enforcement level.
+ * The verification request. It has every key of a real request, for a run that does not exist. Receivers of the public service recognise it by its
+ * token and enforcement level.
  */
-export function verificationRequest(baseUrl: string, organizationName: string, now: Date): TaskPayload {
-  return taskPayload(baseUrl, {
+export function verificationRequest(baseUrl: string, organizationName: string, now: Date) {
+  const subject: TaskSubject = {
+    id: 'taskrs-xxxxxxxxxxxxxxxx',
     stage: 'post_plan',
-    accessToken: TEST_TOKEN,
-    enforcementLevel: 'test',
-    taskResultId: 'taskrs-xxxxxxxxxxxxxxxx',
-    organizationName,
-    workspace: { id: 'ws-xxxxxxxxxxxxxxxx', name: 'test-workspace', workingDirectory: '' },
-    run: {
-      id: 'run-xxxxxxxxxxxxxxxx',
-      createdAt: now,
-      createdBy: 'test-user',
-      message: 'Verification of the run task',
-      speculative: false,
-      planId: 'plan-xxxxxxxxxxxxxxxx',
-      configurationVersionId: 'cv-xxxxxxxxxxxxxxxx',
-      hasConfiguration: true,
-    },
-  })
+    enforcement_level: 'test',
+    organization_name: organizationName,
+    workspace_id: 'ws-xxxxxxxxxxxxxxxx',
+    workspace_name: 'test-workspace',
+    working_directory: '',
+    run_id: 'run-xxxxxxxxxxxxxxxx',
+    run_created_at: now,
+    run_message: 'Verification of the run task',
+    username: 'test-user',
+    plan_only: false,
+    plan_id: 'plan-xxxxxxxxxxxxxxxx',
+    configuration_version_id: 'cv-xxxxxxxxxxxxxxxx',
+    configuration_status: 'uploaded',
+  }
+  return taskPayload(baseUrl, subject, TEST_TOKEN)
 }
 
-/**
- * Lower-case hex HMAC-SHA512 of the body's bytes (public documentation: run-tasks-integration); empty without a key.
- */
+/** Lower-case hex HMAC-SHA512 of the body's bytes (public documentation: run-tasks-integration); empty without a key. */
 export function taskSignature(body: Buffer, hmacKey: string | undefined) {
   return hmacKey === undefined ? '' : createHmac('sha512', hmacKey).update(body).digest('hex')
 }
 
-/** The signature is sent in the header of the interface and in the one that existing receivers read. */
+/** The headers of a request. The signature is also sent in the header that existing receivers read. */
 export function taskHeaders(baseUrl: string, signature: string): Record<string, string> {
   return {
     'content-type': 'application/json',

@@ -5,7 +5,6 @@ import type { TaskRow } from './store.ts'
 /** `attachments` are the workspace tasks that the caller may see. */
 type ShownTask = TaskRow & { organization_name: string; attachments: readonly { id: string }[] }
 
-/** A run task, without its key. */
 export function taskResource(task: ShownTask): TaskResource {
   const self = `/api/v2/tasks/${task.id}`
   return {
@@ -40,7 +39,6 @@ export function taskResource(task: ShownTask): TaskResource {
   }
 }
 
-/** The result of testing a task's receiver: our own resource, for its developers. */
 export function taskTestResource(
   task: { id: string },
   { request, signature, exchange }: Verification,

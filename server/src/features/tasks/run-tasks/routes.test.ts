@@ -107,7 +107,7 @@ describe('a task', () => {
     expect(setting.receiver.tests).toHaveLength(1)
   })
 
-  test('does not have its receiver asked for a name that another one has', async () => {
+  test('does not contact its receiver if the name is taken', async () => {
     const setting = await setUp()
     await createTask(app, setting, { name: 'cost' })
     const id = await createTask(app, setting, { name: 'security' })
@@ -164,7 +164,7 @@ describe('a task', () => {
     )
   })
 
-  test('keeps what it was when the new URL is refused', async () => {
+  test('is unchanged if the new URL is rejected', async () => {
     const setting = await setUp()
     const id = await createTask(app, setting)
     setting.receiver.onTest = (_, response) => response.writeHead(404).end()
@@ -175,7 +175,7 @@ describe('a task', () => {
     expect(shown.json().data.attributes.url).toBe(setting.receiver.url)
   })
 
-  test('that becomes global has stages, in the order in which they were given, and a level', async () => {
+  test('that becomes global has stages in the requested order, and a level', async () => {
     const setting = await setUp()
     const id = await createTask(app, setting)
 
@@ -264,7 +264,7 @@ describe('the test of a task', () => {
   })
 })
 
-describe('what comes back from a private address', () => {
+describe('a response from a private address', () => {
   test('is shown to site administrators only, apart from its status: neither by a test nor by an error', async () => {
     const setting = await setUp()
     const owner = await createUser(app)
@@ -287,7 +287,7 @@ describe('what comes back from a private address', () => {
 })
 
 describe('a workspace task', () => {
-  test('attaches a task at its stages, in the order in which they were given', async () => {
+  test('attaches a task at its stages in the requested order', async () => {
     const setting = await setUp()
     const task = await createTask(app, setting)
 
@@ -311,7 +311,7 @@ describe('a workspace task', () => {
     })
   })
 
-  test('runs after the plan unless something else is said, and knows the older attribute', async () => {
+  test('runs after the plan by default, and accepts the older attribute', async () => {
     const setting = await setUp()
     const task = await createTask(app, setting)
 

@@ -1,8 +1,8 @@
-import { type CreateTask, STAGES, type Stage, type UpdateTask } from '@groundstate/contract/run-tasks'
+import { type CreateTask, STAGES, type UpdateTask } from '@groundstate/contract/run-tasks'
 import type { InferResult } from 'kysely'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
-import { type Page, isForeignKeyViolation, pageOffset, refuseTakenName, transact } from '../../../db/db.ts'
+import { type Page, isForeignKeyViolation, refuseTakenName, transact } from '../../../db/db.ts'
 import { readWithNext } from '../../../db/pipeline.ts'
 import { conflict, invalid } from '../../../errors.ts'
 import {
@@ -17,15 +17,11 @@ import type { TaskRow } from './store.ts'
 import * as store from './store.ts'
 import { AGENT_POOL, type Suspect, checkReceiver } from './verify.ts'
 
-/**
- * Creates a task once its receiver has responded to the verification request with 200. Throws `invalid` with the response
- * otherwise. No transaction is open during the request.
- */
+/** Creates a task, or throws `invalid` unless its receiver responds to the verification request with 200. No transaction is open during the request. */
 export async function createTask(ctx: Ctx, organizationName: string, { attributes, relationships }: CreateTask) {
   const organization = await requireOrganization(ctx, organizationName, 'run-tasks:manage')
   const poolId = relationships['agent-pool']?.data?.id
-  const pool =
-    poolId === undefined ? undefined : await requireOrganizationPool(ctx, organization.id, poolId, AGENT_POOL)
+  const pool = await findPool(ctx, organization.id, poolId)
   const hmacKey = attributes['hmac-key'] || undefined
   const ca = attributes['ca-certificate'] || undefined
   await transact(ctx, async (ctx) => checkTaskQuota(ctx, organization))
@@ -68,7 +64,7 @@ export async function insertTask(
 
 export async function listTasks(ctx: Ctx, organizationName: string, page: Page) {
   const organization = await requireOrganization(ctx, organizationName, 'run-tasks:read')
-  const { rows, total } = await store.listTasks(ctx.db, organization.id, { limit: page.size, offset: pageOffset(page) })
+  const { rows, total } = await store.listTasks(ctx.db, organization.id, page)
   return { rows: await withAttachments(ctx, rows), total }
 }
 
@@ -78,49 +74,30 @@ export async function listAttachments(ctx: Ctx, taskIds: readonly string[]) {
   return Map.groupBy(rows, (row) => row.task_id)
 }
 
-/** The tasks, each with its attachments. */
 export async function withAttachments<T extends { id: string }>(ctx: Ctx, tasks: readonly T[]) {
-  const attachments = await listAttachments(
-    ctx,
-    tasks.map(({ id }) => id),
-  )
+  const ids = tasks.map(({ id }) => id)
+  const attachments = await listAttachments(ctx, ids)
   return tasks.map((task) => ({ ...task, attachments: attachments.get(task.id) ?? [] }))
 }
 
-/** A task as it applies to a new run: its stages, each with the most restrictive enforcement level. */
-export type EffectiveTask = {
-  id: string
-  name: string
-  url: string
-  agentPoolId: string | null
-  workspaceTaskId: string | null
-  stages: { stage: Stage; enforcementLevel: 'advisory' | 'mandatory' }[]
-}
+type InOrganization = { id: string; organization_id: string }
 
 /** The enabled tasks of a run in the workspace, which the caller has authorised. */
-export async function listEffectiveTasks(
-  ctx: Pick<Ctx, 'db'>,
-  workspace: { id: string; organization_id: string },
-): Promise<EffectiveTask[]> {
-  return effectiveTasks(await store.selectEffectiveTasks(ctx.db, workspace).execute())
+export async function listEffectiveTasks({ db }: Pick<Ctx, 'db'>, workspace: InOrganization) {
+  return (await store.selectEffectiveTasks(db, workspace).execute()).map(effectiveTask)
 }
 
-/** As `listEffectiveTasks`, read together with the transaction's next statement. Call the returned function after that statement. */
-export async function readEffectiveTasks(
-  ctx: Pick<Ctx, 'db'>,
-  workspace: { id: string; organization_id: string },
-): Promise<() => Promise<EffectiveTask[]>> {
-  const read = await readWithNext(ctx.db, [store.selectEffectiveTasks(ctx.db, workspace)])
-  return async () => {
-    const [rows] = await read()
-    return effectiveTasks(rows)
-  }
+/** As `listEffectiveTasks`, pipelined with the transaction's next statement. Call the returned function after that statement. */
+export async function readEffectiveTasks({ db }: Pick<Ctx, 'db'>, workspace: InOrganization) {
+  const read = await readWithNext(db, [store.selectEffectiveTasks(db, workspace)])
+  return async () => (await read())[0].map(effectiveTask)
 }
 
-type EffectiveRow = InferResult<ReturnType<typeof store.selectEffectiveTasks>>[number]
+export type EffectiveTask = ReturnType<typeof effectiveTask>
 
-function effectiveTasks(rows: readonly EffectiveRow[]): EffectiveTask[] {
-  return rows.map((row) => ({
+/** A task as it applies to a new run: its stages, each with the most restrictive enforcement level. */
+function effectiveTask(row: InferResult<ReturnType<typeof store.selectEffectiveTasks>>[number]) {
+  return {
     id: row.id,
     name: row.name,
     url: row.url,
@@ -128,15 +105,13 @@ function effectiveTasks(rows: readonly EffectiveRow[]): EffectiveTask[] {
     workspaceTaskId: row.workspace_task_id,
     stages: STAGES.flatMap((stage) => {
       const levels = [
-        ...(row.stages?.includes(stage) ? [row.enforcement_level] : []),
-        ...(row.global_enabled && row.global_stages.includes(stage) ? [row.global_enforcement_level] : []),
+        row.stages?.includes(stage) && row.enforcement_level,
+        row.global_enabled && row.global_stages.includes(stage) && row.global_enforcement_level,
       ]
-      if (levels.length === 0) return []
-      return [
-        { stage, enforcementLevel: levels.includes('mandatory') ? ('mandatory' as const) : ('advisory' as const) },
-      ]
+      const enforcementLevel = (['mandatory', 'advisory'] as const).find((level) => levels.includes(level))
+      return enforcementLevel ? [{ stage, enforcementLevel }] : []
     }),
-  }))
+  }
 }
 
 /** Changes a task. A new URL, key, authority or agent pool is verified first, as on creation. */
@@ -144,7 +119,7 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
   const task = await requireTask(ctx, id, 'run-tasks:manage')
   const relation = relationships['agent-pool']
   const before = taskReceiver(ctx, task)
-  const pool = relation ? await findPool(ctx, task, relation.data?.id) : before.pool
+  const pool = relation ? await findPool(ctx, task.organization_id, relation.data?.id) : before.pool
   const receiver = { ...changedReceiver(before, attributes), pool }
   const suspect = suspectOf(receiver, before)
   const { name } = attributes
@@ -172,10 +147,7 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
   return requireTask(ctx, id, 'run-tasks:read')
 }
 
-/**
- * A task counts in every workspace once it is both enabled and global. The changed row decides, since a concurrent
- * request may have enabled the other of the two.
- */
+/** For a changed row that is enabled and global, so counts in every workspace. A concurrent request may have changed one of the two. */
 async function checkBecomesGlobal(ctx: TransactionCtx, task: Task, attributes: UpdateTask['attributes']) {
   const becomesGlobal = attributes['global-configuration']?.enabled === true && !task.global_enabled
   const becomesEnabled = attributes.enabled === true && !task.enabled
@@ -184,8 +156,8 @@ async function checkBecomesGlobal(ctx: TransactionCtx, task: Task, attributes: U
   await checkGlobalQuota(ctx, organization, becomesGlobal ? IS_GLOBAL : IS_ENABLED)
 }
 
-async function findPool(ctx: Ctx, task: Task, id: string | undefined): Promise<Receiver['pool']> {
-  return id === undefined ? undefined : requireOrganizationPool(ctx, task.organization_id, id, AGENT_POOL)
+async function findPool(ctx: Ctx, organizationId: string, id: string | undefined): Promise<Receiver['pool']> {
+  return id === undefined ? undefined : requireOrganizationPool(ctx, organizationId, id, AGENT_POOL)
 }
 
 /** An absent attribute is unchanged; null or an empty string removes the key or the authority. */
@@ -216,16 +188,14 @@ export async function deleteTask(ctx: Ctx, id: string) {
   }
 }
 
-/**
- * Absent attributes are unchanged. A task that becomes global runs at post_plan unless stages are given.
- */
-function globalColumns(given: CreateTask['attributes']['global-configuration'], before: readonly string[] = []) {
-  if (given === undefined) return {}
-  if (given === null) return { global_enabled: false }
+/** Absent attributes are unchanged. A task that becomes global runs at post_plan by default. */
+function globalColumns(input: CreateTask['attributes']['global-configuration'], before: readonly string[] = []) {
+  if (input === undefined) return {}
+  if (input === null) return { global_enabled: false }
   return {
-    global_enabled: given.enabled,
-    global_stages: given.stages ?? (given.enabled && before.length === 0 ? ['post_plan'] : undefined),
-    global_enforcement_level: given['enforcement-level'],
+    global_enabled: input.enabled,
+    global_stages: input.stages ?? (input.enabled && before.length === 0 ? ['post_plan'] : undefined),
+    global_enforcement_level: input['enforcement-level'],
   }
 }
 

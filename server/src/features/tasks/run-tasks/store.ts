@@ -1,8 +1,8 @@
-import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
+import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
-import type { Db, Tx } from '../../../db/db.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type TaskRow = Selectable<Schema['tasks']>
@@ -25,36 +25,36 @@ export async function findTask(db: Db, actor: Actor, id: string) {
     .executeTakeFirst()
 }
 
-export async function listTasks(db: Db, organizationId: string, window: { limit: number; offset: number }) {
+export async function listTasks(db: Db, organizationId: string, page: Page) {
   const rows = await selectTasks(db)
     .where('task.organization_id', '=', organizationId)
     .orderBy('task.name')
     .orderBy('task.id')
-    .limit(window.limit)
-    .offset(window.offset)
+    .limit(page.size)
+    .offset(pageOffset(page))
     .execute()
   return { rows, total: await countTasks(db, organizationId) }
 }
 
 export async function countTasks(db: Db, organizationId: string) {
-  const { count } = await db
-    .selectFrom('tasks')
-    .where('organization_id', '=', organizationId)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
+  return countOf(db, sql`select count(*) from tasks where organization_id = ${organizationId}`)
+}
+
+async function countOf(db: Db, query: RawBuilder<unknown>) {
+  const { rows } = await sql<{ count: number }>`${query}`.execute(db)
+  return rows[0]?.count ?? 0
 }
 
 /** Whether another task of the organization than `id` has this name, ignoring case. */
 export async function isNameTaken(db: Db, organizationId: string, { name, id }: { name: string; id?: string }) {
-  const found = await db
+  const other = await db
     .selectFrom('tasks')
     .select('id')
     .where('organization_id', '=', organizationId)
     .where(sql`lower(name)`, '=', sql`lower(${name})`)
     .$if(id !== undefined, (query) => query.where('id', '<>', id ?? ''))
     .executeTakeFirst()
-  return found !== undefined
+  return other !== undefined
 }
 
 export async function insertTask(db: Db, row: Insertable<Schema['tasks']>) {
@@ -89,23 +89,15 @@ export async function listAttachments(db: Db, actor: Actor, taskIds: readonly st
 
 /** Number of workspaces of the organization with an attached task, except `except`. */
 export async function countAttachedWorkspaces(db: Db, organizationId: string, except: string) {
-  const { count } = await db
-    .selectFrom('workspace_tasks as a')
-    .innerJoin('tasks as t', 't.id', 'a.task_id')
-    .where('t.organization_id', '=', organizationId)
-    .where('a.workspace_id', '<>', except)
-    .select((eb) => eb.fn.count<number>('a.workspace_id').distinct().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
+  return countOf(
+    db,
+    sql`select count(distinct a.workspace_id) from workspace_tasks a join tasks t on t.id = a.task_id
+         where t.organization_id = ${organizationId} and a.workspace_id <> ${except}`,
+  )
 }
 
 export async function countWorkspaces(db: Db, organizationId: string) {
-  const { count } = await db
-    .selectFrom('workspaces')
-    .where('organization_id', '=', organizationId)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
+  return countOf(db, sql`select count(*) from workspaces where organization_id = ${organizationId}`)
 }
 
 /** The first enabled global task of the organization, by name. */
@@ -126,10 +118,7 @@ export async function lockOrganization(tx: Tx, id: string) {
   await tx.selectFrom('organizations').select('id').where('id', '=', id).forNoKeyUpdate().execute()
 }
 
-/**
- * Query for the enabled tasks of a workspace's runs, attached or global. A task that is both is returned once, with the
- * stages of both.
- */
+/** Query for the enabled tasks of a workspace's runs, attached or global. A task that is both is one row with the stages of both. */
 export function selectEffectiveTasks(db: Db, workspace: { id: string; organization_id: string }) {
   return db
     .selectFrom('tasks as t')

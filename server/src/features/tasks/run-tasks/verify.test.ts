@@ -87,16 +87,19 @@ describe('a receiver on a private address', () => {
     expect(setting.receiver.tests).toHaveLength(status === 201 ? 1 : 0)
   })
 
-  test.each(['127.0.0.1', 'localhost'])('is refused as %s where such addresses are closed, unasked', async (host) => {
-    const setting = await setUp(closed)
+  test.each(['127.0.0.1', 'localhost'])(
+    'is rejected as %s without a request if private addresses are blocked',
+    async (host) => {
+      const setting = await setUp(closed)
 
-    const response = await postTask(closed, setting, { url: setting.receiver.url.replace('127.0.0.1', host) })
+      const response = await postTask(closed, setting, { url: setting.receiver.url.replace('127.0.0.1', host) })
 
-    expect(response.status).toBe(422)
-    expect(response.json().errors[0]).toMatchObject({ source: { pointer: '/data/attributes/url' } })
-    expect(response.json().errors[0].detail).toContain('GROUNDSTATE_ALLOW_PRIVATE_URLS=true allows it')
-    expect(setting.receiver.tests).toHaveLength(0)
-  })
+      expect(response.status).toBe(422)
+      expect(response.json().errors[0]).toMatchObject({ source: { pointer: '/data/attributes/url' } })
+      expect(response.json().errors[0].detail).toContain('GROUNDSTATE_ALLOW_PRIVATE_URLS=true allows it')
+      expect(setting.receiver.tests).toHaveLength(0)
+    },
+  )
 })
 
 describe('a receiver with a certificate of a private authority', () => {
@@ -130,7 +133,7 @@ describe('a receiver with a certificate of a private authority', () => {
     expect(other.json().errors[0].detail).toContain('give the task its ca-certificate')
   })
 
-  test('is verified again when the authority is taken away', async () => {
+  test('is verified again when the authority is removed', async () => {
     const setting = await setUp(app)
     const { url, ca } = await startSecureReceiver()
     const task = (await postTask(app, setting, { url, 'ca-certificate': ca })).json().data.id

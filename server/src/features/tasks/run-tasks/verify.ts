@@ -2,11 +2,11 @@ import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
 import { urlProblem } from '../../../outbound/url.ts'
 import { hasTaskAgent, sendThroughPool } from '../task-requests/send.ts'
-import { type Task, requireTask } from './access.ts'
+import { requireTask } from './access.ts'
 import { type Receiver, type Verification, describeExchange, isWithheld, taskReceiver } from './receiver.ts'
 import { taskHeaders, taskSignature, verificationRequest } from './request.ts'
 
-/** Timeout of the verification request, which receivers handle without any work, in ms. */
+/** Timeout of the verification request, in ms. */
 const TIMEOUT_MS = 15_000
 /** Time within which an online agent must claim the verification request, in ms. */
 const CLAIM_MS = 5_000
@@ -14,11 +14,8 @@ const CLAIM_MS = 5_000
 /** The attribute that a rejection is attributed to. */
 export type Suspect = 'url' | 'hmac-key' | 'ca-certificate' | 'agent-pool'
 
-/** The result of testing a task. `isHidden` when the actor may not read the response. */
-export type TaskTest = { task: Task; verification: Verification; isHidden: boolean }
-
-/** Sends a verification request to the receiver of a task and returns the exchange, whatever the response. */
-export async function testTask(ctx: Ctx, id: string): Promise<TaskTest> {
+/** Sends a verification request to the receiver of a task. `isHidden` if the actor may not read the response. */
+export async function testTask(ctx: Ctx, id: string) {
   const task = await requireTask(ctx, id, 'run-tasks:manage')
   const verification = await verifyReceiver(ctx, task.organization_name, taskReceiver(ctx, task))
   return { task, verification, isHidden: isWithheld(ctx, verification.exchange) }
@@ -32,7 +29,7 @@ export async function checkReceiver(
 ) {
   // Private addresses are allowed, as the agent's own network decides what it reaches.
   const problem = receiver.pool ? urlProblem(receiver.url, { allowPrivate: true }) : ctx.outbound.problem(receiver.url)
-  if (problem !== undefined) throw invalid(problem, URL_POINTER)
+  if (problem !== undefined) throw invalid(problem, '/data/attributes/url')
   if (receiver.pool && !(await hasTaskAgent(ctx, receiver.pool))) {
     throw invalid(
       `no agent of the agent pool ${receiver.pool.name} that accepts run tasks is online: start one, then try again`,
@@ -60,7 +57,5 @@ async function verifyReceiver(ctx: Ctx, organizationName: string, receiver: Rece
   return { request: { url, headers, body: body.toString() }, signature, exchange }
 }
 
-/** Pointers into the body of a request that changes a task. */
+/** Pointer to the agent pool in the body of a request that changes a task. */
 export const AGENT_POOL = '/data/relationships/agent-pool/data/id'
-
-export const URL_POINTER = '/data/attributes/url'

@@ -61,7 +61,7 @@ async function workspaceWith(task: string) {
   return workspace
 }
 
-test('a receiver in the network of the agent is verified, asked once, and decides the run', async () => {
+test("a receiver in the agent's network is verified, gets one request and decides the run", async () => {
   const receiver = await startReceiver()
   const workspace = await workspaceWith(await createTask({ url: receiver.url, 'hmac-key': 'key' }))
   const run = await createRun(app, workspace)
@@ -78,7 +78,7 @@ test('a receiver in the network of the agent is verified, asked once, and decide
   expect((await readResult(app, setting, payload.task_result_id)).attributes.message).toBe('fine')
 })
 
-test('a receiver that answers 500 is asked again with the same bytes', async () => {
+test('after a 500 the same bytes are sent again', async () => {
   const receiver = await startReceiver()
   receiver.onRequest = (_, response) => response.writeHead(receiver.requests.length === 1 ? 500 : 200).end()
   await createRun(app, await workspaceWith(await createTask({ url: receiver.url })))

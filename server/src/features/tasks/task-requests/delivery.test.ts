@@ -23,7 +23,7 @@ async function setUp(attributes: Record<string, unknown> = {}) {
   return { setting, agent, ...(await createPoolRun(app, setting, { agent, ...attributes })) }
 }
 
-test('the agent gets the very request that a receiver verifies, and the verdict decides the run', async () => {
+test('the agent gets the signed request, and the result decides the run', async () => {
   const { setting, agent, run, id } = await setUp({ 'hmac-key': 'key' })
 
   const request = await takeTask(agent)
@@ -87,7 +87,7 @@ test.each([
   expect(rows.map(({ attributes }: { attributes: { error: string } }) => attributes.error)).toEqual([null, error])
 })
 
-test('a request that no agent takes fails after thirty seconds, says why, and is sent again', async () => {
+test('an unclaimed request fails after thirty seconds with a reason, and is retried', async () => {
   const { setting, agent, id } = await setUp()
   await app.request({
     method: 'POST',
@@ -129,7 +129,7 @@ test('a request is not called waiting for busy agents when they take run tasks n
   expect(row.attributes.error).toContain('none that accepts run tasks is online')
 })
 
-test('without an agent the result ends at its deadline, and says why', async () => {
+test('without an agent the result ends at its deadline with a reason', async () => {
   const { setting, agent, id, run } = await setUp()
   await app.request({ method: 'POST', url: `/api/agent/v1/agents/${agent.id}/deregister`, token: agent.token })
   await eventually(async () => (await queued(id)) === 1)
@@ -162,7 +162,7 @@ test('the request of an agent that died goes to another, and the late response c
   expect((await again.response()).status).toBe(204)
 })
 
-test('a claim whose connection has gone takes no request', async () => {
+test('a claim with a closed connection gets no request', async () => {
   const setting = await createPoolSetting(app)
   const agent = await createPoolAgent(app, setting)
   const serverUrl = await app.listen()
@@ -179,7 +179,7 @@ test('a claim whose connection has gone takes no request', async () => {
   expect((await takeTask(agent)).payload.task_result_id).toBe(id)
 })
 
-test('a claim whose connection goes while the server finds out who asks takes no request', async () => {
+test('a claim that disconnects during authentication gets no request', async () => {
   const setting = await createPoolSetting(app)
   const agent = await createPoolAgent(app, setting)
   const server = await createServer(app, { routes: ROUTES, loaders: LOADERS })
@@ -241,7 +241,7 @@ test('a response may be reported twice, and the first one counts', async () => {
   expect(await loggedDeliveries(app, setting, { id, count: 1 })).toHaveLength(1)
 })
 
-test('a callback may come before the response', async () => {
+test('a callback may arrive before the response', async () => {
   const { setting, agent, run, id } = await setUp()
   const request = await takeTask(agent)
 
@@ -253,7 +253,7 @@ test('a callback may come before the response', async () => {
   expect(row.attributes).toMatchObject({ error: null, 'next-attempt-at': null })
 })
 
-test('the request of a canceled run is given to no agent', async () => {
+test('the request of a canceled run is not leased', async () => {
   const { setting, agent, run, id } = await setUp()
   await eventually(async () => (await queued(id)) === 1)
 
@@ -277,7 +277,7 @@ test('a delivered request is redelivered through the pool', async () => {
   expect(await loggedDeliveries(app, setting, { id, count: 2 })).toHaveLength(2)
 })
 
-test('the database holds neither the token nor the address in the clear, and nothing once it is delivered', async () => {
+test('the request is stored encrypted and deleted after its delivery', async () => {
   const { setting, agent, id } = await setUp()
   const request = await takeTask(agent)
   const { rows } = await sql<{ row: string }>`select q::text as row, encode(request, 'escape') as sent
@@ -293,7 +293,7 @@ test('the database holds neither the token nor the address in the clear, and not
   expect(await open(id)).toBe(0)
 })
 
-test('a run says that its task waits for an agent, until one has taken it', async () => {
+test('the run shows that its task waits for an agent until the claim', async () => {
   const { setting, agent, run, id } = await setUp({ name: 'scan' })
   await eventually(async () => (await queued(id)) === 1)
   const reason = async () => (await readRun(app, setting, run)).attributes['waiting-reason'] as string

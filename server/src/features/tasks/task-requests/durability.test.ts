@@ -20,7 +20,7 @@ async function setUp() {
   return { setting, agent, ...(await createPoolRun(app, setting, { agent })) }
 }
 
-test('what an agent reports to a process that has stopped is recorded by another, as the same attempt', async () => {
+test('a response for a stopped process is recorded by another one as the same attempt', async () => {
   const { setting, agent, id } = await setUp()
   const replica = await startReplica(app, url)
   const request = await takeTask(agent)

@@ -55,7 +55,7 @@ describe('a task with an agent pool', () => {
     expect(setting.receiver.tests).toHaveLength(0)
   })
 
-  test('is refused when its receiver answers the agent with anything but 200', async () => {
+  test('is rejected unless its receiver returns 200 to the agent', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     await agent.claimTask()
@@ -197,7 +197,7 @@ describe('a task with an agent pool', () => {
     )
   })
 
-  test('can be tested through the pool, with the whole exchange', async () => {
+  test('can be tested through the pool and shows the exchange', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     const id = await createPoolTask(app, setting, { agent, url: INSIDE })
@@ -313,7 +313,7 @@ describe('the protocol', () => {
     for (const other of [agent, foreign, builtIn]) expect(await other.claimTask()).toBeUndefined()
   })
 
-  test('ends the waiting claim of an agent that says goodbye', async () => {
+  test('ends the waiting claim of an agent that deregisters', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     const waiting = agent.claimTask({ waitMs: 60_000 })

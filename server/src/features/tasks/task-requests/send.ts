@@ -2,7 +2,6 @@ import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
 import { onlineSince } from '../../agents/agent-pools/store.ts'
-import { claimedSince } from './store.ts'
 import * as store from './store.ts'
 import {
   REPORT_MARGIN_MS,
@@ -18,7 +17,7 @@ const POLL_MS = 2000
 /** Retention of requests whose process died, in ms: far longer than any request lives. */
 const ABANDONED_AFTER_MS = 24 * 3_600_000
 
-/** The exchange, and the agent that sent the request. `fate` is `left` when another process waits for the response. */
+/** The exchange, and the agent that sent the request. `fate` is `left` if another process waits for the response. */
 export type PoolExchange = Exchange & { agentName?: string | undefined; fate: 'taken' | 'untaken' | 'left' }
 
 type PoolRoute = {
@@ -32,7 +31,7 @@ type PoolRoute = {
 /** Whether an agent that accepts run tasks is online in the pool. */
 export async function hasTaskAgent(ctx: Ctx, pool: TaskPool) {
   const now = ctx.now()
-  return store.hasTaskAgent(ctx.db, pool.id, { claimedAfter: claimedSince(now), pingedAfter: onlineSince(now) })
+  return store.hasTaskAgent(ctx.db, pool.id, { claimedAfter: store.claimedSince(now), pingedAfter: onlineSince(now) })
 }
 
 /**
@@ -60,11 +59,7 @@ export async function sendThroughPool(ctx: Ctx, route: PoolRoute, request: Outbo
 }
 
 /** Returns the id of this attempt's request: a new one, or the one that an earlier process opened for the same result. */
-async function openRequest(
-  ctx: Ctx,
-  { pool, resultId, claimMs }: PoolRoute,
-  request: OutboundRequest,
-): Promise<string> {
+async function openRequest(ctx: Ctx, { pool, resultId, claimMs }: PoolRoute, request: OutboundRequest) {
   const now = ctx.now()
   const id = ctx.newId('taskreq')
   const row = {
@@ -92,13 +87,6 @@ async function openRequest(
   })
 }
 
-function isAlive(
-  { status, claim_until, lease_expires_at }: Pick<store.Progress, 'status' | 'claim_until' | 'lease_expires_at'>,
-  now: Date,
-) {
-  return status === 'answered' || (lease_expires_at ?? claim_until) > now
-}
-
 type RequestState = {
   id: string
   route: PoolRoute
@@ -121,23 +109,22 @@ async function outcome(
   if (status === 'answered' && response) {
     const startedAt = Date.now() - (now.getTime() - (leasedAt ?? now).getTime())
     const exchange = openResponse(ctx, { id, response }, startedAt)
-    // Name the agent: what fails in its network may work from the server's.
+    // The error names the agent, since other networks may reach the receiver.
     const reported = exchange.response
       ? exchange
       : { ...exchange, error: `the agent ${agentName} of ${pool}: ${exchange.error}` }
     return { ...reported, fate: 'taken', agentName: agentName ?? undefined }
   }
-  const isOver = !isAlive(progress, now) || (status === 'queued' && !progress.is_wanted)
+  const isExpired = status !== 'answered' && (progress.lease_expires_at ?? progress.claim_until) <= now
+  const isOver = isExpired || (status === 'queued' && !progress.is_wanted)
   if (!isOver || !(await store.withdrawTaskRequest(ctx.db, id, progress))) return undefined
   if (status === 'leased') {
     const error = `the agent ${agentName} of ${pool} claimed the request and reported no response within ${seconds(timeoutMs + REPORT_MARGIN_MS)}`
     return { ...failure(since, error), fate: 'taken', agentName: agentName ?? undefined }
   }
   if (!progress.is_wanted) {
-    return {
-      ...failure(since, `the task result ended before an agent of ${pool} claimed the request`),
-      fate: 'untaken',
-    }
+    const error = `the task result ended before an agent of ${pool} claimed the request`
+    return { ...failure(since, error), fate: 'untaken' }
   }
   const reason = (await hasTaskAgent(ctx, route.pool)) ? 'its agents are busy' : 'none that accepts run tasks is online'
   const error = `no agent of ${pool} claimed the request within ${seconds(route.claimMs)}: ${reason}`

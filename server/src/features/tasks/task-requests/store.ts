@@ -6,9 +6,7 @@ import type { Schema } from '../../../db/schema.gen.ts'
 type Row = Selectable<Schema['task_requests']>
 type NewRequest = Insertable<Schema['task_requests']> & { agent_pool_id: string }
 
-/**
- * Inserts a request; undefined if its result already has one. Deletes requests created before `abandonedBefore`, whose processes died.
- */
+/** Inserts a request; undefined if its result already has one. Deletes requests created before `abandonedBefore`, whose processes died. */
 export async function insertTaskRequest(db: Db, row: NewRequest, abandonedBefore: Date) {
   const { rows } = await sql<{ id: string }>`with dead as (
       delete from task_requests where created_at < ${abandonedBefore}),
@@ -22,7 +20,6 @@ export async function insertTaskRequest(db: Db, row: NewRequest, abandonedBefore
   return rows[0]
 }
 
-/** Locks the request of a result. */
 export async function lockRequestOf(tx: Tx, resultId: string) {
   return tx
     .selectFrom('task_requests')
@@ -48,18 +45,13 @@ export const findProgress = lookup(['id'], (db, { id }) =>
 export type Progress = NonNullable<Awaited<ReturnType<typeof findProgress>>>
 
 /** Deletes a request if its progress is unchanged; returns whether it did. */
-export async function withdrawTaskRequest(
-  db: Db,
-  id: string,
-  { status, lease_expires_at }: Pick<Row, 'status' | 'lease_expires_at'>,
-) {
+export async function withdrawTaskRequest(db: Db, id: string, { status, lease_expires_at }: Progress) {
   const { rows } = await sql<{ id: string }>`delete from task_requests
      where id = ${id} and status = ${status} and lease_expires_at is not distinct from ${lease_expires_at}
     returning id`.execute(db)
   return rows.length > 0
 }
 
-/** Whether an agent may take the request `q`. */
 const isFree = (now: Date) => sql`q.status = 'queued' and q.claim_until > ${now}
   and not exists (select from task_results r where r.id = q.task_result_id and r.status <> 'running')`
 
@@ -71,15 +63,12 @@ export function poolsWithRequests(poolIds: readonly string[], now: Date) {
 
 type Lease = { agent: ClaimingAgent; tokenHash: Buffer; now: Date; marginMs: number }
 
-type Leased = Pick<Row, 'id' | 'request' | 'timeout_ms'>
-
-/**
- * Leases the oldest request of the pool to an agent in one statement, skipping locked ones. Returns undefined for none, and
- * `exited` for an agent that has exited.
- */
+/** Leases the oldest request of the pool to an agent, skipping locked ones; undefined for none, `exited` for an agent that has exited. */
 export async function leaseNextRequest(db: Db, { agent, tokenHash, now, marginMs }: Lease) {
   const hasAgent = sql`exists (select from agents a where a.id = ${agent.id} and a.exited_at is null)`
-  const { rows } = await sql<{ has_agent: boolean } & (Leased | { id: null })>`with next as (
+  const { rows } = await sql<
+    { has_agent: boolean } & (Pick<Row, 'id' | 'request' | 'timeout_ms'> | { id: null })
+  >`with next as (
       select id from task_requests q
        where agent_pool_id = ${agent.agent_pool_id} and ${isFree(now)} and ${hasAgent}
        order by seq limit 1 for update skip locked),
@@ -110,13 +99,11 @@ export const findTakenRequest = lookup(['id', 'hash'], (db, { id, hash }) =>
     .where('token_hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
 )
 
-/** Stores the first response to a request. */
 export async function recordResponse(db: Db, id: string, response: Buffer) {
   await sql`update task_requests set status = 'answered', response = ${response}
     where id = ${id} and status = 'leased'`.execute(db)
 }
 
-/** Records that agents claim run task requests. */
 export async function noteClaims(db: Db, agentIds: readonly string[], now: Date) {
   await sql`insert into task_claims (agent_id, agent_pool_id, claimed_at)
     select id, agent_pool_id, ${now} from agents where id = any(${agentIds})
@@ -124,27 +111,15 @@ export async function noteClaims(db: Db, agentIds: readonly string[], now: Date)
      where task_claims.claimed_at <= ${new Date(now.getTime() - NOTE_MS)}`.execute(db)
 }
 
-/**
- * Whether an agent of the pool accepts run tasks, claimed requests after `claimedAfter`, sent a heartbeat after `pingedAfter`, and
- * has not exited. An agent that claimed before may have registered again without run tasks.
- */
-export async function hasTaskAgent(
-  db: Db,
-  poolId: string,
-  { claimedAfter, pingedAfter }: { claimedAfter: Date; pingedAfter: Date },
-) {
-  const row = await db
-    .selectFrom('task_claims as c')
-    .innerJoin('agents as a', 'a.id', 'c.agent_id')
-    .select('a.id')
-    .where('c.agent_pool_id', '=', poolId)
-    .where('c.claimed_at', '>', claimedAfter)
-    .where('a.last_ping_at', '>', pingedAfter)
-    .where('a.exited_at', 'is', null)
-    .where(sql<boolean>`'task' = any(a.accepts)`)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+type OnlineSince = { claimedAfter: Date; pingedAfter: Date }
+
+/** Whether an agent of the pool that accepts run tasks is online. An agent that claimed before may have registered again without run tasks. */
+export async function hasTaskAgent(db: Db, poolId: string, { claimedAfter, pingedAfter }: OnlineSince) {
+  const { rows } = await sql`select from task_claims c join agents a on a.id = c.agent_id
+     where c.agent_pool_id = ${poolId} and c.claimed_at > ${claimedAfter} and a.last_ping_at > ${pingedAfter}
+       and a.exited_at is null and 'task' = any(a.accepts)
+     limit 1`.execute(db)
+  return rows.length > 0
 }
 
 /** Minimum interval between stored claim times of an agent, in ms. */
@@ -152,10 +127,8 @@ const NOTE_MS = 10_000
 /** Time without a claim after which an agent counts as offline, in ms: a long poll takes up to a minute. */
 const OFFLINE_AFTER_MS = 60_000 + NOTE_MS
 
-/** Agents that claimed requests after this are online. */
 export function claimedSince(now: Date) {
   return new Date(now.getTime() - OFFLINE_AFTER_MS)
 }
 
-/** The columns of an agent that a claim needs. */
 export type ClaimingAgent = { id: string; name: string; agent_pool_id: string }

@@ -6,7 +6,6 @@ import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
 /** Margin beyond the receiver's timeout for reporting a response, in ms. */
 export const REPORT_MARGIN_MS = 15_000
 
-/** The pool whose agents send a task's requests. */
 export type TaskPool = { id: string; name: string }
 
 type Content = Pick<OutboundRequest, 'url' | 'headers' | 'ca'> & { body: string }
@@ -14,13 +13,10 @@ type Content = Pick<OutboundRequest, 'url' | 'headers' | 'ca'> & { body: string 
 /** Encrypts a request for its column: it contains the receiver's token. */
 export function sealRequest({ secrets }: Pick<App, 'secrets'>, id: string, request: OutboundRequest) {
   const { url, headers, body, ca } = request
-  return secrets.seal(
-    JSON.stringify({ url, headers, ca, body: body.toString('base64') } satisfies Content),
-    `${id}/request`,
-  )
+  const content: Content = { url, headers, ca, body: body.toString('base64') }
+  return secrets.seal(JSON.stringify(content), `${id}/request`)
 }
 
-/** A request as the agent receives it. */
 export function taskRequestDocument(
   { secrets }: Pick<App, 'secrets'>,
   row: { id: string; request: Buffer; timeout_ms: number },
@@ -36,33 +32,20 @@ export function sealResponse({ secrets }: Pick<App, 'secrets'>, id: string, resp
   return secrets.seal(JSON.stringify(response), `${id}/answer`)
 }
 
-/**
- * The exchange as if the server had sent the request itself. Addresses in the agent's network are not private ones of this
- * server. `startedAt` is in ms since the epoch.
- */
+/** The exchange as if the server had sent the request. Addresses in the agent's network do not count as private. `startedAt` is in ms. */
 export function openResponse(
   { secrets }: Pick<App, 'secrets'>,
   { id, response }: { id: string; response: Buffer },
   startedAt: number,
 ): Exchange {
-  const given = JSON.parse(secrets.openText(response, `${id}/answer`)) as AnswerTaskRequest
-  const { durationMs } = given
-  if ('error' in given) {
-    const { error, code } = given
-    return {
-      startedAt,
-      durationMs,
-      isPrivate: false,
-      error: failureWords(Object.assign(new Error(error), code !== undefined && { code })),
-    }
+  const report = JSON.parse(secrets.openText(response, `${id}/answer`)) as AnswerTaskRequest
+  const sent = { startedAt, durationMs: report.durationMs, isPrivate: false }
+  if ('error' in report) {
+    const { error, code } = report
+    return { ...sent, error: failureWords(Object.assign(new Error(error), code !== undefined && { code })) }
   }
-  const { status, headers, body, isTruncated } = given
-  return {
-    startedAt,
-    durationMs,
-    isPrivate: false,
-    response: { status, headers, body: Buffer.from(body, 'base64'), truncated: isTruncated },
-  }
+  const { status, headers, body, isTruncated } = report
+  return { ...sent, response: { status, headers, body: Buffer.from(body, 'base64'), truncated: isTruncated } }
 }
 
 /** Topic that wakes agents waiting for a request of the pool. */

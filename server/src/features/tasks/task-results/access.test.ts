@@ -46,7 +46,7 @@ describe('INTERFACE §2.7 and §2.6 the access token', () => {
     expect((await get(setting, configuration, payload.access_token)).status).toBe(401)
   })
 
-  test('dies with the workspace, and nothing of it is left', async () => {
+  test('is deleted with the workspace', async () => {
     const { payload, setting } = await createWaitingRun(app)
     const { task_result_id: id } = payload
 
@@ -61,7 +61,7 @@ describe('INTERFACE §2.7 and §2.6 the access token', () => {
     expect(await app.db.selectFrom('tokens').select('id').where('task_result_id', '=', id).execute()).toEqual([])
   })
 
-  test('opens nothing of another run', async () => {
+  test('gives no access to another run', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })
     const other = { ...setting, ...(await createTaskSetting(app)) }

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import type { Actor } from '../../../auth/actor.ts'
+import type { TaskActor } from '../../../auth/actor.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
 import { notFound, unauthorized } from '../../../errors.ts'
@@ -17,7 +17,6 @@ export async function requireTaskResult(ctx: Ctx, id: string, permission: Worksp
   return result
 }
 
-/** The results whose run the actor may read. */
 export async function listReadableTaskResults(ctx: Ctx, ids: readonly string[]): Promise<TaskResult[]> {
   if (ids.length === 0) return []
   const rows = await store.findTaskResults(ctx.db, ctx.actor, ids)
@@ -29,18 +28,13 @@ export async function requireOutcome(ctx: Ctx, id: string): Promise<outcomesStor
   const row = await outcomesStore.findOutcome(ctx.db, ctx.actor, id)
   if (!row) throw notFound('task result outcome')
   const { access: _, ...outcome } = row
-  checkAccess(readAccess(ctx.actor, row), {
-    noun: 'task result outcome',
-    permission: 'runs:read',
-    workspaceName: row.workspace_name,
-  })
+  const noun = 'task result outcome'
+  checkAccess(readAccess(ctx.actor, row), { noun, permission: 'runs:read', workspaceName: row.workspace_name })
   return outcome
 }
 
-/**
- * Throws `unauthorized` unless the caller holds the token of this very result, which is deleted when the result ends.
- */
-export function requireReceiver({ actor }: Pick<Ctx, 'actor'>, resultId: string): Extract<Actor, { kind: 'task' }> {
+/** Throws `unauthorized` unless the caller has the token of this result, which is deleted when the result ends. */
+export function requireReceiver({ actor }: Pick<Ctx, 'actor'>, resultId: string): TaskActor {
   if (actor.kind === 'task' && actor.taskResultId === resultId) return actor
   throw unauthorized('a callback needs the access_token of its request')
 }

@@ -153,7 +153,7 @@ describe('INTERFACE §2.6 the callback', () => {
     expect((await readResult(app, setting, payload.task_result_id)).attributes.status).toBe('running')
   })
 
-  test('takes texts that no database keeps, with a mark in the place of what is lost', async () => {
+  test('replaces characters that cannot be stored', async () => {
     const { payload, setting } = await createWaitingRun(app)
     const outcome = (id: string) => ({
       'outcome-id': id,
@@ -180,7 +180,7 @@ describe('INTERFACE §2.6 the callback', () => {
     ])
   })
 
-  test('brings outcomes with running, passed and failed, which merge by their id', async () => {
+  test('merges outcomes by id with running, passed and failed', async () => {
     const { payload, setting } = await createWaitingRun(app)
     const id = payload.task_result_id
     const first = {
@@ -262,7 +262,7 @@ describe('INTERFACE §2.6 the callback', () => {
     expect((await readResult(app, setting, payload.task_result_id)).attributes.status).toBe('running')
   })
 
-  test('takes an outcome with a body of 5 MB, whatever is in it', async () => {
+  test('accepts an outcome with any body of 5 MB', async () => {
     const { payload, setting } = await createWaitingRun(app)
     const body = `\0 "${'é'.repeat(5 * 512 * 1024 - 100)}"`
 

@@ -68,13 +68,13 @@ const body = (attributes: Record<string, unknown>, outcomes: readonly unknown[] 
 const statusOf = async (setting: TaskSetting, id: string) => (await readResult(app, setting, id)).attributes.status
 
 describe('a callback', () => {
-  test('without an Accept header is answered with 200 and nothing', async () => {
+  test('without an Accept header gets an empty 200', async () => {
     const { payload } = await createWaitingRun()
 
     expect(await send(payload, [body({ status: 'passed' })])).toMatchObject({ status: 200, body: '' })
   })
 
-  test('over a connection that is kept alive is followed by others on it', async () => {
+  test('can share a kept-alive connection', async () => {
     const { setting, run, payload } = await createWaitingRun()
     using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), {
       [Symbol.dispose]: () => agent.destroy(),
@@ -89,7 +89,7 @@ describe('a callback', () => {
     await runReaches(app, setting, { run, status: 'plan_queued' })
   })
 
-  test('that comes in small pieces is taken as a whole', async () => {
+  test('that arrives in small chunks is accepted', async () => {
     const { setting, payload } = await createWaitingRun()
     const text = body({ status: 'passed', message: 'slow' })
 
@@ -99,7 +99,7 @@ describe('a callback', () => {
     expect((await readResult(app, setting, payload.task_result_id)).attributes.message).toBe('slow')
   })
 
-  test('that breaks off half way changes nothing, and the next one counts', async () => {
+  test('that is interrupted changes nothing, and can be repeated', async () => {
     const { setting, payload } = await createWaitingRun()
     const url = new URL(payload.task_result_callback_url)
     const text = body({ status: 'failed' })
@@ -125,7 +125,7 @@ describe('a callback', () => {
     expect(await statusOf(setting, payload.task_result_id)).toBe('passed')
   })
 
-  test('with several outcomes of 5 MB each is taken', async () => {
+  test('with several outcomes of 5 MB each is accepted', async () => {
     const { setting, payload } = await createWaitingRun()
     const outcomes = ['A', 'B', 'C'].map((id) => ({
       'outcome-id': id,
@@ -140,7 +140,7 @@ describe('a callback', () => {
     expect(attributes).toMatchObject({ status: 'passed', 'task-result-outcomes-count': 3 })
   })
 
-  test('of more than 25 MB is refused with 413, and changes nothing', async () => {
+  test('of more than 25 MB is rejected with 413 and changes nothing', async () => {
     const { setting, payload } = await createWaitingRun()
 
     const answer = await app.request({
@@ -154,7 +154,7 @@ describe('a callback', () => {
     expect(await statusOf(setting, payload.task_result_id)).toBe('running')
   })
 
-  test('with a made-up token is refused before its body has come', async () => {
+  test('with an invalid token is rejected before the body is read', async () => {
     const { payload } = await createWaitingRun()
 
     const status = await new Promise((resolve, reject) => {
@@ -173,7 +173,7 @@ describe('a callback', () => {
     expect(status).toBe(401)
   })
 
-  test('that comes twice at once is taken once', async () => {
+  test('that arrives twice concurrently is accepted once', async () => {
     const { setting, run, payload } = await createWaitingRun()
 
     const responses = await Promise.all(

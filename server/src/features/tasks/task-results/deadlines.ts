@@ -6,11 +6,10 @@ import { announceResults, resultsEnded } from './events.ts'
 import type { OverdueResult } from './store.ts'
 import * as store from './store.ts'
 
-/** Number of overdue results loaded at once, and of runs processed concurrently. */
+/** Number of overdue results per batch, and of runs processed concurrently. */
 const BATCH = 500
 const CONCURRENCY = 4
 
-/** Ends open results of a run as errored. */
 export async function endResults(ctx: Ctx, runId: string, ends: readonly { id: string; message: string }[]) {
   await transact(ctx, async (ctx) => {
     await store.lockWorkspaceOfRun(ctx.db, runId)
@@ -24,23 +23,15 @@ export async function endResults(ctx: Ctx, runId: string, ends: readonly { id: s
 export async function endOverdueResults(ctx: Ctx) {
   const overdue = await store.listOverdue(ctx.db, ctx.now(), BATCH)
   if (overdue.length === 0) return
-  const last = await listLastDeliveries(
-    ctx.db,
-    overdue.map(({ id }) => id),
-  )
-  const deliveries = new Map(last.map((row) => [row.task_result_id, row]))
+  const ids = overdue.map(({ id }) => id)
+  const last = new Map((await listLastDeliveries(ctx.db, ids)).map((row) => [row.task_result_id, row]))
+  const messageOf = (row: OverdueResult) => overdueMessage(row, { last: last.get(row.id), maxMs: maxResultMs(ctx) })
   const runs = [...Map.groupBy(overdue, (row) => row.run_id)]
   const worker = async () => {
     for (let next = runs.pop(); next; next = runs.pop()) {
       const [runId, rows] = next
-      await endResults(
-        ctx,
-        runId,
-        rows.map((row) => ({
-          id: row.id,
-          message: overdueMessage(row, { last: deliveries.get(row.id), maxMs: maxResultMs(ctx) }),
-        })),
-      )
+      const ends = rows.map((row) => ({ id: row.id, message: messageOf(row) }))
+      await endResults(ctx, runId, ends)
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, worker))
@@ -60,9 +51,7 @@ function overdueMessage(result: OverdueResult, { last, maxMs }: { last: LastDeli
   const waited = duration(until(result.called_back_at ?? result.started_at))
   if (result.called_back_at) return `no further callback within ${waited} of the last one`
   if (result.delivered_at) return `no callback within ${waited}`
-  const reason = last?.response_status
-    ? `the response was ${last.response_status}`
-    : (last?.error ?? 'no response came')
+  const reason = last?.response_status ? `the response was ${last.response_status}` : (last?.error ?? 'no response')
   const times = result.attempts === 1 ? '1 attempt' : `${result.attempts} attempts`
   return `no callback within ${waited}, and the request was not delivered in ${times}: ${reason}`
 }

@@ -1,60 +1,40 @@
-import type { Stage } from '@groundstate/contract/run-tasks'
 import { type Selectable, sql } from 'kysely'
-import type { Db, Tx } from '../../../db/db.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import type { TaskSubject } from '../run-tasks/request.ts'
+import type { TaskRow } from '../run-tasks/store.ts'
 
 export type TaskDeliveryRow = Selectable<Schema['task_deliveries']>
-/**
- * A delivery attempt leased to this process. A process that takes over the lease has a higher `attempt`.
- */
+/** A delivery attempt leased to this process. A process that takes over the lease has a higher `attempt`. */
 export type Claim = { id: string; attempt: number }
 
-/** The content and destination of a request; `task_id` is null if the task was deleted. */
-export type ClaimedRequest = Claim & {
-  stage: Stage
-  access_token: Buffer
-  enforcement_level: 'advisory' | 'mandatory'
-  deadline_at: Date
-  task_name: string
-  organization_id: string
-  organization_name: string
-  workspace_id: string
-  workspace_name: string
-  run_id: string
-  run_created_at: Date
-  run_message: string
-  plan_only: boolean
-  working_directory: string
-  username: string | null
-  plan_id: string
-  configuration_version_id: string
-  configuration_status: string
-  task_id: string | null
-  url: string | null
-  hmac_key: Buffer | null
-  ca_certificates: string | null
-  agent_pool_id: string | null
-  agent_pool_name: string | null
-}
+/** The content and destination of a request; `task_id` and `url` are null if the task was deleted. */
+export type ClaimedRequest = Claim &
+  TaskSubject &
+  Pick<TaskRow, 'hmac_key' | 'ca_certificates' | 'agent_pool_id'> & {
+    access_token: Buffer
+    deadline_at: Date
+    task_name: string
+    organization_id: string
+    task_id: string | null
+    url: string | null
+    agent_pool_name: string | null
+  }
 
-/**
- * Maximum connections of a process in total, per organization and per task. The last `reserved` ones are for organizations
- * without any: their first requests have turn 1.
- */
+/** Maximum connections of a process. The last `reserved` ones are for organizations without a connection: their first requests have turn 1. */
 export type Connections = { all: number; reserved: number; perOrganization: number; perTask: number }
-/** Number of this process's connections to the receiver of a task. */
 export type Busy = { taskId: string; organizationId: string; count: number }
 
-/** Number of requests examined per free connection where very many tasks wait. */
+/** Number of examined requests per free connection if many tasks have due requests. */
 const SPARE = 4
 
 type Claims = { now: Date; leaseUntil: Date; connections: Connections; busy: readonly Busy[] }
 
 /**
- * Leases due requests, so that each is sent by one process, and loads everything that sending them needs in one statement. Organizations
- * take turns, and so do the tasks of an organization. Requests beyond a share of connections wait; requests sent by agents need no
- * connection. When a process dies, its requests become due again. However many are due, only the first requests of each task are read, as an
- * index range over task and time. Rows are matched by arrays of ids, since PostgreSQL would otherwise join all results.
+ * Leases due requests, so that each is sent by one process, and loads everything required to send them. Organizations take turns, and so do the
+ * tasks of an organization. Requests beyond a share of connections wait; requests sent by agents need no connection. When a process dies, its
+ * leases expire. Only the first due requests of each task are read, as an index range over task and time. Rows are matched by arrays of ids,
+ * since PostgreSQL would otherwise join all results.
  */
 export async function claimDeliveries(db: Db, { now, leaseUntil, connections, busy }: Claims) {
   const { all, reserved, perOrganization, perTask } = connections
@@ -94,11 +74,11 @@ export async function claimDeliveries(db: Db, { now, leaseUntil, connections, bu
     places as (
       select turns.*, row_number() over (partition by connects order by turn, delivery_due_at) as place
         from turns where turn <= ${perOrganization}),
-    chosen as (
+    selected as (
       select id from places
        where not connects or place <= ${free}::integer - case turn when 1 then 0 else ${reserved}::integer end),
     due as (
-      select r.id from task_results r where r.id = any(array(select id from chosen)) and ${isDue}
+      select r.id from task_results r where r.id = any(array(select id from selected)) and ${isDue}
          for update of r skip locked),
     claimed as (
       update task_results r set lease_expires_at = ${leaseUntil}, attempts = r.attempts + 1
@@ -132,15 +112,13 @@ type NewDelivery = Omit<TaskDeliveryRow, 'request_headers' | 'response_headers' 
   response_headers: Record<string, string | string[]> | null
 }
 
+type Recorded = { row: NewDelivery; deliveredAt: Date | null }
+
 /**
- * Records an attempt and releases its lease. The request is due again at `next_attempt_at` unless it was delivered, a
- * callback arrived, or another process took over the request.
+ * Records an attempt and releases its lease. The request is due again at `next_attempt_at` unless it was delivered, a callback arrived, or another
+ * process took over the request.
  */
-export async function recordDelivery(
-  db: Db,
-  claim: Claim,
-  { row, deliveredAt }: { row: NewDelivery; deliveredAt: Date | null },
-) {
+export async function recordDelivery(db: Db, claim: Claim, { row, deliveredAt }: Recorded) {
   await sql`with freed as (
       update task_results
          set lease_expires_at = null, delivered_at = coalesce(${deliveredAt}, delivered_at),
@@ -160,21 +138,21 @@ export async function recordDelivery(
 }
 
 /**
- * Withdraws a claim whose request was not sent; it does not count as an attempt. Undefined if another process took over the
- * request. `is_asked` tells whether the receiver has the request from an earlier attempt.
+ * Withdraws a claim whose request was not sent, without counting an attempt. Undefined if another process took over the request. `is_received`:
+ * the receiver has the request from an earlier attempt.
  */
 export async function withdrawDelivery(tx: Tx, { id, attempt }: Claim) {
   const { rows } = await sql<{
-    is_asked: boolean
+    is_received: boolean
   }>`with done as (delete from task_requests where task_result_id = ${id})
     update task_results
        set lease_expires_at = null, delivery_due_at = null, attempts = attempts - 1
      where id = ${id} and attempts = ${attempt}
-    returning delivered_at is not null or called_back_at is not null as is_asked`.execute(tx)
+    returning delivered_at is not null or called_back_at is not null as is_received`.execute(tx)
   return rows[0]
 }
 
-/** Hands a request that an agent has or will claim to another process; it continues as the same attempt. */
+/** Releases the lease of a request that an agent sends, so that another process continues the same attempt. */
 export async function handOver(db: Db, { id, attempt }: Claim) {
   await sql`update task_results set lease_expires_at = null, attempts = attempts - 1
      where id = ${id} and attempts = ${attempt}`.execute(db)
@@ -189,24 +167,15 @@ export async function requeueDelivery(db: Db, id: string, now: Date) {
   return rows[0]
 }
 
-export async function listDeliveries(db: Db, resultId: string, window: { limit: number; offset: number }) {
-  const rows = await db
-    .selectFrom('task_deliveries')
-    .selectAll()
-    .where('task_result_id', '=', resultId)
-    .orderBy('attempt', 'desc')
-    .limit(window.limit)
-    .offset(window.offset)
-    .execute()
-  const { count } = await db
-    .selectFrom('task_deliveries')
-    .where('task_result_id', '=', resultId)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return { rows, total: count }
+export async function listDeliveries(db: Db, resultId: string, page: Page) {
+  const query = db.selectFrom('task_deliveries').where('task_result_id', '=', resultId)
+  const ordered = query.selectAll().orderBy('attempt', 'desc')
+  const rows = await ordered.limit(page.size).offset(pageOffset(page)).execute()
+  const { total } = await query.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()
+  return { rows, total }
 }
 
-/** The latest attempts of each result. */
+/** The latest attempts of each result, latest first. */
 export async function listDeliveriesOf(db: Db, resultIds: readonly string[], limit: number) {
   const { rows } = await sql<TaskDeliveryRow>`select d.*
       from unnest(${resultIds}::text[]) result (id)
@@ -218,7 +187,6 @@ export async function listDeliveriesOf(db: Db, resultIds: readonly string[], lim
 
 export type LastDelivery = Awaited<ReturnType<typeof listLastDeliveries>>[number]
 
-/** The latest attempt of each result. */
 export async function listLastDeliveries(db: Db, resultIds: readonly string[]) {
   return db
     .selectFrom('task_deliveries')
@@ -230,17 +198,15 @@ export async function listLastDeliveries(db: Db, resultIds: readonly string[]) {
     .execute()
 }
 
-/** Cursor of a list of due deliveries. */
 export type DeliveryCursor = { sent_at: Date; id: string }
 
+type Batch = { before: Date; after: DeliveryCursor | undefined; limit: number }
+
 /**
- * Examines the next deliveries before `before`, oldest first, and deletes those of ended results, except of saved plans and of runs that
- * are current in their workspace. Returns all examined ones.
+ * Examines the next deliveries before `before`, oldest first, and deletes those of ended results, except of saved plans and of current runs of
+ * workspaces. Returns all examined ones.
  */
-export async function endDeliveries(
-  db: Db,
-  { before, after, limit }: { before: Date; after: DeliveryCursor | undefined; limit: number },
-) {
+export async function endDeliveries(db: Db, { before, after, limit }: Batch) {
   const isLater = after ? sql`(d.sent_at, d.id) > (${after.sent_at}, ${after.id})` : sql`true`
   const { rows } = await sql<DeliveryCursor & { is_deleted: boolean }>`
     with page as materialized (
@@ -265,7 +231,6 @@ export async function endDeliveries(
   return rows
 }
 
-/** Deletes the outcome bodies of runs. */
 export async function deleteBodiesOfRuns(db: Db, runIds: readonly string[]) {
   await sql`
     delete from task_outcome_bodies b using task_outcomes o, task_results r

@@ -20,7 +20,7 @@ const app = await createTestApp()
 startDeliveries(app)
 
 describe('INTERFACE §2.5 the delivery of a request', () => {
-  test('a request that is answered with anything but 200 is sent again, within two seconds', async () => {
+  test('a request without a 200 is retried within two seconds', async () => {
     const tryAgain = async (status: number) => {
       let calls = 0
       const { setting, id } = await requestedRun(app, {}, ({ receiver }) => {
@@ -49,7 +49,7 @@ describe('INTERFACE §2.5 the delivery of a request', () => {
     }
   })
 
-  test('a request whose connection is dropped is sent again', async () => {
+  test('a request is retried after a dropped connection', async () => {
     let calls = 0
     const { setting, id } = await requestedRun(app, {}, ({ receiver }) => {
       receiver.onRequest = (_, response) => {
@@ -67,7 +67,7 @@ describe('INTERFACE §2.5 the delivery of a request', () => {
     expect(rows[1].attributes['next-attempt-at']).not.toBeNull()
   })
 
-  test('a request is not sent again once a callback has come, whatever its response was', async () => {
+  test('a request is not retried after a callback, regardless of its response', async () => {
     const { setting, id } = await requestedRun(app, {}, ({ receiver }) => {
       receiver.onRequest = async ({ payload }, response) => {
         await callBack(app, payload, { status: 'running' })
@@ -81,7 +81,7 @@ describe('INTERFACE §2.5 the delivery of a request', () => {
     expect((await readResult(app, setting, id)).attributes['next-delivery-at']).toBeNull()
   })
 
-  test('a request that is never delivered ends at the deadline, and the run says what happened', async () => {
+  test('an undelivered request ends at the deadline, and the run shows the reason', async () => {
     const { setting, id, run } = await requestedRun(app, {}, ({ receiver }) => {
       receiver.onRequest = (_, response) => response.writeHead(502).end('bad gateway')
     })
@@ -131,7 +131,7 @@ describe('the delivery log', () => {
     expect(JSON.stringify(row)).not.toContain('top-secret')
   })
 
-  test('keeps what a private address has answered from those who do not run the site', async () => {
+  test('hides responses from private addresses except from site administrators', async () => {
     const { setting, id } = await requestedRun(app, {}, ({ receiver }) => {
       receiver.onRequest = (_, response) => response.writeHead(503, { 'x-why': 'tired' }).end('later')
     })
@@ -169,7 +169,7 @@ describe('the delivery log', () => {
     expect(row.attributes.response['is-truncated']).toBe(true)
   })
 
-  test('says when nothing listens at the address of the receiver', async () => {
+  test('reports a refused connection', async () => {
     const server = createServer((_, response) => response.end())
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const setting = await createTaskSetting(app)

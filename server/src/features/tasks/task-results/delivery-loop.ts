@@ -11,7 +11,7 @@ import { FIRST_DEADLINE, FIRST_DELIVERY, findFirst, findNextDelivery } from './s
 /** Lease of a claimed request, in ms: other processes take over after it expires. */
 const LEASE_MS = 10_000
 const RENEW_MS = 3000
-/** Maximum pause of an idle loop, in ms. Signals and the process's polls end it early. */
+/** Maximum pause of an idle loop, in ms. Signals and polls end it early. */
 const MAX_PAUSE_MS = 30_000
 /** Claims of at least this size are repeated at once, since a claim reads only the first requests of each task. */
 const FULL_CLAIM = 100
@@ -20,13 +20,10 @@ const RETRY_DELAY_MS = 1000
 /** Maximum connections of a process to receivers. Requests sent by agents do not count. */
 const CONNECTIONS: Connections = { all: 1000, reserved: 200, perOrganization: 500, perTask: 50 }
 
-/**
- * Delivers run task requests and ends overdue results until disposed. Rows of results record what is due, so any number of
- * processes may run this concurrently.
- */
+/** Delivers run task requests and ends overdue results until disposed. All state is in the database, so processes can run it concurrently. */
 export function startTaskDeliveries(ctx: Ctx, connections = CONNECTIONS): AsyncDisposable {
   const abort = new AbortController()
-  // Two loops, so that one blocked by a workspace lock does not delay the other.
+  // Two loops, since ending results may wait for workspace locks.
   const done = Promise.all([sendDue(ctx, connections, abort.signal), endOverdue(ctx, abort.signal)])
   return {
     async [Symbol.asyncDispose]() {
@@ -63,11 +60,11 @@ async function sendDue(ctx: Ctx, connections: Connections, signal: AbortSignal) 
   }
 }
 
-/** Requests of this process in flight, by result id; `receiver` is undefined when an agent sends the request. */
-type InFlight = Map<string, { sent: Promise<void>; receiver: Receiver | undefined }>
+/** Requests of this process in flight, by result id; without `receiver` if an agent sends the request. */
+type InFlight = Map<string, { sent: Promise<unknown>; receiver: Receiver | undefined }>
 type Receiver = Pick<Busy, 'taskId' | 'organizationId'>
 
-/** `freed` is aborted when a connection that others may wait for ends, and when a request is or will soon be due. */
+/** `freed` aborts the pause when a contended connection ends, and when a request is or will soon be due. */
 type Sending = { inFlight: InFlight; connections: Connections; freed: AbortController; signal: AbortSignal }
 
 /** Claims due requests and starts sending them; returns the time to wait for more, in ms. */
@@ -80,7 +77,8 @@ async function claimDue(ctx: Ctx, sending: Sending) {
   announce(ctx, ...claims.map(resultNotice))
   for (const claim of claims) {
     const receiver = receiverOf(claim)
-    const sent = send(ctx, claim, sending)
+    const sent = deliver(ctx, claim, sending.signal)
+      .then((isRetried) => isRetried && sending.freed.abort())
       .catch((error: unknown) => {
         // The request is claimed again once its lease expires.
         ctx.log.error({ err: error, result: claim.id }, 'request of a run task')
@@ -94,11 +92,6 @@ async function claimDue(ctx: Ctx, sending: Sending) {
   }
   if (claims.length >= FULL_CLAIM) return 0
   return untilDue(ctx, await findNextDelivery(ctx.db, now))
-}
-
-async function send(ctx: Ctx, claim: ClaimedRequest, sending: Sending) {
-  const isDueAgain = await deliver(ctx, claim, sending.signal)
-  if (isDueAgain) sending.freed.abort()
 }
 
 /** The receiver that the request holds a connection to. */
@@ -116,7 +109,6 @@ function isContended({ inFlight, connections }: Sending, { taskId, organizationI
   )
 }
 
-/** Number of connections to each receiver. */
 function busyOf(inFlight: InFlight): Busy[] {
   const busy = new Map<string, Busy>()
   for (const { receiver } of inFlight.values()) {
@@ -151,7 +143,7 @@ async function endDue(ctx: Ctx) {
   return untilDue(ctx, await findFirst(ctx.db, FIRST_DEADLINE))
 }
 
-/** Ends a pause when the process's polls find that the first row is due, or will be before the next poll. */
+/** Ends a pause when the poll finds that the first row is due, or will be before the next poll. */
 function wakeWhenDue(ctx: Ctx, first: RawBuilder<Date | null>, wake: () => void) {
   return ctx.polls.add({
     ask: () => first,

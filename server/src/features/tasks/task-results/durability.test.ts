@@ -69,7 +69,7 @@ test('the request of a process that died is sent by another when its lease has r
   expect(row.attributes.attempt).toBe(2)
 })
 
-test('a process that is stopped hands the request over that it waits for', async () => {
+test('a stopped process hands over its pending request', async () => {
   const { setting, id } = await waitingRun()
   setting.receiver.onRequest = () => {}
   {
@@ -90,7 +90,7 @@ test('a process that is stopped hands the request over that it waits for', async
   expect(attempts[0].attributes.response.status).toBe(200)
 })
 
-test('a restart goes on with the retries, and moves no deadline', async () => {
+test('a restart continues the retries and keeps the deadlines', async () => {
   const { setting, id } = await waitingRun()
   setting.receiver.onRequest = (_, response) => response.writeHead(503).end()
   const deadline = (await readResult(app, setting, id)).attributes['deadline-at']
@@ -146,7 +146,7 @@ test('two processes send every request once, and none is late at the deadline', 
   expect(performance.now() - since).toBeLessThan(2000)
 })
 
-test('a response to a request whose workspace is gone is no error', async () => {
+test('a response after the deletion of the workspace is not an error', async () => {
   const lines: string[] = []
   const { setting } = await waitingRun()
   const deleted: number[] = []

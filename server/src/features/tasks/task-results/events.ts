@@ -8,16 +8,11 @@ import { selectOwners } from './store.ts'
 /** The last open results of these stages have ended. Raised with the run's workspace locked. */
 export const resultsEnded = domainEvent<{ runId: string; stageIds: readonly string[] }>('task-results.ended')
 
-type Place = { id: string; run_id: string; workspace_id: string; organization_id: string }
+type ResultIds = { id: string; run_id: string; workspace_id: string; organization_id: string }
 
 /** The change notice of a task result, its outcomes and deliveries. */
-export function resultNotice({
-  id,
-  run_id: run,
-  workspace_id: workspace,
-  organization_id: organization,
-}: Place): Notice {
-  return { organization, type: 'task-results', id, workspace, run }
+export function resultNotice({ id, run_id: run, ...row }: ResultIds): Notice {
+  return { organization: row.organization_id, type: 'task-results', id, workspace: row.workspace_id, run }
 }
 
 /** Announces changed results: those with `ids`, or all of a run. */

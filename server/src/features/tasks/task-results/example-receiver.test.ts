@@ -44,7 +44,7 @@ async function plannedRun(resourceChanges: unknown[]) {
 }
 
 describe('the receiver in examples/', () => {
-  test('answers the verification request', async () => {
+  test('responds to the verification request', async () => {
     const setting = await createTaskSetting(app)
 
     const created = await postTask(app, setting, { url: receiver.url, 'hmac-key': 'key' })
@@ -76,7 +76,7 @@ describe('the receiver in examples/', () => {
     expect(stage.attributes.status).toBe('passed')
   })
 
-  test('refuses a plan that breaks the rule, with an outcome for each resource', async () => {
+  test('rejects a plan that violates the rule, with an outcome per resource', async () => {
     const { setting, run } = await plannedRun([
       destroyed('terraform_data.a', 'delete'),
       destroyed('terraform_data.b', 'delete', 'create'),
@@ -107,7 +107,7 @@ describe('the receiver in examples/', () => {
     ])
   })
 
-  test('has less than 150 lines and needs nothing but Node', async () => {
+  test('has less than 150 lines and no dependencies', async () => {
     const path = join(import.meta.dirname, '../../../../../examples/run-task-receiver/receiver.mjs')
     const source = await readFile(path, 'utf8')
 

@@ -9,7 +9,7 @@ import { loggedDeliveries, readDeliveries, requestedRun } from './testing/delive
 const DAY_MS = 86_400_000
 const signal = new AbortController().signal
 
-test('what was sent and received ends after its time, and the result stays', async () => {
+test('deliveries expire, and the result is kept', async () => {
   const app = await createTestApp({
     GROUNDSTATE_DELIVERY_RETENTION_DAYS: '30',
     GROUNDSTATE_LOG_RETENTION_DAYS: '60',

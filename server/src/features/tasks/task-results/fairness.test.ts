@@ -136,7 +136,7 @@ test('tens of thousands of requests of one organization that are due hold up no 
   expect(sent).toBeLessThan(20_000)
 }, 60_000)
 
-test('a request goes to an agent while all connections are held', async () => {
+test('a request is leased to an agent while all connections are in use', async () => {
   const app = await createApp({ all: 1 })
   const setting = await createPoolSetting(app)
   const agent = await createPoolAgent(app, setting)

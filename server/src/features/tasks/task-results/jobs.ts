@@ -13,7 +13,6 @@ export const taskResultJobs = [
 
 const BATCH = 100
 
-/** Deletes expired deliveries; the results are kept. */
 export async function expireDeliveries(ctx: Ctx, signal: AbortSignal) {
   const before = dueBefore(ctx.now(), ctx.config.deliveryRetentionDays)
   if (!before) return
@@ -27,7 +26,7 @@ export async function expireDeliveries(ctx: Ctx, signal: AbortSignal) {
   })
 }
 
-/** Deletes the outcome bodies of runs whose logs expired. */
+/** Deletes the outcome bodies of runs with expired logs. */
 export async function deleteOutcomeBodies(ctx: TransactionCtx, runIds: readonly string[]) {
   if (runIds.length > 0) await deleteBodiesOfRuns(ctx.db, runIds)
 }

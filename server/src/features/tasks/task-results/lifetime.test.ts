@@ -98,7 +98,7 @@ describe('INTERFACE §2.9 the deadline', () => {
     expect(message).toBe('no final callback within 60 minutes, the maximum for running callbacks')
   })
 
-  test('says so when nothing follows a running callback', async () => {
+  test('reports a missing callback after a running one', async () => {
     const { payload, setting, run } = await createWaitingRun(app)
 
     app.clock.advance(60_000)

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import { workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import type { Db, Tx } from '../../../db/db.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type TaskOutcomeRow = Selectable<Schema['task_outcomes']> & { has_body: boolean }
@@ -15,14 +15,10 @@ export type NewOutcome = {
   body: string | null
 }
 
-/**
- * Adds outcomes to a result. An existing outcome with the same `outcome_id` takes the new values and keeps the others.
- */
-export async function mergeOutcomes(
-  tx: Tx,
-  resultId: string,
-  { rows, now }: { rows: readonly NewOutcome[]; now: Date },
-) {
+type Merge = { rows: readonly NewOutcome[]; now: Date }
+
+/** Adds outcomes to a result, or updates those with the same `outcome_id`, which keep values that are not sent. */
+export async function mergeOutcomes(tx: Tx, resultId: string, { rows, now }: Merge) {
   const column = <K extends keyof NewOutcome>(name: K) => rows.map((row) => row[name])
   await sql`with given as (
       select * from unnest(${column('id')}::text[], ${column('outcome_id')}::text[], ${column('description')}::text[],
@@ -47,15 +43,15 @@ export async function mergeOutcomes(
 
 const hasBody = sql<boolean>`exists (select from task_outcome_bodies b where b.task_outcome_id = o.id)`
 
-export async function listOutcomes(db: Db, resultId: string, window: { limit: number; offset: number }) {
+export async function listOutcomes(db: Db, resultId: string, page: Page) {
   return db
     .selectFrom('task_outcomes as o')
     .selectAll('o')
     .select(hasBody.as('has_body'))
     .where('o.task_result_id', '=', resultId)
     .orderBy('o.seq')
-    .limit(window.limit)
-    .offset(window.offset)
+    .limit(page.size)
+    .offset(pageOffset(page))
     .execute()
 }
 
@@ -91,7 +87,7 @@ export async function findBody(db: Db, outcomeId: string) {
   return row?.body
 }
 
-/** The outcomes of a result that have a body, in order, without the body. */
+/** The outcomes of a result with a body, without the body itself. */
 export async function listOutcomesWithBody(db: Db, resultId: string) {
   return db
     .selectFrom('task_outcomes as o')

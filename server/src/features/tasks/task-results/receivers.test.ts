@@ -47,7 +47,7 @@ async function passes(setting: TaskSetting) {
 }
 
 describe('a receiver', () => {
-  test('calls back before it answers: the result is there before the request leaves', async () => {
+  test('calls back before it responds: the result is stored before the request is sent', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'] })
     setting.receiver.onRequest = async (received, response) => {
@@ -183,7 +183,7 @@ describe('a receiver', () => {
     expect(payload.run_created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   })
 
-  test('answers with an error long after its callback was taken: the attempt is recorded, nothing else changes', async () => {
+  test('responds with an error long after its callback: only the attempt is recorded', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'] })
     const late = Promise.withResolvers<void>()

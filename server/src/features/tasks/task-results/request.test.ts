@@ -79,7 +79,7 @@ describe('INTERFACE §2.3 the request payload', () => {
     await runReaches(app, setting, { run, status: 'applied' })
   })
 
-  test('says that a run is speculative', async () => {
+  test('has the flag of a speculative run', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'], level: 'advisory' })
 
@@ -139,7 +139,7 @@ describe('INTERFACE §2.2 and §2.4 the request', () => {
     expect(asked.headers['x-tfc-task-signature']).toBe('')
   })
 
-  test('is compact JSON that parsing and serialising leaves as it is', async () => {
+  test('is compact JSON that survives a round trip', async () => {
     const { asked } = await createWaitingRun(app, { 'hmac-key': 'key' })
 
     expect(JSON.stringify(JSON.parse(asked.body))).toBe(asked.body)

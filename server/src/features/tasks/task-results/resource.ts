@@ -11,14 +11,13 @@ import type { TaskResultRow } from './store.ts'
 
 export function taskResultResource(row: TaskResultRow & { plan_only: boolean }): TaskResultResource {
   const self = `/api/v2/task-results/${row.id}`
-  const stamps = row.status_timestamps as Record<string, string>
   return {
     id: row.id,
     type: 'task-results',
     attributes: {
       status: row.status,
       message: row.message ?? '',
-      'status-timestamps': timestamps(stamps),
+      'status-timestamps': timestamps(row.status_timestamps as Record<string, string>),
       url: row.url ?? '',
       'created-at': row.created_at,
       'updated-at': row.updated_at,
@@ -31,7 +30,6 @@ export function taskResultResource(row: TaskResultRow & { plan_only: boolean }):
       'workspace-task-enforcement-level': row.enforcement_level,
       'agent-pool-id': row.agent_pool_id,
       'task-result-outcomes-count': row.outcomes_count,
-      // Our own: progress of the delivery.
       'delivery-attempts': row.attempts,
       'delivered-at': row.delivered_at,
       'next-delivery-at': row.delivery_due_at,
@@ -69,7 +67,6 @@ export function taskOutcomeResource(row: TaskOutcomeRow): TaskResultOutcomeResou
   }
 }
 
-/** A delivery attempt with its request and response: our own resource. */
 export function taskDeliveryResource(row: TaskDeliveryRow & { isHidden: boolean }): TaskDeliveryResource {
   return {
     id: row.id,

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
+import type { Resource } from '@groundstate/contract/json-api'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { OUTCOME_BODY_BYTES, taskCallbackBody } from '@groundstate/contract/run-tasks'
 import { taskDeliverySchema, taskResultOutcomeSchema, taskResultSchema } from '@groundstate/contract/task-results'
-import type { Ctx } from '../../../app.ts'
 import { invalid, tooLarge } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
@@ -25,83 +25,69 @@ import {
 const MAX_CALLBACK_BYTES = 5 * OUTCOME_BODY_BYTES
 const MARKDOWN = 'text/markdown; charset=utf-8'
 
-const showResult = {
-  summary: 'Show a task result',
-  access: { workspace: 'runs:read' },
-  responses: { 200: documentOf(taskResultSchema) },
-} as const
-const callback = {
-  summary: 'Report a task result',
-  access: 'task',
-  audit: 'task_result callback',
-  responses: { 200: null },
-  // A stream, since the handler decides which errors of the body are invalid payloads.
-  upload: true,
-  maxBytes: MAX_CALLBACK_BYTES,
-  authorise: async (ctx: Ctx, { id }: { id: string }) => requireReceiver(ctx, id),
-} as const
-const outcomes = {
-  summary: 'List the outcomes of a task result',
-  access: { workspace: 'runs:read' },
-  responses: { 200: pageOf(taskResultOutcomeSchema) },
-} as const
-const showOutcome = {
-  summary: 'Show an outcome',
-  access: { workspace: 'runs:read' },
-  responses: { 200: documentOf(taskResultOutcomeSchema) },
-} as const
-const outcomeBody = {
-  summary: 'Show the body of an outcome',
-  access: { workspace: 'runs:read' },
-  responses: { 200: binary(MARKDOWN) },
-} as const
-const resultBody = {
-  summary: 'Show the bodies of all outcomes of a task result',
-  access: { workspace: 'runs:read' },
-  responses: { 200: binary(MARKDOWN) },
-} as const
-const deliveries = {
-  summary: 'List the deliveries of a task result',
-  access: { workspace: 'runs:read' },
-  responses: { 200: pageOf(taskDeliverySchema) },
-} as const
-const redelivery = {
-  summary: 'Redeliver the request of a task result',
-  access: { workspace: 'runs:apply' },
-  audit: 'task_result redeliver',
-  responses: { 200: documentOf(taskResultSchema) },
-} as const
+const READ = { access: { workspace: 'runs:read' } } as const
+const RESULT = { 200: documentOf(taskResultSchema) }
 
 export const taskResultRoutes: Routes = (http) => {
-  http.get('/task-results/:id', showResult, async (req) => {
-    return ok(taskResultResource(await requireTaskResult(req.ctx, req.params.id, 'runs:read')))
-  })
-  http.patch('/task-results/:id/callback', callback, async (req) => {
-    const body = parseBody(taskCallbackBody, parseJson(await readAll(req.raw.body)))
-    await recordCallback(req.ctx, req.params.id, body.data)
-    return { status: 200 }
-  })
+  http.get('/task-results/:id', { summary: 'Show a task result', ...READ, responses: RESULT }, async (req) =>
+    ok(taskResultResource(await requireTaskResult(req.ctx, req.params.id, 'runs:read'))),
+  )
+  http.patch(
+    '/task-results/:id/callback',
+    {
+      summary: 'Report a task result',
+      access: 'task',
+      audit: 'task_result callback',
+      responses: { 200: null },
+      // A stream, since the handler decides which errors of the body are invalid payloads.
+      upload: true,
+      maxBytes: MAX_CALLBACK_BYTES,
+      authorise: async (ctx, { id }) => requireReceiver(ctx, id),
+    },
+    async (req) => {
+      const body = parseBody(taskCallbackBody, parseJson(await readAll(req.raw.body)))
+      await recordCallback(req.ctx, req.params.id, body.data)
+      return { status: 200 }
+    },
+  )
 
-  http.get('/task-results/:id/outcomes', outcomes, async (req) => {
-    return req.list(await listOutcomes(req.ctx, req.params.id, req.page()), taskOutcomeResource)
-  })
-  http.get('/task-result-outcomes/:id', showOutcome, async (req) => {
-    return ok(taskOutcomeResource(await requireOutcome(req.ctx, req.params.id)))
-  })
-  http.get('/task-result-outcomes/:id/body', outcomeBody, async (req) => {
-    return bytes(Buffer.from(await readOutcomeBody(req.ctx, req.params.id)), MARKDOWN)
-  })
-  http.get('/task-results/:id/body', resultBody, async (req) => {
-    return bytes(Readable.from(await readResultBody(req.ctx, req.params.id), { objectMode: false }), MARKDOWN)
-  })
+  http.get(
+    '/task-results/:id/outcomes',
+    { summary: 'List the outcomes of a task result', ...READ, responses: { 200: pageOf(taskResultOutcomeSchema) } },
+    async (req) => req.list(await listOutcomes(req.ctx, req.params.id, req.page()), taskOutcomeResource),
+  )
+  http.get(
+    '/task-result-outcomes/:id',
+    { summary: 'Show an outcome', ...READ, responses: { 200: documentOf(taskResultOutcomeSchema) } },
+    async (req) => ok(taskOutcomeResource(await requireOutcome(req.ctx, req.params.id))),
+  )
+  http.get(
+    '/task-result-outcomes/:id/body',
+    { summary: 'Show the body of an outcome', ...READ, responses: { 200: binary(MARKDOWN) } },
+    async (req) => bytes(Buffer.from(await readOutcomeBody(req.ctx, req.params.id)), MARKDOWN),
+  )
+  http.get(
+    '/task-results/:id/body',
+    { summary: 'Show the bodies of all outcomes of a task result', ...READ, responses: { 200: binary(MARKDOWN) } },
+    async (req) => bytes(Readable.from(await readResultBody(req.ctx, req.params.id), { objectMode: false }), MARKDOWN),
+  )
 
   // Our own: the exchanges with the receiver.
-  http.get('/task-results/:id/deliveries', deliveries, async (req) => {
-    return req.list(await listDeliveries(req.ctx, req.params.id, req.page()), taskDeliveryResource)
-  })
-  http.post('/task-results/:id/actions/redeliver', redelivery, async (req) => {
-    return ok(taskResultResource(await redeliver(req.ctx, req.params.id)))
-  })
+  http.get(
+    '/task-results/:id/deliveries',
+    { summary: 'List the deliveries of a task result', ...READ, responses: { 200: pageOf(taskDeliverySchema) } },
+    async (req) => req.list(await listDeliveries(req.ctx, req.params.id, req.page()), taskDeliveryResource),
+  )
+  http.post(
+    '/task-results/:id/actions/redeliver',
+    {
+      summary: 'Redeliver the request of a task result',
+      access: { workspace: 'runs:apply' },
+      audit: 'task_result redeliver',
+      responses: RESULT,
+    },
+    async (req) => ok(taskResultResource(await redeliver(req.ctx, req.params.id))),
+  )
 }
 
 async function readAll(stream: unknown) {
@@ -128,7 +114,7 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-/** Outcomes and deliveries need no check of their own: actors who see a result may read them. */
+/** Outcomes and deliveries are not authorised separately: actors who see a result may read them. */
 export const taskResultLoaders: readonly Loader[] = [
   {
     type: 'task-results',
@@ -137,19 +123,22 @@ export const taskResultLoaders: readonly Loader[] = [
   {
     of: 'task-results',
     relation: 'task-result-outcomes',
-    load: async (ctx, results) => {
-      const ids = results.map(({ id }) => id)
-      const outcomes = Map.groupBy(await listOutcomesOf(ctx, ids), (row) => row.task_result_id)
-      return new Map(ids.map((id) => [id, (outcomes.get(id) ?? []).map(taskOutcomeResource)]))
-    },
+    load: async (ctx, results) => byResult(results, await listOutcomesOf(ctx, idsOf(results)), taskOutcomeResource),
   },
   {
     of: 'task-results',
     relation: 'deliveries',
-    load: async (ctx, results) => {
-      const ids = results.map(({ id }) => id)
-      const deliveries = Map.groupBy(await listDeliveriesOf(ctx, ids), (row) => row.task_result_id)
-      return new Map(ids.map((id) => [id, (deliveries.get(id) ?? []).map(taskDeliveryResource)]))
-    },
+    load: async (ctx, results) => byResult(results, await listDeliveriesOf(ctx, idsOf(results)), taskDeliveryResource),
   },
 ]
+
+const idsOf = (results: readonly Resource[]) => results.map(({ id }) => id)
+
+function byResult<Row extends { task_result_id: string }>(
+  results: readonly Resource[],
+  rows: readonly Row[],
+  resourceOf: (row: Row) => Resource,
+) {
+  const groups = Map.groupBy(rows, (row) => row.task_result_id)
+  return new Map(results.map(({ id }) => [id, (groups.get(id) ?? []).map(resourceOf)]))
+}

@@ -3,7 +3,7 @@ import type { TaskCallback, TaskOutcome } from '@groundstate/contract/run-tasks'
 import type { App, Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, recordAudit } from '../../../audit/record.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
-import { type Db, type Page, pageOffset, transact } from '../../../db/db.ts'
+import { type Page, transact } from '../../../db/db.ts'
 import { conflict, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import { isWithheld } from '../run-tasks/receiver.ts'
@@ -11,37 +11,29 @@ import type { EffectiveTask } from '../run-tasks/service.ts'
 import { requireOutcome, requireReceiver, requireTaskResult } from './access.ts'
 import { maxResultMs } from './deadlines.ts'
 import { tokenContext } from './deliver.ts'
-import { requeueDelivery } from './deliveries-store.ts'
 import * as deliveriesStore from './deliveries-store.ts'
-import { TOPIC, announceResults, resultsEnded } from './events.ts'
-import { type NewOutcome, mergeOutcomes } from './outcomes-store.ts'
+import { TOPIC, announceResults, resultNotice, resultsEnded } from './events.ts'
 import * as outcomesStore from './outcomes-store.ts'
-import { findStatus } from './store.ts'
 import * as store from './store.ts'
 
+type NewRun = { tasks: readonly EffectiveTask[]; stages: ReadonlyMap<string, { id: string }> }
+
 /** Creates the pending results of a new run; `stages` are its task stages by name. */
-export async function createResults(
-  ctx: TransactionCtx,
-  runId: string,
-  { tasks, stages }: { tasks: readonly EffectiveTask[]; stages: ReadonlyMap<string, { id: string }> },
-) {
+export async function createResults(ctx: TransactionCtx, runId: string, { tasks, stages }: NewRun) {
   const rows = tasks.flatMap((task) =>
-    task.stages.flatMap(({ stage, enforcementLevel }): store.NewResult[] => {
+    task.stages.flatMap(({ stage, enforcementLevel }) => {
       const taskStage = stages.get(stage)
-      if (!taskStage) return []
-      return [
-        {
-          id: ctx.newId('taskrs'),
-          task_stage_id: taskStage.id,
-          stage,
-          task_id: task.id,
-          task_name: task.name,
-          task_url: task.url,
-          workspace_task_id: task.workspaceTaskId,
-          agent_pool_id: task.agentPoolId,
-          enforcement_level: enforcementLevel,
-        },
-      ]
+      const row = {
+        id: ctx.newId('taskrs'),
+        stage,
+        task_id: task.id,
+        task_name: task.name,
+        task_url: task.url,
+        workspace_task_id: task.workspaceTaskId,
+        agent_pool_id: task.agentPoolId,
+        enforcement_level: enforcementLevel,
+      }
+      return taskStage ? [{ ...row, task_stage_id: taskStage.id }] : []
     }),
   )
   await store.insertResults(ctx.db, runId, { rows, now: ctx.now() })
@@ -62,12 +54,8 @@ export async function startResults(ctx: TransactionCtx, stageId: string) {
       continue
     }
     const text = newTokenText()
-    starts.push({
-      id: row.id,
-      tokenId: ctx.newId('at'),
-      hash: tokenHash(text),
-      sealed: ctx.secrets.seal(text, tokenContext(row.id)),
-    })
+    const sealed = ctx.secrets.seal(text, tokenContext(row.id))
+    starts.push({ id: row.id, tokenId: ctx.newId('at'), hash: tokenHash(text), sealed })
   }
   if (skips.length > 0) await store.skipResults(ctx.db, skips, now)
   await announceResults(ctx, { ids: [...starts, ...skips].map(({ id }) => id) })
@@ -78,9 +66,7 @@ export async function startResults(ctx: TransactionCtx, stageId: string) {
   return true
 }
 
-type StartableResult = Awaited<ReturnType<typeof store.listResultsToStart>>[number]
-
-function changeSince(row: StartableResult) {
+function changeSince(row: Awaited<ReturnType<typeof store.listResultsToStart>>[number]) {
   if (row.task_id === null) return 'was deleted'
   if (!row.enabled) return 'was disabled'
   const atStage = row.stages?.includes(row.stage) || (row.global_enabled && row.global_stages?.includes(row.stage))
@@ -91,11 +77,12 @@ function changeSince(row: StartableResult) {
 /** The deliveries of a result, latest first; `isHidden` if the actor may not read the responses. */
 export async function listDeliveries(ctx: Ctx, resultId: string, page: Page) {
   const result = await requireTaskResult(ctx, resultId, 'runs:read')
-  const { rows, total } = await deliveriesStore.listDeliveries(ctx.db, result.id, {
-    limit: page.size,
-    offset: pageOffset(page),
-  })
-  return { rows: rows.map((row) => ({ ...row, isHidden: isWithheld(ctx, { isPrivate: row.is_private }) })), total }
+  const { rows, total } = await deliveriesStore.listDeliveries(ctx.db, result.id, page)
+  return { rows: rows.map((row) => shownDelivery(ctx, row)), total }
+}
+
+function shownDelivery(ctx: Ctx, row: deliveriesStore.TaskDeliveryRow) {
+  return { ...row, isHidden: isWithheld(ctx, { isPrivate: row.is_private }) }
 }
 
 /** Maximum number of included resources per result; lists return all. */
@@ -104,18 +91,16 @@ const MAX_INCLUDED = { outcomes: 100, deliveries: 10 } as const
 /** The latest deliveries of results that the actor may read, latest first. */
 export async function listDeliveriesOf(ctx: Ctx, resultIds: readonly string[]) {
   const rows = await deliveriesStore.listDeliveriesOf(ctx.db, resultIds, MAX_INCLUDED.deliveries)
-  return rows.map((row) => ({ ...row, isHidden: isWithheld(ctx, { isPrivate: row.is_private }) }))
+  return rows.map((row) => shownDelivery(ctx, row))
 }
 
-/** The first outcomes of results that the actor may read. */
 export async function listOutcomesOf(ctx: Ctx, resultIds: readonly string[]) {
   return outcomesStore.listOutcomesOf(ctx.db, resultIds, MAX_INCLUDED.outcomes)
 }
 
 export async function listOutcomes(ctx: Ctx, resultId: string, page: Page) {
   const result = await requireTaskResult(ctx, resultId, 'runs:read')
-  const rows = await outcomesStore.listOutcomes(ctx.db, result.id, { limit: page.size, offset: pageOffset(page) })
-  return { rows, total: result.outcomes_count }
+  return { rows: await outcomesStore.listOutcomes(ctx.db, result.id, page), total: result.outcomes_count }
 }
 
 /** The Markdown body of an outcome. Throws `not-found` if there is none. */
@@ -144,11 +129,8 @@ export async function readResultBody(ctx: Ctx, resultId: string) {
 export async function recordCallback(ctx: Ctx, id: string, { attributes, relationships }: TaskCallback) {
   const { runId } = requireReceiver(ctx, id)
   const { status, message, url } = attributes
-  const given = [...(relationships.outcomes?.data ?? []), ...(relationships['task-result-outcomes']?.data ?? [])]
-  const outcomes = newOutcomes(
-    ctx,
-    given.map((outcome) => outcome.attributes),
-  )
+  const data = [...(relationships.outcomes?.data ?? []), ...(relationships['task-result-outcomes']?.data ?? [])]
+  const rows = newOutcomes(ctx, data)
   const report = { message: message || null, url: url || null, now: ctx.now() }
   const audit = callbackAudit(id, runId, status)
 
@@ -157,7 +139,7 @@ export async function recordCallback(ctx: Ctx, id: string, { attributes, relatio
     if (status === 'running') {
       const limits = { timeoutMs: ctx.config.runTaskTimeout, maxMs: maxResultMs(ctx) }
       if (!(await store.recordProgress(ctx.db, id, { ...report, ...limits }))) throw await callbackConflict(ctx, id)
-      if (outcomes.length > 0) await mergeOutcomes(ctx.db, id, { rows: outcomes, now: ctx.now() })
+      if (rows.length > 0) await outcomesStore.mergeOutcomes(ctx.db, id, { rows, now: ctx.now() })
       await recordAudit(ctx, audit)
       return
     }
@@ -166,7 +148,7 @@ export async function recordCallback(ctx: Ctx, id: string, { attributes, relatio
     await store.lockWorkspaceOfRun(ctx.db, runId)
     const ended = await store.endResult(ctx.db, id, { ...report, status })
     if (!ended) throw await callbackConflict(ctx, id)
-    if (outcomes.length > 0) await mergeOutcomes(ctx.db, id, { rows: outcomes, now: ctx.now() })
+    if (rows.length > 0) await outcomesStore.mergeOutcomes(ctx.db, id, { rows, now: ctx.now() })
     if (ended.open === 0) await raise(ctx, resultsEnded, { runId, stageIds: [ended.task_stage_id] })
   })
 }
@@ -188,21 +170,22 @@ async function callbackConflict(ctx: TransactionCtx, id: string) {
 }
 
 /** Rows for the outcomes of a callback. The last of several with the same id wins. */
-function newOutcomes({ newId }: Pick<App, 'newId'>, outcomes: readonly TaskOutcome[]): NewOutcome[] {
-  const byId = new Map(outcomes.map((outcome) => [outcome['outcome-id'], outcome]))
+function newOutcomes(
+  { newId }: Pick<App, 'newId'>,
+  data: readonly { attributes: TaskOutcome }[],
+): outcomesStore.NewOutcome[] {
+  const byId = new Map(data.map(({ attributes }) => [attributes['outcome-id'], attributes]))
   return [...byId.values()].map((outcome) => ({
     id: newId('taskrso'),
     outcome_id: outcome['outcome-id'],
     description: outcome.description,
     url: outcome.url || null,
-    tags: outcome.tags ? JSON.stringify(tagGroups(outcome.tags)) : null,
+    // Clients read tags as a list, with the receiver's names as labels.
+    tags: outcome.tags
+      ? JSON.stringify(Object.entries(outcome.tags).map(([label, value]) => ({ label, value })))
+      : null,
     body: outcome.body ?? null,
   }))
-}
-
-/** Tag groups as clients read them: a list with the receiver's names. */
-function tagGroups(tags: NonNullable<TaskOutcome['tags']>) {
-  return Object.entries(tags).map(([label, value]) => ({ label, value }))
 }
 
 /**
@@ -212,21 +195,22 @@ function tagGroups(tags: NonNullable<TaskOutcome['tags']>) {
 export async function redeliver(ctx: Ctx, resultId: string) {
   const result = await requireTaskResult(ctx, resultId, 'runs:apply')
   await transact(ctx, async (ctx) => {
-    if (!(await requeueDelivery(ctx.db, result.id, ctx.now()))) throw conflict(await redeliveryConflict(ctx.db, result))
+    if (!(await deliveriesStore.requeueDelivery(ctx.db, result.id, ctx.now())))
+      throw conflict(await redeliveryConflict(ctx, result))
     ctx.signals.publish(ctx.db, TOPIC)
     await recordAudit(ctx, {
       organizationId: result.organization_id,
       action: 'redeliver',
       resource: { type: 'task_result', id: result.id },
       meta: { run: result.run_id },
-      notices: [{ type: 'task-results', id: result.id, workspace: result.workspace_id, run: result.run_id }],
+      notices: [resultNotice(result)],
     })
   })
   return requireTaskResult(ctx, resultId, 'runs:read')
 }
 
-async function redeliveryConflict(db: Db, { id, task_name }: { id: string; task_name: string }) {
-  const row = await findStatus(db, id)
+async function redeliveryConflict({ db }: Ctx, { id, task_name }: { id: string; task_name: string }) {
+  const row = await store.findStatus(db, id)
   if (row?.status !== 'running')
     return `the task result is ${row?.status ?? 'deleted'}: only the request of a running result can be redelivered`
   if (!row.has_task)
@@ -234,7 +218,7 @@ async function redeliveryConflict(db: Db, { id, task_name }: { id: string; task_
   return 'the request is being delivered: wait for its response'
 }
 
-/** Ends the results of an ended run: running ones are canceled, pending ones become unreachable, all tokens are deleted. */
+/** Ends the results of an ended run and deletes their tokens: running ones are canceled, pending ones become unreachable. */
 export async function cancelResults(ctx: TransactionCtx, run: EndedRun) {
   const { stopped } = RUN_STATUS_TABLE[run.status]
   const message = stopped === undefined ? `the run ended as ${run.status}` : `the run was ${stopped}`

@@ -8,7 +8,6 @@ import type { Schema } from '../../../db/schema.gen.ts'
 export type TaskResultRow = Omit<Selectable<Schema['task_results']>, 'access_token'>
 export type TaskResultStatus = TaskResultRow['status']
 
-/** All columns except the token. */
 const COLUMNS = [
   'r.id',
   'r.task_stage_id',
@@ -71,19 +70,18 @@ export async function listResults(db: Db, stageIds: readonly string[]) {
     .execute()
 }
 
-export type NewResult = {
-  id: string
-  task_stage_id: string
-  stage: string
-  task_id: string
-  task_name: string
-  task_url: string
-  workspace_task_id: string | null
-  agent_pool_id: string | null
-  enforcement_level: string
-}
+type NewResult = Pick<
+  TaskResultRow,
+  | 'id'
+  | 'task_stage_id'
+  | 'stage'
+  | 'task_name'
+  | 'task_url'
+  | 'workspace_task_id'
+  | 'agent_pool_id'
+  | 'enforcement_level'
+> & { task_id: string }
 
-/** Results of a new run, all pending. */
 export async function insertResults(db: Db, runId: string, { rows, now }: { rows: readonly NewResult[]; now: Date }) {
   await sql`insert into task_results (id, task_stage_id, run_id, stage, task_id, task_name, task_url, workspace_task_id,
       agent_pool_id, enforcement_level, status_timestamps, created_at, updated_at)
@@ -113,7 +111,7 @@ export async function listResultsToStart(tx: Tx, stageId: string) {
 
 export type Start = { id: string; tokenId: string; hash: Buffer; sealed: Buffer }
 
-/** Stores each result's token and makes its request due. */
+/** Stores the tokens of results and makes their requests due. */
 export async function startResults(tx: Tx, starts: readonly Start[], { now, deadline }: { now: Date; deadline: Date }) {
   const column = <K extends keyof Start>(name: K) => starts.map((start) => start[name])
   await sql`with started as (
@@ -138,16 +136,13 @@ export async function skipResults(tx: Tx, skips: readonly { id: string; message:
      where r.id = x.id`.execute(tx)
 }
 
-export type Ending = {
-  status: 'passed' | 'failed'
-  message?: string | null
-  url?: string | null
-  now: Date
-}
+type Report = { message?: string | null; url?: string | null; now: Date }
+
+type Ending = Report & { status: 'passed' | 'failed' }
 
 /**
- * Ends an open result and deletes its token; undefined if it has already ended. `open` counts the other open results of
- * its stage; it stays correct while the caller holds the lock on the run's workspace.
+ * Ends an open result and deletes its token; undefined if it has already ended. `open` counts the other open results of its stage, and is
+ * reliable while the caller holds the lock on the run's workspace.
  */
 export async function endResult(tx: Tx, id: string, { status, message, url, now }: Ending) {
   const { rows } = await sql<{ task_stage_id: string; run_id: string; open: number }>`with ended as (
@@ -182,15 +177,9 @@ export async function endErrored(tx: Tx, ends: readonly { id: string; message: s
 }
 
 /** The next callback is due within `timeoutMs` from now, and the last one within `maxMs` from the start. */
-type Progress = {
-  message?: string | null
-  url?: string | null
-  now: Date
-  timeoutMs: number
-  maxMs: number
-}
+type Progress = Report & { timeoutMs: number; maxMs: number }
 
-/** Records progress of a receiver: its request needs no further delivery. Undefined if the result has ended. */
+/** Records a `running` callback, which acknowledges the request. Undefined if the result has ended. */
 export async function recordProgress(tx: Tx, id: string, { message, url, now, timeoutMs, maxMs }: Progress) {
   const { rows } = await sql<{ id: string }>`update task_results
        set message = coalesce(${message ?? null}, message), url = coalesce(${url ?? null}, url), called_back_at = ${now},

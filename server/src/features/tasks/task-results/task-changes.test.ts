@@ -93,7 +93,7 @@ describe('changes while a request is out', () => {
     expect((await readRun(app, setting, run)).attributes.status).toBe('plan_queued')
   })
 
-  test('a redelivery that a deletion overtakes is dropped, and its result stays open', async () => {
+  test('a redelivery of a deleted task is dropped, and its result remains open', async () => {
     const { setting, payload, run, id } = await deliveredAndDeleted()
 
     await app.db.updateTable('task_results').set({ delivery_due_at: app.now() }).where('id', '=', id).execute()
@@ -108,7 +108,7 @@ describe('changes while a request is out', () => {
     expect((await readRun(app, setting, run)).attributes.status).toBe('plan_queued')
   })
 
-  test('a run that is discarded while a task is out takes no verdict any more', async () => {
+  test('a run that was discarded while a task was running accepts no result', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })
     const run = await createRun(app, setting)

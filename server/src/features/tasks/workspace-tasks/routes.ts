@@ -15,60 +15,56 @@ import {
 
 const ALL = '/workspaces/:workspaceId/tasks'
 const ONE = '/workspaces/:workspaceId/tasks/:id'
-
-const listOfTask = {
-  summary: 'List the workspaces of a run task',
-  access: { organization: 'run-tasks:read' },
-  responses: { 200: pageOf(workspaceTaskSchema) },
-} as const
-const list = {
-  summary: 'List the run tasks of a workspace',
-  access: { workspace: 'workspace:read' },
-  responses: { 200: pageOf(workspaceTaskSchema) },
-} as const
-const create = {
-  summary: 'Attach a run task to a workspace',
-  access: { workspace: 'run-tasks:manage' },
-  audit: 'workspace_task create',
-  responses: { 201: documentOf(workspaceTaskSchema) },
-  body: createWorkspaceTaskBody,
-} as const
-const show = {
-  summary: 'Show a run task of a workspace',
-  access: { workspace: 'workspace:read' },
-  responses: { 200: documentOf(workspaceTaskSchema) },
-} as const
-const update = {
-  summary: 'Update a run task of a workspace',
-  access: { workspace: 'run-tasks:manage' },
-  audit: 'workspace_task update',
-  responses: { 200: documentOf(workspaceTaskSchema) },
-  body: updateWorkspaceTaskBody,
-} as const
-const remove = {
-  summary: 'Detach a run task from a workspace',
-  access: { workspace: 'run-tasks:manage' },
-  audit: 'workspace_task destroy',
-  responses: { 204: null },
-} as const
+const READ = { workspace: 'workspace:read' } as const
+const MANAGE = { workspace: 'run-tasks:manage' } as const
+const PAGE = { responses: { 200: pageOf(workspaceTaskSchema) } }
+const WORKSPACE_TASK = { responses: { 200: documentOf(workspaceTaskSchema) } }
 
 export const workspaceTaskRoutes: Routes = (http) => {
-  http.get('/tasks/:taskId/relationships/workspace-tasks', listOfTask, async (req) => {
-    return req.list(await listTaskAttachments(req.ctx, req.params.taskId, req.page()), workspaceTaskResource)
-  })
-  http.get(ALL, list, async (req) => {
-    return req.list(await listWorkspaceTasks(req.ctx, req.params.workspaceId, req.page()), workspaceTaskResource)
-  })
-  http.post(ALL, create, async (req) => {
-    return created(workspaceTaskResource(await createWorkspaceTask(req.ctx, req.params.workspaceId, req.body.data)))
-  })
-  http.get(ONE, show, async (req) => {
-    return ok(workspaceTaskResource(await requireWorkspaceTask(req.ctx, req.params, 'workspace:read')))
-  })
-  http.patch(ONE, update, async (req) => {
-    return ok(workspaceTaskResource(await updateWorkspaceTask(req.ctx, req.params, req.body.data.attributes)))
-  })
-  http.delete(ONE, remove, async (req) => deleteWorkspaceTask(req.ctx, req.params))
+  http.get(
+    '/tasks/:taskId/relationships/workspace-tasks',
+    { summary: 'List the workspaces of a run task', access: { organization: 'run-tasks:read' }, ...PAGE },
+    async (req) => req.list(await listTaskAttachments(req.ctx, req.params.taskId, req.page()), workspaceTaskResource),
+  )
+  http.get(ALL, { summary: 'List the run tasks of a workspace', access: READ, ...PAGE }, async (req) =>
+    req.list(await listWorkspaceTasks(req.ctx, req.params.workspaceId, req.page()), workspaceTaskResource),
+  )
+  http.post(
+    ALL,
+    {
+      summary: 'Attach a run task to a workspace',
+      access: MANAGE,
+      audit: 'workspace_task create',
+      responses: { 201: documentOf(workspaceTaskSchema) },
+      body: createWorkspaceTaskBody,
+    },
+    async (req) =>
+      created(workspaceTaskResource(await createWorkspaceTask(req.ctx, req.params.workspaceId, req.body.data))),
+  )
+  http.get(ONE, { summary: 'Show a run task of a workspace', access: READ, ...WORKSPACE_TASK }, async (req) =>
+    ok(workspaceTaskResource(await requireWorkspaceTask(req.ctx, req.params, 'workspace:read'))),
+  )
+  http.patch(
+    ONE,
+    {
+      summary: 'Update a run task of a workspace',
+      access: MANAGE,
+      audit: 'workspace_task update',
+      body: updateWorkspaceTaskBody,
+      ...WORKSPACE_TASK,
+    },
+    async (req) => ok(workspaceTaskResource(await updateWorkspaceTask(req.ctx, req.params, req.body.data.attributes))),
+  )
+  http.delete(
+    ONE,
+    {
+      summary: 'Detach a run task from a workspace',
+      access: MANAGE,
+      audit: 'workspace_task destroy',
+      responses: { 204: null },
+    },
+    async (req) => deleteWorkspaceTask(req.ctx, req.params),
+  )
 }
 
 export const workspaceTaskLoaders: readonly Loader[] = [

@@ -13,7 +13,7 @@ import * as store from './store.ts'
 
 const RELATION = '/data/relationships/task/data/id'
 
-/** Attaches a task of the organization to a workspace, for runs created from now on. */
+/** Attaches a task of the organization to a workspace, for future runs. */
 export async function createWorkspaceTask(ctx: Ctx, workspaceId: string, input: CreateWorkspaceTask) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'run-tasks:manage')
   const taskId = input.relationships.task.data.id
@@ -29,7 +29,7 @@ export async function createWorkspaceTask(ctx: Ctx, workspaceId: string, input: 
         workspace_id: workspace.id,
         task_id: task.id,
         enforcement_level: input.attributes['enforcement-level'],
-        stages: givenStages(input.attributes) ?? ['post_plan'],
+        stages: stagesOf(input.attributes) ?? ['post_plan'],
         created_at: now,
         updated_at: now,
       })
@@ -44,7 +44,7 @@ export async function createWorkspaceTask(ctx: Ctx, workspaceId: string, input: 
 
 export async function listWorkspaceTasks(ctx: Ctx, workspaceId: string, page: Page) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'workspace:read')
-  return store.listWorkspaceTasks(ctx.db, workspace.id, { limit: page.size, offset: pageOffset(page) })
+  return store.listWorkspaceTasks(ctx.db, workspace.id, page)
 }
 
 /** The attachments of a task to workspaces that the actor may see. */
@@ -59,7 +59,7 @@ export async function updateWorkspaceTask(ctx: Ctx, key: WorkspaceTaskKey, attri
   return audited(ctx, workspaceTaskAudit(workspace, 'update', { ...row, changes: attributes }), async (ctx) => {
     const changed = await store.updateWorkspaceTask(ctx.db, row.id, {
       enforcement_level: attributes['enforcement-level'],
-      stages: givenStages(attributes),
+      stages: stagesOf(attributes),
       updated_at: ctx.now(),
     })
     if (!changed) throw notFound('workspace task')
@@ -75,7 +75,7 @@ export async function deleteWorkspaceTask(ctx: Ctx, key: WorkspaceTaskKey) {
 }
 
 /** `stages` takes precedence over the older `stage`; clients may send both. */
-function givenStages(attributes: UpdateWorkspaceTask) {
+function stagesOf(attributes: UpdateWorkspaceTask) {
   return attributes.stages ?? (attributes.stage && [attributes.stage])
 }
 

@@ -1,27 +1,17 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
-import type { Db } from '../../../db/db.ts'
+import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type WorkspaceTaskRow = Selectable<Schema['workspace_tasks']>
 
-export async function listWorkspaceTasks(db: Db, workspaceId: string, window: { limit: number; offset: number }) {
-  const rows = await db
-    .selectFrom('workspace_tasks')
-    .selectAll()
-    .where('workspace_id', '=', workspaceId)
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(window.limit)
-    .offset(window.offset)
-    .execute()
-  const { count } = await db
-    .selectFrom('workspace_tasks')
-    .where('workspace_id', '=', workspaceId)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return { rows, total: count }
+export async function listWorkspaceTasks(db: Db, workspaceId: string, page: Page) {
+  const query = db.selectFrom('workspace_tasks').where('workspace_id', '=', workspaceId)
+  const ordered = query.selectAll().orderBy('created_at').orderBy('id')
+  const rows = await ordered.limit(page.size).offset(pageOffset(page)).execute()
+  const { total } = await query.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()
+  return { rows, total }
 }
 
 export async function findWorkspaceTask(db: Db, workspaceId: string, id: string) {
@@ -33,7 +23,7 @@ export async function findWorkspaceTask(db: Db, workspaceId: string, id: string)
     .executeTakeFirst()
 }
 
-/** Workspace tasks by their ids. Those of workspaces that the actor may not see are left out. */
+/** Workspace tasks by id, except those of workspaces that the actor may not see. */
 export async function findWorkspaceTasks(db: Db, actor: Actor, ids: readonly string[]) {
   return db
     .selectFrom('workspace_tasks as a')
@@ -56,7 +46,6 @@ export async function deleteWorkspaceTask(db: Db, id: string) {
   await db.deleteFrom('workspace_tasks').where('id', '=', id).execute()
 }
 
-/** A task of the organization; undefined if it belongs to another one. */
 export async function findTaskOf(db: Db, organizationId: string, id: string) {
   return db
     .selectFrom('tasks')

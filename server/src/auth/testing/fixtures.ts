@@ -8,7 +8,7 @@ import { actOnRun, createRun, readRun, type RunSetting, uploadConfiguration } fr
 import { rawState, stateVersionBody } from '../../testing/state-versions.ts'
 import { addTask, callBack, finishNextJob } from '../../testing/task-runs.ts'
 
-/** One of everything that routes are about, in one organization. */
+/** A resource of each kind in one organization. */
 export type Fixtures = {
   organization: { id: string; name: string }
   /**
@@ -16,23 +16,23 @@ export type Fixtures = {
    * `segment>last`, with the path's first or last segment.
    */
   ids: Record<string, string> & { workspaces: string }
-  /** Tokens that belong to things, not to people. */
+  /** Tokens that do not belong to users. */
   tokens: Record<'org' | 'agent' | 'run' | 'job' | 'task' | 'audit', string>
 }
 
 type Setting = {
   owner: TestUser
   organization: { id: string; name: string }
-  /** Someone who becomes a member, and whom actions on people are about. */
+  /** The member on whom actions on users operate. */
   bystander: TestUser
 }
 
-/** Makes one of everything through the interface, as the owner would. Names are always the same. */
+/** Creates a resource of each kind through the API, as the owner. Names are constant. */
 export async function createFixtures(app: TestApp, { owner, organization, bystander }: Setting): Promise<Fixtures> {
   const request = async (method: 'GET' | 'POST' | 'PATCH', url: string, data?: unknown) => {
     const body = data === undefined ? {} : { body: { data } }
     const response = await app.request({ method, url: `/api/v2${url}`, token: owner.token, ...body })
-    if (response.status >= 300) throw new Error(`${method} ${url} answers ${response.status}: ${response.text}`)
+    if (response.status >= 300) throw new Error(`${method} ${url} returned ${response.status}: ${response.text}`)
     return response.status === 204 ? undefined : response.json().data
   }
   const make = async (url: string, type: string, attributes: object, relationships: object = {}): Promise<string> =>
@@ -73,7 +73,7 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
   await app.runJobs()
   const [output] = await request('GET', `/state-versions/${versions[1]}/outputs`)
 
-  // A run that waits for the verdict of its task, one whose plan is being made, and one that waits for the lock's end.
+  // A run that waits for its task, one that is planning, and one that waits for the lock.
   const receiver = await startReceiver()
   const { task, workspaceTask } = await addTask(
     app,
@@ -187,7 +187,7 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
   }
 }
 
-/** A run whose agent could not store the state that it made; the id of its apply. */
+/** Creates a run whose agent could not upload the state; returns the id of its apply. */
 async function loseState(app: TestApp, { setting, agent }: { setting: RunSetting; agent: FakeAgent }): Promise<string> {
   const run = await createRun(app, setting)
   await finishNextJob(agent, run)
@@ -202,14 +202,14 @@ function one(type: string, id: string) {
   return { data: { type, id } }
 }
 
-/** The URL of a route with its parameters filled in by the rule of `Things.ids`. */
+/** The URL of a route with its parameters filled in from `Fixtures.ids`. */
 export function fill(url: string, ids: Record<string, string>) {
   const segments = url.replace(/^\/api\/v2/, '').split('/')
   const last = segments.at(-1)
-  const filled = segments.map((segment, index) => {
+  const path = segments.map((segment, index) => {
     if (!segment.startsWith(':')) return segment
     const noun = String(segments[index - 1])
     return ids[`${noun}>${last}`] ?? ids[`${segments[1]}/${noun}`] ?? ids[noun] ?? 'x-0000000000000000'
   })
-  return `${url.startsWith('/api/v2') ? '/api/v2' : ''}${filled.join('/')}`
+  return `${url.startsWith('/api/v2') ? '/api/v2' : ''}${path.join('/')}`
 }

@@ -30,7 +30,7 @@ async function readFromRun(source: { id: string; name: string }, organization = 
 }
 
 describe("a run's token", () => {
-  test('reads the state of its own workspace', async () => {
+  test('reads the state of its workspace', async () => {
     expect(job.runId).toBe(run)
 
     const own = await app.request({ url: `/api/v2/workspaces/${consumer.workspaceId}`, token: job.engineToken })
@@ -38,7 +38,7 @@ describe("a run's token", () => {
     expect(own.status).toBe(200)
   })
 
-  test('does not see a workspace that shares its state with nobody', async () => {
+  test('does not see a workspace that does not share its state', async () => {
     const source = await createSource(consumer)
 
     expect(await readFromRun(source)).toEqual([404, 404, 404])
@@ -55,7 +55,7 @@ describe("a run's token", () => {
     expect(refused.json().errors[0].detail).toContain('set global-remote-state there')
   })
 
-  test('reads one that shares its state with the whole organization, and no longer when that ends', async () => {
+  test('reads a workspace that shares its state with the organization, until sharing ends', async () => {
     const source = await createSource(consumer)
     const share = async (value: boolean) =>
       source.request('PATCH', `/workspaces/${source.id}`, {
@@ -69,7 +69,7 @@ describe("a run's token", () => {
     expect(await readFromRun(source)).toEqual([404, 404, 404])
   })
 
-  test('reads one that names its workspace as a consumer, and may do nothing else there', async () => {
+  test('only reads a workspace of which it is a consumer', async () => {
     const source = await createSource(consumer)
     await source.request('POST', `/workspaces/${source.id}/relationships/remote-state-consumers`, {
       data: [{ type: 'workspaces', id: consumer.workspaceId }],
@@ -83,7 +83,7 @@ describe("a run's token", () => {
     expect((await asRun.post(rawState({ serial: 2 }))).status).toBe(404)
   })
 
-  test('reads nothing in another organization, however much that shares', async () => {
+  test('reads nothing in another organization', async () => {
     const other = await createRunSetting(app)
     const source = await createSource(other)
     await source.request('PATCH', `/workspaces/${source.id}`, {
@@ -94,7 +94,7 @@ describe("a run's token", () => {
   })
 })
 
-test("an organization's token neither makes a version nor rolls back, though it holds the lock", async () => {
+test("an organization's token cannot create versions or roll back, even with the lock", async () => {
   const { user, organization } = consumer
   const source = await createSource(consumer)
   const [version] = (await source.request('GET', `/state-versions?${filter(organization, source.name)}`)).json().data
