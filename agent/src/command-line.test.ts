@@ -63,7 +63,7 @@ test.runIf(process.platform === 'linux')('a working directory that the system ne
   const [logged, [code]] = await Promise.all([text(agent.stdout), once(agent, 'exit')])
 
   expect(code).toBe(1)
-  expect(logged).toContain('--work-dir /proc/x/y: this user cannot work there')
+  expect(logged).toContain('--work-dir /proc/x/y: this user cannot use it')
 })
 
 test('a signal ends an agent that has not reached its server yet', async () => {

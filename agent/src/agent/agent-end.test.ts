@@ -24,7 +24,7 @@ test('an agent for a single job ends after it, whatever became of the job', asyn
 
   expect(server.claims()).toBe(0)
   const run = { kind: 'plan', runId: job.runId, workspace: 'acme/net', jobId: job.id }
-  expect(agent.logged).toContainEqual({ level: 'info', message: 'job taken', facts: run })
+  expect(agent.logged).toContainEqual({ level: 'info', message: 'job claimed', facts: run })
   expect(agent.logged).toContainEqual({
     level: 'info',
     message: 'job ended',

@@ -39,7 +39,7 @@ test('an agent without an engine takes no runs, but run tasks, until there is on
     .poll(() => server.registered.at(-1), { timeout: 10_000 })
     .toMatchObject({ accepts: ['plan', 'apply', 'task'], engines: [{ version: '9.9.9' }] })
   expect(agent.logged.map(({ message }) => message)).toContainEqual(
-    expect.stringContaining('no run is taken without one'),
+    expect.stringContaining('no run is accepted without one'),
   )
 })
 

@@ -41,7 +41,7 @@ test('a job that the server has given to another before it arrived does not begi
   await expect.poll(() => server.claims()).toBe(1)
   const job = server.submit({ kind: 'apply', configuration: configuration(ONE_RESOURCE) })
   job.loseLease()
-  const says = () => agent.logged.some(({ message }) => message === 'job left to others: it has not begun here')
+  const says = () => agent.logged.some(({ message }) => message === 'job not started: it was not acknowledged')
 
   await expect.poll(says).toBe(true)
 

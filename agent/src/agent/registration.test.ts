@@ -52,7 +52,7 @@ test('a token that is revoked later ends the agent as well, and it says what to 
 
   server.refuseAgents(401)
 
-  await expect(agent.ended).rejects.toThrow('it refuses the token. Make a new one for the agent pool')
+  await expect(agent.ended).rejects.toThrow('it refuses the token. Create a new one for the agent pool')
 })
 
 test.each([401, 403, 404, 409])('a %d of a proxy to its claims does not end an agent', async (status) => {
@@ -92,7 +92,7 @@ test('a token that is refused when it claims run tasks ends the agent with the s
   server.refuseAgents(401)
   server.tasks.endClaims()
 
-  await expect(agent.ended).rejects.toThrow('it refuses the token. Make a new one for the agent pool')
+  await expect(agent.ended).rejects.toThrow('it refuses the token. Create a new one for the agent pool')
 })
 
 test('an agent that the plan has no room for waits for it, and says why once', async () => {
@@ -132,7 +132,7 @@ test('an agent that was forgotten and is refused then says so once, and returns'
   await delay(200)
   server.refuseAgents(undefined)
 
-  await expect.poll(messages, { timeout: 5_000 }).toContain('the server takes this agent again')
+  await expect.poll(messages, { timeout: 5_000 }).toContain('the server accepts this agent again')
   expect(messages().filter((message) => message.includes('refuses this agent'))).toHaveLength(1)
 })
 

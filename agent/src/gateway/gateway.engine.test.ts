@@ -47,7 +47,7 @@ describeWithTerraform('the engine of a job', () => {
     const outcome = await apply.finished
 
     expect(outcome.status).toBe('errored')
-    expect(apply.log()).toContain('The server does not take the state: refused by the test\n')
+    expect(apply.log()).toContain('The server rejected the state: refused by the test\n')
     expect(JSON.parse(apply.artifacts.get('errored-state')?.toString() ?? '')).toMatchObject({
       resources: [{ name: 'one' }],
     })

@@ -216,13 +216,13 @@ resource "${type}_thing" "one" {}
     expect(await cached('org-b')).toEqual(['first'])
   })
 
-  test('is refused when users are asked for that are not free', async () => {
+  test('is refused when the requested users are not free', async () => {
     const server = await startServer()
 
     const { ended } = await startAgent(server, { isolation: 'user', firstRunUser: 2 ** 32 - 100 })
 
     await expect(ended).rejects.toThrow(
-      "runs can't have users of their own: no 1024 user ids from 4294967196 on are free here",
+      'runs cannot have dedicated users: no 1024 user ids from 4294967196 on are free here',
     )
   })
 
@@ -236,7 +236,7 @@ resource "${type}_thing" "one" {}
 
     expect(apply.log()).toContain('uid: 0')
     const warnings = logged.filter(({ level }) => level === 'warn').map(({ message }) => message)
-    expect(warnings).toEqual([expect.stringContaining(`other users can't enter ${parent}`)])
+    expect(warnings).toEqual([expect.stringContaining(`other users cannot enter ${parent}`)])
   })
 
   test('executes as the user of the agent when isolation is off', async () => {

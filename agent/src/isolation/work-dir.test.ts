@@ -93,7 +93,7 @@ test('a directory that cannot be used is named with its setting', async () => {
 
   const agent = await startAgent(server, { workDir: '/dev/null/work' })
 
-  await expect(agent.ended).rejects.toThrow('--work-dir /dev/null/work: this user cannot work there')
+  await expect(agent.ended).rejects.toThrow('--work-dir /dev/null/work: this user cannot use it')
 })
 
 test('a second agent in the same working directory is refused', async () => {

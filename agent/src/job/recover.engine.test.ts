@@ -144,7 +144,7 @@ describeWithTerraform('an agent that was killed', () => {
       status: 'errored',
       exitCode: 1,
       message:
-        'The agent was killed while it applied, and the engine was interrupted. The engine stored the state that it had reached.',
+        'The agent was killed during the apply, and the engine was interrupted. The engine stored the state that it had reached.',
     })
     // What it prints on its two streams comes in any order; whether it says more depends on how soon the resource ends.
     for (const said of ['pid=', 'Interrupt received']) expect(apply.log()).toContain(said)

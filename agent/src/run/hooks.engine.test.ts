@@ -59,9 +59,7 @@ describeWithTerraform('hooks', () => {
     const { apply, outcome } = await applied(server, configuration('output "one" { value = 1 }'))
 
     expect(outcome).toMatchObject({ status: 'finished' })
-    expect(apply.log()).toContain(
-      'Warning: the hook post-apply ended with exit code 1. The apply itself has succeeded.',
-    )
+    expect(apply.log()).toContain('Warning: the hook post-apply ended with exit code 1. The apply itself succeeded.')
   })
 
   test('that are not executable are named', async () => {
@@ -78,11 +76,11 @@ describeWithTerraform('hooks', () => {
     })
   })
 
-  test('of a directory that is not there keep the agent from starting', async () => {
+  test('of a missing directory prevent the start of the agent', async () => {
     const server = await startServer()
 
     const { ended } = await startAgent(server, { hooks: '/nowhere/hooks' })
 
-    await expect(ended).rejects.toThrow('the hooks directory /nowhere/hooks is not there')
+    await expect(ended).rejects.toThrow('the hooks directory /nowhere/hooks does not exist')
   })
 })

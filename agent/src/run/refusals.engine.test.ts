@@ -68,7 +68,7 @@ test('an outcome that is refused for long is reported as soon as it is accepted,
   const apply = server.submit(coldApply())
   await expect
     .poll(() => logged.map(({ message }) => message), { timeout: 45_000 })
-    .toContain('the outcome of an apply is refused: it is sent again as long as this agent runs')
+    .toContain('outcome of an apply rejected: retrying while this agent runs')
   await expect.poll(() => server.claims()).toBe(1)
   isRefused = false
 

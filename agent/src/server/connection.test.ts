@@ -25,8 +25,8 @@ test('an address with https of a server without TLS is explained', async () => {
     .poll(() => agent.logged)
     .toContainEqual(
       expect.objectContaining({
-        message: 'request is sent again',
-        facts: { server: serverUrl, reason: expect.stringContaining(`speaks no TLS: write ${server.url}`) },
+        message: 'retrying a request',
+        facts: { server: serverUrl, reason: expect.stringContaining(`does not use TLS: write ${server.url}`) },
       }),
     )
 })
@@ -51,12 +51,12 @@ test('a server that is away is waited for, and that is said', async () => {
   const agent = await startAgent(server)
   await expect
     .poll(() => agent.logged)
-    .toContainEqual(expect.objectContaining({ level: 'warn', message: 'request is sent again' }))
+    .toContainEqual(expect.objectContaining({ level: 'warn', message: 'retrying a request' }))
 
   await server.resume()
 
   await expect.poll(() => server.claims(), { timeout: 5_000 }).toBe(1)
-  expect(agent.logged).toContainEqual(expect.objectContaining({ message: 'connected again' }))
+  expect(agent.logged).toContainEqual(expect.objectContaining({ message: 'reconnected to the server' }))
 })
 
 test('a server behind a proxy is reached through it', async () => {
@@ -113,7 +113,7 @@ describeWithTerraform('an agent', () => {
     await apply.logged(/waiting0/)
 
     await server.pause()
-    await expect.poll(() => agent.logged).toContainEqual(expect.objectContaining({ message: 'request is sent again' }))
+    await expect.poll(() => agent.logged).toContainEqual(expect.objectContaining({ message: 'retrying a request' }))
     await server.resume()
     spawn('touch', [release])
     const applied = await apply.finished
