@@ -71,7 +71,13 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const inUse = new Set(leftDirectories.map(({ root }) => root))
   const directories = await openRunDirectories(workDir, limits, { ...confinement, inUse })
   const agent: AgentContext = {
-    ...{ apiUrl, gateway, directories, watchdog, confinement, schemaCache, certificates },
+    apiUrl,
+    gateway,
+    directories,
+    watchdog,
+    confinement,
+    schemaCache,
+    certificates,
     launcher: confinement.launcher,
     hooks: options.hooks,
     initResults: new Map(),
@@ -98,7 +104,10 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     const formerId = await readAgentId(workDir, connection.serverUrl)
     const registration = stack.use(
       createRegistration(connection, options, formerId, {
-        ...{ workDir, search, waitsForEngine, signal: stopping },
+        workDir,
+        search,
+        waitsForEngine,
+        signal: stopping,
         isClaiming: () => takesRuns && hasEngine && work.running() < concurrency,
       }),
     )

@@ -58,7 +58,11 @@ export function createRegistration(
   async function registerAgent(agentId: string | undefined): Promise<RegisteredAgent> {
     const engines = await Promise.race([listEngines(search), delay(SCAN_TIMEOUT_MS, [], { ref: false })])
     const body = {
-      ...{ name, version, os: platform(), arch: arch(), concurrency },
+      name,
+      version,
+      os: platform(),
+      arch: arch(),
+      concurrency,
       accepts: acceptsWith(engines),
       engines: engines.slice(0, 200),
       downloadsEngines: search.downloads !== undefined,

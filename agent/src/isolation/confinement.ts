@@ -126,7 +126,7 @@ export async function isolationProblem(site: IsolationSite): Promise<string | un
 /** The reason why programs cannot run in a sandbox here, if any. */
 export async function sandboxProblem(): Promise<string | undefined> {
   using launcher = createLauncher()
-  return openSandbox({ hidden: [], shown: [] }, launcher, undefined).then(() => undefined, messageOf)
+  return await openSandbox({ hidden: [], shown: [] }, launcher, undefined).then(() => undefined, messageOf)
 }
 
 async function claimUsers(options: ConfinementOptions, site: Site): Promise<IdBlock | undefined> {

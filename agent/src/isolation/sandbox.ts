@@ -62,15 +62,11 @@ function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
   const covered = [...new Set([...TEMPORARY, tmpdir()]), ...directories]
   const isCovered = (path: string) => covered.some((directory) => path.startsWith(directory + sep))
   const machine = [
-    '--die-with-parent',
-    '--unshare-pid',
-    '--unshare-ipc',
-    '--unshare-cgroup-try',
+    ...'--die-with-parent --unshare-pid --unshare-ipc --unshare-cgroup-try'.split(' '),
     // As root the run would otherwise keep all capabilities, and could undo the rest.
-    ...['--cap-drop', 'ALL'],
+    ...'--cap-drop ALL'.split(' '),
     ...readable('/'),
-    ...['--dev', '/dev'],
-    ...['--proc', '/proc'],
+    ...'--dev /dev --proc /proc'.split(' '),
     ...covered.flatMap((path) => ['--tmpfs', path]),
     ...shown.filter(isCovered).flatMap(readable),
   ]
@@ -91,7 +87,8 @@ function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
           ...[configuration, home, tmp, output, cache.path].flatMap((path) => ['--bind', path, path]),
           ...[variables, cliConfig].flatMap(readable),
           ...(user === undefined ? [] : ['--ro-bind', passwdFile(directory), '/etc/passwd']),
-          ...['--chdir', workingDirectory],
+          '--chdir',
+          workingDirectory,
         ],
       )
     },

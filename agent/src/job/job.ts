@@ -282,15 +282,15 @@ export async function runJob(
     })
   }
 
-  async function drop(error: unknown) {
+  async function drop(why: unknown) {
     const isCutShort = stop.reason()?.kind === 'agent-stopped' && alive.aborted
     if (job.kind === 'apply' && isCutShort) {
       const message = 'the outcome of an apply could not be reported: this agent reports it at its next start'
-      log.error({ ...fields, error }, message)
+      log.error({ ...fields, error: why }, message)
       return
     }
     const kept = await storeErroredState(workDir, job.runId, journal.erroredState).catch(() => undefined)
-    log.warn({ ...fields, error, kept }, 'job dropped: its outcome did not reach the server')
+    log.warn({ ...fields, error: why, kept }, 'job dropped: its outcome did not reach the server')
     // When the server is back it need not wait for the lease of a plan to expire.
     if (job.kind === 'plan') await client.release(settings.forceful).catch(() => {})
     // The delivery of pending documents removes it.

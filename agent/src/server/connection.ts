@@ -158,7 +158,9 @@ export async function requireStatus(call: Call, response: Dispatcher.ResponseDat
 
 /** The JSON of a 200; undefined for other statuses, such as 204. */
 export async function jsonOf({ statusCode, body }: Dispatcher.ResponseData): Promise<unknown> {
-  return statusCode === 200 ? body.json() : void (await body.dump())
+  if (statusCode === 200) return body.json()
+  await body.dump()
+  return undefined
 }
 
 const errorDocument = z.object({ errors: z.array(z.object({ title: z.string(), detail: z.string() }).partial()) })

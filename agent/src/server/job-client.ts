@@ -81,7 +81,10 @@ export function jobClient(connection: Connection, { id, token }: Pick<AgentJob, 
   async function receive<T>(path: string, signal: AbortSignal, consume: (body: Readable) => Promise<T>) {
     for (let waitMs = MIN_RETRY_DELAY_MS; ; waitMs = Math.min(waitMs * 2, MAX_RETRY_DELAY_MS)) {
       const response = await sendForJob({ method: 'GET', path, signal }, [200, 404])
-      if (response.statusCode === 404) return void (await response.body.dump())
+      if (response.statusCode === 404) {
+        await response.body.dump()
+        return undefined
+      }
       try {
         return await consume(response.body)
       } catch (error) {
