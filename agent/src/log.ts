@@ -1,6 +1,5 @@
 type LogFields = object
 
-/** The agent's own log. */
 export type AgentLog = Record<LogLevel, (fields: LogFields, message: string) => void>
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const

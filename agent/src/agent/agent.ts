@@ -25,7 +25,6 @@ import { serveTaskRequests } from './task-requests.ts'
 const CLAIM_MS = 25_000
 /** Time limit for deregistration, and for the server to end pending claims after it, in ms. */
 const DEREGISTER_TIMEOUT_MS = 2_000
-/** Delay after a failed claim, in ms. */
 const AFTER_ERROR_MS = 1_000
 /** Minimum interval of warnings about an unreachable server, in ms. */
 const WARNING_INTERVAL_MS = 10_000
@@ -115,7 +114,6 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     stack.defer(() => signal.removeEventListener('abort', startDraining))
     if (signal.aborted) startDraining()
     const deregistering = deregisterAtEnd()
-    // One loop per slot.
     const loops = Array.from({ length: takesRuns ? concurrency : 0 }, () => claimLoop())
     if (accepts.includes('task')) {
       const signals = { stopping, deregistered: deregistered.signal, forceful }
@@ -133,7 +131,6 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       void inBackground(() => recoverJob(connection, journal, recovery), 'the rest of a job could not be removed')
     }
 
-    /** Like a job, it may finish during a drain. */
     async function runInBackground(task: (signal: AbortSignal) => Promise<void>) {
       return inBackground(() => task(forceful), 'the rest of a job failed')
     }
@@ -198,7 +195,6 @@ export async function runAgent(options: AgentOptions): Promise<void> {
 
     async function takeJob(job: AgentJob, order?: Next): Promise<boolean> {
       if (stopping.aborted) {
-        // It arrived during the shutdown.
         await jobClient(connection, job).release(AbortSignal.timeout(job.leaseMs))
         return true
       }

@@ -137,7 +137,6 @@ export function createRegistration(
     current = start(known.agentId)
   }
 
-  /** The error for a rejected token, with advice. */
   function tokenError(error: RequestRejectedError) {
     return new Error(
       `the server ${serverUrl} answered ${error.status}: it refuses the token. Create a new one for the agent pool, and start the ` +
@@ -155,7 +154,6 @@ export function createRegistration(
     renew(agentId: string) {
       if (known?.agentId !== agentId) return
       known = { agentId: '', engines: '' }
-      // A pending registration has the same effect.
       if (pending === 0) current = start()
     },
     tokenError,

@@ -14,15 +14,12 @@ const LIMIT = 10
 const CONNECT_TIMEOUT_MS = 10_000
 /** Timeout for the body of a response, which is only displayed, in ms. */
 const BODY_TIMEOUT_MS = 5_000
-/** Delay after a failed claim, in ms. */
 const AFTER_ERROR_MS = 1_000
 
 type TaskClaims = {
   connection: Connection
-  /** The agent's own token. */
   token: string
   waitMs: number
-  /** Sends one request at a time. */
   single: boolean
   log: AgentLog
   registration: Pick<Registration, 'current' | 'renew' | 'tokenError'>
@@ -30,9 +27,7 @@ type TaskClaims = {
   during: (work: () => Promise<void>) => Promise<void>
   /** Ends the claims; running requests continue. */
   stopping: AbortSignal
-  /** Aborts a pending claim. */
   deregistered: AbortSignal
-  /** Aborts running requests. */
   forceful: AbortSignal
 }
 
@@ -159,7 +154,6 @@ CLOSED.addAddress('fd00:ec2::254', 'ipv6')
 CLOSED.addAddress('100.100.100.200', 'ipv4')
 CLOSED.addAddress('168.63.129.16', 'ipv4')
 
-/** The reason why the agent must not send a request to the URL, if any. */
 function targetProblem(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return 'the agent calls http and https URLs only'

@@ -18,9 +18,7 @@ import { ENGINE_KEYS, type Product } from './engine-keys.ts'
 const MAX_ARCHIVE_BYTES = 400 * 1024 * 1024
 const MAX_BINARY_BYTES = 1024 * 1024 * 1024
 const MAX_TEXT_BYTES = 32 * 1024 * 1024
-/** Time limit of a whole download, in ms. */
 const DOWNLOAD_TIMEOUT_MS = 10 * 60_000
-/** Delay before a failed download may be attempted again, in ms. */
 const RETRY_DELAY_MS = 60_000
 
 export type DownloadSettings = {
@@ -35,7 +33,6 @@ export type EngineDownloads = {
   directory: string
   /** Resolves when the version is in the directory. Rejects with a message for users. */
   download: (product: Product, version: string) => Promise<void>
-  /** The versions that the mirror offers. */
   listVersions: (product: Product) => Promise<string[]>
 }
 
@@ -145,7 +142,6 @@ async function fetchBytes(url: string, options: FetchOptions): Promise<Buffer> {
   return pipeline(await open(url, options), limitOf(MAX_TEXT_BYTES, url), buffer)
 }
 
-/** Returns the SHA-256 of the written bytes, in hex. */
 async function fetchToFile(url: string, path: string, options: FetchOptions): Promise<string> {
   const hash = createHash('sha256')
   const body = await open(url, options)

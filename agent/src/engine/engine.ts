@@ -20,11 +20,9 @@ export type EngineSearch = {
   enginePath: string | undefined
   /** Rejects a job whose exact version is missing, instead of running another version. */
   strict: boolean
-  /** Source of versions that are not installed. */
   downloads?: EngineDownloads | undefined
 }
 
-/** An engine, and a warning for the log of the run. */
 export type FoundEngine = { engine: Engine; warning: string | undefined }
 
 const NAMES = { terraform: 'Terraform', tofu: 'OpenTofu' } as const satisfies Record<Product, string>

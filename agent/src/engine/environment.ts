@@ -20,7 +20,6 @@ export const SMALL_HEAP = { GOGC: '400' }
 type Shared = { certificates: string | undefined }
 
 export type EngineEnvironment = {
-  /** For init, plan and apply. */
   run: Record<string, string>
   /** For commands whose output is parsed. */
   quiet: Record<string, string>

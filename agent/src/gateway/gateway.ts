@@ -18,7 +18,6 @@ const VERSIONS = 'state-versions/'
 /** Timeout for fetching responses, in ms; after it the engine requests them from the server. */
 const RESPONSES_TIMEOUT_MS = 5_000
 
-/** Responses for the engine. */
 type EngineResponses = {
   /** By the path below the base of the public API. */
   byPath: Map<string, EngineResponse>
@@ -35,7 +34,6 @@ type ServeOptions = {
   former?: Promise<EngineResponses | undefined> | undefined
 }
 
-/** The gateway of one job's engine. */
 export type Served = {
   /** Base of the public API for the job's engine; the server's if the gateway has no port. */
   apiUrl: Promise<string>
@@ -55,7 +53,6 @@ export type Gateway = Disposable & {
   relay: () => RelayTarget | undefined
 }
 
-/** A running job. */
 type Entry = {
   token: Buffer
   responses: Promise<EngineResponses | undefined>
@@ -166,7 +163,6 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
   async function respondToEngine(entry: Entry, path: string, exchange: Exchange) {
     const { request, response } = exchange
     const responses = await entry.responses
-    // Opened with the responses.
     const { uploads } = entry
     const known = request.method === 'GET' ? responses?.byPath.get(path) : undefined
     if (known !== undefined) return sendResponse(response, known)

@@ -3,10 +3,8 @@ import { pipeline } from 'node:stream/promises'
 import { type Dispatcher, request as send } from 'undici'
 import { messageOf } from '../process/errors.ts'
 
-/** A request of the engine and the response to it. */
 export type Exchange = { request: IncomingMessage; response: ServerResponse }
 
-/** A response for the engine. */
 export type EngineResponse = { status: number; headers: Record<string, string>; body: Uint8Array }
 
 const HOP_BY_HOP = new Set(
@@ -14,7 +12,6 @@ const HOP_BY_HOP = new Set(
   upgrade`.split(/\s+/),
 )
 
-/** The headers without hop-by-hop ones. */
 export function endToEnd<Value>(headers: Record<string, Value>): Record<string, Value> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)))
 }

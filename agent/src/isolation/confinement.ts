@@ -32,7 +32,6 @@ export type ConfinementOptions = {
 /** File with the first user id of the agent's previous block. */
 const LAST_USERS = 'run-users'
 
-/** Default limit of processes per run. */
 const DEFAULT_PIDS = 4_096
 
 /** The isolation of runs from the rest of the machine. */

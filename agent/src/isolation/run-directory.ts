@@ -32,14 +32,11 @@ export type RunDirectory = {
   root: string
   user: RunUser | undefined
   cache: PluginCache
-  /** The unpacked archive. */
   configuration: string
-  /** HOME of the engine. */
   home: string
   tmp: string
   /** Variable files, which contain secrets and are removed after each phase. */
   variables: string
-  /** The plan file of the engine. */
   output: string
   planFile: string
   planJson: string
@@ -135,7 +132,6 @@ export async function openRunDirectories(
 
   return {
     remove,
-    /** Kills the remaining processes of the run. */
     clear,
     removeLeft,
     sweep,

@@ -32,7 +32,6 @@ async function makeDirectory(path: string) {
   for (let directory = path; !(await exists(directory)); directory = dirname(directory)) missing.unshift(directory)
   for (const directory of missing) {
     await mkdir(directory, { mode: 0o700 }).catch(async (error: unknown) => {
-      // Another process may have created it.
       if (!(await exists(directory))) throw error
     })
   }

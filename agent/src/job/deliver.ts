@@ -46,7 +46,6 @@ export async function sendErroredState(client: JobClient, journal: Journal, { wo
   }
 }
 
-/** Maximum length of an outcome's message. */
 const MAX_MESSAGE_CHARACTERS = 10_000
 
 /** Appends notes to an outcome; they are never truncated, since they may name the only copy of a state. */

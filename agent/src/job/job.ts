@@ -23,7 +23,6 @@ import { type Connection, RequestRejectedError } from '../server/connection.ts'
 import { LeaseLost, jobClient } from '../server/job-client.ts'
 import { sendErroredState, withNotes } from './deliver.ts'
 
-/** Settings and services shared by the jobs of an agent. */
 export type JobSettings = {
   agent: AgentContext
   workDir: string
@@ -51,9 +50,7 @@ export type Next = {
 
 /** Maximum wait of a plan's documents for the apply, in ms, so that a short apply has the machine to itself. */
 const SHORT_APPLY_MS = 300
-/** Maximum log bytes sent with the result. */
 const LOG_BYTES = 1024 * 1024
-/** Maximum size of a result's header, in bytes. */
 const HEADER_BYTES = 64 * 1024
 
 /**
@@ -111,7 +108,6 @@ export async function runJob(
     if (await isAbandoned(error)) await journal.remove()
     const prepared = await early?.ready.catch(() => undefined)
     if (prepared?.isWarm === true) {
-      // Keeps the directory of the plan for the apply.
       const { directory: kept, engine } = prepared.context
       await directories.keep(kept, { id: job.planJobId ?? '', runId: job.runId }, engine.version)
     } else if (directory !== undefined) await directories.remove(directory)
@@ -328,13 +324,11 @@ function isExpected(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error && !('code' in error)
 }
 
-/** The outcome of a job that failed with an error. */
 function failedOutcome(error: unknown): FinishJob {
   const exitCode = error instanceof EngineFailed ? error.exitCode : null
   return { status: 'errored', exitCode, message: messageOf(error).slice(0, 10_000) }
 }
 
-/** The outcome of a job that was stopped. */
 function stoppedOutcome(reached: FinishJob, { kind, message }: Stopped): FinishJob {
   const status = kind === 'canceled' || kind === 'force-canceled' ? 'canceled' : 'errored'
   return { ...reached, status, message }

@@ -14,7 +14,6 @@ const SMALL_FILE = 256 * 1024
 /** Linux: opens a path without opening the file, so that pipes and devices are not affected. Node does not define it. */
 const O_PATH = 0o10000000
 
-/** An open file descriptor. */
 type ConfinedFile = Disposable & { fd: number; stats: fs.Stats }
 /** The directory of a run, and the owner of its files. */
 export type Bounds = { root: string; user: Pick<RunUser, 'uid'> | undefined }

@@ -42,7 +42,6 @@ export type OrphanSpec = {
 /** Maximum wait for the pipes to close after an engine's exit, in ms. */
 const LAST_OUTPUT_MS = 2_000
 
-/** The exit of a process: either code or signal is null. */
 export type Exit = { code: number | null; signal: NodeJS.Signals | null; outOfMemory?: true }
 
 export type StreamName = 'stdout' | 'stderr'
@@ -51,7 +50,6 @@ export type ToLauncher =
   | { id: number; action: 'launch'; spec: LaunchSpec }
   /** Back-pressure on a stream. */
   | { id: number; action: 'pause' | 'resume'; stream: StreamName }
-  /** Kills all processes of a user. */
   | { id: number; action: 'clear'; uid: number }
 
 /** In this order: started, output and ends, closed; the exit at any time after the start. */

@@ -20,7 +20,6 @@ type Launched = {
  * 6 ms at 150 MB and 60 ms at 370 MB, for each of the four engines of a run.
  */
 export type Launcher = Disposable & {
-  /** Starts a process in a new process group. */
   launch: (spec: LaunchSpec) => Promise<Launched>
   /** Kills all processes of a user, including those outside their group. Rejects when some survive. */
   clear: (uid: number) => Promise<void>

@@ -5,7 +5,6 @@ import type { Exit, LaunchSpec } from './launcher-process.ts'
 import type { Launcher } from './launcher.ts'
 import type { Watchdog } from './watchdog.ts'
 
-/** Why a job was stopped. */
 export type StopKind = 'canceled' | 'force-canceled' | 'time-limit' | 'lease-lost' | 'unreachable' | 'agent-stopped'
 
 /** The reason with which a job's signals abort. */

@@ -3,13 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** Target of the requests that engines send after their agent has died. */
 export type RelayTarget = {
-  /** Port of the agent's gateway. */
   port: number
-  /** Base of the server's public API. */
   apiUrl: string
   /** A PEM file of CA certificates to trust. */
   certificates: string | undefined
-  /** The proxy variables of the agent's environment. */
   proxies?: Record<string, string>
 }
 

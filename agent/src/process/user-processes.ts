@@ -22,7 +22,6 @@ function processesOf(uids: readonly number[]): number[] {
   return listProcesses(users).flatMap((process) => (process.uids.some((uid) => users.has(uid)) ? [process.pid] : []))
 }
 
-/** The users that have processes. */
 export function activeUsers(): number[] {
   return [...new Set(listProcesses().flatMap(({ uids }) => uids))]
 }

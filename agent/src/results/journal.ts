@@ -23,9 +23,7 @@ const journalRecord = z.object({
   began: z.boolean().optional(),
   /** A plan with pending documents, whose outcome may have been reported. */
   owesDocuments: z.boolean().optional(),
-  /** The engine of that plan. */
   engine: z.object({ product: z.enum(['terraform', 'tofu']), version: z.string() }).optional(),
-  /** The outcome of a job that has ended. */
   outcome: finishBody.optional(),
 })
 type JournalRecord = z.infer<typeof journalRecord>
@@ -65,7 +63,6 @@ function journalAt(directory: string, start: JournalRecord) {
   let current = start
   return {
     directory,
-    /** File of the complete log of the job. */
     log: join(directory, 'log'),
     /** File with the process id of the engine that applies. */
     pid: join(directory, 'pid'),
@@ -104,7 +101,6 @@ async function syncDirectory(path: string) {
   }
 }
 
-/** Exit of an engine whose agent had died; undefined when unknown. */
 export async function readExit(journal: Journal): Promise<{ code: number | null } | undefined> {
   const text = await readFile(journal.exit, 'utf8').catch(() => '')
   return z.object({ code: z.number().nullable() }).safeParse(parseJson(text)).data

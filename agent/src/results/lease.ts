@@ -14,7 +14,6 @@ const TIMER_SKEW_MS = 1_000
 const MIN_HEARTBEAT_INTERVAL_MS = 250
 /** Delay of the first long poll after the acknowledgement, in ms; delays commands to a job that has just begun. */
 const FIRST_POLL_DELAY_MS = 1_000
-/** Delay after a heartbeat that a proxy rejected, in ms. */
 const REJECTED_DELAY_MS = 1_000
 
 /** Disposing ends the heartbeats and waits for the current one. */

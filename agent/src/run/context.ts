@@ -35,7 +35,6 @@ export type AgentContext = {
 /** Files to send with the next report of a job. */
 export type Outbox = { files: { kind: ArtifactKind; bytes: Uint8Array }[] }
 
-/** A running job. */
 export type JobContext = {
   agent: AgentContext
   job: AgentJob
@@ -59,7 +58,6 @@ export type EngineSite = RunSite &
     environment: Pick<EngineEnvironment, 'run' | 'quiet'>
   }
 
-/** A job whose directory is ready for the engine. */
 export type EngineContext = JobContext &
   RunSite & {
     environment: EngineEnvironment

@@ -145,7 +145,6 @@ function servicesAt(apiUrl: string) {
   return { 'tfe.v2': apiUrl, 'tfe.v2.1': apiUrl, 'tfe.v2.2': apiUrl, 'state.v2': apiUrl }
 }
 
-/** The files that an engine reads as configuration. */
 const CONFIGURATION = /^[^.].*\.(?:tf|tofu)(?:\.json)?$/
 
 /**

@@ -34,19 +34,16 @@ export function isTokenRefused(error: unknown): error is RequestRejectedError {
 
 type FileBody = { file: string; size: number }
 
-/** A request of the protocol. */
 export type Call = {
   method: Dispatcher.HttpMethod
   path: string
   token: string
   body?: string | Uint8Array | FileBody
-  /** Duration of the long poll, in ms. */
   longPollMs?: number
   /** Margin for the response after that, in ms. */
   responseMs?: number
   /** Rejections by a proxy are retried for this long, in ms. */
   proxyRetryTimeoutMs?: number
-  /** Overrides for retries. */
   again?: Pick<Call, 'body' | 'longPollMs'>
   signal: AbortSignal
 }
@@ -55,7 +52,6 @@ export type Call = {
 export type Connection = {
   serverUrl: string
   dispatcher: Dispatcher
-  /** Called for each retry. */
   onRetry: (reason: string) => void
   /** Called for each response to a retry. */
   onResponse?: (() => void) | undefined

@@ -8,20 +8,16 @@ export type AgentOptions = ConfinementOptions & {
   serverUrl: string
   /** Base of the public API for engines; by default `api/v2/` below the server. */
   apiUrl?: string
-  /** An agent token of the pool. */
   token: string
   name: string
-  /** Maximum number of concurrent jobs. */
   concurrency: number
   /** Accepted work; everything by default. */
   accepts?: readonly WorkKind[]
-  /** Interval of engine scans, in ms. */
   engineScanIntervalMs?: number
   /** Delay before a rejected registration is sent again, in ms. */
   retryDelayMs?: number
   /** Ends the agent after one job or one request of a run task. */
   single?: boolean
-  /** Ends the agent after this long without work, in ms. */
   idleTimeoutMs?: number | undefined
   /** Directory of working directories and caches, for one running agent. */
   workDir: string
@@ -33,7 +29,6 @@ export type AgentOptions = ConfinementOptions & {
   waitsForEngine?: boolean
   /** Source of engine downloads; off by default. */
   engineDownloads?: DownloadSettings | undefined
-  /** Maximum size of a log, in bytes. */
   logLimitBytes?: number
   /** Maximum wait and number of directories that wait for their apply. */
   keepDirectoriesMs?: number
