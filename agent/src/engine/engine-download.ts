@@ -28,13 +28,7 @@ export type DownloadSettings = {
   keyFile?: string | undefined
 }
 
-/** Downloads engines into a directory: `<product>/<version>/<product>` below `directory`. */
-export type EngineDownloads = {
-  directory: string
-  /** Resolves when the version is in the directory. Rejects with a message for users. */
-  download: (product: Product, version: string) => Promise<void>
-  listVersions: (product: Product) => Promise<string[]>
-}
+export type EngineDownloads = Awaited<ReturnType<typeof openEngineDownloads>>
 
 const LAYOUT = {
   terraform: {
@@ -56,14 +50,15 @@ const versionIndex = z.object({
   versions: z.union([z.array(z.object({ id: z.string() })), z.record(z.string(), z.unknown())]),
 })
 
-/** Removes incomplete downloads of a dead agent. */
-export async function openEngineDownloads(directory: string, settings: DownloadSettings): Promise<EngineDownloads> {
+/** Downloads engines to `<product>/<version>/<product>` in a directory. Removes incomplete downloads of a dead agent. */
+export async function openEngineDownloads(directory: string, settings: DownloadSettings) {
   await makeOpenDirectory(directory)
   for (const name of await readdir(directory)) {
     if (name.startsWith('.draft-')) await rm(join(directory, name), { recursive: true, force: true })
   }
   const dispatcher = new EnvHttpProxyAgent().compose(interceptors.redirect({ maxRedirections: 5 }))
 
+  /** Rejects with a message for users. */
   async function download(product: Product, version: string) {
     const options = { dispatcher, signal: AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS) }
     const release = LAYOUT[product].release(settings.mirrors[product], version)

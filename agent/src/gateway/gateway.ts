@@ -34,24 +34,12 @@ type ServeOptions = {
   former?: Promise<EngineResponses | undefined> | undefined
 }
 
-export type Served = {
-  /** Base of the public API for the job's engine; the server's if the gateway has no port. */
-  apiUrl: Promise<string>
-  /** The server's responses, for the next job; undefined if the engine stored a state. */
-  responses: () => Promise<EngineResponses | undefined> | undefined
-  /** Call after the engine of this job has ended. */
-  leave: () => void
-}
-
 /**
  * Responds to the requests of engines on this machine. Of the ten or more requests of a job's engines the server gets one for all
  * responses, and one for each stored state. All others are proxied.
  */
-export type Gateway = Disposable & {
-  serve: (job: AgentJob, client: JobClient, options: ServeOptions) => Served
-  /** Target of engines' requests after this agent has died; undefined before the first job. */
-  relay: () => RelayTarget | undefined
-}
+export type Gateway = ReturnType<typeof createGateway>
+export type Served = ReturnType<Gateway['serve']>
 
 type Entry = {
   token: Buffer
@@ -63,7 +51,7 @@ type Entry = {
 type GatewayOptions = { apiUrl: string; connection: Connection; certificates: string | undefined; log: AgentLog }
 
 /** Creates the gateway of an agent. Its port is opened for the first job. */
-export function createGateway({ apiUrl, connection, certificates, log }: GatewayOptions): Gateway {
+export function createGateway({ apiUrl, connection, certificates, log }: GatewayOptions) {
   const entries = new Map<string, Entry>()
   const { dispatcher } = connection
   let server: Server | undefined
@@ -94,7 +82,7 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
     return `http://127.0.0.1:${port}`
   }
 
-  function serve(job: AgentJob, client: JobClient, { signal, say, former }: ServeOptions): Served {
+  function serve(job: AgentJob, client: JobClient, { signal, say, former }: ServeOptions) {
     const name = randomBytes(24).toString('base64url')
     opening ??= open()
     const origin = opening
@@ -141,8 +129,11 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
     }
 
     return {
+      /** Base of the public API for the job's engine; the server's if the gateway has no port. */
       apiUrl: origin.then((at) => (at === undefined ? apiUrl : `${at}/${name}${GATEWAY_API}`)),
+      /** The server's responses, for the next job; undefined if the engine stored a state. */
       responses: () => (hasStored ? undefined : fetched),
+      /** Call after the engine of this job has ended. */
       leave: () => void entries.delete(name),
     }
   }
@@ -176,7 +167,8 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
 
   return {
     serve,
-    relay: () =>
+    /** Target of engines' requests after this agent has died; undefined before the first job. */
+    relay: (): RelayTarget | undefined =>
       port === undefined ? undefined : { port, apiUrl, certificates, proxies: environmentOf(PROXY_VARIABLES) },
     [Symbol.dispose]() {
       server?.close()

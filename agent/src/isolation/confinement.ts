@@ -6,12 +6,12 @@ import { promisify } from 'node:util'
 import type { AgentLog } from '../log.ts'
 import { messageOf } from '../process/errors.ts'
 import type { Exit } from '../process/launcher-process.ts'
-import { type Launcher, createLauncher } from '../process/launcher.ts'
+import { createLauncher } from '../process/launcher.ts'
 import type { ProcessSpec } from '../process/process.ts'
 import { endProcessesOf } from '../process/user-processes.ts'
 import { type ResourceLimits, openCgroups } from './cgroup.ts'
-import { type PluginCaches, openPluginCaches } from './plugin-caches.ts'
-import type { DirectoryOwners, RunDirectory, RunSite } from './run-directory.ts'
+import { openPluginCaches } from './plugin-caches.ts'
+import type { RunDirectory, RunSite } from './run-directory.ts'
 import { type IdBlock, claimIds, createIdPool, freeIds, isInBlock } from './run-users.ts'
 import { exitInSandbox, openSandbox } from './sandbox.ts'
 
@@ -35,19 +35,7 @@ const LAST_USERS = 'run-users'
 const DEFAULT_PIDS = 4_096
 
 /** The isolation of runs from the rest of the machine. */
-export type Confinement = Disposable & {
-  launcher: Launcher
-  caches: PluginCaches
-  users: DirectoryOwners['users']
-  /** Applies the run's user, limits and sandbox to a command. */
-  confine: (spec: Omit<ProcessSpec, 'cwd'>, context: RunSite) => ProcessSpec
-  /** Writes the files that the confinement of this run needs. */
-  prepare: (directory: RunDirectory) => Promise<void>
-  /** Interprets the exit of a confined program. */
-  exitOf: (exit: Exit) => Exit
-  /** Message for a run whose process exceeded its memory limit. */
-  memoryMessage: (file: string) => string
-}
+export type Confinement = Awaited<ReturnType<typeof openConfinement>>
 
 type Site = {
   workDir: string
@@ -59,7 +47,7 @@ type Site = {
 }
 
 /** Prepares the requested isolation. Throws when an option is not supported on this machine. */
-export async function openConfinement(options: ConfinementOptions, site: Site): Promise<Confinement> {
+export async function openConfinement(options: ConfinementOptions, site: Site) {
   const { limits = {}, hooks, hiddenDirectories = [] } = options
   const { workDir, enginePath, certificates } = site
   using stack = new DisposableStack()
@@ -81,6 +69,7 @@ export async function openConfinement(options: ConfinementOptions, site: Site): 
     ? await openSandbox({ hidden: [...hiddenDirectories, workDir], shown }, launcher, firstUser)
     : undefined
 
+  /** Applies the run's user, limits and sandbox to a command. */
   function confine(spec: Omit<ProcessSpec, 'cwd'>, context: RunSite): ProcessSpec {
     const { user, configuration } = context.directory
     const cgroup = cgroups?.next()
@@ -99,12 +88,15 @@ export async function openConfinement(options: ConfinementOptions, site: Site): 
     users: block && {
       ...createIdPool(block, site.sparedUsers),
       // An id of an earlier agent's block may now belong to another agent.
-      clear: async (uid) => (isInBlock(block, uid) ? launcher.clear(uid) : undefined),
+      clear: async (uid: number) => (isInBlock(block, uid) ? launcher.clear(uid) : undefined),
     },
     confine,
-    prepare: async (directory) => sandbox?.prepare(directory),
-    exitOf: sandbox === undefined ? (exit) => exit : exitInSandbox,
-    memoryMessage: (file) => `${basename(file)} exceeded the memory limit of runs, which is ${inUnits(limits.memory)}`,
+    /** Writes the files that the confinement of this run needs. */
+    prepare: async (directory: RunDirectory) => sandbox?.prepare(directory),
+    /** Interprets the exit of a confined program. */
+    exitOf: sandbox === undefined ? (exit: Exit) => exit : exitInSandbox,
+    memoryMessage: (file: string) =>
+      `${basename(file)} exceeded the memory limit of runs, which is ${inUnits(limits.memory)}`,
     [Symbol.dispose]: () => owned.dispose(),
   }
 }

@@ -11,16 +11,6 @@ import type { RunDirectory, RunSite } from './run-directory.ts'
 
 type Command = { file: string; args: string[] }
 
-/**
- * Runs a program in a bubblewrap sandbox: the machine's files are read-only, /tmp, /dev, /proc and processes private. Of the agent's
- * files only the directory of its run and the plugin cache of its organization are visible. The network is not restricted.
- */
-export type Sandbox = {
-  wrap: (command: Command, context: RunSite) => Command
-  /** Writes the files that replace the machine's in the sandbox of a run. */
-  prepare: (directory: RunDirectory) => Promise<void>
-}
-
 type SandboxOptions = {
   /** Directories that are hidden from runs. */
   hidden: readonly string[]
@@ -56,6 +46,10 @@ export async function openSandbox(options: SandboxOptions, launcher: Launcher, u
   return sandbox
 }
 
+/**
+ * Runs a program in a bubblewrap sandbox: the machine's files are read-only, /tmp, /dev, /proc and processes private. Of the agent's
+ * files only the directory of its run and the plugin cache of its organization are visible. The network is not restricted.
+ */
 function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
   const existing = [homedir(), ...hidden].filter((path) => existsSync(path)).map((path) => realpathSync(path))
   const directories = [...new Set(existing)].filter((path) => path !== '/')
@@ -92,6 +86,7 @@ function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
         ],
       )
     },
+    /** Writes the files that replace the machine's in the sandbox of a run. */
     async prepare(directory: RunDirectory) {
       const { user, home } = directory
       if (user === undefined) return

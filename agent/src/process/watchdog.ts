@@ -34,16 +34,12 @@ done
  * Kills engines that outlive their agent. Node has no access to the kernel's parent death signal, which would not reach the
  * engine's children anyway, so a shell in a separate session waits on a pipe that only the agent holds open.
  */
-export type Watchdog = Disposable & {
-  /** `graceMs`: grace period of the group after the agent's death. */
-  hold: (pid: number, graceMs?: number) => void
-  free: (pid: number) => void
-}
+export type Watchdog = ReturnType<typeof startWatchdog>
 
 /** Margin for the watchdog's inexact timer, in ms: the agent interrupts first. */
 const EXIT_MARGIN_MS = 10_000
 
-export function startWatchdog(onError: (error: Error) => void): Watchdog {
+export function startWatchdog(onError: (error: Error) => void) {
   const held = new Map<number, number>()
   let disposed = false
   let shell = start()
@@ -63,12 +59,13 @@ export function startWatchdog(onError: (error: Error) => void): Watchdog {
   }
 
   return {
-    hold(pid, graceMs) {
+    /** `graceMs`: grace period of the group after the agent's death. */
+    hold(pid: number, graceMs?: number) {
       const seconds = graceMs === undefined ? 0 : Math.ceil((graceMs + EXIT_MARGIN_MS) / 1000)
       held.set(pid, seconds)
       shell.stdin?.write(`hold ${pid} ${seconds}\n`)
     },
-    free(pid) {
+    free(pid: number) {
       held.delete(pid)
       shell.stdin?.write(`free ${pid}\n`)
     },

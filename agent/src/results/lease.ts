@@ -16,17 +16,6 @@ const MIN_HEARTBEAT_INTERVAL_MS = 250
 const FIRST_POLL_DELAY_MS = 1_000
 const REJECTED_DELAY_MS = 1_000
 
-/** Disposing ends the heartbeats and waits for the current one. */
-type Lease = AsyncDisposable & {
-  /**
-   * Resolves when the server has the acknowledgement of the job. Before that it may requeue the job, so no program may start; a directory
-   * may be prepared. Rejects with the reason when it has requeued the job.
-   */
-  acknowledged: Promise<void>
-  /** Call before reporting the outcome. The response to the report then decides, and a rejected heartbeat means that it arrived. */
-  concluding(): void
-}
-
 type LeaseEvents = {
   onCommand: (command: 'cancel' | 'force-cancel') => void
   /** The server was unreachable for the length of the lease, which may still be valid. */
@@ -47,7 +36,7 @@ export function holdLease(
   client: JobClient,
   { leaseMs }: Pick<AgentJob, 'leaseMs'>,
   { onCommand, onUnreachable, onLost, onRejected }: LeaseEvents,
-): Lease {
+) {
   const ended = new AbortController()
   const { signal } = ended
   // The lease starts before the last successful poll, and may include one that is interrupted.
@@ -129,10 +118,16 @@ export function holdLease(
   })
 
   return {
+    /**
+     * Resolves when the server has the acknowledgement of the job. Before that it may requeue the job, so no program may start; a directory
+     * may be prepared. Rejects with the reason when it has requeued the job.
+     */
     acknowledged: acknowledged.promise,
+    /** Call before reporting the outcome. The response to the report then decides, and a rejected heartbeat means that it arrived. */
     concluding() {
       concluding = true
     },
+    /** Ends the heartbeats and waits for the current one. */
     async [Symbol.asyncDispose]() {
       ended.abort()
       await beating

@@ -15,16 +15,7 @@ const RETRY_DELAY_MS = 500
 /** Status for a chunk whose offset is beyond the end of the server's log. */
 const OUT_OF_RANGE = 416
 
-export type LogStream = Disposable & {
-  write: (output: Buffer | string) => void
-  /**
-   * Ends the log, and returns the bytes that the server does not have, to send with another request; undefined if they exceed `limit` or
-   * some were rejected: `close` sends them.
-   */
-  rest: (limit: number) => Promise<{ offset: number; bytes: Uint8Array } | undefined>
-  /** Sends the rest. Resolves when the server has everything it accepts, with a message if it rejects even the note about a gap. */
-  close: () => Promise<string | undefined>
-}
+export type LogStream = ReturnType<typeof openLogStream>
 
 type LogOptions = {
   /** Stores bytes at an offset and resolves with the stored size; rejects when that can no longer succeed. */
@@ -46,7 +37,7 @@ type LogOptions = {
  *
  * A rejected chunk is split. Chunks that are still rejected are replaced by a note: a proxy that blocks some bytes must not fail the run.
  */
-export function openLogStream(options: LogOptions): LogStream {
+export function openLogStream(options: LogOptions) {
   const { append, file, limitBytes, sent = 0, retryTimeoutMs = RETRY_TIMEOUT_MS } = options
   let descriptor: number | undefined = openSync(file, 'a+', 0o600)
   let written = 0
@@ -161,7 +152,7 @@ export function openLogStream(options: LogOptions): LogStream {
   const isSending = () => sending !== undefined
 
   return {
-    write(output) {
+    write(output: Buffer | string) {
       if (closed || ended || failure !== undefined) return
       const bytes = Buffer.from(output)
       const room = limitBytes - written
@@ -171,7 +162,11 @@ export function openLogStream(options: LogOptions): LogStream {
       store(bytes.subarray(0, room))
       store(Buffer.from(`\nThe log is cut off here: it is longer than ${limitBytes} bytes. The run continues.\n`))
     },
-    async rest(limit) {
+    /**
+     * Ends the log, and returns the bytes that the server does not have, to send with another request; undefined if they exceed `limit` or
+     * some were rejected: `close` sends them.
+     */
+    async rest(limit: number) {
       closed = true
       held = true
       stopTimer()
@@ -180,6 +175,7 @@ export function openLogStream(options: LogOptions): LogStream {
         return undefined
       return stored - offset > limit ? undefined : { offset, bytes: read(descriptor, stored - offset) }
     },
+    /** Sends the rest. Resolves when the server has everything it accepts, with a message if it rejects even the note about a gap. */
     async close() {
       closed = true
       held = false

@@ -8,26 +8,13 @@ export const LONE_GRACE_MS = 300_000
 /** Timeout for final reports during shutdown, in ms. */
 const LAST_REPORT_MS = 10_000
 
-type Stop = Disposable & {
-  signals: StopSignals
-  /** Aborts when nothing more of this job can be reported: the server accepts nothing, or the agent shuts down. */
-  alive: AbortSignal
-  stop: (kind: Exclude<StopKind, 'lease-lost' | 'unreachable'>) => void
-  /** The server is unreachable, or has abandoned the job. */
-  lose: (why: string, isDeleted?: boolean) => void
-  /** Called on each stop. */
-  onStop: (listener: (reason: Stopped) => void) => void
-  /** The most severe reason so far. */
-  reason: () => Stopped | undefined
-}
-
 /**
  * Collects the reasons to stop a job: a user's action, its time limit, the agent's shutdown, the loss of its lease.
  *
  * An apply is always interrupted, so that it can store its state; a plan can be repeated and is killed. The outcome of an apply is reported
  * once the server is reachable again.
  */
-export function createStop(job: AgentJob, forceful: AbortSignal): Stop {
+export function createStop(job: AgentJob, forceful: AbortSignal) {
   const interrupt = new AbortController()
   const kill = new AbortController()
   const lost = new AbortController()
@@ -54,10 +41,12 @@ export function createStop(job: AgentJob, forceful: AbortSignal): Stop {
   const limit = setTimeout(() => stop('time-limit'), Math.min(job.timeLimitMs, MAX_TIMER_MS))
 
   return {
-    signals: { interrupt: interrupt.signal, kill: kill.signal, graceMs: () => graceMs },
+    signals: { interrupt: interrupt.signal, kill: kill.signal, graceMs: () => graceMs } satisfies StopSignals,
+    /** Aborts when nothing more of this job can be reported: the server accepts nothing, or the agent shuts down. */
     alive: lost.signal,
     stop,
-    lose(why, isDeleted = false) {
+    /** The server is unreachable, or has abandoned the job. */
+    lose(why: string, isDeleted = false) {
       if (lost.signal.aborted) return
       if (job.kind === 'plan' || isDeleted) return stop('lease-lost', why)
       const { reason } = interrupt.signal
@@ -65,7 +54,8 @@ export function createStop(job: AgentJob, forceful: AbortSignal): Stop {
       if (!(reason instanceof Stopped) || reason.kind !== 'unreachable')
         stop('unreachable', `The apply was interrupted: ${why}.`)
     },
-    onStop: (listener) => void listeners.push(listener),
+    onStop: (listener: (reason: Stopped) => void) => void listeners.push(listener),
+    /** The most severe reason so far. */
     reason() {
       const signal = [lost, kill, interrupt].find((controller) => controller.signal.aborted)?.signal
       return signal?.reason instanceof Stopped ? signal.reason : undefined
