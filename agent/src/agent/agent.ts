@@ -114,10 +114,10 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     stack.defer(() => signal.removeEventListener('abort', startDraining))
     if (signal.aborted) startDraining()
     const deregistering = deregisterAtEnd()
-    const loops = Array.from({ length: takesRuns ? concurrency : 0 }, () => claimLoop())
+    const loops = Array.from({ length: takesRuns ? concurrency : 0 }, () => claimLoop('job', claimJob))
     if (accepts.includes('task')) {
-      const signals = { stopping, deregistered: deregistered.signal, forceful }
-      const claims = { connection, token, waitMs: CLAIM_MS, single, log, registration, during: doWork, ...signals }
+      const signals = { deregistered: deregistered.signal, forceful }
+      const claims = { connection, token, waitMs: CLAIM_MS, single, log, claimLoop, during: doWork, ...signals }
       loops.push(serveTaskRequests(claims))
     }
     await Promise.all([aborted(stopping), ...[registration.current(), ...loops].map((loop) => loop.catch(fail))])
@@ -164,26 +164,30 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       if (!stopping.aborted) failed.abort(error)
     }
 
-    async function claimLoop() {
+    async function claimLoop(what: string, claimOne: (agentId: string) => Promise<void>) {
       while (!stopping.aborted) {
         const { agentId } = await registration.current()
-        await waitForEngine()
-        if (stopping.aborted) return
-        const warmRunIds = directories.warmRunIds()
         try {
-          const request = { waitMs: CLAIM_MS, warmRunIds, accepts, signal: deregistered.signal }
-          const job = await claim(connection, token, agentId, request)
-          if (job !== undefined) await doWork(() => takeJob(job))
+          await claimOne(agentId)
         } catch (error) {
           if (deregistered.signal.aborted) return
           if (isTokenRefused(error)) throw registration.tokenError(error)
           // The server no longer knows this agent, for example after a restore.
           if (error instanceof RequestRejectedError && [404, 409, 410].includes(error.status))
             registration.renew(agentId)
-          else log.error({ error }, 'a claim failed')
+          else log.error({ error }, `the claim of a ${what} failed`)
           await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
         }
       }
+    }
+
+    async function claimJob(agentId: string) {
+      await waitForEngine()
+      if (stopping.aborted) return
+      const warmRunIds = directories.warmRunIds()
+      const request = { waitMs: CLAIM_MS, warmRunIds, accepts, signal: deregistered.signal }
+      const job = await claim(connection, token, agentId, request)
+      if (job !== undefined) await doWork(() => takeJob(job))
     }
 
     /** Only a requested shutdown has a deadline: with a revoked token, jobs finish. */

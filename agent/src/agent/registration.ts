@@ -28,7 +28,6 @@ type Input = {
 }
 
 type Engines = Awaited<ReturnType<typeof listEngines>>
-export type Registration = ReturnType<typeof createRegistration>
 
 /** Registers an agent; registers it again after the server has lost it, when its engines change, and while all its slots are busy. */
 export function createRegistration(

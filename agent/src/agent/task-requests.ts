@@ -1,20 +1,17 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import { BlockList, type LookupFunction, isIP } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import { rootCertificates } from 'node:tls'
 import { type AnswerTaskRequest, TASK_RESPONSE_BYTES, type TaskRequest } from '@groundstate/contract/agent'
 import { Agent, type Dispatcher } from 'undici'
 import type { AgentLog } from '../log.ts'
 import { answerTask, claimTask } from '../server/client.ts'
-import { type Connection, RequestRejectedError, isTokenRefused } from '../server/connection.ts'
-import type { Registration } from './registration.ts'
+import type { Connection } from '../server/connection.ts'
 
 /** Maximum number of concurrent requests; each costs only a connection. */
 const LIMIT = 10
 const CONNECT_TIMEOUT_MS = 10_000
 /** Timeout for the body of a response, which is only displayed, in ms. */
 const BODY_TIMEOUT_MS = 5_000
-const AFTER_ERROR_MS = 1_000
 
 type TaskClaims = {
   connection: Connection
@@ -22,11 +19,10 @@ type TaskClaims = {
   waitMs: number
   single: boolean
   log: AgentLog
-  registration: Pick<Registration, 'current' | 'renew' | 'tokenError'>
+  /** Calls `claimOne` until the agent stops. */
+  claimLoop: (what: string, claimOne: (agentId: string) => Promise<void>) => Promise<void>
   /** Counts a request as work of the agent. */
   during: (work: () => Promise<void>) => Promise<void>
-  /** Ends the claims; running requests continue. */
-  stopping: AbortSignal
   deregistered: AbortSignal
   forceful: AbortSignal
 }
@@ -35,24 +31,15 @@ type TaskClaims = {
 export async function serveTaskRequests(claims: TaskClaims): Promise<void> {
   const dispatcher = createDispatcher(undefined)
   const running = new Set<Promise<void>>()
-  const { connection, token, waitMs, log, stopping, deregistered, registration } = claims
+  const { connection, token, waitMs, deregistered } = claims
   try {
-    while (!stopping.aborted) {
-      const { agentId } = await registration.current()
-      try {
-        const request = await claimTask(connection, token, agentId, { waitMs, signal: deregistered })
-        if (request === undefined) continue
-        const handled = claims.during(() => handle(request, dispatcher, claims)).finally(() => running.delete(handled))
-        running.add(handled)
-        if (running.size >= (claims.single ? 1 : LIMIT)) await Promise.race(running)
-      } catch (error) {
-        if (deregistered.aborted) return
-        if (isTokenRefused(error)) throw registration.tokenError(error)
-        if (error instanceof RequestRejectedError && [404, 409, 410].includes(error.status)) registration.renew(agentId)
-        else log.error({ error }, 'a claim of a run task failed')
-        await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
-      }
-    }
+    await claims.claimLoop('run task', async (agentId) => {
+      const request = await claimTask(connection, token, agentId, { waitMs, signal: deregistered })
+      if (request === undefined) return
+      const handled = claims.during(() => handle(request, dispatcher, claims)).finally(() => running.delete(handled))
+      running.add(handled)
+      if (running.size >= (claims.single ? 1 : LIMIT)) await Promise.race(running)
+    })
   } finally {
     await Promise.all(running)
     await dispatcher.destroy()

@@ -43,14 +43,41 @@ const recent = new Map<string, { at: number; engine: Promise<Engine | undefined>
  * the agent is `strict`. A constraint selects the highest version that meets it, `latest` the highest of all.
  */
 export async function findEngine(wanted: AgentJob['engine'], search: EngineSearch): Promise<FoundEngine> {
-  const engines = await enginesOf(wanted.product, search)
-  if (EXACT.test(wanted.version)) return findExact(wanted, engines, search)
-  if (wanted.version === 'latest' || wanted.version === '') return findAllowed(wanted, () => true, engines, search)
-  const constraint = parseConstraint(wanted.version)
-  if (constraint !== undefined) return findAllowed(wanted, constraint.meets, engines, search)
-  throw new Error(
-    `"${wanted.version}" is neither a version nor a constraint such as ~> 1.9.0: set the terraform-version of the workspace to one, or to latest`,
-  )
+  const { product, version, required = false } = wanted
+  const engines = await enginesOf(product, search)
+  const isExact = EXACT.test(version)
+  const isAllowed = requirementOf(version)
+  const local = engines.find((engine) => isAllowed(engine.version))
+  if (local !== undefined) return { engine: local, warning: undefined }
+  const isOffered = (one: string) => EXACT.test(one) && !(version === 'latest' && one.includes('-')) && isAllowed(one)
+  const { engine, failure } = isExact
+    ? await download(product, version, search)
+    : await downloadHighest(product, isOffered, search)
+  if (engine !== undefined) return { engine, warning: undefined }
+
+  const [best] = engines
+  if (best === undefined) throw new Error(`${await missingMessage(product, search)}${failure}`)
+  const others = [...new Set(engines.map((other) => other.version))].join(', ')
+  if (!isExact) {
+    const missing = `no ${NAMES[product]} that meets ${version} is on this agent`
+    throw new Error(`${missing}, which has ${others}${failure}`)
+  }
+  const mismatch = `${NAMES[product]} ${version} is not on this agent`
+  if (search.strict || required) {
+    const advice = 'set the terraform-version of the workspace to one of these, or to latest'
+    throw new Error(`${mismatch}, which has ${others}: ${advice}${failure}`)
+  }
+  return { engine: best, warning: `${mismatch}: the run uses ${best.version}${failure}.` }
+}
+
+/** Returns a predicate for versions that meet a version, constraint or `latest`. */
+function requirementOf(text: string): (version: string) => boolean {
+  if (EXACT.test(text)) return (version) => version === text
+  if (text === 'latest' || text === '') return () => true
+  const constraint = parseConstraint(text)
+  if (constraint !== undefined) return constraint.meets
+  const advice = 'set the terraform-version of the workspace to one, or to latest'
+  throw new Error(`"${text}" is neither a version nor a constraint such as ~> 1.9.0: ${advice}`)
 }
 
 /** All engines that are available without a download, the highest version first. */
@@ -64,43 +91,6 @@ export async function listEngines(search: EngineSearch): Promise<Pick<Engine, 'p
 
 export function engineName(product: Product): string {
   return NAMES[product]
-}
-
-async function findExact(
-  { product, version, required }: AgentJob['engine'],
-  engines: Engine[],
-  search: EngineSearch,
-): Promise<FoundEngine> {
-  const exact = engines.find((engine) => engine.version === version)
-  if (exact !== undefined) return { engine: exact, warning: undefined }
-  const { engine, failure } = await download(product, version, search)
-  if (engine !== undefined) return { engine, warning: undefined }
-
-  const best = engines[0]
-  if (best === undefined) throw new Error(`${await missingMessage(product, search)}${failure}`)
-  const mismatch = `${NAMES[product]} ${version} is not on this agent`
-  if (search.strict || required === true) {
-    const advice = 'set the terraform-version of the workspace to one of these, or to latest'
-    throw new Error(`${mismatch}, which has ${versionsText(engines)}: ${advice}${failure}`)
-  }
-  return { engine: best, warning: `${mismatch}: the run uses ${best.version}${failure}.` }
-}
-
-async function findAllowed(
-  { product, version }: AgentJob['engine'],
-  isAllowed: (version: string) => boolean,
-  engines: Engine[],
-  search: EngineSearch,
-): Promise<FoundEngine> {
-  const best = engines.find((engine) => isAllowed(engine.version))
-  if (best !== undefined) return { engine: best, warning: undefined }
-  const isRelease = (one: string) => EXACT.test(one) && !(version === 'latest' && one.includes('-'))
-  const { engine, failure } = await downloadHighest(product, (one) => isRelease(one) && isAllowed(one), search)
-  if (engine !== undefined) return { engine, warning: undefined }
-  if (engines.length === 0) throw new Error(`${await missingMessage(product, search)}${failure}`)
-  throw new Error(
-    `no ${NAMES[product]} that meets ${version} is on this agent, which has ${versionsText(engines)}${failure}`,
-  )
 }
 
 /** `failure` is a sentence to append to a message. */
@@ -141,10 +131,6 @@ async function missingMessage(product: Product, search: EngineSearch): Promise<s
   const available = (await listEngines(search)).map((engine) => `${NAMES[engine.product]} ${engine.version}`)
   const others = available.length === 0 ? '' : `. It has ${available.join(', ')}`
   return `this agent has no ${NAMES[product]}: no binary "${product}" ${where}${others}`
-}
-
-function versionsText(engines: Engine[]): string {
-  return [...new Set(engines.map((engine) => engine.version))].join(', ')
 }
 
 /** The engines of a product, the highest version first; equal ones in the order of their directories. */

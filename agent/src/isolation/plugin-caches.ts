@@ -1,8 +1,8 @@
-import { once } from 'node:events'
 import { chmodSync, chownSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { statsOf } from '../process/confined-file.ts'
+import { untilAborted } from '../process/process.ts'
 import type { IdPool } from './run-users.ts'
 
 /** The providers shared by the runs of an organization; members of its group may write them. */
@@ -146,7 +146,8 @@ export function createInitGate() {
       const turn = Promise.withResolvers<void>()
       last = turn.promise
       try {
-        await waitFor(previous, signal)
+        await untilAborted(previous, signal)
+        signal.throwIfAborted()
         const code = await init(true)
         if (installed.size >= MAX_INSTALLED) installed.clear()
         if (code === 0) installed.add(providers)
@@ -156,15 +157,4 @@ export function createInitGate() {
       }
     },
   }
-}
-
-async function waitFor(previous: Promise<void>, signal: AbortSignal) {
-  signal.throwIfAborted()
-  const done = new AbortController()
-  try {
-    await Promise.race([previous, once(signal, 'abort', { signal: done.signal })])
-  } finally {
-    done.abort()
-  }
-  signal.throwIfAborted()
 }

@@ -1,14 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import type { FinishJob } from '@groundstate/contract/agent'
-import { statsOf } from '../process/confined-file.ts'
 import { type Journal, readExit, storeErroredState } from '../results/journal.ts'
 import { openLogStream } from '../results/log-stream.ts'
+import { uploadFile } from '../run/artifacts.ts'
 import { readApplySummary } from '../run/summaries.ts'
 import { RequestRejectedError } from '../server/connection.ts'
 import type { JobClient } from '../server/job-client.ts'
-
-/** Smaller files are sent from memory, in bytes. */
-const SMALL_BYTES = 1024 * 1024
 
 type Delivery = { workDir: string; signal: AbortSignal }
 
@@ -33,11 +30,8 @@ export async function deliverApply(client: JobClient, journal: Journal, outcome:
  */
 export async function sendErroredState(client: JobClient, journal: Journal, { workDir, signal }: Delivery) {
   const { erroredState: file } = journal
-  const stats = statsOf(file)
-  if (stats === undefined) return undefined
-  const body = stats.size < SMALL_BYTES ? await readFile(file) : { file, size: stats.size }
   try {
-    await client.putArtifact('errored-state', body, signal)
+    await uploadFile({ client, outbox: undefined, alive: signal }, 'errored-state', file)
     return undefined
   } catch (error) {
     if (!(error instanceof RequestRejectedError)) throw error

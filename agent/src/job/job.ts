@@ -6,7 +6,7 @@ import type { Served } from '../gateway/gateway.ts'
 import type { RunDirectory } from '../isolation/run-directory.ts'
 import type { AgentLog } from '../log.ts'
 import { messageOf } from '../process/errors.ts'
-import { Stopped } from '../process/process.ts'
+import { Stopped, untilAborted } from '../process/process.ts'
 import { type Journal, createJournal, storeErroredState } from '../results/journal.ts'
 import { holdLease } from '../results/lease.ts'
 import { openLogStream } from '../results/log-stream.ts'
@@ -102,7 +102,7 @@ export async function runJob(
   // apply this agent continues with.
   const early = job.kind === 'plan' || next !== undefined ? prepare() : undefined
   try {
-    await unlessStopped(lease.acknowledged, signals.interrupt)
+    await untilAborted(lease.acknowledged, signals.interrupt)
   } catch (error) {
     log.warn({ ...fields, error }, 'job not started: it was not acknowledged')
     if (await isAbandoned(error)) await journal.remove()
@@ -178,7 +178,8 @@ export async function runJob(
 
   /** Finds the engine, and prepares the directory or takes that of the plan. Does not write to the log or start a process of the run. */
   function prepare() {
-    const found = unlessStopped(findEngine(job.engine, settings.search), signals.interrupt)
+    // The download of an engine continues for other jobs.
+    const found = untilAborted(findEngine(job.engine, settings.search), signals.interrupt)
     const ready = found.then(async ({ engine }) => prepareFor(engine))
     // They may reject before they are awaited.
     for (const promise of [found, ready]) promise.catch(() => {})
@@ -291,19 +292,6 @@ export async function runJob(
     if (job.kind === 'plan') await client.release(settings.forceful).catch(() => {})
     // The delivery of pending documents removes it.
     if (reported === undefined) await journal.remove()
-  }
-}
-
-/** Stops waiting for the download of an engine, which continues for other jobs. */
-async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const stopped = Promise.withResolvers<never>()
-  const onAbort = () => stopped.reject(signal.reason)
-  signal.addEventListener('abort', onAbort)
-  if (signal.aborted) onAbort()
-  try {
-    return await Promise.race([work, stopped.promise])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
   }
 }
 

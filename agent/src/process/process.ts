@@ -21,6 +21,19 @@ export class Stopped extends Error {
 /** Both abort with a `Stopped`: `interrupt` sends SIGINT to the engine, `kill` ends it at once. */
 export type StopSignals = { interrupt: AbortSignal; kill: AbortSignal; graceMs: () => number }
 
+/** Awaits work until the signal aborts; the work continues. Rejects with the reason of the abort. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>()
+  const onAbort = () => aborted.reject(signal.reason)
+  signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
 export type ProcessSpec = LaunchSpec & {
   /** Receives whole lines of one stream. A returned promise applies back-pressure to the process. */
   onOutput: (lines: Buffer, stream: 'stdout' | 'stderr') => Promise<void> | void
