@@ -62,9 +62,8 @@ export type FromLauncher =
   | { id: number; event: 'closed' }
   | { id: number; event: 'cleared'; left: number[] }
 
-const children = new Map<number, ChildProcess>()
-const cgroups = new Map<number, CgroupSpec>()
-const orphans = new Map<number, OrphanSpec>()
+type Running = { child: ChildProcess; pid: number } & Pick<LaunchSpec, 'cgroup' | 'orphan'>
+const running = new Map<number, Running>()
 
 // A terminal signals the whole group; the agent decides what to do.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
@@ -73,33 +72,28 @@ process.on('message', (message) => {
   const request = message as ToLauncher // its only sender is launcher.ts
   if (request.action === 'launch') return launch(request.id, request.spec)
   if (request.action === 'clear') return void clear(request.id, request.uid)
-  children.get(request.id)?.[request.stream]?.[request.action]()
+  running.get(request.id)?.child[request.stream]?.[request.action]()
 })
 
 // The agent is dead: its engines must not continue without the server's knowledge.
 process.on('disconnect', () => {
-  relayForOrphans()
-  for (const [id, child] of children) {
-    const orphan = orphans.get(id)
-    if (child.pid === undefined) children.delete(id)
-    else if (orphan !== undefined) interrupt(child, child.pid, orphan)
-    else {
-      signalGroup(child.pid, 'SIGKILL')
-      const cgroup = cgroups.get(id)
-      if (cgroup !== undefined) endCgroup(cgroup)
+  // Lets engines store their state through the port of the dead agent. Otherwise they keep it in files.
+  const [target] = [...running.values()].flatMap(({ orphan }) => orphan?.relay ?? [])
+  if (target !== undefined) openRelay(target).catch(() => {})
+  for (const [id, { child, pid, cgroup, orphan }] of running) {
+    if (orphan !== undefined) {
+      interrupt(id, child, pid, orphan)
+      continue
     }
+    signalGroup(pid, 'SIGKILL')
+    if (cgroup !== undefined) endCgroup(cgroup)
   }
   exitWhenIdle()
 })
 
-/** Lets engines store their state through the port of the dead agent. Otherwise they keep it in files. */
-function relayForOrphans() {
-  const target = [...orphans.values()].find(({ relay }) => relay !== undefined)?.relay
-  if (target !== undefined) openRelay(target).catch(() => {})
-}
-
 /** Lets an engine finish its current operations and store its state. Reads its output: a broken pipe would kill it. */
-function interrupt(child: ChildProcess, pid: number, { logFile, exitFile, interruptedFile, graceMs }: OrphanSpec) {
+function interrupt(id: number, child: ChildProcess, pid: number, orphan: OrphanSpec) {
+  const { logFile, exitFile, interruptedFile, graceMs } = orphan
   const log = openSync(logFile, 'a', 0o600)
   for (const output of [child.stdout, child.stderr]) {
     output?.removeAllListeners('data')
@@ -113,7 +107,7 @@ function interrupt(child: ChildProcess, pid: number, { logFile, exitFile, interr
   }
   const onClose = () => {
     writeFileSync(exitFile, JSON.stringify({ code: child.exitCode }), { mode: 0o600 })
-    children.forEach((other, id) => other === child && children.delete(id))
+    running.delete(id)
     exitWhenIdle()
   }
   child.once('close', onClose)
@@ -133,8 +127,7 @@ function append(log: number, bytes: Buffer) {
 }
 
 function exitWhenIdle() {
-  for (const id of children.keys()) if (orphans.has(id)) return
-  process.exit()
+  if (![...running.values()].some(({ orphan }) => orphan !== undefined)) process.exit()
 }
 
 async function clear(id: number, uid: number) {
@@ -145,8 +138,7 @@ function launch(id: number, spec: LaunchSpec) {
   try {
     const output = spec.stdoutFile === undefined ? undefined : openSync(spec.stdoutFile, 'w', 0o600)
     try {
-      if (spec.orphan !== undefined) orphans.set(id, spec.orphan)
-      follow(id, start(spec, output), spec.cgroup)
+      follow(id, start(spec, output), spec)
     } finally {
       if (output !== undefined) closeSync(output)
     }
@@ -181,14 +173,13 @@ function start({ file, args, cwd, root, env, user, cgroup }: LaunchSpec, output:
   }
 }
 
-function follow(id: number, child: ChildProcess, cgroup: CgroupSpec | undefined) {
+function follow(id: number, child: ChildProcess, { cgroup, orphan }: LaunchSpec) {
   child.once('error', (error) => sendFailure(id, error))
-  if (child.pid === undefined) return
-  children.set(id, child)
-  if (cgroup !== undefined) cgroups.set(id, cgroup)
-  const orphan = orphans.get(id)
-  if (orphan !== undefined) writeFileSync(orphan.pidFile, String(child.pid), { mode: 0o600 })
-  send({ id, event: 'started', pid: child.pid })
+  const { pid } = child
+  if (pid === undefined) return
+  running.set(id, { child, pid, ...(cgroup && { cgroup }), ...(orphan && { orphan }) })
+  if (orphan !== undefined) writeFileSync(orphan.pidFile, String(pid), { mode: 0o600 })
+  send({ id, event: 'started', pid })
   forward(id, 'stdout', child.stdout)
   forward(id, 'stderr', child.stderr)
   child.once('exit', (code, signal) => {
@@ -196,9 +187,7 @@ function follow(id: number, child: ChildProcess, cgroup: CgroupSpec | undefined)
     send({ id, event: 'exit', exit: { code, signal, ...(outOfMemory && { outOfMemory }) } })
   })
   child.once('close', () => {
-    children.delete(id)
-    orphans.delete(id)
-    cgroups.delete(id)
+    running.delete(id)
     if (cgroup !== undefined) removeCgroup(cgroup)
     send({ id, event: 'closed' })
   })
