@@ -18,7 +18,7 @@ async function startNewServer(): Promise<ProtocolServer> {
 }
 
 describeWithTerraform('the engine of a job', () => {
-  test('asks the server for nothing, and stores its state by one request', async () => {
+  test('sends the server no requests but one to store its state', async () => {
     const server = await startNewServer()
     await startAgent(server)
 
@@ -36,7 +36,7 @@ describeWithTerraform('the engine of a job', () => {
     })
   })
 
-  test('whose state is refused keeps it in a file, and the log says why in the words of the server', async () => {
+  test('keeps a rejected state in a file, and logs the detail of the server', async () => {
     const server = await startNewServer()
     await startAgent(server)
     const archive = configuration(ONE_RESOURCE)

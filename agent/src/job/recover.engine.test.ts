@@ -42,7 +42,7 @@ async function startColdApply(server: ProtocolServer, job: { leaseMs?: number; g
 
 const namesOf = (state: { resources: { name: string }[] } | undefined) => state?.resources.map(({ name }) => name)
 
-describeWithTerraform('an apply whose server is away for longer than its lease', () => {
+describeWithTerraform('an apply whose server is unreachable for longer than its lease', () => {
   test('is interrupted; its log, the state that it could not store and its outcome arrive later', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)
@@ -63,7 +63,7 @@ describeWithTerraform('an apply whose server is away for longer than its lease',
     await expect.poll(() => readdir(join(workDir, 'jobs'))).toEqual([])
   }, 60_000)
 
-  test('is interrupted when the server has given it up meanwhile, and still reports', async () => {
+  test('is interrupted if the server has abandoned it, and still reports', async () => {
     const server = await startServer()
     await startAgent(server)
     const { apply } = await startSlowApply(server)
@@ -78,7 +78,7 @@ describeWithTerraform('an apply whose server is away for longer than its lease',
   }, 60_000)
 })
 
-test('an apply whose agent has to end before its server is back is reported by the next agent on the directory', async () => {
+test('an apply whose agent ends before its server is back is reported by the next agent in the directory', async () => {
   const server = await startServer()
   const enginePath = await slowEngine()
   const { workDir, forceStop, stop, ended, logged } = await startAgent(server, { enginePath })
@@ -99,7 +99,7 @@ test('an apply whose agent has to end before its server is back is reported by t
   expect(String(apply.artifacts.get('errored-state'))).toContain('kept')
 }, 60_000)
 
-test('a plan whose server is away for longer than its lease is killed, and handed back when the server is there again', async () => {
+test('a plan whose server is unreachable for longer than its lease is killed, and requeued when the server is back', async () => {
   const server = await startServer()
   await startAgent(server, { enginePath: await slowEngine() })
   const plan = server.submit({ configuration: configuration(''), leaseMs: 2_000 })

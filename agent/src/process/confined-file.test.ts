@@ -59,7 +59,7 @@ test.each([10, 1024 * 1024])(
   },
 )
 
-test('of a file that shrinks as it is read what is left is taken', async () => {
+test('a file that shrinks during the read is read to its end', async () => {
   const root = await temporaryDirectory()
   const path = join(root, 'main.tf')
   await writeFile(path, 'variable')

@@ -43,7 +43,7 @@ async function startProxy(server: ProtocolServer, hangs: (incoming: IncomingMess
 test.each([
   [0, 1000],
   [2300, 1000],
-])('a lease of 4 s survives a cut after %d ms for %d ms', { timeout: 20_000 }, async (after, length) => {
+])('a lease of 4 s survives an interruption after %d ms for %d ms', { timeout: 20_000 }, async (after, length) => {
   const server = await startServer()
   const proxy = await startProxy(server)
   const { id } = server.submit({ configuration: configuration(ONE_RESOURCE), leaseMs: 4000 })

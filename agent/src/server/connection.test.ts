@@ -15,7 +15,7 @@ import {
 } from '../testing/agent-fixture.ts'
 import { makeCertificate } from '../testing/certificate.ts'
 
-test('an address with https of a server without TLS is explained', async () => {
+test('an https address of a server without TLS gives a hint', async () => {
   const server = await startServer()
   const serverUrl = server.url.replace('http:', 'https:')
 
@@ -31,7 +31,7 @@ test('an address with https of a server without TLS is explained', async () => {
     )
 })
 
-test('an address where something else answers is named', async () => {
+test('an address of another program ends the agent with a message', async () => {
   const server = await startServer()
   const other = createServer((_, response) => void response.setHeader('content-type', 'text/html').end('<html>welcome'))
   await once(other.listen(0, '127.0.0.1'), 'listening')
@@ -45,7 +45,7 @@ test('an address where something else answers is named', async () => {
   )
 })
 
-test('a server that is away is waited for, and that is said', async () => {
+test('an unreachable server is retried with a warning', async () => {
   const server = await startServer()
   await server.pause()
   const agent = await startAgent(server)
@@ -88,7 +88,7 @@ test('a server behind a proxy is reached through it', async () => {
 })
 
 describeWithTerraform('an agent', () => {
-  test('trusts the authority that it is given, and so does its engine', async () => {
+  test('and its engine trust the configured authority', async () => {
     const { file, ...tls } = await makeCertificate('IP:127.0.0.1')
     const server = await startServer(tls)
     await startAgent(server, { caFile: file })
