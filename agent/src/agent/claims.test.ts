@@ -45,7 +45,7 @@ test('a job that was requeued before its acknowledgement does not begin', async 
 
   await expect.poll(says).toBe(true)
 
-  // After a pause: what kept the server from hearing of the agent may keep on.
+  // After a delay, since the reason for the missing acknowledgement may persist.
   await expect.poll(() => server.claims(), { timeout: 5_000 }).toBe(1)
   expect(job.log()).toBe('')
   expect(await readdir(join(workDir, 'jobs'))).toEqual([])

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { startAgent, startServer } from '../testing/agent-fixture.ts'
 import { guardedLookup } from './task-requests.ts'
 
-/** The agent as the sender of run tasks: what it sends, what it reports, and when it stops. */
+/** Requests of run tasks sent by an agent. */
 
 type Reply = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void
 type Received = {

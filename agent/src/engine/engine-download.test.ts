@@ -10,7 +10,7 @@ import { findEngine, listEngines } from './engine.ts'
 
 const signer = await createSigner()
 
-/** A mirror whose signer is trusted, and an agent that has no engine but what it downloads from there. */
+/** A mirror with a trusted signer, and an agent whose only engines are downloaded from it. */
 async function setUp() {
   vi.stubEnv('PATH', '/nonexistent')
   onTestFinished(() => void vi.unstubAllEnvs())

@@ -8,7 +8,7 @@ import { configuration, startServer } from '../testing/agent-fixture.ts'
 import { AGENT_TOKEN } from '../testing/protocol-server.ts'
 import { createGateway } from './gateway.ts'
 
-/** A job that was claimed, and the gateway for its engine; `serveJob` brings another one to the same gateway. */
+/** A claimed job and the gateway for its engine; `serveJob` adds another job to the gateway. */
 async function startGateway({ answersEngines = true } = {}) {
   const server = await startServer()
   server.api.answersEngines = answersEngines
@@ -217,7 +217,7 @@ test('an interrupted large upload stores nothing, and can be repeated', async ()
   expect(server.api.states[0]?.raw?.equals(large)).toBe(true)
 })
 
-/** Uploads the first bytes of `size` that are announced, and is gone. */
+/** Disconnects after the first bytes of an upload of `size`. */
 async function cutOff(url: string, size = 100) {
   const upload = request(url, { method: 'PUT', headers: { 'content-length': size } })
   upload.on('error', () => {})

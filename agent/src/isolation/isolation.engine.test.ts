@@ -203,7 +203,7 @@ resource "${type}_thing" "one" {}
 `
       const provider = `terraform.d/plugins/example.com/acme/${type}/1.0.0/linux_amd64/terraform-provider-${type}_v1.0.0`
       const plan = server.submit({ configuration: configuration(main, { [provider]: '#!/bin/sh' }), organizationId })
-      // The script is no provider, which init does not notice.
+      // The script is not a provider, but init does not check that.
       expect(await plan.finished).toMatchObject({ message: expect.stringContaining('plan ended') })
     }
 

@@ -10,7 +10,7 @@ import { openRunDirectories } from './run-directory.ts'
 
 const ended = (code: number | null) => async () => code
 
-/** A cache in which an init that ends with `code` has put a provider; another run of the organization uses it too. */
+/** A cache with a provider of an init that ended with `code`, in use by another run of the organization. */
 async function filledCache(code: number | null) {
   const caches = await openPluginCaches(await temporaryDirectory(), undefined)
   const cache = await caches.enter('org-acme')
@@ -81,7 +81,7 @@ test('the files of a completed init stay, even if it failed', async () => {
 
 const { signal } = new AbortController()
 
-/** Passes a gate with inits that end with these codes, one after the other; answers which of them were alone. */
+/** Passes a gate with inits that end with these codes, sequentially; returns which of them ran exclusively. */
 async function passAll(codes: readonly (number | null)[]) {
   const gate = createInitGate()
   const alone: boolean[] = []

@@ -8,7 +8,7 @@ const works = spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-pid', 'true'
 if (!works) process.stderr.write('\nNO WORKING BUBBLEWRAP: the tests of the sandbox are SKIPPED.\n\n')
 const describeWithSandbox = works ? describeWithTerraform : describe.skip
 
-/** Plans, and leaves the apply to the test. */
+/** Plans only; the test submits the apply. */
 async function planned(server: Awaited<ReturnType<typeof startServer>>, archive: Buffer) {
   const plan = server.submit({ configuration: archive })
   expect(await plan.finished).toMatchObject({ status: 'finished' })

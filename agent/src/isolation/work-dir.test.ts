@@ -46,7 +46,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-/** Says when it begins to claim the directory given and whether it got it, and keeps it until it is ended. */
+/** Prints when it starts to claim the directory and the result, and holds it until it exits. */
 const CLAIMANT = `
 import { claimWorkDir } from ${JSON.stringify(join(import.meta.dirname, 'work-dir.ts'))}
 const claiming = claimWorkDir(process.argv[1], AbortSignal.timeout(1000))

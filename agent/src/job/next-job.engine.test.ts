@@ -14,7 +14,7 @@ import {
 const PLAN = { runId: 'run-a', documentsMayFollow: true, configuration: configuration(ONE_RESOURCE) }
 const APPLY = { configuration: Buffer.of() }
 
-/** The real engine, which notes when a command begins and when it ends. */
+/** The real engine, with a record of when each command starts and ends. */
 async function notingEngine() {
   const directory = await temporaryDirectory()
   const [path, notes] = [join(directory, 'terraform'), join(directory, 'notes')]

@@ -15,7 +15,7 @@ import { kill, spawnAgent } from '../testing/agent-process.ts'
 import { processIsAlive } from '../testing/processes.ts'
 import type { ProtocolServer } from '../testing/protocol-server.ts'
 
-/** An engine whose plan and apply take long. The apply heeds an interrupt, and leaves a state that it could not store. */
+/** An engine with a long plan and apply. An interrupted apply leaves a state that it could not store. */
 async function slowEngine(delay = 'true'): Promise<string> {
   const path = join(await temporaryDirectory(), 'terraform')
   const script = `#!/bin/sh
@@ -32,7 +32,7 @@ esac
   return path
 }
 
-/** An apply of a plan that was made elsewhere. */
+/** An apply of another agent's plan. */
 async function startColdApply(server: ProtocolServer, job: { leaseMs?: number; graceMs?: number } = {}) {
   const artifacts = new Map([['plan-file' as const, Buffer.from('plan')]])
   const apply = server.submit({ kind: 'apply', configuration: configuration(''), artifacts, ...job })
@@ -146,7 +146,7 @@ describeWithTerraform('an agent that was killed', () => {
       message:
         'The agent was killed during the apply, and the engine was interrupted. The engine stored the state that it had reached.',
     })
-    // What it prints on its two streams comes in any order; whether it says more depends on how soon the resource ends.
+    // The order of the two streams varies, as does further output.
     for (const said of ['pid=', 'Interrupt received']) expect(apply.log()).toContain(said)
     expect(namesOf(server.api.current())).toContain('first')
     await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])

@@ -47,7 +47,7 @@ function createReceiver() {
   return { received, listener }
 }
 
-/** A proxy that knows one server under any name. */
+/** A proxy that connects any name to one server. */
 async function startProxy(port: number) {
   const asked: string[] = []
   const proxy = createServer((request, response) => {

@@ -8,7 +8,7 @@ import { ONE_RESOURCE, configuration, startAgent, startServer } from '../testing
 import type { ProtocolServer } from '../testing/protocol-server.ts'
 import { holdLease } from './lease.ts'
 
-/** A proxy in front of a server; `cut` ends its connections and takes no others until it is called again with false. */
+/** A proxy in front of a server; `cut(true)` closes its connections and rejects new ones until `cut(false)`. */
 async function startProxy(server: ProtocolServer, hangs: (incoming: IncomingMessage) => boolean = () => false) {
   let isCut = false
   const proxy = createServer((incoming, response) => {

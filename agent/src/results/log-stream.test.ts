@@ -7,7 +7,7 @@ import { openLogStream } from './log-stream.ts'
 
 type Options = Omit<Parameters<typeof openLogStream>[0], 'file'>
 
-/** A log on a new file with optional content; it ends with the test. */
+/** A log in a new file with optional content, disposed with the test. */
 async function openLog({ holds, ...options }: Options & { holds?: string }) {
   const file = join(await temporaryDirectory(), 'log')
   if (holds !== undefined) await writeFile(file, holds)
@@ -16,7 +16,7 @@ async function openLog({ holds, ...options }: Options & { holds?: string }) {
   return { ...log, file }
 }
 
-/** A server that keeps what it is sent; the first append waits for `release`. */
+/** A server that stores chunks; the first append waits for `release`. */
 function logServer() {
   let stored = Buffer.alloc(0)
   const sizes: number[] = []

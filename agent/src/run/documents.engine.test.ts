@@ -153,7 +153,7 @@ describeWithTerraform('a plan of a run with auto-apply', () => {
     const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
     await plan.finished
     await kill(agent)
-    // Else its last claim would get the apply.
+    // Otherwise its last claim would get the apply.
     await expect.poll(() => server.claims()).toBe(0)
 
     spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })

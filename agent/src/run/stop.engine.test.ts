@@ -12,7 +12,7 @@ import {
 } from '../testing/agent-fixture.ts'
 import { parentOf, processIsAlive } from '../testing/processes.ts'
 
-/** An engine that heeds no SIGINT. */
+/** An engine that ignores SIGINT. */
 async function deafEngine(): Promise<string> {
   const path = join(await temporaryDirectory(), 'terraform')
   await writeFile(

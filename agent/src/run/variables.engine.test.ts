@@ -9,7 +9,7 @@ function variable(key: string, value: string, rest: Partial<Variable> = {}): Var
   return { key, value, hcl: false, category: 'terraform', sensitive: false, level: 'override', ...rest }
 }
 
-/** Plans a configuration and answers the planned outputs. */
+/** Plans a configuration and returns the planned outputs. */
 async function planOutputs(main: string, variables: Variable[], files: Record<string, string> = {}) {
   const server = await startServer()
   await startAgent(server)

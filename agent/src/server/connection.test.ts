@@ -102,7 +102,7 @@ describeWithTerraform('an agent', () => {
     const server = await startServer()
     const agent = await startAgent(server)
     const signs = await temporaryDirectory()
-    // The user of the run is to see it.
+    // Accessible to the user of the run.
     await chmod(signs, 0o711)
     const release = join(signs, 'release')
     const archive = configuration(`resource "terraform_data" "a" {

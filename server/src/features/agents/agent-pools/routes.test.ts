@@ -155,7 +155,7 @@ describe('agent pools', () => {
     expect(await list('?sort=-name')).toEqual(['b', 'a'])
     expect(await list('?q=B')).toEqual(['b'])
     expect(await list(`?filter[allowed_workspaces][name]=${setting.workspaceName}`)).toEqual(['b'])
-    // A name that no one has answers the same.
+    // The same as for a name that does not exist.
     const member = await createUser(app)
     await createTeamWithAccess(app, { members: [member], organizationId: await organizationIdOf(setting) })
     const probe = `/organizations/${setting.organization}/agent-pools?filter[allowed_workspaces][name]=${setting.workspaceName}`

@@ -15,13 +15,13 @@ async function createAgent(setting: Awaited<ReturnType<typeof createRunSetting>>
 
 type Agent = Awaited<ReturnType<typeof createAgent>>['agent']
 
-/** A claim that waits for long at the server. */
+/** A claim with a long poll. */
 function claimFor(agent: Agent, waitMs = 20_000) {
   const url = `${AGENT_API}/agents/${agent.id}/claim`
   return app.request({ method: 'POST', url, token: agent.token, body: { waitMs } })
 }
 
-/** Sends a claim, and returns once it waits: a claim that comes after it has been answered. */
+/** Sends a claim, and returns when it is pending: a later claim has got its response. */
 async function startClaim(agent: Agent) {
   const response = claimFor(agent)
   expect((await claimFor(agent, 0)).status).toBe(204)

@@ -11,7 +11,7 @@ import { sender } from '../agent-pools/testing/send.ts'
 const app = await createTestApp()
 const send = sender(app)
 
-/** An agent of a pool that has taken the plan of a workspace in it. */
+/** An agent of a pool that has claimed the plan of a workspace in it. */
 async function startPoolPlan() {
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting)
