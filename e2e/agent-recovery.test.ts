@@ -117,7 +117,7 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
 
     const run = await untilStatus(workspaceId, 'errored')
     expect(run.attributes['error-message']).toBe(
-      'The agent was killed while it applied, and the engine was interrupted. The engine stored the state that it had reached.',
+      'The agent was killed during the apply, and the engine was interrupted. The engine stored the state that it had reached.',
     )
     const events = await server.api('GET', `/runs/${run.id}/run-events`)
     expect(events.data.at(-1).attributes).toMatchObject({

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AGENT_SETTINGS } from '../agent/src/settings/agent-settings.ts'
-import { settingsTable } from '../agent/src/settings/settings-text.ts'
+import { settingsTable } from '../agent/src/settings/setting.ts'
 import { SETTINGS } from '../server/src/settings.ts'
 
 /** Writes the tables of settings into docs/SETTINGS.md; a test fails while they are outdated. */

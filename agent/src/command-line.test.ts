@@ -22,13 +22,13 @@ async function startWithoutReader(environment: Record<string, string>) {
   return agent
 }
 
-test('an agent whose settings no one wants to hear of ends as it should', async () => {
+test('an agent with invalid settings exits even without a reader of its output', async () => {
   const agent = await startWithoutReader({})
 
   expect(await once(agent, 'exit')).toEqual([2, null])
 })
 
-test('the help names every setting, and its variables', async () => {
+test('the help lists every setting and its variables', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [BIN, '--help'])
 
   for (const [name, setting] of Object.entries(AGENT_SETTINGS)) {
@@ -37,7 +37,7 @@ test('the help names every setting, and its variables', async () => {
   }
 })
 
-test('what ends the agent is a line of its log', async () => {
+test('a fatal error is a line of the log', async () => {
   const args = ['--url', 'http://127.0.0.1:9', '--work-dir', '/dev/null/work', '--log-json']
   const agent = spawn(process.execPath, [BIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -53,7 +53,7 @@ test('what ends the agent is a line of its log', async () => {
   })
 })
 
-test.runIf(process.platform === 'linux')('a working directory that the system never makes ends the agent', async () => {
+test.runIf(process.platform === 'linux')('a working directory that cannot be created ends the agent', async () => {
   const agent = spawn(process.execPath, [BIN, '--url', 'http://127.0.0.1:9', '--work-dir', '/proc/x/y'], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { PATH: process.env['PATH'], GROUNDSTATE_AGENT_TOKEN: 'secret' },
@@ -63,10 +63,10 @@ test.runIf(process.platform === 'linux')('a working directory that the system ne
   const [logged, [code]] = await Promise.all([text(agent.stdout), once(agent, 'exit')])
 
   expect(code).toBe(1)
-  expect(logged).toContain('--work-dir /proc/x/y: this user cannot work there')
+  expect(logged).toContain('--work-dir /proc/x/y: this user cannot use it')
 })
 
-test('a signal ends an agent that has not reached its server yet', async () => {
+test('a signal ends an agent whose server is unreachable', async () => {
   const workDir = await mkdtemp(join(tmpdir(), 'groundstate-agent-'))
   onTestFinished(() => rm(workDir, { recursive: true, force: true }))
   const agent = spawn(process.execPath, [BIN, '--url', 'http://127.0.0.1:9', '--work-dir', workDir], {
@@ -83,11 +83,11 @@ test('a signal ends an agent that has not reached its server yet', async () => {
 
 test.each([
   [['--ca-file', '/nope'], '--ca-file /nope: there is no such file'],
-  [['--ca-file', BIN], 'it holds no certificate in the PEM format'],
+  [['--ca-file', BIN], 'it contains no PEM certificate'],
   [['--engine-key-file', '/nope'], '--engine-key-file /nope: there is no such file'],
-  [['--engine-key-file', BIN], 'it holds no PGP public key in the armored format'],
+  [['--engine-key-file', BIN], 'it contains no armored PGP public key'],
   [['--token-file', '/'], '--token-file /: it is a directory'],
-])('with %s it says what is wrong', async (args, problem) => {
+])('with %s the problem is printed', async (args, problem) => {
   const agent = spawn(process.execPath, [BIN, '--url', 'http://127.0.0.1:9', ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { PATH: process.env['PATH'] },
@@ -99,7 +99,7 @@ test.each([
   expect(said).toContain(problem)
 })
 
-test('wrong settings are lines on standard error, and the exit code is 2', async () => {
+test('invalid settings are lines on standard error, and the exit code is 2', async () => {
   const agent = spawn(process.execPath, [BIN, '--concurrency', '0'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'] },

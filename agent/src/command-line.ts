@@ -2,29 +2,29 @@ import { parseArgs } from 'node:util'
 import manifest from '../package.json' with { type: 'json' }
 import { runAgent } from './agent/agent.ts'
 import { createLineLog } from './log.ts'
+import { messageOf } from './process/errors.ts'
 import { AGENT_SETTINGS, type AgentSettings, TOKEN_VARIABLES, readAgentSettings } from './settings/agent-settings.ts'
-import { settingsHelp } from './settings/settings-text.ts'
+import { settingsHelp } from './settings/setting.ts'
 import { sharedOptions } from './settings/shared-settings.ts'
 
 const EXAMPLE = `GROUNDSTATE_URL=https://groundstate.example.com GROUNDSTATE_AGENT_TOKEN=… `
 
 /** `program` is the command that users type, such as `groundstate agent`. */
 function helpText(program: string): string {
-  return `Takes the runs of an agent pool from a Groundstate server, and runs Terraform or OpenTofu for them.
+  return `Executes the runs of an agent pool of a Groundstate server with Terraform or OpenTofu.
 
   ${EXAMPLE}${program}
 
-It needs the address of the server and a token of the pool, and no open port: it asks the server for work. Settings are flags
-or environment variables. A flag wins over a variable, and GROUNDSTATE_… over TFC_….
+It needs the address of the server and a token of the pool, but no open port: it polls the server for work. Settings are flags
+or environment variables. A flag takes precedence over a variable, and GROUNDSTATE_… over TFC_….
 
-  GROUNDSTATE_AGENT_TOKEN      a token of the agent pool, here or in the file of --token-file
+  GROUNDSTATE_AGENT_TOKEN      token of the agent pool, here or in the file of --token-file
                                TFC_AGENT_TOKEN
 ${settingsHelp(AGENT_SETTINGS)}
-SIGTERM or SIGINT ends it: it takes no more runs and lets those under way finish. A second signal, or the end of the drain
-time, hands plans back and interrupts applies.
+SIGTERM or SIGINT drains it: it accepts no more runs and lets running ones finish. A second signal, or the end of the drain
+time, requeues plans and interrupts applies.
 
-It exits with 0 when it was asked to end or has done its single job, with 1 when it cannot go on, such as with a token that is
-refused, and with 2 when a setting is wrong.
+Exit codes: 0 after a signal or the single job, 1 after a fatal error such as a refused token, 2 for invalid settings.
 `
 }
 
@@ -34,17 +34,16 @@ export async function runCommandLine(
   env: NodeJS.ProcessEnv,
   program = 'groundstate-agent',
 ): Promise<number> {
-  // The reader of the log may exit before the agent does: an apply must survive that. An error may come after the last
-  // line as well, so that this stays.
+  // The reader of the log may exit before the agent does: an apply must survive that, and errors may follow the last line.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
 
-  const { values } = parseArgs({ args: [...args], options: ASKED, strict: false })
+  const { values } = parseArgs({ args: [...args], options: OPTIONS, strict: false })
   if (values['help'] === true || values['version'] === true) {
     process.stdout.write(values['help'] === true ? helpText(program) : `${manifest.version}\n`)
     return 0
   }
   const read = readAgentSettings(args, env)
-  // Child processes must not inherit it, and no process report may show it.
+  // Child processes must not inherit it, and process reports must not show it.
   for (const name of TOKEN_VARIABLES) delete env[name]
   if ('problems' in read) {
     process.stderr.write(
@@ -55,10 +54,7 @@ export async function runCommandLine(
   return run(read.settings, read.notes)
 }
 
-const ASKED = {
-  help: { type: 'boolean', short: 'h' },
-  version: { type: 'boolean', short: 'v' },
-} as const
+const OPTIONS = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const
 
 async function run(settings: AgentSettings, notes: readonly string[]): Promise<number> {
   const log = createLineLog({ level: settings.logLevel, json: settings.logJson })
@@ -67,7 +63,7 @@ async function run(settings: AgentSettings, notes: readonly string[]): Promise<n
   const forceful = new AbortController()
   const onSignal = (signal: NodeJS.Signals) => {
     const second = drain.signal.aborted
-    log.info({ signal }, second ? 'ends what is under way' : 'takes no more work, and lets what is under way finish')
+    log.info({ signal }, second ? 'ending running jobs' : 'draining: no more work is accepted, running jobs finish')
     ;(second ? forceful : drain).abort()
   }
   const onHangup = () => drain.abort()
@@ -92,11 +88,11 @@ async function run(settings: AgentSettings, notes: readonly string[]): Promise<n
       signal: drain.signal,
       forcefulSignal: forceful.signal,
     })
-    log.info({}, 'the agent has ended')
+    log.info({}, 'agent exited')
     return 0
   } catch (error) {
-    log.error({}, error instanceof Error ? error.message : String(error))
-    log.debug({ error }, 'the agent has ended')
+    log.error({}, messageOf(error))
+    log.debug({ error }, 'agent exited')
     return 1
   } finally {
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal).off('SIGHUP', onHangup)

@@ -1,16 +1,13 @@
 import threads from 'node:worker_threads'
 import zlib from 'node:zlib'
 
-/**
- * What the agent uses and Node 20 lacks. Only the built package loads it, before everything else: from a clone the agent runs
- * on Node 24.
- */
+/** Polyfills for Node 20. Only the built package loads them, before anything else. */
 
 function define(target: object, name: PropertyKey, value: unknown) {
   if (!(name in target)) Object.defineProperty(target, name, { value, configurable: true, writable: true })
 }
 
-// The HTTP client refers to both as it is loaded. No server is asked for the encoding, and nothing is sent to threads.
+// undici refers to both when it is loaded. No server is asked for zstd, and nothing is sent to threads.
 define(zlib, 'createZstdDecompress', () => {
   throw new Error('this Node has no zstd')
 })
@@ -51,42 +48,35 @@ class OlderSuppressedError extends Error {
 }
 define(globalThis, 'SuppressedError', OlderSuppressedError)
 
-/** The disposal of several things, the last one first; an error does not keep the others from it. */
-class Disposals {
-  list: (() => unknown)[] = []
+/** Disposes in reverse order. An error does not prevent the remaining disposals. */
+class OlderStack {
+  disposals: (() => unknown)[] = []
   disposed = false
 
-  add(dispose: () => unknown) {
+  defer(onDispose: () => unknown) {
     if (this.disposed) throw new ReferenceError('the stack is disposed')
-    this.list.push(dispose)
+    this.disposals.push(onDispose)
   }
 
-  take(): (() => unknown)[] {
+  take() {
     this.disposed = true
-    return this.list.splice(0).toReversed()
+    return this.disposals.splice(0)
   }
 }
 
-function suppress(failures: unknown[]) {
+function throwAll(failures: unknown[]) {
   if (failures.length > 0) throw failures.reduce((former, error) => new OlderSuppressedError(error, former))
 }
 
-class OlderDisposableStack {
-  disposals = new Disposals()
-
+class OlderDisposableStack extends OlderStack {
   use<T extends Disposable | null | undefined>(value: T): T {
-    if (value != null) this.disposals.add(() => value[Symbol.dispose]())
+    if (value != null) this.defer(() => value[Symbol.dispose]())
     return value
   }
 
-  defer(onDispose: () => void) {
-    this.disposals.add(onDispose)
-  }
-
-  /** Hands all on to a new stack; this one has nothing to dispose of any more. */
   move(): OlderDisposableStack {
     const next = new OlderDisposableStack()
-    next.disposals.list = this.disposals.take().toReversed()
+    next.disposals = this.take()
     return next
   }
 
@@ -96,42 +86,35 @@ class OlderDisposableStack {
 
   [Symbol.dispose]() {
     const failures: unknown[] = []
-    for (const dispose of this.disposals.take()) {
+    for (const dispose of this.take().toReversed()) {
       try {
         dispose()
       } catch (error) {
         failures.push(error)
       }
     }
-    suppress(failures)
+    throwAll(failures)
   }
 }
 define(globalThis, 'DisposableStack', OlderDisposableStack)
 
-class OlderAsyncDisposableStack {
-  disposals = new Disposals()
-
+class OlderAsyncDisposableStack extends OlderStack {
   use<T extends AsyncDisposable | Disposable | null | undefined>(value: T): T {
-    if (value != null) {
-      this.disposals.add(() => (Symbol.asyncDispose in value ? value[Symbol.asyncDispose]() : value[Symbol.dispose]()))
-    }
+    if (value != null)
+      this.defer(() => (Symbol.asyncDispose in value ? value[Symbol.asyncDispose]() : value[Symbol.dispose]()))
     return value
-  }
-
-  defer(onDispose: () => void | PromiseLike<void>) {
-    this.disposals.add(onDispose)
   }
 
   async [Symbol.asyncDispose]() {
     const failures: unknown[] = []
-    for (const dispose of this.disposals.take()) {
+    for (const dispose of this.take().toReversed()) {
       try {
         await dispose()
       } catch (error) {
         failures.push(error)
       }
     }
-    suppress(failures)
+    throwAll(failures)
   }
 }
 define(globalThis, 'AsyncDisposableStack', OlderAsyncDisposableStack)

@@ -3,7 +3,7 @@ import { configuration, describeWithTerraform, ONE_RESOURCE, startAgent, startSe
 import { archiveOf } from './testing/archive.ts'
 
 describeWithTerraform('a run', () => {
-  test('with human logs is planned, and applied in the directory of its plan', async () => {
+  test('with human-readable logs is planned, and applied in the directory of its plan', async () => {
     const server = await startServer()
     await startAgent(server)
 
@@ -26,7 +26,7 @@ describeWithTerraform('a run', () => {
     expect(server.api.states.at(-1)?.runId).toBe('run-a')
   })
 
-  test('whose page the command line cannot know names it at the beginning of its plan, and not in its apply', async () => {
+  test('whose page the CLI cannot know prints its URL at the start of its plan, and not in its apply', async () => {
     const server = await startServer()
     await startAgent(server)
     const settings = { runId: 'run-a', pageUrl: 'http://127.0.0.1:7777/app/acme/w/runs/run-a' }
@@ -40,7 +40,7 @@ describeWithTerraform('a run', () => {
     expect(apply.log()).toMatch(/^Terraform v/)
   })
 
-  test('with structured logs has a header of three plain lines and then JSON alone', async () => {
+  test('with structured logs has a header of three plain lines, then only JSON', async () => {
     const server = await startServer()
     await startAgent(server)
     const archive = configuration(ONE_RESOURCE)
@@ -103,7 +103,7 @@ describeWithTerraform('a run', () => {
     { type: 'local', config: { path: null } },
     { type: 's3', config: { bucket: 'b', key: 'k', region: 'eu-west-1' } },
     { type: 'cloud', config: { hostname: 'cloud.invalid', organization: 'o', workspaces: { name: 'w' } } },
-  ])('heeds no state and no backend that lie in the archive', async (backend) => {
+  ])('ignores state and backend files in the archive', async (backend) => {
     const server = await startServer()
     await startAgent(server)
     const localResource = {
@@ -139,7 +139,7 @@ describeWithTerraform('a run', () => {
     expect(server.api.states).toEqual([])
   })
 
-  test('destroys what is there, with an empty configuration', async () => {
+  test('destroys all resources with an empty configuration', async () => {
     const server = await startServer()
     await startAgent(server)
     const archive = configuration(ONE_RESOURCE)
@@ -203,7 +203,7 @@ describeWithTerraform('a run', () => {
     expect(refreshed).toMatchObject({ status: 'finished', hasChanges: false })
   })
 
-  test('works in the working directory, and says when the configuration has none of that name', async () => {
+  test('executes in the working directory, and fails with a message if the configuration has none of that name', async () => {
     const server = await startServer()
     await startAgent(server)
     const archive = archiveOf({ 'live/main.tf': ONE_RESOURCE, 'modules/x/main.tf': '' })
@@ -219,7 +219,7 @@ describeWithTerraform('a run', () => {
     expect(outside).toMatchObject({ status: 'errored', message: expect.stringContaining('has a path with ..') })
   })
 
-  test('shows what init says when it fails', async () => {
+  test('logs the output of a failed init', async () => {
     const server = await startServer()
     await startAgent(server)
 
@@ -231,7 +231,7 @@ describeWithTerraform('a run', () => {
     expect(plan.log().endsWith('\n')).toBe(true)
   })
 
-  test('shows what plan says when it fails', async () => {
+  test('logs the output of a failed plan', async () => {
     const server = await startServer()
     await startAgent(server)
 
@@ -254,7 +254,7 @@ describeWithTerraform('a run', () => {
     expect(plan.artifacts.get('generated-configuration')?.toString()).toContain('resource "terraform_data" "made"')
   })
 
-  test('is applied by another agent from what the plan has uploaded', async () => {
+  test('is applied by another agent from the artifacts of the plan', async () => {
     const server = await startServer()
     const archive = configuration(`${ONE_RESOURCE}\noutput "file" { value = file("note.txt") }`, { 'note.txt': 'hi' })
     const first = await startAgent(server)
@@ -271,7 +271,7 @@ describeWithTerraform('a run', () => {
     expect(server.api.current()?.outputs).toHaveProperty('file')
   })
 
-  test('is applied in the directory of its plan by an agent that has started again', async () => {
+  test('is applied in the directory of its plan after a restart of the agent', async () => {
     const server = await startServer()
     const first = await startAgent(server)
     await server.submit({ runId: 'run-a', configuration: configuration(ONE_RESOURCE) }).finished
@@ -296,7 +296,7 @@ describeWithTerraform('a run', () => {
     expect(redacted.provider_schemas).toHaveProperty(['terraform.io/builtin/terraform'])
   })
 
-  test('has all digits of the numbers in its plan, and hides those that are sensitive', async () => {
+  test('keeps all digits of the numbers in its plan, and redacts sensitive ones', async () => {
     const server = await startServer()
     await startAgent(server)
     const archive = configuration(`
@@ -326,7 +326,7 @@ describeWithTerraform('a run', () => {
     expect(plan.artifacts.get('plan-json-redacted')?.length).toBeGreaterThan(2_300_000)
   })
 
-  test('whose log is longer than allowed goes on without it', async () => {
+  test('whose log exceeds the limit continues without it', async () => {
     const server = await startServer()
     await startAgent(server, { logLimitBytes: 100_000 })
     const archive = configuration(`resource "terraform_data" "a" {
@@ -342,7 +342,7 @@ describeWithTerraform('a run', () => {
     expect(apply.log().endsWith('\n')).toBe(true)
   })
 
-  test('with an archive that reaches out of its directory is refused', async () => {
+  test('with an archive that escapes its directory is refused', async () => {
     const server = await startServer()
     await startAgent(server)
 

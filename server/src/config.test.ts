@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AGENT_SETTINGS } from '@groundstate/agent/settings/agent-settings'
-import { settingsTable } from '@groundstate/agent/settings/settings-text'
+import { settingsTable } from '@groundstate/agent/settings/setting'
 import { describe, expect, test } from 'vitest'
 import { ConfigError, isOnLoopback, readConfig } from './config.ts'
 import { SETTINGS } from './settings.ts'

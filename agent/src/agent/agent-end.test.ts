@@ -14,7 +14,7 @@ import {
 import { processIsAlive } from '../testing/processes.ts'
 import { AGENT_TOKEN } from '../testing/protocol-server.ts'
 
-test('an agent for a single job ends after it, whatever became of the job', async () => {
+test('an agent for a single job ends after it, even if the job failed', async () => {
   const server = await startServer()
   const agent = await startAgent(server, { single: true })
   const job = server.submit({ configuration: configuration(''), engine: { product: 'tofu', version: '1.0.0' } })
@@ -24,7 +24,7 @@ test('an agent for a single job ends after it, whatever became of the job', asyn
 
   expect(server.claims()).toBe(0)
   const run = { kind: 'plan', runId: job.runId, workspace: 'acme/net', jobId: job.id }
-  expect(agent.logged).toContainEqual({ level: 'info', message: 'job taken', facts: run })
+  expect(agent.logged).toContainEqual({ level: 'info', message: 'job claimed', facts: run })
   expect(agent.logged).toContainEqual({
     level: 'info',
     message: 'job ended',
@@ -53,7 +53,7 @@ test('an agent that stops without work ends at once', async () => {
 })
 
 describeWithTerraform('an agent', () => {
-  test('as a process ends with the signal that asks it to', async () => {
+  test('as a process exits after SIGTERM', async () => {
     const server = await startServer()
     const env = {
       PATH: process.env['PATH'],
@@ -73,7 +73,7 @@ describeWithTerraform('an agent', () => {
     expect(code).toBe(0)
   })
 
-  test('that is killed leaves no engine behind, nor what the engine has started', async () => {
+  test('that is killed leaves no engine and no process of it', async () => {
     const server = await startServer()
     const env = {
       PATH: process.env['PATH'],

@@ -9,7 +9,7 @@ import {
   temporaryDirectory,
 } from '../testing/agent-fixture.ts'
 
-test('an engine path that is not there is mentioned', async () => {
+test('a missing engine path gives a warning', async () => {
   const server = await startServer()
 
   const agent = await startAgent(server, { enginePath: '/nowhere' })
@@ -19,7 +19,7 @@ test('an engine path that is not there is mentioned', async () => {
     .toContainEqual(expect.stringContaining('--engine-path /nowhere: there is no such file or directory'))
 })
 
-test('an agent without an engine takes no runs, but run tasks, until there is one', async () => {
+test('an agent without an engine accepts only run tasks until there is one', async () => {
   vi.stubEnv('PATH', '/nowhere')
   onTestFinished(() => void vi.unstubAllEnvs())
   const server = await startServer()
@@ -39,11 +39,11 @@ test('an agent without an engine takes no runs, but run tasks, until there is on
     .poll(() => server.registered.at(-1), { timeout: 10_000 })
     .toMatchObject({ accepts: ['plan', 'apply', 'task'], engines: [{ version: '9.9.9' }] })
   expect(agent.logged.map(({ message }) => message)).toContainEqual(
-    expect.stringContaining('no run is taken without one'),
+    expect.stringContaining('no run is accepted without one'),
   )
 })
 
-test('an agent says so when another engine has appeared', async () => {
+test('an agent reports a new engine', async () => {
   const server = await startServer()
   const enginePath = await temporaryDirectory()
   await startAgent(server, { enginePath, engineScanIntervalMs: 50 })
@@ -59,7 +59,7 @@ test('an agent says so when another engine has appeared', async () => {
     .toMatchObject({ agentId: 'agent-1', engines: expect.arrayContaining([{ product: 'tofu', version: '9.9.9' }]) })
 })
 
-test('an engine that is still being written is found once it is there', async () => {
+test('an engine that is still being written is found once it is complete', async () => {
   const server = await startServer()
   const enginePath = await temporaryDirectory()
   await writeFile(join(enginePath, 'tofu'), "#!/bin/sh\nprintf 'OpenTofu v9.9.9\\non linux_amd64\\n'\n", {
@@ -77,7 +77,7 @@ test('an engine that is still being written is found once it is there', async ()
     .toContainEqual({ product: 'tofu', version: '9.9.9' })
 })
 
-test('an engine that is not there is named in the outcome', async () => {
+test('a missing engine is named in the outcome', async () => {
   const server = await startServer()
   await startAgent(server)
 
@@ -90,7 +90,7 @@ test('an engine that is not there is named in the outcome', async () => {
 })
 
 describeWithTerraform('an agent', () => {
-  test('runs with the engine that it has, and says so, unless it is to be strict', async () => {
+  test('uses the available engine with a warning unless it is strict', async () => {
     const server = await startServer()
     const lenient = await startAgent(server)
     const job = { configuration: configuration(''), engine: { product: 'terraform', version: '1.2.3' } } as const

@@ -1,46 +1,43 @@
 import { once } from 'node:events'
-import { readFile, rename, stat, writeFile } from 'node:fs/promises'
-import { arch, platform } from 'node:os'
+import { mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AgentJob, WORK_KINDS } from '@groundstate/contract/agent'
-import { z } from 'zod'
-import manifest from '../../package.json' with { type: 'json' }
-import { listEngines } from '../engine/engine.ts'
+import { type EngineSearch, listEngines } from '../engine/engine.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import { openConfinement } from '../isolation/confinement.ts'
+import { openRunDirectories } from '../isolation/run-directory.ts'
 import { claimWorkDir, openWorkDir } from '../isolation/work-dir.ts'
-import { runJob } from '../job/job.ts'
-import { type Next, prepareJobs } from '../job/prepare-jobs.ts'
+import { type Next, runJob } from '../job/job.ts'
 import { recoverJob } from '../job/recover.ts'
 import type { AgentLog } from '../log.ts'
 import { writeForAll } from '../process/confined-file.ts'
 import { startWatchdog } from '../process/watchdog.ts'
 import { type Journal, readJournals } from '../results/journal.ts'
+import type { AgentContext } from '../run/context.ts'
 import { claim, deregister } from '../server/client.ts'
 import { RequestRejectedError, isTokenRefused, knownAuthorities, openConnection } from '../server/connection.ts'
 import { jobClient } from '../server/job-client.ts'
 import type { AgentOptions } from '../settings/agent-options.ts'
-import { createRegistration } from './registration.ts'
+import { createRegistration, readAgentId } from './registration.ts'
 import { serveTaskRequests } from './task-requests.ts'
 
 const CLAIM_MS = 25_000
-/** Timeout for the server to end waiting claims when the agent deregisters, in ms. */
-const GOODBYE_MS = 2_000
-/** A claim that cannot succeed is not sent again at once, in ms. */
+/** Time limit for deregistration, and for the server to end pending claims after it, in ms. */
+const DEREGISTER_TIMEOUT_MS = 2_000
 const AFTER_ERROR_MS = 1_000
-/** A server that is away is mentioned no more often than this, in ms. */
-const MENTION_MS = 10_000
-/** An agent without an engine looks for one this often, in ms. */
-const ENGINE_MS = 5_000
+/** Minimum interval of warnings about an unreachable server, in ms. */
+const WARNING_INTERVAL_MS = 10_000
+/** Interval of engine scans by an agent without an engine, in ms. */
+const ENGINE_SCAN_INTERVAL_MS = 5_000
 const SWEEP_MS = 10 * 60_000
 
 /**
- * Runs an agent until its signal aborts and its jobs have ended. While a slot is free a claim waits at the server. Rejects
- * when the server refuses the agent, or when the working directory cannot be used.
+ * Runs an agent until its signal aborts and its jobs have ended. Each free slot has a pending claim at the server. Rejects when the server
+ * refuses the agent, or when the working directory is not usable.
  */
 export async function runAgent(options: AgentOptions): Promise<void> {
-  const { token, log, signal } = options
+  const { token, log, signal, enginePath, concurrency, accepts = WORK_KINDS, single = false } = options
   const workDir = await openWorkDir(options.workDir)
   await warnOfEnginePath(options)
   using stack = new DisposableStack()
@@ -51,136 +48,115 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const certificates = authorities === undefined ? undefined : join(workDir, 'authorities.pem')
   if (certificates !== undefined) await writeForAll(certificates, authorities ?? '')
   const journals = await readJournals(workDir)
-  const sparedUsers = new Set(journals.flatMap((journal) => journal.facts().directory?.uid ?? []))
-  const site = { workDir, enginePath: options.enginePath, log, certificates, sparedUsers }
-  const confinement = stack.use(await openConfinement(options, site))
-  const { onRetry, onResponse } = mentionRetries(log, options.serverUrl)
+  const leftDirectories = journals.flatMap((journal) => journal.record().directory ?? [])
+  const sparedUsers = new Set(leftDirectories.flatMap(({ uid }) => uid ?? []))
+  const confinement = stack.use(await openConfinement(options, { workDir, enginePath, log, certificates, sparedUsers }))
+  const { onRetry, onResponse } = logRetries(log, options.serverUrl)
   const connection = openConnection(options.serverUrl, authorities, onRetry, onResponse)
   const apiUrl = options.apiUrl ?? `${connection.serverUrl}/api/v2/`
   const gateway = stack.use(createGateway({ apiUrl, connection, certificates, log }))
 
-  /** Aborts the claims that are left when the goodbye was not answered in time. */
-  const gone = new AbortController()
+  /** Aborts claims that are still pending after the deregistration. */
+  const deregistered = new AbortController()
   const failed = new AbortController()
-  /** The agent has done what it was started for. */
+  /** Aborts when the agent has nothing more to do: after its single job, or when idle. */
   const done = new AbortController()
   const stopping = AbortSignal.any([signal, failed.signal, done.signal])
   const drained = new AbortController()
   const forceful = AbortSignal.any([drained.signal, options.forcefulSignal ?? drained.signal])
-  const settings = await prepareJobs(options, {
-    workDir,
+  const schemaCache = join(workDir, 'schemas')
+  await mkdir(schemaCache, { recursive: true, mode: 0o700 })
+  const limits = { keepMs: options.keepDirectoriesMs ?? 24 * 3_600_000, keepCount: options.keepDirectories ?? 50 }
+  const inUse = new Set(leftDirectories.map(({ root }) => root))
+  const directories = await openRunDirectories(workDir, limits, { ...confinement, inUse })
+  const agent: AgentContext = {
     apiUrl,
     gateway,
-    confinement,
+    directories,
     watchdog,
+    confinement,
+    schemaCache,
     certificates,
-    forceful,
-    journals,
-  })
-  const sweeping = setInterval(() => void settings.agent.directories.sweep(), SWEEP_MS)
+    launcher: confinement.launcher,
+    hooks: options.hooks,
+    initResults: new Map(),
+  }
+  const downloads = await openDownloads(workDir, options)
+  const search: EngineSearch = { enginePath, strict: options.strictEngineVersion ?? false, downloads }
+  const sweeping = setInterval(() => void directories.sweep(), SWEEP_MS)
   stack.defer(() => clearInterval(sweeping))
-  const accepts = options.accepts ?? WORK_KINDS
   const takesRuns = accepts.includes('plan') || accepts.includes('apply')
-  const waitsForEngine = options.waitsForEngine === true && settings.search.downloads === undefined
-  /** Without any engine a run could only fail, whereas another agent may have one. */
+  const waitsForEngine = options.waitsForEngine === true && downloads === undefined
+  /** Without any engine a run would fail, whereas another agent may have one. */
   let hasEngine = true
-  const idleness = stack.use(watchIdleness(options.idleTimeoutMs, () => done.abort()))
-  const recoveries = new Set<Promise<void>>()
-  /** Recovery that does not end soon after a shutdown request is left to the next start; a single-job agent waits for it. */
+  const work = stack.use(trackWork(options.idleTimeoutMs, () => done.abort()))
+  const background = new Set<Promise<void>>()
+  /** Aborts recoveries soon after a shutdown request, to leave them to the next start; an agent for a single job waits for them. */
   const ending = new AbortController()
-  const onAsked = () => setTimeout(() => ending.abort(), GOODBYE_MS).unref()
-  const asked = AbortSignal.any([signal, failed.signal])
-  asked.addEventListener('abort', onAsked)
-  stack.defer(() => asked.removeEventListener('abort', onAsked))
-  if (asked.aborted) onAsked()
+  const onShutdown = () => setTimeout(() => ending.abort(), DEREGISTER_TIMEOUT_MS).unref()
+  const shutdown = AbortSignal.any([signal, failed.signal])
+  shutdown.addEventListener('abort', onShutdown)
+  stack.defer(() => shutdown.removeEventListener('abort', onShutdown))
+  if (shutdown.aborted) onShutdown()
   try {
     for (const journal of journals) recover(journal)
+    const formerId = await readAgentId(workDir, connection.serverUrl)
     const registration = stack.use(
-      createRegistration(connection, {
-        token,
-        facts: {
-          name: options.name,
-          version: manifest.version,
-          os: platform(),
-          arch: arch(),
-          concurrency: options.concurrency,
-          accepts: [...accepts],
-        },
-        formerId: await readAgentId(workDir, connection.serverUrl),
-        keepId: keepId(workDir, connection.serverUrl, log),
-        search: settings.search,
+      createRegistration(connection, options, formerId, {
+        workDir,
+        search,
         waitsForEngine,
-        log,
-        isClaiming: () => takesRuns && hasEngine && idleness.working() < options.concurrency,
-        engineScanIntervalMs: options.engineScanIntervalMs,
-        retryDelayMs: options.retryDelayMs,
         signal: stopping,
+        isClaiming: () => takesRuns && hasEngine && work.running() < concurrency,
       }),
     )
     signal.addEventListener('abort', startDraining, { once: true })
     stack.defer(() => signal.removeEventListener('abort', startDraining))
     if (signal.aborted) startDraining()
-    const goodbye = sayGoodbye()
-    // One loop for each slot.
-    const loops = Array.from({ length: takesRuns ? options.concurrency : 0 }, () => claimLoop())
-    if (accepts.includes('task')) loops.push(taskLoop())
+    const deregistering = deregisterAtEnd()
+    const loops = Array.from({ length: takesRuns ? concurrency : 0 }, () => claimLoop('job', claimJob))
+    if (accepts.includes('task')) {
+      const signals = { deregistered: deregistered.signal, forceful }
+      const claims = { connection, token, waitMs: CLAIM_MS, single, log, claimLoop, during: doWork, ...signals }
+      loops.push(serveTaskRequests(claims))
+    }
     await Promise.all([aborted(stopping), ...[registration.current(), ...loops].map((loop) => loop.catch(fail))])
-    await Promise.all(recoveries)
-    gone.abort()
-    await goodbye
+    await Promise.all(background)
+    deregistered.abort()
+    await deregistering
     failed.signal.throwIfAborted()
 
-    /** Finishes the rest of a job in the background. */
     function recover(journal: Journal) {
-      const recovery = { workDir, agent: settings.agent, search: settings.search, log, signal: ending.signal }
-      void besideJobs(() => recoverJob(connection, journal, recovery), 'what is left of a job could not be removed')
+      const recovery = { workDir, agent, search, log, signal: ending.signal }
+      void inBackground(() => recoverJob(connection, journal, recovery), 'the rest of a job could not be removed')
     }
 
-    /** As a job itself it gets to finish when the agent is asked to end. */
-    async function runInBackground(work: (signal: AbortSignal) => Promise<void>) {
-      return besideJobs(() => work(forceful), 'what is left of a job failed')
+    async function runInBackground(task: (signal: AbortSignal) => Promise<void>) {
+      return inBackground(() => task(forceful), 'the rest of a job failed')
     }
 
-    /** Work that the agent does not end without; `failure` is logged when it fails. */
-    async function besideJobs(work: () => Promise<void>, failure: string) {
-      const working = idleness
-        .during(work)
+    /** Runs work that the agent waits for before it ends; logs `failure` if it rejects. */
+    async function inBackground(task: () => Promise<void>, failure: string) {
+      const running = work
+        .during(task)
         .catch((error: unknown) => log.error({ error }, failure))
-        .finally(() => recoveries.delete(working))
-      recoveries.add(working)
-      return working
+        .finally(() => background.delete(running))
+      background.add(running)
+      return running
     }
 
-    async function taskLoop() {
-      const serving = serveTaskRequests({
-        connection,
-        token,
-        waitMs: CLAIM_MS,
-        single: options.single ?? false,
-        log,
-        registration: () => registration.current(),
-        onForgotten: (current) => void current.then(({ agentId }) => registration.renew(agentId)),
-        during: work,
-        stopping,
-        gone: gone.signal,
-        forceful,
-      })
-      await serving.catch((error: unknown) => {
-        throw isTokenRefused(error) ? registration.refusal(error) : error
-      })
+    /** Does a unit of work, after which an agent for a single one ends, unless it returns false. */
+    async function doWork(unit: () => Promise<boolean | void>): Promise<void> {
+      const isDone = await work.during(unit)
+      if (single && isDone !== false) done.abort()
     }
 
-    /** Does a piece of work, which for an agent with a single one is the last, unless it came to nothing. */
-    async function work(chunk: () => Promise<boolean | void>): Promise<void> {
-      const isDone = await idleness.during(chunk)
-      if (options.single === true && isDone !== false) done.abort()
-    }
-
-    async function untilEngine() {
+    async function waitForEngine() {
       while (!stopping.aborted) {
-        hasEngine = !waitsForEngine || (await listEngines(settings.search)).length > 0
+        hasEngine = !waitsForEngine || (await listEngines(search)).length > 0
         if (hasEngine) return
-        await delay(options.engineScanIntervalMs ?? ENGINE_MS, undefined, { signal: stopping }).catch(() => {})
+        const intervalMs = options.engineScanIntervalMs ?? ENGINE_SCAN_INTERVAL_MS
+        await delay(intervalMs, undefined, { signal: stopping }).catch(() => {})
       }
     }
 
@@ -188,30 +164,33 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       if (!stopping.aborted) failed.abort(error)
     }
 
-    async function claimLoop() {
+    async function claimLoop(what: string, claimOne: (agentId: string) => Promise<void>) {
       while (!stopping.aborted) {
         const { agentId } = await registration.current()
-        await untilEngine()
-        if (stopping.aborted) return
-        const warmRunIds = settings.agent.directories.warmRunIds()
         try {
-          const wanted = { waitMs: CLAIM_MS, warmRunIds, accepts }
-          const job = await claim(connection, token, agentId, { ...wanted, signal: gone.signal })
-          if (job === undefined) continue
-          await work(() => takeJob(job))
+          await claimOne(agentId)
         } catch (error) {
-          if (gone.signal.aborted) return
-          if (isTokenRefused(error)) throw registration.refusal(error)
-          // The server has forgotten this agent, after a restore for one: it introduces itself again, once for all loops.
+          if (deregistered.signal.aborted) return
+          if (isTokenRefused(error)) throw registration.tokenError(error)
+          // The server no longer knows this agent, for example after a restore.
           if (error instanceof RequestRejectedError && [404, 409, 410].includes(error.status))
             registration.renew(agentId)
-          else log.error({ error }, 'a claim failed')
+          else log.error({ error }, `the claim of a ${what} failed`)
           await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
         }
       }
     }
 
-    /** Only who asks the agent to end sets its jobs a deadline: with a token that was revoked they come to their own end. */
+    async function claimJob(agentId: string) {
+      await waitForEngine()
+      if (stopping.aborted) return
+      const warmRunIds = directories.warmRunIds()
+      const request = { waitMs: CLAIM_MS, warmRunIds, accepts, signal: deregistered.signal }
+      const job = await claim(connection, token, agentId, request)
+      if (job !== undefined) await doWork(() => takeJob(job))
+    }
+
+    /** Only a requested shutdown has a deadline: with a revoked token, jobs finish. */
     function startDraining() {
       if (options.drainTimeoutMs === undefined) return
       const deadline = setTimeout(() => drained.abort(), options.drainTimeoutMs)
@@ -220,125 +199,101 @@ export async function runAgent(options: AgentOptions): Promise<void> {
 
     async function takeJob(job: AgentJob, order?: Next): Promise<boolean> {
       if (stopping.aborted) {
-        // It came as the agent stopped.
         await jobClient(connection, job).release(AbortSignal.timeout(job.leaseMs))
         return true
       }
-      const { hasBegun, next } = await runJob(
-        connection,
-        job,
-        { ...settings, reportLater: recover, runInBackground, takesApply },
-        order,
-      )
-      // Whatever kept the server from hearing of it may keep on.
+      const { logLimitBytes = 64 * 1024 * 1024 } = options
+      const services = { agent, workDir, search, logLimitBytes, log, forceful }
+      const settings = { ...services, reportLater: recover, runInBackground, takesApply }
+      const { hasBegun, next } = await runJob(connection, job, settings, order)
+      // The reason for the missing acknowledgement may persist.
       if (!hasBegun) await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
       if (next !== undefined) await takeJob(next.job, next)
       return hasBegun
     }
 
     function takesApply() {
-      return !stopping.aborted && options.single !== true && accepts.includes('apply')
+      return !stopping.aborted && !single && accepts.includes('apply')
     }
 
-    async function sayGoodbye() {
+    async function deregisterAtEnd() {
       await aborted(stopping)
       const current = registration.current().then(({ agentId }) => agentId)
       const agentId = await current.catch(() => registration.knownId())
-      if (agentId === undefined) return gone.abort()
-      const timeout = AbortSignal.timeout(GOODBYE_MS)
+      if (agentId === undefined) return deregistered.abort()
+      const timeout = AbortSignal.timeout(DEREGISTER_TIMEOUT_MS)
       await deregister(connection, token, agentId, timeout).catch((error: unknown) => {
-        log.warn({ error }, 'the server did not hear that this agent stops')
+        log.warn({ error }, 'the agent could not be deregistered')
       })
-      await delay(timeout.aborted ? 0 : GOODBYE_MS, undefined, { signal: gone.signal }).catch(() => {})
-      gone.abort()
+      const waitMs = timeout.aborted ? 0 : DEREGISTER_TIMEOUT_MS
+      await delay(waitMs, undefined, { signal: deregistered.signal }).catch(() => {})
+      deregistered.abort()
     }
   } finally {
     await connection.dispatcher.close()
   }
 }
 
-/** The file's authorities and those that are known anyway, as PEM. */
+/** The file's authorities and the default ones, as PEM. */
 async function readAuthorities(caFile: string): Promise<string> {
   const own = await readFile(caFile, 'utf8')
   return [...knownAuthorities(), own].join('\n')
 }
 
-/** Mentions that the server is away and that it is back, but not for every attempt of every loop. */
-function mentionRetries(log: AgentLog, server: string) {
-  let mentionedAt = -MENTION_MS
+async function openDownloads(workDir: string, { engineDownloads }: AgentOptions) {
+  if (engineDownloads === undefined) return undefined
+  // The signature library is large, and built-in agents rarely need it.
+  const { openEngineDownloads } = await import('../engine/engine-download.ts')
+  return openEngineDownloads(join(workDir, 'engines'), engineDownloads)
+}
+
+/** Logs when the server is unreachable and when it is back, throttled over all loops. */
+function logRetries(log: AgentLog, server: string) {
+  let warnedAt = -WARNING_INTERVAL_MS
   let isAway = false
   return {
     onRetry(reason: string) {
-      if (performance.now() - mentionedAt < MENTION_MS) return
-      mentionedAt = performance.now()
+      if (performance.now() - warnedAt < WARNING_INTERVAL_MS) return
+      warnedAt = performance.now()
       isAway = true
-      log.warn({ server, reason }, 'request is sent again')
+      log.warn({ server, reason }, 'retrying a request')
     },
     onResponse() {
-      if (isAway) log.info({ server }, 'connected again')
+      if (isAway) log.info({ server }, 'reconnected to the server')
       isAway = false
     },
   }
 }
 
-/** Without it the next start is another agent to the server, which is no reason to take no work now. */
-function keepId(workDir: string, serverUrl: string, log: AgentLog) {
-  return async (agentId: string) =>
-    keepAgentId(workDir, { serverUrl, agentId }).catch((error: unknown) => {
-      log.warn({ error }, 'the id of this agent could not be kept for its next start')
-    })
-}
-
 async function warnOfEnginePath({ enginePath, log }: AgentOptions) {
   if (enginePath === undefined || (await stat(enginePath).catch(() => undefined))) return
-  log.warn({}, `--engine-path ${enginePath}: there is no such file or directory; engines are looked for elsewhere`)
+  log.warn({}, `--engine-path ${enginePath}: there is no such file or directory; only other locations are searched`)
 }
 
 async function aborted(signal: AbortSignal) {
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-/** Counts the jobs under way, and tells when there was none for so long; never without a limit. */
-function watchIdleness(limitMs: number | undefined, onIdle: () => void) {
-  let working = 0
+/** Counts running work; calls `onIdle` after `limitMs` without any. */
+function trackWork(limitMs: number | undefined, onIdle: () => void) {
+  let running = 0
   let timer: NodeJS.Timeout | undefined
-  const wait = () => {
+  const startTimer = () => {
     if (limitMs !== undefined) timer = setTimeout(onIdle, limitMs)
   }
-  wait()
+  startTimer()
   return {
-    working: () => working,
+    running: () => running,
     async during<T>(work: () => Promise<T>): Promise<T> {
       clearTimeout(timer)
-      working += 1
+      running += 1
       try {
         return await work()
       } finally {
-        working -= 1
-        if (working === 0) wait()
+        running -= 1
+        if (running === 0) startTimer()
       }
     },
     [Symbol.dispose]: () => clearTimeout(timer),
   }
-}
-
-const kept = z.object({ serverUrl: z.string(), agentId: z.string().min(1).max(100) })
-
-const fileOf = (workDir: string) => join(workDir, 'registration.json')
-
-/** The id that this server gave to the last agent on the directory; undefined when there is none that can be read. */
-async function readAgentId(workDir: string, serverUrl: string): Promise<string | undefined> {
-  try {
-    const { agentId, ...former } = kept.parse(JSON.parse(await readFile(fileOf(workDir), 'utf8')))
-    return former.serverUrl === serverUrl ? agentId : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Keeps the id for the next agent on the directory, which is the same one. */
-async function keepAgentId(workDir: string, facts: z.infer<typeof kept>) {
-  const file = fileOf(workDir)
-  await writeFile(`${file}.new`, `${JSON.stringify(facts)}\n`, { mode: 0o600 })
-  await rename(`${file}.new`, file)
 }

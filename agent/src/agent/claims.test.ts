@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ONE_RESOURCE, configuration, startAgent, startServer, temporaryDirectory } from '../testing/agent-fixture.ts'
 
-test('a claim waits at the server for every free slot', async () => {
+test('each free slot has a pending claim', async () => {
   const server = await startServer()
 
   await startAgent(server, { concurrency: 3 })
@@ -11,7 +11,7 @@ test('a claim waits at the server for every free slot', async () => {
   await expect.poll(() => server.claims()).toBe(3)
 })
 
-test('an agent that takes no runs claims none, and waits for its end', async () => {
+test('an agent that accepts no runs claims none, and runs until it is stopped', async () => {
   const server = await startServer()
   const agent = await startAgent(server, { accepts: ['task'] })
   await expect.poll(() => agent.logged.map(({ message }) => message)).toContain('agent 1.0.0 is ready')
@@ -22,7 +22,7 @@ test('an agent that takes no runs claims none, and waits for its end', async () 
   expect(server.deregistered).toEqual(['agent-1'])
 })
 
-test('a job that comes to an agent as it stops is handed back', async () => {
+test('a job that arrives during the shutdown is requeued', async () => {
   const server = await startServer()
   const agent = await startAgent(server)
   await expect.poll(() => server.claims()).toBe(1)
@@ -34,18 +34,18 @@ test('a job that comes to an agent as it stops is handed back', async () => {
   await agent.ended
 })
 
-test('a job that the server has given to another before it arrived does not begin', async () => {
+test('a job that was requeued before its acknowledgement does not begin', async () => {
   const server = await startServer()
   const workDir = await temporaryDirectory()
   const agent = await startAgent(server, { workDir })
   await expect.poll(() => server.claims()).toBe(1)
   const job = server.submit({ kind: 'apply', configuration: configuration(ONE_RESOURCE) })
   job.loseLease()
-  const says = () => agent.logged.some(({ message }) => message === 'job left to others: it has not begun here')
+  const says = () => agent.logged.some(({ message }) => message === 'job not started: it was not acknowledged')
 
   await expect.poll(says).toBe(true)
 
-  // After a pause: what kept the server from hearing of the agent may keep on.
+  // After a delay, since the reason for the missing acknowledgement may persist.
   await expect.poll(() => server.claims(), { timeout: 5_000 }).toBe(1)
   expect(job.log()).toBe('')
   expect(await readdir(join(workDir, 'jobs'))).toEqual([])

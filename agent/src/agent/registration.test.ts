@@ -12,7 +12,7 @@ import {
   temporaryDirectory,
 } from '../testing/agent-fixture.ts'
 
-test('an agent says who it is, and what it can do', async () => {
+test('an agent registers with its properties and engines', async () => {
   const server = await startServer()
 
   const agent = await startAgent(server, { name: 'rack-7', concurrency: 3, accepts: ['plan', 'task'] })
@@ -37,7 +37,7 @@ test('an agent says who it is, and what it can do', async () => {
   })
 })
 
-test('a token that the server refuses ends the agent', async () => {
+test('a refused token ends the agent', async () => {
   const server = await startServer()
 
   const agent = await startAgent(server, { token: 'wrong' })
@@ -45,14 +45,14 @@ test('a token that the server refuses ends the agent', async () => {
   await expect(agent.ended).rejects.toThrow('answered 401')
 })
 
-test('a token that is revoked later ends the agent as well, and it says what to do', async () => {
+test('a revoked token ends the agent with advice', async () => {
   const server = await startServer()
   const agent = await startAgent(server)
   await expect.poll(() => server.claims()).toBe(1)
 
   server.refuseAgents(401)
 
-  await expect(agent.ended).rejects.toThrow('it refuses the token. Make a new one for the agent pool')
+  await expect(agent.ended).rejects.toThrow('it refuses the token. Create a new one for the agent pool')
 })
 
 test.each([401, 403, 404, 409])('a %d of a proxy to its claims does not end an agent', async (status) => {
@@ -70,7 +70,7 @@ test.each([401, 403, 404, 409])('a %d of a proxy to its claims does not end an a
   expect(agent.logged.filter(({ level }) => level === 'error')).toEqual([])
 })
 
-test('a 401 of a proxy to a registration that is not the first does not end an agent', async () => {
+test('a 401 of a proxy to a later registration does not end an agent', async () => {
   const server = await startServer()
   let introductions = 0
   server.refuse(({ verb }) => (verb === 'register' && (introductions += 1) === 2 ? 401 : undefined))
@@ -84,7 +84,7 @@ test('a 401 of a proxy to a registration that is not the first does not end an a
   await expect.poll(() => server.claims()).toBe(1)
 })
 
-test('a token that is refused when it claims run tasks ends the agent with the same words', async () => {
+test('a token that is refused for run tasks ends the agent with the same message', async () => {
   const server = await startServer()
   const agent = await startAgent(server, { accepts: ['task'] })
   await expect.poll(() => server.tasks.claims()).toBe(1)
@@ -92,10 +92,10 @@ test('a token that is refused when it claims run tasks ends the agent with the s
   server.refuseAgents(401)
   server.tasks.endClaims()
 
-  await expect(agent.ended).rejects.toThrow('it refuses the token. Make a new one for the agent pool')
+  await expect(agent.ended).rejects.toThrow('it refuses the token. Create a new one for the agent pool')
 })
 
-test('an agent that the plan has no room for waits for it, and says why once', async () => {
+test('an agent that exceeds the limit of the plan retries, and logs the reason once', async () => {
   const server = await startServer()
   server.refuseAgents(422, 'the organization acme has the free plan')
   const agent = await startAgent(server, { retryDelayMs: 20, engineScanIntervalMs: 20 })
@@ -116,7 +116,7 @@ test('an agent that the plan has no room for waits for it, and says why once', a
   ])
 })
 
-test('an agent that was forgotten and is refused then says so once, and returns', async () => {
+test('an agent that is lost and then refused logs that once, and registers again', async () => {
   const server = await startServer()
   const agent = await startAgent(server, {
     retryDelayMs: 20,
@@ -132,11 +132,11 @@ test('an agent that was forgotten and is refused then says so once, and returns'
   await delay(200)
   server.refuseAgents(undefined)
 
-  await expect.poll(messages, { timeout: 5_000 }).toContain('the server takes this agent again')
+  await expect.poll(messages, { timeout: 5_000 }).toContain('the server accepts this agent again')
   expect(messages().filter((message) => message.includes('refuses this agent'))).toHaveLength(1)
 })
 
-test('an agent that starts again in its directory names the id that it had, to the same server', async () => {
+test('a restarted agent sends its former id to the same server', async () => {
   const server = await startServer()
   const other = await startServer()
   const first = await startAgent(server)
@@ -160,7 +160,7 @@ test('an agent that starts again in its directory names the id that it had, to t
   expect(other.registered[0]).not.toHaveProperty('agentId')
 })
 
-test('an agent that cannot read which id it had starts without one', async () => {
+test('an agent whose stored id is unreadable starts without one', async () => {
   const server = await startServer()
   const workDir = await temporaryDirectory()
   await writeFile(join(workDir, 'registration.json'), '{"agentId":')
@@ -172,7 +172,7 @@ test('an agent that cannot read which id it had starts without one', async () =>
 })
 
 describeWithTerraform('an agent', () => {
-  test('is heard of while all its slots work and it claims nothing', async () => {
+  test('sends registrations while all its slots are busy', async () => {
     const server = await startServer()
     const agent = await startAgent(server, { engineScanIntervalMs: 50 })
     await expect.poll(() => server.claims()).toBe(1)

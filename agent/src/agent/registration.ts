@@ -1,177 +1,181 @@
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { arch, platform } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { RegisterAgent, RegisteredAgent } from '@groundstate/contract/agent'
+import { type RegisteredAgent, WORK_KINDS } from '@groundstate/contract/agent'
+import { z } from 'zod'
+import manifest from '../../package.json' with { type: 'json' }
 import { type EngineSearch, engineName, listEngines } from '../engine/engine.ts'
-import type { AgentLog } from '../log.ts'
 import { NoServer, register } from '../server/client.ts'
 import { type Connection, RequestRejectedError, isTokenRefused } from '../server/connection.ts'
+import type { AgentOptions } from '../settings/agent-options.ts'
 
 /** Interval of engine scans, in ms. A server abandons an agent after a minute without a request. */
 const ENGINE_SCAN_INTERVAL_MS = 20_000
-/** An engine that does not say its version must not keep the agent from work, in ms. */
-const ENGINES_MS = 5_000
-/** An agent that the server refuses tries again after this time, in ms: a limit of the plan may have room then. */
+/** Time limit of the first engine scan, in ms: a hanging engine must not delay the registration. */
+const SCAN_TIMEOUT_MS = 5_000
+/** Delay before a rejected registration is sent again, in ms: the plan's limit may permit it then. */
 const RETRY_DELAY_MS = 10_000
 
 type Input = {
-  token: string
-  facts: Omit<RegisterAgent, 'engines' | 'downloadsEngines' | 'agentId' | 'starts'>
-  /** The id that the agent had before it was started. */
-  formerId?: string | undefined
-  /** Keeps the id that it has now for its next start. */
-  keepId: (agentId: string) => Promise<void>
+  workDir: string
   search: EngineSearch
-  /** Whether it takes no runs without an engine. */
+  /** Whether the agent accepts no runs without an engine. */
   waitsForEngine: boolean
-  log: AgentLog
-  /** Whether it asks for work. One that does not has to show by itself that it is there. */
+  /** Whether claims are pending, which prove that the agent is online. */
   isClaiming: () => boolean
-  engineScanIntervalMs?: number | undefined
-  retryDelayMs?: number | undefined
   signal: AbortSignal
 }
 
-/** The introduction of an agent to its server. */
-type Registration = Disposable & {
-  /** The one that holds; waits as long as the server is away. Rejects when the agent is refused. */
-  current: () => Promise<RegisteredAgent>
-  /** The id that the server knew last, if any, whatever becomes of an introduction that is under way. */
-  knownId: () => string | undefined
-  /** The server no longer knows the agent of that id: it is introduced again, once however many say so. */
-  renew: (agentId: string) => void
-  /** Hint for a rejected token. */
-  refusal: (error: RequestRejectedError) => Error
-}
+type Engines = Awaited<ReturnType<typeof listEngines>>
 
-/** Introduces an agent, and does so again when it is forgotten, when other engines have appeared, and while all its slots work. */
-export function createRegistration(connection: Connection, input: Input): Registration {
-  const {
-    token,
-    facts,
-    search,
-    waitsForEngine,
-    log,
-    isClaiming,
-    engineScanIntervalMs = ENGINE_SCAN_INTERVAL_MS,
-    retryDelayMs = RETRY_DELAY_MS,
-    signal,
-  } = input
+/** Registers an agent; registers it again after the server has lost it, when its engines change, and while all its slots are busy. */
+export function createRegistration(
+  connection: Connection,
+  options: AgentOptions,
+  formerId: string | undefined,
+  { workDir, search, waitsForEngine, isClaiming, signal }: Input,
+) {
+  const { token, log, retryDelayMs = RETRY_DELAY_MS, accepts = WORK_KINDS, name, concurrency } = options
+  const { version } = manifest
+  const { serverUrl } = connection
   let known: { agentId: string; engines: string } | undefined
-  const noEngine = `no engine found${waitsForEngine ? ', and no run is taken without one' : ''}: put terraform or tofu on the PATH, or name one with --engine-path`
-  let underWay = 0
-  /** Why the server refuses it, as long as it does: said once. */
-  let refusedFor: string | undefined
-  let current = announce(input.formerId)
-  const looking = setInterval(() => void rescanEngines(), engineScanIntervalMs)
+  let pending = 0
+  /** The message of the current rejection, which is logged once. */
+  let rejection: string | undefined
+  let current = start(formerId)
+  const scanning = setInterval(() => void rescanEngines(), options.engineScanIntervalMs ?? ENGINE_SCAN_INTERVAL_MS)
 
-  function announce(agentId?: string) {
-    underWay += 1
-    const response = introduce(agentId).finally(() => (underWay -= 1))
-    // Claiming loops check it, but all of them may be busy.
+  function start(agentId?: string) {
+    pending += 1
+    const response = registerAgent(agentId).finally(() => (pending -= 1))
+    // Awaited by claiming loops, which may all be busy.
     response.catch(() => {})
     return response
   }
 
-  async function introduce(agentId: string | undefined): Promise<RegisteredAgent> {
-    const engines = await Promise.race([listEngines(search), delay(ENGINES_MS, [], { ref: false })])
+  async function registerAgent(agentId: string | undefined): Promise<RegisteredAgent> {
+    const engines = await Promise.race([listEngines(search), delay(SCAN_TIMEOUT_MS, [], { ref: false })])
+    const body = {
+      name,
+      version,
+      os: platform(),
+      arch: arch(),
+      concurrency,
+      accepts: acceptsWith(engines),
+      engines: engines.slice(0, 200),
+      downloadsEngines: search.downloads !== undefined,
+      ...(agentId !== undefined && { agentId }),
+    }
     for (;;) {
       try {
-        const body = {
-          ...facts,
-          accepts: acceptsWith(engines),
-          engines: engines.slice(0, 200),
-          downloadsEngines: search.downloads !== undefined,
-          starts: known === undefined,
-          ...(agentId !== undefined && { agentId }),
-        }
-        const response = await register(connection, token, body, signal)
-        if (known?.agentId !== response.agentId) await input.keepId(response.agentId)
-        if (known === undefined) greet(response, engines)
-        else if (refusedFor !== undefined) log.info({ agentId: response.agentId }, 'the server takes this agent again')
-        refusedFor = undefined
+        const response = await register(connection, token, { ...body, starts: known === undefined }, signal)
+        if (known?.agentId !== response.agentId) await storeId(response.agentId)
+        if (known === undefined) logStart(response, engines)
+        else if (rejection !== undefined) log.info({ agentId: response.agentId }, 'the server accepts this agent again')
+        rejection = undefined
         known = { agentId: response.agentId, engines: JSON.stringify(engines) }
         return response
       } catch (error) {
         if (signal.aborted) throw error
-        if (isTokenRefused(error)) throw refusal(error)
-        // In front of a server that was there before, something else answers for a while.
-        const passes = error instanceof RequestRejectedError || (error instanceof NoServer && known !== undefined)
-        if (!passes) throw error
-        if (refusedFor !== error.message) {
-          log.warn(
-            { reason: error.message, server: connection.serverUrl },
-            `the server refuses this agent; it tries again every ${retryDelayMs / 1_000} s`,
-          )
+        if (isTokenRefused(error)) throw tokenError(error)
+        // Another program may temporarily respond in front of a known server.
+        const isTransient = error instanceof RequestRejectedError || (error instanceof NoServer && known !== undefined)
+        if (!isTransient) throw error
+        if (rejection !== error.message) {
+          const message = `the server refuses this agent; retrying every ${retryDelayMs / 1_000} s`
+          log.warn({ reason: error.message, server: serverUrl }, message)
         }
-        refusedFor = error.message
+        rejection = error.message
         await delay(retryDelayMs, undefined, { signal })
       }
     }
   }
 
-  /** Without an engine the server must not count on it for runs: their pages then say that no agent takes them. */
+  /** Without an engine the server must not count this agent for runs, so that their pages report that no agent takes them. */
   function acceptsWith(engines: Engines) {
-    const others = facts.accepts.filter((kind) => kind === 'task')
-    return waitsForEngine && engines.length === 0 && others.length > 0 ? others : facts.accepts
+    const isTaskOnly = waitsForEngine && engines.length === 0 && accepts.includes('task')
+    return isTaskOnly ? accepts.filter((kind) => kind === 'task') : [...accepts]
   }
 
-  function greet({ agentId, poolName, poolId, serverVersion }: RegisteredAgent, engines: Engines) {
-    log.info(
-      {
-        agentId,
-        name: facts.name,
-        pool: poolName ?? poolId,
-        server: connection.serverUrl,
-        accepts: facts.accepts.join(),
-      },
-      `agent ${facts.version} is ready`,
-    )
-    if (engines.length > 0) sayEngines(engines)
-    else if (search.downloads === undefined) log.warn({}, noEngine)
-    else log.info({}, 'no engine found: versions are downloaded as runs need them')
-    if (serverVersion !== undefined && serverVersion.split('.')[0] !== facts.version.split('.')[0]) {
-      log.warn(
-        { agent: facts.version, server: serverVersion },
-        'agent and server are of different generations: update the agent',
-      )
+  /** Without a stored id the next start is another agent to the server, which is no reason to fail now. */
+  async function storeId(agentId: string) {
+    await writeAgentId(workDir, { serverUrl, agentId }).catch((error: unknown) => {
+      log.warn({ error }, 'the id of this agent could not be stored for its next start')
+    })
+  }
+
+  function logStart({ agentId, poolName, poolId, serverVersion }: RegisteredAgent, engines: Engines) {
+    const fields = { agentId, name, pool: poolName ?? poolId, server: serverUrl, accepts: accepts.join() }
+    log.info(fields, `agent ${version} is ready`)
+    if (engines.length > 0) logEngines(engines)
+    else if (search.downloads !== undefined)
+      log.info({}, 'no engine found: versions are downloaded when runs need them')
+    else {
+      const consequence = waitsForEngine ? ', and no run is accepted without one' : ''
+      log.warn({}, `no engine found${consequence}: put terraform or tofu on the PATH, or set --engine-path`)
+    }
+    if (serverVersion !== undefined && serverVersion.split('.')[0] !== version.split('.')[0]) {
+      const message = 'agent and server have different major versions: update the agent'
+      log.warn({ agent: version, server: serverVersion }, message)
     }
   }
 
-  function sayEngines(engines: Engines) {
+  function logEngines(engines: Engines) {
     const names = engines.map(({ product, version }) => `${engineName(product)} ${version}`)
     log.info({ engines: names.join(', ') }, 'engines found')
   }
 
   async function rescanEngines() {
-    // As long as the server is away an introduction waits for it; one is enough.
-    if (underWay > 0) return
+    // A pending registration waits for an unreachable server; one is enough.
+    if (pending > 0) return
     const engines = await listEngines(search)
     if (signal.aborted || known === undefined || known.agentId === '') return
-    if (underWay > 0 || (isClaiming() && known.engines === JSON.stringify(engines))) return
-    if (known.engines === '[]' && engines.length > 0) sayEngines(engines)
-    current = announce(known.agentId)
+    if (pending > 0 || (isClaiming() && known.engines === JSON.stringify(engines))) return
+    if (known.engines === '[]' && engines.length > 0) logEngines(engines)
+    current = start(known.agentId)
   }
 
-  function refusal(error: RequestRejectedError) {
+  function tokenError(error: RequestRejectedError) {
     return new Error(
-      `the server ${connection.serverUrl} answered ${error.status}: it refuses the token. ` +
-        'Make a new one for the agent pool, and start the agent with it: a token ends when it is revoked or its pool deleted',
+      `the server ${serverUrl} answered ${error.status}: it refuses the token. Create a new one for the agent pool, and start the ` +
+        'agent with it: a token ends when it is revoked or its pool deleted',
       { cause: error },
     )
   }
 
   return {
+    /** The current registration; waits while the server is unreachable. Rejects when the agent is refused. */
     current: () => current,
-    knownId: () => (known?.agentId === '' ? undefined : known?.agentId),
-    renew(agentId) {
-      if (known?.agentId === agentId) {
-        known = { agentId: '', engines: '' }
-        // One that is under way introduces it as well.
-        if (underWay === 0) current = announce()
-      }
+    /** The last known id, if any, regardless of a pending registration. */
+    knownId: () => known?.agentId || undefined,
+    /** Registers the agent again if the server no longer knows this id; once for several calls. */
+    renew(agentId: string) {
+      if (known?.agentId !== agentId) return
+      known = { agentId: '', engines: '' }
+      if (pending === 0) current = start()
     },
-    refusal,
-    [Symbol.dispose]: () => clearInterval(looking),
+    tokenError,
+    [Symbol.dispose]: () => clearInterval(scanning),
   }
 }
 
-type Engines = Awaited<ReturnType<typeof listEngines>>
+const storedId = z.object({ serverUrl: z.string(), agentId: z.string().min(1).max(100) })
+
+const fileOf = (workDir: string) => join(workDir, 'registration.json')
+
+/** The id that this server gave to the last agent in the directory; undefined if there is none or it is unreadable. */
+export async function readAgentId(workDir: string, serverUrl: string): Promise<string | undefined> {
+  try {
+    const { agentId, ...former } = storedId.parse(JSON.parse(await readFile(fileOf(workDir), 'utf8')))
+    return former.serverUrl === serverUrl ? agentId : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function writeAgentId(workDir: string, id: z.infer<typeof storedId>) {
+  const file = fileOf(workDir)
+  await writeFile(`${file}.new`, `${JSON.stringify(id)}\n`, { mode: 0o600 })
+  await rename(`${file}.new`, file)
+}

@@ -2,9 +2,9 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { startAgent, startServer } from '../testing/agent-fixture.ts'
-import { guardedLookup } from './task-guard.ts'
+import { guardedLookup } from './task-requests.ts'
 
-/** The agent as the sender of run tasks: what it sends, what it reports, and when it stops. */
+/** Requests of run tasks sent by an agent. */
 
 type Reply = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void
 type Received = {
@@ -36,7 +36,7 @@ async function startReceiver(reply: Reply = (_, response) => response.end('thank
   return { url: `http://127.0.0.1:${port}/task?from=agent`, received, arrived: arrived.promise }
 }
 
-test('a request is sent as it is, and what came back is reported', async () => {
+test('a request is sent unchanged, and the response is reported', async () => {
   const server = await startServer()
   await startAgent(server)
   const receiver = await startReceiver((_, response) => response.writeHead(200, { 'x-by': 'inside' }).end('thanks'))
@@ -68,7 +68,7 @@ test('a redirect is reported, not followed', async () => {
   expect(receiver.received).toHaveLength(1)
 })
 
-test('of a long answer the first 64 KB are reported', async () => {
+test('the first 64 KB of a long response are reported', async () => {
   const server = await startServer()
   await startAgent(server)
   const receiver = await startReceiver((_, response) => response.end(Buffer.alloc(200_000, 'a')))
@@ -79,7 +79,7 @@ test('of a long answer the first 64 KB are reported', async () => {
   expect('body' in answer && Buffer.from(answer.body, 'base64')).toHaveLength(65_536)
 })
 
-test('a receiver that is silent beyond the limit is reported', async () => {
+test('a receiver that exceeds the time limit is reported', async () => {
   const server = await startServer()
   await startAgent(server)
   const receiver = await startReceiver(() => {})
@@ -113,7 +113,7 @@ test.each([
   expect(await server.tasks.submit({ url })).toMatchObject({ error: expect.stringContaining(error) })
 })
 
-test('a name may be called whose addresses are open', async () => {
+test('a name with permitted addresses is called', async () => {
   const address = await new Promise((resolve, reject) => {
     guardedLookup('localhost', { all: true }, (error, found) => (error ? reject(error) : resolve(found)))
   })
@@ -121,7 +121,7 @@ test('a name may be called whose addresses are open', async () => {
   expect(address).toContainEqual({ address: '127.0.0.1', family: 4 })
 })
 
-test('ten requests are under way side by side, and no eleventh', async () => {
+test('at most ten requests run concurrently', async () => {
   const server = await startServer()
   await startAgent(server)
   const held: ServerResponse[] = []
@@ -137,7 +137,7 @@ test('ten requests are under way side by side, and no eleventh', async () => {
   expect((await Promise.all(responses)).every((answer) => 'status' in answer && answer.status === 200)).toBe(true)
 })
 
-test('an agent that drains claims no more, and finishes what is under way', async () => {
+test('a draining agent claims no more, and finishes running requests', async () => {
   const server = await startServer()
   const agent = await startAgent(server)
   let finish: (() => void) | undefined
@@ -155,7 +155,7 @@ test('an agent that drains claims no more, and finishes what is under way', asyn
   await agent.ended
 })
 
-test('an agent that has to end at once reports that it was stopped', async () => {
+test('an agent that is stopped forcefully reports that', async () => {
   const server = await startServer()
   const agent = await startAgent(server)
   const receiver = await startReceiver(() => {})
@@ -169,7 +169,7 @@ test('an agent that has to end at once reports that it was stopped', async () =>
   await agent.ended
 })
 
-test('a response is reported although the server is away for a while', async () => {
+test('a response is reported once the server is reachable again', async () => {
   const server = await startServer()
   await startAgent(server)
   let finish: (() => void) | undefined
@@ -200,7 +200,7 @@ test('an agent for a single job ends after one request', async () => {
   expect(server.deregistered).toEqual(['agent-1'])
 })
 
-test('a request under way counts as work', async () => {
+test('a running request counts as work', async () => {
   const server = await startServer()
   const agent = await startAgent(server, { accepts: ['task'], idleTimeoutMs: 300 })
   let finish: (() => void) | undefined

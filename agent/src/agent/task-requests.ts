@@ -1,91 +1,57 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { type LookupAddress, lookup as systemLookup } from 'node:dns'
+import { BlockList, type LookupFunction, isIP } from 'node:net'
 import { rootCertificates } from 'node:tls'
-import {
-  type AnswerTaskRequest,
-  type RegisteredAgent,
-  TASK_RESPONSE_BYTES,
-  type TaskRequest,
-} from '@groundstate/contract/agent'
+import { type AnswerTaskRequest, TASK_RESPONSE_BYTES, type TaskRequest } from '@groundstate/contract/agent'
 import { Agent, type Dispatcher } from 'undici'
 import type { AgentLog } from '../log.ts'
 import { answerTask, claimTask } from '../server/client.ts'
-import { type Connection, RequestRejectedError, isTokenRefused } from '../server/connection.ts'
-import { guardedLookup, targetProblem } from './task-guard.ts'
+import type { Connection } from '../server/connection.ts'
 
-/** Requests under way side by side; they cost no more than a connection each. */
+/** Maximum number of concurrent requests; each costs only a connection. */
 const LIMIT = 10
 const CONNECT_TIMEOUT_MS = 10_000
-/** A response counts once its status is known. Its body is only for display, and gets this long, in ms. */
+/** Timeout for the body of a response, which is only displayed, in ms. */
 const BODY_TIMEOUT_MS = 5_000
-/** A claim that cannot succeed is not sent again at once, in ms. */
-const AFTER_ERROR_MS = 1_000
-
-type Registration = Promise<RegisteredAgent>
 
 type TaskClaims = {
   connection: Connection
-  /** The agent's own token. */
   token: string
   waitMs: number
-  /** Takes no other request before one has ended. */
   single: boolean
   log: AgentLog
-  registration: () => Registration
-  /** The server knows the agent of this registration no more. */
-  onForgotten: (registration: Registration) => void
-  /** Counts a request that is under way as work of the agent. */
+  /** Calls `claimOne` until the agent stops. */
+  claimLoop: (what: string, claimOne: (agentId: string) => Promise<void>) => Promise<void>
+  /** Counts a request as work of the agent. */
   during: (work: () => Promise<void>) => Promise<void>
-  /** Ends the claims; requests under way get to finish. */
-  stopping: AbortSignal
-  /** Ends a claim that waits. */
-  gone: AbortSignal
-  /** Ends the requests under way. */
+  deregistered: AbortSignal
   forceful: AbortSignal
 }
 
 /** Sends the requests of run tasks of the agent's pool, until it stops. Rejects when the server refuses the token. */
 export async function serveTaskRequests(claims: TaskClaims): Promise<void> {
   const dispatcher = createDispatcher(undefined)
-  const underWay = new Set<Promise<void>>()
+  const running = new Set<Promise<void>>()
+  const { connection, token, waitMs, deregistered } = claims
   try {
-    await claimUntilStopped(claims, (request) => {
-      const handled = claims.during(() => handle(request, dispatcher, claims)).finally(() => underWay.delete(handled))
-      underWay.add(handled)
-      return underWay.size < (claims.single ? 1 : LIMIT) ? undefined : Promise.race(underWay)
+    await claims.claimLoop('run task', async (agentId) => {
+      const request = await claimTask(connection, token, agentId, { waitMs, signal: deregistered })
+      if (request === undefined) return
+      const handled = claims.during(() => handle(request, dispatcher, claims)).finally(() => running.delete(handled))
+      running.add(handled)
+      if (running.size >= (claims.single ? 1 : LIMIT)) await Promise.race(running)
     })
   } finally {
-    await Promise.all(underWay)
+    await Promise.all(running)
     await dispatcher.destroy()
-  }
-}
-
-/** Hands each request to `take`, and claims no other until that has resolved. */
-async function claimUntilStopped(claims: TaskClaims, take: (request: TaskRequest) => Promise<void> | undefined) {
-  const { connection, token, waitMs, log, stopping, gone } = claims
-  while (!stopping.aborted) {
-    const current = claims.registration()
-    const { agentId } = await current
-    try {
-      const request = await claimTask(connection, token, agentId, { waitMs, signal: gone })
-      if (request !== undefined) await take(request)
-    } catch (error) {
-      if (gone.aborted) return
-      if (isTokenRefused(error)) throw error
-      if (error instanceof RequestRejectedError && [404, 409, 410].includes(error.status)) claims.onForgotten(current)
-      else log.error({ error }, 'a claim of a run task failed')
-      await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
-    }
   }
 }
 
 async function handle(request: TaskRequest, shared: Dispatcher, { connection, log, forceful }: TaskClaims) {
   const answer = await send(request, shared, forceful)
-  log.info(
-    { url: request.url, ...('error' in answer ? { reason: answer.error } : { status: answer.status }) },
-    'run task asked',
-  )
+  const result = 'error' in answer ? { reason: answer.error } : { status: answer.status }
+  log.info({ url: request.url, ...result }, 'run task request sent')
   await answerTask(connection, request, answer).catch((error: unknown) => {
-    log.warn({ error }, 'the server did not take the response to a run task')
+    log.warn({ error }, 'the server rejected the response to a run task')
   })
 }
 
@@ -105,7 +71,7 @@ function createDispatcher(ca: string | undefined) {
 /** Sends a request once, follows no redirects, and never throws. */
 async function send(request: TaskRequest, shared: Dispatcher, forceful: AbortSignal): Promise<AnswerTaskRequest> {
   const started = performance.now()
-  const since = () => Math.round(performance.now() - started)
+  const elapsed = () => Math.round(performance.now() - started)
   const problem = targetProblem(request.url)
   if (problem !== undefined) return { durationMs: 0, error: problem }
   const own = request.ca === undefined ? undefined : createDispatcher(request.ca)
@@ -120,18 +86,13 @@ async function send(request: TaskRequest, shared: Dispatcher, forceful: AbortSig
       body: Buffer.from(request.body, 'base64'),
       signal: AbortSignal.any([timeout, forceful]),
     })
-    const durationMs = since()
+    const durationMs = elapsed()
     const { body, isTruncated } = await readStart(response.body)
-    const headers = Object.entries(response.headers).filter((entry) => entry[1] !== undefined)
-    return {
-      durationMs,
-      status: response.statusCode,
-      headers: Object.fromEntries(headers) as Record<string, string | string[]>,
-      body: body.toString('base64'),
-      isTruncated,
-    }
+    const present = Object.entries(response.headers).filter((entry) => entry[1] !== undefined)
+    const headers = Object.fromEntries(present) as Record<string, string | string[]>
+    return { durationMs, status: response.statusCode, headers, body: body.toString('base64'), isTruncated }
   } catch (error) {
-    const durationMs = since()
+    const durationMs = elapsed()
     if (forceful.aborted) return { durationMs, error: 'the agent was stopped before a response came' }
     if (timeout.aborted) return { durationMs, error: `no response within ${request.timeoutMs / 1000} s` }
     return { durationMs, ...failure(error) }
@@ -161,11 +122,45 @@ async function readStart(stream: Dispatcher.ResponseData['body']) {
   return { body: Buffer.concat(chunks).subarray(0, TASK_RESPONSE_BYTES), isTruncated }
 }
 
-/** The innermost error, which says more than what wraps it. */
+/** Reports the innermost error, which is the most specific. */
 function failure(error: unknown): { error: string; code?: string } {
   if (error instanceof AggregateError && error.errors.length > 0) return failure(error.errors[0])
   if (error instanceof Error && error.cause instanceof Error) return failure(error.cause)
   if (!(error instanceof Error)) return { error: String(error) }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
   return { error: error.message.slice(0, 1000) || error.name, ...(code !== undefined && { code }) }
+}
+
+/** Addresses of cloud metadata services, which serve the machine's credentials, and all link-local ones. The network restricts others. */
+const CLOSED = new BlockList()
+CLOSED.addSubnet('169.254.0.0', 16, 'ipv4')
+CLOSED.addSubnet('fe80::', 10, 'ipv6')
+// NAT64 form of the first one.
+CLOSED.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6')
+CLOSED.addAddress('fd00:ec2::254', 'ipv6')
+CLOSED.addAddress('100.100.100.200', 'ipv4')
+CLOSED.addAddress('168.63.129.16', 'ipv4')
+
+function targetProblem(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return 'the agent calls http and https URLs only'
+  return addressProblem(url.hostname.replace(/^\[(.+)\]$/, '$1'))
+}
+
+/** Resolves a name to permitted addresses. The connection uses the result, so it cannot change in between. */
+export const guardedLookup: LookupFunction = (hostname, options, callback) => {
+  systemLookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+    if (error) return callback(error, [])
+    const problem = addresses.map(({ address }) => addressProblem(address)).find((reason) => reason !== undefined)
+    if (problem !== undefined) return callback(new Error(`${hostname} resolves to a closed address: ${problem}`), [])
+    const [first] = addresses
+    if (options.all || !first) return callback(null, addresses)
+    return callback(null, first.address, first.family)
+  })
+}
+
+function addressProblem(address: string): string | undefined {
+  const version = isIP(address)
+  if (version === 0 || !CLOSED.check(address, version === 6 ? 'ipv6' : 'ipv4')) return undefined
+  return `${address} is a link-local or metadata address, which the agent never calls`
 }

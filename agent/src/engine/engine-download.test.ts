@@ -10,7 +10,7 @@ import { findEngine, listEngines } from './engine.ts'
 
 const signer = await createSigner()
 
-/** A mirror whose signer is trusted, and an agent that has no engine but what it downloads from there. */
+/** A mirror with a trusted signer, and an agent whose only engines are downloaded from it. */
 async function setUp() {
   vi.stubEnv('PATH', '/nonexistent')
   onTestFinished(() => void vi.unstubAllEnvs())
@@ -53,7 +53,7 @@ test('users of runs may execute a download, whatever the umask is', async () => 
   expect(modes).toEqual([0o755, 0o755, 0o755, 0o755])
 })
 
-test('a version is downloaded once for jobs that want it at the same time, and never again', async () => {
+test('a version is downloaded once for concurrent jobs, and never again', async () => {
   const { mirror, search } = await setUp()
   const { archive } = await mirror.publish('terraform', '1.9.8', signer)
   const wanted = { product: 'terraform', version: '1.9.8' } as const
@@ -77,7 +77,7 @@ test.for([
   expect(found.engine.version).toBe(expected)
 })
 
-test('a constraint that a version here meets needs no download', async () => {
+test('a constraint that an installed version meets needs no download', async () => {
   const { mirror, search } = await setUp()
   await mirror.publish('terraform', '1.9.7', signer)
   await findEngine({ product: 'terraform', version: '1.9.7' }, search)
@@ -100,7 +100,7 @@ test('a constraint that nothing meets is refused', async () => {
 
 const wanted = { product: 'terraform', version: '1.9.8', required: true } as const
 
-test('a version that the mirror does not have is named', async () => {
+test('a missing version is named', async () => {
   const { search } = await setUp()
 
   await expect(findEngine(wanted, search)).rejects.toThrow(
@@ -127,25 +127,25 @@ test('a list that was changed after it was signed is refused', async () => {
   expect(await readdir(directory)).toEqual([])
 })
 
-test('a signature that is none is refused', async () => {
+test('an invalid signature is refused', async () => {
   const { mirror, search } = await setUp()
   const { signature } = await mirror.publish('terraform', '1.9.8', signer)
   mirror.files.set(signature, '<html>a login page</html>')
 
-  await expect(findEngine(wanted, search)).rejects.toThrow('is refused: it is no PGP signature')
+  await expect(findEngine(wanted, search)).rejects.toThrow('is refused: it is not a PGP signature')
 })
 
-test('an archive with another checksum is refused, and nothing of it stays', async () => {
+test('an archive with another checksum is refused, and is removed', async () => {
   const { mirror, directory, search } = await setUp()
   const { archive } = await mirror.publish('terraform', '1.9.8', signer)
   const bytes = Buffer.from(mirror.files.get(archive) ?? '')
   mirror.files.set(archive, bytes.subarray(0, bytes.length - 10))
 
-  await expect(findEngine(wanted, search)).rejects.toThrow(/has the SHA-256 \w{64}, and its signed list says \w{64}/)
+  await expect(findEngine(wanted, search)).rejects.toThrow(/has the SHA-256 \w{64}, but its signed list has \w{64}/)
   expect(await readdir(directory)).toEqual([])
 })
 
-test('a mirror that is away is named, and the engine that is there runs with a warning', async () => {
+test('an unreachable mirror is named, and an installed engine runs with a warning', async () => {
   const { search } = await setUp()
   const enginePath = await temporaryDirectory()
   await writeFile(join(enginePath, 'terraform'), "#!/bin/sh\nprintf 'Terraform v1.5.7\\non linux_amd64\\n'\n")
@@ -156,10 +156,10 @@ test('a mirror that is away is named, and the engine that is there runs with a w
   const found = await findEngine({ product: 'terraform', version: '1.9.8' }, { ...search, enginePath, downloads })
 
   expect(found.engine.version).toBe('1.5.7')
-  expect(found.warning).toMatch(/the run uses 1\.5\.7\. The download failed: http:\/\/127\.0\.0\.1:9.*can't be reached/)
+  expect(found.warning).toMatch(/the run uses 1\.5\.7\. The download failed: cannot reach http:\/\/127\.0\.0\.1:9/)
 })
 
-test('what a dead agent has left half done is removed', async () => {
+test('incomplete downloads of a dead agent are removed', async () => {
   const { directory, open } = await setUp()
   await mkdir(join(directory, '.draft-1234/1.9.8'), { recursive: true })
 
@@ -168,7 +168,7 @@ test('what a dead agent has left half done is removed', async () => {
   expect(await readdir(directory)).toEqual([])
 })
 
-test.for(['terraform', 'tofu'] as const)('the key of %s is the one that its makers name', async (product) => {
+test.for(['terraform', 'tofu'] as const)('the key of %s has the published fingerprint', async (product) => {
   const { armored, fingerprint } = ENGINE_KEYS[product]
 
   const key = await readKey({ armoredKey: armored })

@@ -1,41 +1,34 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { type Hash, createHash, randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { chmod, mkdir, readFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
 import { join } from 'node:path'
-import { type Readable, Transform } from 'node:stream'
+import { Transform } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
+import { type Key, createMessage, enums, readKeys, readSignature } from 'openpgp'
 import { type Dispatcher, EnvHttpProxyAgent, interceptors, request } from 'undici'
 import { type Entry, openPromise } from 'yauzl'
 import { z } from 'zod'
+import { messageOf } from '../process/errors.ts'
 import { parseJson } from '../server/connection.ts'
 import { ENGINE_KEYS, type Product } from './engine-keys.ts'
-import { checkSignature } from './engine-signature.ts'
 
-/** The largest archive and binary that are accepted; those of today are a third of that. In bytes. */
-const LARGEST_ARCHIVE = 400 * 1024 * 1024
-const LARGEST_BINARY = 1024 * 1024 * 1024
-const LARGEST_TEXT = 32 * 1024 * 1024
-/** A whole download may take this long, in ms. */
-const TIME_LIMIT_MS = 10 * 60_000
-/** A mirror that failed is not asked for the same thing again for this long, in ms. */
-const FAILED_MS = 60_000
+/** Size limits in bytes, three times today's sizes. */
+const MAX_ARCHIVE_BYTES = 400 * 1024 * 1024
+const MAX_BINARY_BYTES = 1024 * 1024 * 1024
+const MAX_TEXT_BYTES = 32 * 1024 * 1024
+const DOWNLOAD_TIMEOUT_MS = 10 * 60_000
+const RETRY_DELAY_MS = 60_000
 
 export type DownloadSettings = {
   /** Base addresses, with the layout of the official ones. */
   mirrors: Record<Product, string>
-  /** A file of PGP public keys that may have signed as well. */
+  /** A file of further trusted PGP public keys. */
   keyFile?: string | undefined
 }
 
-/** Downloads engines into a directory: `<product>/<version>/<product>` below `directory`. */
-export type EngineDownloads = {
-  directory: string
-  /** Resolves when the version is in the directory. Rejects with what is wrong, for people. */
-  download: (product: Product, version: string) => Promise<void>
-  /** The versions that the mirror offers. */
-  listVersions: (product: Product) => Promise<string[]>
-}
+export type EngineDownloads = Awaited<ReturnType<typeof openEngineDownloads>>
 
 const LAYOUT = {
   terraform: {
@@ -45,44 +38,51 @@ const LAYOUT = {
   },
   tofu: {
     release: (mirror: string, version: string) => `${mirror}/v${version}`,
-    // The file that ends in .sig is one of cosign.
+    // The `.sig` file is a cosign signature.
     signature: 'gpgsig',
     index: (mirror: string) =>
       mirror.startsWith('https://github.com/') ? 'https://get.opentofu.org/tofu/api.json' : `${mirror}/api.json`,
   },
 } as const
 
-/** Removes what a dead agent has left half done, and answers the downloads of this one. */
-export async function openEngineDownloads(directory: string, settings: DownloadSettings): Promise<EngineDownloads> {
+/** The list of versions: HashiCorp's is an object by version, OpenTofu's an array. */
+const versionIndex = z.object({
+  versions: z.union([z.array(z.object({ id: z.string() })), z.record(z.string(), z.unknown())]),
+})
+
+/** Downloads engines to `<product>/<version>/<product>` in a directory. Removes incomplete downloads of a dead agent. */
+export async function openEngineDownloads(directory: string, settings: DownloadSettings) {
   await makeOpenDirectory(directory)
   for (const name of await readdir(directory)) {
     if (name.startsWith('.draft-')) await rm(join(directory, name), { recursive: true, force: true })
   }
   const dispatcher = new EnvHttpProxyAgent().compose(interceptors.redirect({ maxRedirections: 5 }))
 
+  /** Rejects with a message for users. */
   async function download(product: Product, version: string) {
-    const signal = AbortSignal.timeout(TIME_LIMIT_MS)
-    const fetched = { dispatcher, signal }
+    const options = { dispatcher, signal: AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS) }
     const release = LAYOUT[product].release(settings.mirrors[product], version)
     const name = `${product}_${version}`
     const archiveName = `${name}_${platformName()}.zip`
     const sumsUrl = `${release}/${name}_SHA256SUMS`
-    const sums = await fetchBytes(sumsUrl, fetched)
-    const signature = await fetchBytes(`${sumsUrl}.${LAYOUT[product].signature}`, fetched)
-    await checkSignature(sums, signature, await armoredKeys(product)).catch((error: unknown) => {
+    const sums = await fetchBytes(sumsUrl, options)
+    const signature = await fetchBytes(`${sumsUrl}.${LAYOUT[product].signature}`, options)
+    const { keyFile } = settings
+    const keys = [ENGINE_KEYS[product].armored, ...(keyFile === undefined ? [] : [await readFile(keyFile, 'utf8')])]
+    await checkSignature(sums, signature, keys).catch((error: unknown) => {
       throw new Error(`the signature of ${sumsUrl} is refused: ${messageOf(error)}`)
     })
-    const wanted = checksumOf(sums.toString(), archiveName)
-    if (wanted === undefined) throw new Error(`${sumsUrl} names no ${archiveName}: it is not made for this machine`)
+    const expected = checksumOf(sums.toString(), archiveName)
+    if (expected === undefined)
+      throw new Error(`${sumsUrl} does not list ${archiveName}, the archive for this platform`)
 
     const draft = join(directory, `.draft-${randomUUID()}`)
     try {
       await makeOpenDirectory(join(draft, version))
       const archive = join(draft, archiveName)
-      const found = await fetchToFile(`${release}/${archiveName}`, archive, fetched)
-      if (found !== wanted) {
-        throw new Error(`${release}/${archiveName} has the SHA-256 ${found}, and its signed list says ${wanted}`)
-      }
+      const actual = await fetchToFile(`${release}/${archiveName}`, archive, options)
+      if (actual !== expected)
+        throw new Error(`${release}/${archiveName} has the SHA-256 ${actual}, but its signed list has ${expected}`)
       await unzipBinary(archive, product, join(draft, version, product))
       await makeOpenDirectory(join(directory, product))
       await moveInto(join(draft, version), join(directory, product, version))
@@ -91,59 +91,41 @@ export async function openEngineDownloads(directory: string, settings: DownloadS
     }
   }
 
-  async function armoredKeys(product: Product): Promise<string[]> {
-    const own = settings.keyFile === undefined ? [] : [await readFile(settings.keyFile, 'utf8')]
-    return [ENGINE_KEYS[product].armored, ...own]
-  }
-
   async function listVersions(product: Product): Promise<string[]> {
     const url = LAYOUT[product].index(settings.mirrors[product])
     const bytes = await fetchBytes(url, { dispatcher, signal: AbortSignal.timeout(60_000) })
-    const read = index.safeParse(parseJson(bytes.toString()))
-    if (!read.success) throw new Error(`${url} is no list of versions`)
-    const { versions } = read.data
+    const { data } = versionIndex.safeParse(parseJson(bytes.toString()))
+    if (!data) throw new Error(`${url} is not a list of versions`)
+    const { versions } = data
     return Array.isArray(versions) ? versions.map(({ id }) => id.replace(/^v/, '')) : Object.keys(versions)
   }
 
-  return {
-    directory,
-    download: once((product, version) => download(product, version)),
-    listVersions: once(listVersions),
-  }
+  return { directory, download: shared(download), listVersions: shared(listVersions) }
 }
 
-/** Hashicorp's is an object by version, OpenTofu's a list. */
-const index = z.object({
-  versions: z.union([z.array(z.object({ id: z.string() })), z.record(z.string(), z.unknown())]),
-})
-
-/** Jobs that want the same thing at the same time share one attempt, and a failure holds for a while. */
-function once<T>(work: (product: Product, version: string) => Promise<T>) {
-  const underWay = new Map<string, Promise<T>>()
+/** Concurrent calls share one attempt, and a failure is kept for a while. */
+function shared<T>(work: (product: Product, version: string) => Promise<T>) {
+  const attempts = new Map<string, Promise<T>>()
   return (product: Product, version = ''): Promise<T> => {
     const key = `${product} ${version}`
-    const known = underWay.get(key)
-    if (known !== undefined) return known
+    const running = attempts.get(key)
+    if (running !== undefined) return running
     const attempt = work(product, version)
-    underWay.set(key, attempt)
+    attempts.set(key, attempt)
     attempt.then(
-      () => underWay.delete(key),
-      () => setTimeout(() => underWay.delete(key), FAILED_MS).unref(),
+      () => attempts.delete(key),
+      () => setTimeout(() => attempts.delete(key), RETRY_DELAY_MS).unref(),
     )
     return attempt
   }
 }
 
-type Fetch = { dispatcher: Dispatcher; signal: AbortSignal }
+type FetchOptions = { dispatcher: Dispatcher; signal: AbortSignal }
 
-async function open(url: string, { dispatcher, signal }: Fetch): Promise<Readable> {
-  const { statusCode, body } = await request(url, {
-    dispatcher,
-    signal,
-    headersTimeout: 30_000,
-    bodyTimeout: 60_000,
-  }).catch((error: unknown) => {
-    throw new Error(`${url} can't be reached: ${messageOf(error)}`)
+async function open(url: string, options: FetchOptions) {
+  const timeouts = { headersTimeout: 30_000, bodyTimeout: 60_000 }
+  const { statusCode, body } = await request(url, { ...options, ...timeouts }).catch((error: unknown) => {
+    throw new Error(`cannot reach ${url}: ${messageOf(error)}`)
   })
   if (statusCode === 200) return body
   await body.dump()
@@ -151,38 +133,25 @@ async function open(url: string, { dispatcher, signal }: Fetch): Promise<Readabl
   throw new Error(`${url} answered ${statusCode}${hint}`)
 }
 
-async function fetchBytes(url: string, fetched: Fetch): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of await open(url, fetched)) {
-    chunks.push(chunk)
-    size += chunk.length
-    if (size > LARGEST_TEXT) throw new Error(`${url} is too large`)
-  }
-  return Buffer.concat(chunks)
+async function fetchBytes(url: string, options: FetchOptions): Promise<Buffer> {
+  return pipeline(await open(url, options), limitOf(MAX_TEXT_BYTES, url), buffer)
 }
 
-/** The SHA-256 of what was written, in hex. */
-async function fetchToFile(url: string, path: string, fetched: Fetch): Promise<string> {
+async function fetchToFile(url: string, path: string, options: FetchOptions): Promise<string> {
   const hash = createHash('sha256')
-  const check = new Transform({
-    transform(chunk: Buffer, _, done) {
-      hash.update(chunk)
-      done(null, chunk)
-    },
-  })
-  const body = await open(url, fetched)
-  await pipeline(body, check, limitOf(LARGEST_ARCHIVE, url), createWriteStream(path)).catch((error: unknown) => {
-    throw new Error(`${url} broke off: ${messageOf(error)}`)
+  const body = await open(url, options)
+  await pipeline(body, limitOf(MAX_ARCHIVE_BYTES, url, hash), createWriteStream(path)).catch((error: unknown) => {
+    throw new Error(`the download of ${url} was interrupted: ${messageOf(error)}`)
   })
   return hash.digest('hex')
 }
 
-function limitOf(limit: number, what: string) {
+function limitOf(limit: number, what: string, hash?: Hash) {
   let size = 0
   return new Transform({
     transform(chunk: Buffer, _, done) {
       size += chunk.length
+      hash?.update(chunk)
       if (size > limit) done(new Error(`${what} is larger than ${limit} bytes`))
       else done(null, chunk)
     },
@@ -201,39 +170,79 @@ async function unzipBinary(archive: string, product: Product, path: string) {
       const { fileName }: Entry = entry
       if (fileName !== product) continue
       const content = await zip.openReadStreamPromise(entry)
-      await pipeline(content, limitOf(LARGEST_BINARY, fileName), createWriteStream(path))
+      await pipeline(content, limitOf(MAX_BINARY_BYTES, fileName), createWriteStream(path))
       await chmod(path, 0o755)
       return
     }
   } finally {
     zip.close()
   }
-  throw new Error(`${archive} holds no ${product}`)
+  throw new Error(`${archive} contains no ${product}`)
 }
 
-/** For the users of runs, whatever the umask is. */
+/** Creates a directory that the users of runs may read, whatever the umask is. */
 async function makeOpenDirectory(path: string) {
   await mkdir(path, { recursive: true })
   await chmod(path, 0o755)
 }
 
-/** Another agent of this machine may have been faster: what it has put there is as good. */
+/** Another agent of this machine may have downloaded the same version first. */
 async function moveInto(from: string, to: string) {
-  try {
-    await rename(from, to)
-  } catch (error) {
+  await rename(from, to).catch(async (error: unknown) => {
     if (!(await stat(to).catch(() => undefined))) throw error
+  })
+}
+
+function platformName(): string {
+  const names: Record<string, string> = { x64: 'amd64', ia32: '386' }
+  return `${platform()}_${names[arch()] ?? arch()}`
+}
+
+/** Hashes without known collisions. */
+const HASHES = new Set<number>([enums.hash.sha256, enums.hash.sha384, enums.hash.sha512])
+
+/**
+ * Verifies a detached PGP signature, armored or binary, against trusted keys. Throws when none of them made it. Ignores the expiry of
+ * keys, as the engines do for providers: it would only mean that this copy of the key is old.
+ */
+async function checkSignature(signed: Uint8Array, signature: Uint8Array, armoredKeys: readonly string[]) {
+  const keys = (await Promise.all(armoredKeys.map((armored) => readKeys({ armoredKeys: armored })))).flat()
+  const { packets } = await parseSignature(signature)
+  const message = await createMessage({ binary: new Uint8Array(signed) })
+  const [literal] = message.packets
+  if (literal === undefined) throw new Error('there is nothing to check')
+  const reasons: string[] = []
+  for (const packet of packets) {
+    const keyId = packet.issuerKeyID.toHex().toUpperCase()
+    const key = signingKey(keys, packet.issuerKeyID)
+    if (key === undefined) reasons.push(`the key ${keyId}, which made it, is not trusted`)
+    else if (!HASHES.has(packet.hashAlgorithm ?? 0)) reasons.push('it uses a weak hash')
+    else {
+      try {
+        await packet.verify(key.keyPacket, enums.signature.binary, literal, new Date(), true)
+        return
+      } catch (error) {
+        reasons.push(`${keyId}: ${messageOf(error)}`)
+      }
+    }
+  }
+  throw new Error(reasons.length === 0 ? 'it contains no signature' : reasons.join('; '))
+}
+
+async function parseSignature(bytes: Uint8Array) {
+  const text = Buffer.from(bytes.subarray(0, 64)).toString('latin1')
+  try {
+    return await (text.startsWith('-----BEGIN PGP')
+      ? readSignature({ armoredSignature: Buffer.from(bytes).toString() })
+      : readSignature({ binarySignature: new Uint8Array(bytes) }))
+  } catch (error) {
+    throw new Error('it is not a PGP signature', { cause: error })
   }
 }
 
-const ARCHES: Record<string, string> = { x64: 'amd64', ia32: '386' }
-
-function platformName(): string {
-  return `${platform()}_${ARCHES[arch()] ?? arch()}`
-}
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const code = 'code' in error ? String(error.code) : ''
-  return error.message === '' ? code : error.message
+function signingKey(keys: Key[], keyId: Parameters<Key['getKeys']>[0]) {
+  return keys
+    .filter(({ revocationSignatures }) => revocationSignatures.length === 0)
+    .flatMap((key) => key.getKeys(keyId))
+    .find((key) => !('revocationSignatures' in key) || key.revocationSignatures.length === 0)
 }

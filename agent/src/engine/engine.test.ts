@@ -27,7 +27,7 @@ test.for([
   ['terraform', '1.10.5'],
   ['terraform', '99.0.0-rc1'],
   ['tofu', '1.10.0'],
-] as const)('%s %s is found among the versions that lie side by side', async ([product, version]) => {
+] as const)('%s %s is found among several versions', async ([product, version]) => {
   const enginePath = await directoryOfEngines()
 
   const found = await findEngine({ product, version }, { enginePath, strict: true })
@@ -35,7 +35,7 @@ test.for([
   expect(found).toMatchObject({ warning: undefined, engine: { product, version, platform: 'linux_amd64' } })
 })
 
-test('a wrapper that answers programs only is what its name says', async () => {
+test('the product of a wrapper with JSON output only follows from its name', async () => {
   const enginePath = await temporaryDirectory()
   const response = '{"terraform_version":"1.8.2","platform":"linux_amd64"}'
   await writeFile(join(enginePath, 'tofu'), `#!/bin/sh\n[ "$2" = -json ] && echo '${response}'\n`, { mode: 0o755 })
@@ -45,7 +45,7 @@ test('a wrapper that answers programs only is what its name says', async () => {
   expect(found.engine).toMatchObject({ product: 'tofu', version: '1.8.2', platform: 'linux_amd64' })
 })
 
-test('a job for an engine that is not there names those that are', async () => {
+test('a job for a missing engine names the available ones', async () => {
   const enginePath = await temporaryDirectory()
   await installEngine(join(enginePath, 'tofu'), 'OpenTofu', '1.10.0')
   vi.stubEnv('PATH', '/usr/bin:/bin')
@@ -56,7 +56,7 @@ test('a job for an engine that is not there names those that are', async () => {
   await expect(search).rejects.toThrow(/this agent has no Terraform: .*\. It has OpenTofu 1\.10\.0$/)
 })
 
-test('without a version the highest is taken', async () => {
+test('latest selects the highest version', async () => {
   const enginePath = await directoryOfEngines()
 
   const found = await findEngine({ product: 'terraform', version: 'latest' }, { enginePath, strict: true })
@@ -64,7 +64,7 @@ test('without a version the highest is taken', async () => {
   expect(found.engine.version).toBe('99.0.0-rc1')
 })
 
-test('another version is taken with a warning, or refused by a strict agent', async () => {
+test('another version is used with a warning, or refused by a strict agent', async () => {
   const enginePath = await directoryOfEngines()
   const wanted = { product: 'tofu', version: '1.6.0' } as const
 
@@ -77,19 +77,19 @@ test('another version is taken with a warning, or refused by a strict agent', as
   await expect(findEngine(wanted, { enginePath, strict: true })).rejects.toThrow('which has 1.10.0')
 })
 
-test('a version that someone has chosen is never replaced with another', async () => {
+test('a required version is never replaced with another', async () => {
   const enginePath = await directoryOfEngines()
   const wanted = { product: 'tofu', version: '1.6.0', required: true } as const
 
   await expect(findEngine(wanted, { enginePath, strict: false })).rejects.toThrow(
-    'OpenTofu 1.6.0 is not on this agent, which has 1.10.0: set the terraform-version of the workspace to one that is there, or to latest',
+    'OpenTofu 1.6.0 is not on this agent, which has 1.10.0: set the terraform-version of the workspace to one of these, or to latest',
   )
   await expect(findEngine({ ...wanted, version: '1.10.0' }, { enginePath, strict: false })).resolves.toMatchObject({
     engine: { version: '1.10.0' },
   })
 })
 
-test('one binary may be named', async () => {
+test('the engine path may be a binary', async () => {
   const enginePath = join(await temporaryDirectory(), 'my-engine')
   await installEngine(enginePath, 'OpenTofu', '1.9.0')
 
@@ -106,7 +106,7 @@ test('a constraint is met by the highest version that it allows', async () => {
   expect(found).toMatchObject({ warning: undefined, engine: { version: '1.9.8' } })
 })
 
-test('a constraint that no engine meets is refused, and what is there is named', async () => {
+test('a constraint that no engine meets is refused, naming the available versions', async () => {
   const enginePath = await directoryOfEngines()
   const wanted = { product: 'tofu', version: '>= 1.11, < 2.0' } as const
 
@@ -115,7 +115,7 @@ test('a constraint that no engine meets is refused, and what is there is named',
   )
 })
 
-test('a version that is none is refused, and an example is given', async () => {
+test('an invalid version is refused with an example', async () => {
   const enginePath = await directoryOfEngines()
   const wanted = { product: 'tofu', version: 'newest' } as const
 

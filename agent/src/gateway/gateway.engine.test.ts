@@ -18,7 +18,7 @@ async function startNewServer(): Promise<ProtocolServer> {
 }
 
 describeWithTerraform('the engine of a job', () => {
-  test('asks the server for nothing, and stores its state by one request', async () => {
+  test('sends the server no requests but one to store its state', async () => {
     const server = await startNewServer()
     await startAgent(server)
 
@@ -36,7 +36,7 @@ describeWithTerraform('the engine of a job', () => {
     })
   })
 
-  test('whose state is refused keeps it in a file, and the log says why in the words of the server', async () => {
+  test('keeps a rejected state in a file, and logs the detail of the server', async () => {
     const server = await startNewServer()
     await startAgent(server)
     const archive = configuration(ONE_RESOURCE)
@@ -47,7 +47,7 @@ describeWithTerraform('the engine of a job', () => {
     const outcome = await apply.finished
 
     expect(outcome.status).toBe('errored')
-    expect(apply.log()).toContain('The server does not take the state: refused by the test\n')
+    expect(apply.log()).toContain('The server rejected the state: refused by the test\n')
     expect(JSON.parse(apply.artifacts.get('errored-state')?.toString() ?? '')).toMatchObject({
       resources: [{ name: 'one' }],
     })

@@ -8,7 +8,7 @@ import { configuration, startServer } from '../testing/agent-fixture.ts'
 import { AGENT_TOKEN } from '../testing/protocol-server.ts'
 import { createGateway } from './gateway.ts'
 
-/** A job that was claimed, and the gateway for its engine; `serveJob` brings another one to the same gateway. */
+/** A claimed job and the gateway for its engine; `serveJob` adds another job to the gateway. */
 async function startGateway({ answersEngines = true } = {}) {
   const server = await startServer()
   server.api.answersEngines = answersEngines
@@ -62,7 +62,7 @@ type Asked = { token?: string; body?: string }
 const VERSIONS = 'workspaces/ws-acme-net/state-versions'
 const WORKSPACE = 'organizations/acme/workspaces/net'
 
-test('only the engine of a job is answered, and only as long as the job is there', async () => {
+test('only the engine of a running job gets responses', async () => {
   const { served, base, ask } = await startGateway()
 
   expect((await ask('GET', WORKSPACE)).status).toBe(200)
@@ -72,7 +72,7 @@ test('only the engine of a job is answered, and only as long as the job is there
   expect((await ask('GET', WORKSPACE)).status).toBe(401)
 })
 
-test('what is not known goes to the server and back as it is', async () => {
+test('unknown requests are proxied unchanged', async () => {
   const { server, ask } = await startGateway()
 
   const response = await ask('GET', 'organizations/acme/workspaces/other')
@@ -83,7 +83,7 @@ test('what is not known goes to the server and back as it is', async () => {
   expect(server.api.requests).toEqual(['GET /api/v2/organizations/acme/workspaces/other'])
 })
 
-test('everything goes to a server that knows of no responses for engines', async () => {
+test('all requests are proxied to a server without responses for engines', async () => {
   const { server, ask, announce } = await startGateway({ answersEngines: false })
 
   expect((await ask('GET', WORKSPACE)).status).toBe(200)
@@ -93,7 +93,7 @@ test('everything goes to a server that knows of no responses for engines', async
   expect(server.api.requests).toEqual([`GET /api/v2/${WORKSPACE}`, `POST /api/v2/${VERSIONS}`])
 })
 
-test('a server that is away is answered as one that may be asked again', async () => {
+test('an unreachable server is reported with a status that engines retry', async () => {
   const { server, ask } = await startGateway()
   await ask('GET', WORKSPACE)
   await server.pause()
@@ -115,7 +115,7 @@ test('a state whose upload is repeated is stored once, and shown as the server h
   expect(await shown.json()).toMatchObject({ data: { id: 'sv-1', attributes: { serial: 1 } } })
 })
 
-test('a state without JSON is stored, and its JSON is taken later', async () => {
+test('a state without JSON is stored, and its JSON later', async () => {
   const { server, ask, announce } = await startGateway()
   const { id, rawUrl, jsonUrl } = await announce()
 
@@ -127,7 +127,7 @@ test('a state without JSON is stored, and its JSON is taken later', async () => 
   expect(await (await ask('GET', `state-versions/${id}`)).json()).toMatchObject({ data: { id: 'sv-1' } })
 })
 
-test('a large state is stored as it comes, also after its JSON', async () => {
+test('a large state is streamed, even after its JSON', async () => {
   const { server, ask, announce } = await startGateway()
   const { rawUrl, jsonUrl } = await announce()
   const large = 'x'.repeat(5 * 1024 * 1024)
@@ -141,7 +141,7 @@ test('a large state is stored as it comes, also after its JSON', async () => {
   expect(stored?.raw?.equals(Buffer.from(large))).toBe(true)
 })
 
-test('a refusal does not use a state up', async () => {
+test('a rejected state can be uploaded again', async () => {
   const { server, ask, announce } = await startGateway()
   const { rawUrl, jsonUrl } = await announce()
   await ask('PUT', jsonUrl, { body: '{}' })
@@ -167,7 +167,7 @@ test('after a state was stored the current one is requested again', async () => 
   expect(server.api.requests.at(-1)).toBe(`GET /api/v2/${current}`)
 })
 
-test('after a state was created with its content the current one is requested again, in the job that follows too', async () => {
+test('after a state was created with its content the current one is requested again, even in the next job', async () => {
   const { served, ask } = await startGateway()
   const current = 'workspaces/ws-acme-net/current-state-version'
   expect((await ask('GET', current)).status).toBe(404)
@@ -179,7 +179,7 @@ test('after a state was created with its content the current one is requested ag
   expect(served.responses()).toBeUndefined()
 })
 
-test('a job gets nothing of another by its own token, nor by its own part of a path', async () => {
+test('a job cannot reach another with its own token or path', async () => {
   const { job, ask, announce, serveJob } = await startGateway()
   const other = await serveJob('other')
   const { rawUrl } = await announce()
@@ -193,7 +193,7 @@ test('a job gets nothing of another by its own token, nor by its own part of a p
   expect((await ask('PUT', moved, { token: other.job.engineToken, body: 'state' })).status).toBe(401)
 })
 
-test('an upload that was cut off stores nothing, and can be made again', async () => {
+test('an interrupted upload stores nothing, and can be repeated', async () => {
   const { server, ask, announce } = await startGateway()
   const { rawUrl, jsonUrl } = await announce()
   for (const url of [jsonUrl, rawUrl]) await cutOff(url)
@@ -204,7 +204,7 @@ test('an upload that was cut off stores nothing, and can be made again', async (
   expect(server.api.states).toMatchObject([{ raw: Buffer.from('state'), json: Buffer.from('{}') }])
 })
 
-test('a large upload that was cut off stores nothing, and can be made again', async () => {
+test('an interrupted large upload stores nothing, and can be repeated', async () => {
   const { server, ask, announce } = await startGateway()
   const { rawUrl } = await announce()
   const large = Buffer.alloc(5 * 1024 * 1024, 'x')
@@ -217,7 +217,7 @@ test('a large upload that was cut off stores nothing, and can be made again', as
   expect(server.api.states[0]?.raw?.equals(large)).toBe(true)
 })
 
-/** Uploads the first bytes of `size` that are announced, and is gone. */
+/** Disconnects after the first bytes of an upload of `size`. */
 async function cutOff(url: string, size = 100) {
   const upload = request(url, { method: 'PUT', headers: { 'content-length': size } })
   upload.on('error', () => {})

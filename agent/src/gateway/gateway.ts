@@ -2,49 +2,45 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { AgentJob } from '@groundstate/contract/agent'
+import { type AgentJob, engineResponsesHeader } from '@groundstate/contract/agent'
+import { openEnvelope } from '@groundstate/contract/envelope'
 import type { AgentLog } from '../log.ts'
-import { type RelayTarget, proxiesOf } from '../process/relay.ts'
+import { PROXY_VARIABLES, type RelayTarget, environmentOf } from '../process/relay.ts'
 import type { Connection } from '../server/connection.ts'
 import type { JobClient } from '../server/job-client.ts'
-import { type EngineResponses, fetchEngineResponses } from './engine-responses.ts'
-import { answerError, answerUnreached, proxyRequest } from './proxy.ts'
-import { type Exchange, type Offer, type StateUploads, openStateUploads, sendResponse } from './state-uploads.ts'
+import { type EngineResponse, type Exchange, proxyRequest, sendBadGateway, sendError, sendResponse } from './proxy.ts'
+import { type Offer, type StateUploads, openStateUploads } from './state-uploads.ts'
 
-/** The base of the public API below the part of a path that names the job. */
+/** The base of the public API below the path segment of the job. */
 const GATEWAY_API = '/api/v2/'
 const OBJECTS = '/objects/'
+const VERSIONS = 'state-versions/'
+/** Timeout for fetching responses, in ms; after it the engine requests them from the server. */
+const RESPONSES_TIMEOUT_MS = 5_000
+
+type EngineResponses = {
+  /** By the path below the base of the public API. */
+  byPath: Map<string, EngineResponse>
+  /** The content of the current state, and its URL in the response about the state. */
+  state: { url: string; content: Uint8Array } | undefined
+}
 
 type ServeOptions = {
-  /** Aborts when the job can ask the server for nothing more. */
+  /** Aborts when the job may send no more requests to the server. */
   signal: AbortSignal
   /** Writes to the log of the run. */
   say: (text: string) => void
-  /** Responses of the previous job that are still valid, where this one follows at once in the same run. */
+  /** Responses that are still valid, from the plan of a run whose apply follows at once. */
   former?: Promise<EngineResponses | undefined> | undefined
 }
 
-/** The gateway of one job's engine. */
-export type Served = {
-  /** Base of the public API for the job's engine. Where there is no gateway, that of the server. */
-  apiUrl: Promise<string>
-  /** The server's responses, for the job that follows; undefined if the engine stored a state. */
-  responses: () => Promise<EngineResponses | undefined> | undefined
-  /** Ends it; the engine of this job must have ended. */
-  leave: () => void
-}
-
 /**
- * Answers the requests of engines on this machine. Of the ten or more that the engines of a job make, the server gets one that asks
- * for all responses, and one for each state that is stored. Everything else is passed on as it is.
+ * Responds to the requests of engines on this machine. Of the ten or more requests of a job's engines the server gets one for all
+ * responses, and one for each stored state. All others are proxied.
  */
-export type Gateway = Disposable & {
-  serve: (job: AgentJob, client: JobClient, options: ServeOptions) => Served
-  /** Target of engines' requests after this agent has died; undefined before the first job. */
-  relay: () => RelayTarget | undefined
-}
+export type Gateway = ReturnType<typeof createGateway>
+export type Served = ReturnType<Gateway['serve']>
 
-/** A running job. */
 type Entry = {
   token: Buffer
   responses: Promise<EngineResponses | undefined>
@@ -54,21 +50,21 @@ type Entry = {
 
 type GatewayOptions = { apiUrl: string; connection: Connection; certificates: string | undefined; log: AgentLog }
 
-/** The gateway of an agent. Its port is opened for the first job. */
-export function createGateway({ apiUrl, connection, certificates, log }: GatewayOptions): Gateway {
+/** Creates the gateway of an agent. Its port is opened for the first job. */
+export function createGateway({ apiUrl, connection, certificates, log }: GatewayOptions) {
   const entries = new Map<string, Entry>()
   const { dispatcher } = connection
   let server: Server | undefined
   let opening: Promise<string | undefined> | undefined
   let port: number | undefined
 
-  /** The origin of the gateway; without one engines ask the server itself. */
+  /** Returns the origin of the gateway; undefined if no port could be opened. */
   async function open(): Promise<string | undefined> {
     server = createServer((request, response) => {
-      answer(request, response).catch((error: unknown) => {
-        log.error({ error }, 'a request of an engine could not be answered')
+      respond(request, response).catch((error: unknown) => {
+        log.error({ error }, 'request of an engine failed')
         if (response.headersSent) response.destroy()
-        else answerUnreached(response, error)
+        else sendBadGateway(response, error)
       })
     })
     // An engine may be silent for as long as a resource takes.
@@ -79,14 +75,14 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
       server.listen(0, '127.0.0.1')
       await once(server, 'listening')
     } catch (error) {
-      log.warn({ error }, 'engines ask the server itself: no port could be opened for them')
+      log.warn({ error }, 'no port for the gateway: engines connect to the server directly')
       return undefined
     }
     port = (server.address() as AddressInfo).port
     return `http://127.0.0.1:${port}`
   }
 
-  function serve(job: AgentJob, client: JobClient, { signal, say, former }: ServeOptions): Served {
+  function serve(job: AgentJob, client: JobClient, { signal, say, former }: ServeOptions) {
     const name = randomBytes(24).toString('base64url')
     opening ??= open()
     const origin = opening
@@ -96,24 +92,25 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
       token: Buffer.from(`Bearer ${job.engineToken}`),
       objects: new Map(),
       uploads: undefined,
-      responses: Promise.all([fetched, origin]).then(([found, at]) => found && prepare(copyOf(found), `${at}/${name}`)),
+      responses: Promise.all([fetched, origin]).then(([found, at]) => found && prepare(found, `${at}/${name}`)),
     }
     entries.set(name, entry)
 
-    function prepare(found: EngineResponses, base: string): EngineResponses {
+    function prepare({ byPath, state }: EngineResponses, base: string): EngineResponses {
       const offer = (handle: (exchange: Exchange) => Promise<void>): Offer => {
         const id = randomBytes(24).toString('base64url')
         entry.objects.set(id, handle)
         return { url: `${base}${OBJECTS}${id}`, withdraw: () => void entry.objects.delete(id) }
       }
+      // A copy, since the URLs are those of this job.
+      const prepared = { byPath: new Map(byPath), state }
       const statePath = `workspaces/${job.workspaceId}/current-state-version`
-      const current = found.byPath.get(statePath)
-      if (current === undefined) return found
-      if (found.state !== undefined) {
-        const { url, content } = found.state
-        const { url: here } = offer(async ({ response }) => void response.end(content))
-        const body = Buffer.from(Buffer.from(current.body).toString().replace(url, here))
-        found.byPath.set(statePath, { ...current, body })
+      const current = byPath.get(statePath)
+      if (current === undefined) return prepared
+      if (state !== undefined) {
+        const { url } = offer(async ({ response }) => void response.end(state.content))
+        const body = Buffer.from(Buffer.from(current.body).toString().replace(state.url, url))
+        prepared.byPath.set(statePath, { ...current, body })
       }
       entry.uploads = openStateUploads({
         dispatcher,
@@ -125,48 +122,54 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
         say,
         onStored() {
           hasStored = true
-          found.byPath.delete(statePath)
+          prepared.byPath.delete(statePath)
         },
       })
-      return found
+      return prepared
     }
 
     return {
+      /** Base of the public API for the job's engine; the server's if the gateway has no port. */
       apiUrl: origin.then((at) => (at === undefined ? apiUrl : `${at}/${name}${GATEWAY_API}`)),
+      /** The server's responses, for the next job; undefined if the engine stored a state. */
       responses: () => (hasStored ? undefined : fetched),
+      /** Call after the engine of this job has ended. */
       leave: () => void entries.delete(name),
     }
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = request.url ?? '/'
     const end = url.indexOf('/', 1)
     const entry = end === -1 ? undefined : entries.get(url.slice(1, end))
     if (entry === undefined) return refuse(request, response)
     const path = url.slice(end)
-    // As the server's own URLs of objects, these need no token.
+    // Like the server's URLs of objects, these need no token.
     const object = path.startsWith(OBJECTS) ? entry.objects.get(path.slice(OBJECTS.length)) : undefined
     if (object !== undefined) return object({ request, response })
     if (!path.startsWith(GATEWAY_API) || !isAllowed(request, entry)) return refuse(request, response)
-    await answerEngine(entry, path.slice(GATEWAY_API.length), { request, response })
+    await respondToEngine(entry, path.slice(GATEWAY_API.length), { request, response })
   }
 
-  async function answerEngine(entry: Entry, path: string, exchange: Exchange) {
+  async function respondToEngine(entry: Entry, path: string, exchange: Exchange) {
     const { request, response } = exchange
     const responses = await entry.responses
+    const { uploads } = entry
     const known = request.method === 'GET' ? responses?.byPath.get(path) : undefined
     if (known !== undefined) return sendResponse(response, known)
-    if (entry.uploads !== undefined) {
-      if (request.method === 'POST' && entry.uploads.path === path) return entry.uploads.announce(exchange)
+    if (uploads !== undefined) {
+      if (request.method === 'POST' && uploads.path === path) return uploads.announce(exchange)
       const id = request.method === 'GET' && path.startsWith(VERSIONS) ? path.slice(VERSIONS.length) : ''
-      if (id !== '' && (await entry.uploads.show(id, exchange))) return
+      if (id !== '' && (await uploads.show(id, exchange))) return
     }
     await proxyRequest(dispatcher, apiUrl + path, exchange)
   }
 
   return {
     serve,
-    relay: () => (port === undefined ? undefined : { port, apiUrl, certificates, proxies: proxiesOf(process.env) }),
+    /** Target of engines' requests after this agent has died; undefined before the first job. */
+    relay: (): RelayTarget | undefined =>
+      port === undefined ? undefined : { port, apiUrl, certificates, proxies: environmentOf(PROXY_VARIABLES) },
     [Symbol.dispose]() {
       server?.close()
       server?.closeAllConnections()
@@ -174,23 +177,43 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
   }
 }
 
+/**
+ * Returns the responses for the engine of a job. Undefined if they are unavailable, since the server is of an earlier version or has
+ * abandoned the job: the engine then requests them from the server. Does not reject.
+ */
 async function responsesOf(former: ServeOptions['former'], client: JobClient, signal: AbortSignal) {
-  return (await former) ?? fetchEngineResponses(client, signal)
+  try {
+    const valid = await former
+    if (valid) return valid
+    const timed = AbortSignal.any([signal, AbortSignal.timeout(RESPONSES_TIMEOUT_MS)])
+    const envelope = await client.getEngineResponses(timed)
+    return envelope && readEngineResponses(envelope)
+  } catch {
+    return undefined
+  }
 }
 
-/** The URLs of one job in the gateway. */
-function copyOf({ byPath, ...rest }: EngineResponses): EngineResponses {
-  return { ...rest, byPath: new Map(byPath) }
+/** Throws for invalid and truncated envelopes. */
+function readEngineResponses(envelope: Uint8Array): EngineResponses {
+  const opened = openEnvelope(envelope)
+  if (opened === undefined) throw new Error('the responses for the engine have no header')
+  const { responses, state } = engineResponsesHeader.parse(opened.header)
+  let at = 0
+  const take = (size: number) => {
+    at += size
+    if (at > opened.content.length) throw new Error('the responses for the engine are truncated')
+    return opened.content.subarray(at - size, at)
+  }
+  const byPath = new Map(responses.map(({ path, size, ...response }) => [path, { ...response, body: take(size) }]))
+  return { byPath, state: state && { url: state.url, content: take(state.size) } }
 }
-
-const VERSIONS = 'state-versions/'
 
 function isAllowed({ headers }: IncomingMessage, { token }: Entry) {
-  const given = Buffer.from(headers.authorization ?? '')
-  return given.length === token.length && timingSafeEqual(given, token)
+  const actual = Buffer.from(headers.authorization ?? '')
+  return actual.length === token.length && timingSafeEqual(actual, token)
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse) {
   request.resume()
-  answerError(response, { status: 401, title: 'unauthorized', detail: 'the token is not that of a job of this agent' })
+  sendError(response, 401, 'unauthorized', 'the token is not that of a job of this agent')
 }

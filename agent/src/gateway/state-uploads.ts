@@ -5,19 +5,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Dispatcher, request as send } from 'undici'
 import { z } from 'zod'
 import { detailOf, parseJson } from '../server/connection.ts'
-import type { EngineResponse } from './engine-responses.ts'
-import { answerUnreached, endToEnd, proxyRequest } from './proxy.ts'
+import { type EngineResponse, type Exchange, endToEnd, proxyRequest, sendBadGateway, sendResponse } from './proxy.ts'
 
-/** Up to this size (bytes) a state is held in memory, to be stored by one request; a larger one goes to the server as it comes. */
-const MAX_HELD_BYTES = 4 * 1024 * 1024
+/** States up to this size (bytes) are buffered, to be stored by one request; larger ones are streamed to the server. */
+const MAX_BUFFERED_BYTES = 4 * 1024 * 1024
 
-/** An engine uploads both contents at the same time: the JSON state begins so soon (ms) after the state, if there is one. */
-const JSON_MS = 250
+/** An engine uploads both contents at the same time: the JSON state, if any, starts within this time (ms) after the state. */
+const JSON_START_MS = 250
 
-/** A request of the engine and the response to it. */
-export type Exchange = { request: IncomingMessage; response: ServerResponse }
-
-/** The request for a version whose content follows; what else is in it goes to the server as it is. */
+/** The request for a version whose content follows; unknown attributes are passed to the server. */
 const pendingBody = z.looseObject({
   data: z.looseObject({
     attributes: z.looseObject({
@@ -29,7 +25,6 @@ const pendingBody = z.looseObject({
     }),
   }),
 })
-type PendingBody = z.infer<typeof pendingBody>
 
 const createdResponse = z.object({
   data: z.object({
@@ -47,11 +42,11 @@ export type Offer = { url: string; withdraw: () => void }
 /** A version as the engine knows it. */
 type Version = {
   id: string
-  body: PendingBody
-  /** The JSON state, as soon as its upload has begun. */
+  body: z.infer<typeof pendingBody>
+  /** The JSON state, once its upload has started. */
   json: Promise<Buffer> | undefined
-  jsonBegins: PromiseWithResolvers<void>
-  /** The same version at the server, where its content goes there in several requests. */
+  jsonStarts: PromiseWithResolvers<void>
+  /** The version at the server, if its content is sent in separate requests. */
   atServer: Promise<Created> | undefined
   storing: Promise<EngineResponse> | undefined
   stored: EngineResponse | undefined
@@ -60,14 +55,14 @@ type Version = {
 
 type Created = { id: string; rawUrl: string; jsonUrl: string | undefined }
 
-/** The server has not taken a state, in these words. */
+/** The server rejected a state. */
 class StateRejectedError extends Error {
-  override name = 'NotTaken'
+  override name = 'StateRejectedError'
   response: EngineResponse
 
-  constructor(answer: EngineResponse) {
-    super(`the server answered ${answer.status} to a state`)
-    this.response = answer
+  constructor(response: EngineResponse) {
+    super(`the server answered ${response.status} to a state`)
+    this.response = response
   }
 }
 
@@ -77,53 +72,56 @@ type StateTarget = {
   apiUrl: string
   workspaceId: string
   token: string
-  /** The headers of the server's answers about states; one of them says how often to store. */
+  /** Headers of the server's responses about states; one of them is the snapshot interval. */
   headers: Record<string, string>
-  /** Makes a URL of the gateway at which `handle` answers. */
+  /** Creates a URL of the gateway for `handle`. */
   offer: (handle: (exchange: Exchange) => Promise<void>) => Offer
   /** Writes to the log of the run. */
   say: (text: string) => void
-  /** The workspace has another state than before. */
+  /** The state of the workspace may have changed. */
   onStored: () => void
 }
 
 export type StateUploads = ReturnType<typeof openStateUploads>
 
 /**
- * Takes the states that the engine of a job stores. An engine announces a version, and uploads its JSON and the state itself.
- * The server gets all of it in one request, and the upload of the state is answered when the server has stored it. What is large,
- * or comes without JSON, the server gets as the engine sends it.
+ * Stores the states of a job's engine. An engine creates a version, and uploads the state and its JSON. The server gets all
+ * of it in one request, before the engine gets the response to the upload of the state. Large content, and a state without
+ * JSON, is proxied.
  */
 export function openStateUploads(target: StateTarget) {
   const versions = new Map<string, Version>()
+  const { dispatcher, apiUrl } = target
   const path = `workspaces/${target.workspaceId}/state-versions`
 
-  /** Answers the announcement of a version, or passes it on when it is more than that. */
+  /** Responds to the creation of a version, or proxies it if it includes content. */
   async function announce({ request, response }: Exchange) {
-    const bytes = isHeld(request) ? await buffer(request) : undefined
-    const read = bytes && pendingBody.safeParse(parseJson(bytes.toString()))
-    if (!read?.success) {
-      // It may have the content in it, as that of older engines.
+    const bytes = isBuffered(request) ? await buffer(request) : undefined
+    const { data: body } = pendingBody.safeParse(bytes && parseJson(bytes.toString()))
+    if (body === undefined) {
+      // Older engines include the content.
       target.onStored()
-      return proxyRequest(target.dispatcher, target.apiUrl + path, { request, response }, bytes)
+      return proxyRequest(dispatcher, apiUrl + path, { request, response }, bytes)
     }
     const version: Version = {
       id: `sv-${randomUUID().replaceAll('-', '')}`,
-      body: read.data,
+      body,
       json: undefined,
-      jsonBegins: Promise.withResolvers(),
+      jsonStarts: Promise.withResolvers(),
       atServer: undefined,
       storing: undefined,
       stored: undefined,
       offers: [],
     }
-    // An engine stores one state after the other, and a long apply many.
+    // An engine stores states sequentially, and many during a long apply.
     forgetVersions()
     versions.set(version.id, version)
-    const raw = target.offer(async (exchange) => refusable(exchange, () => takeRaw(version, exchange)))
-    const json = target.offer(async (exchange) => refusable(exchange, () => takeJson(version, exchange)))
+    const offer = (take: typeof takeRaw) =>
+      target.offer(async (exchange) => withRejection(exchange, () => take(version, exchange)))
+    const raw = offer(takeRaw)
+    const json = offer(takeJson)
     version.offers.push(raw, json)
-    const { serial, md5, lineage } = read.data.data.attributes
+    const { serial, md5, lineage } = body.data.attributes
     const attributes = {
       serial,
       md5,
@@ -143,30 +141,30 @@ export function openStateUploads(target: StateTarget) {
     versions.clear()
   }
 
-  /** Answers for a version of the engine; false for one that is not known here. */
+  /** Responds to a read of a version; returns false if the id is unknown here. */
   async function show(id: string, { request, response }: Exchange): Promise<boolean> {
     const version = versions.get(id)
     if (version === undefined) return false
     if (version.stored !== undefined) sendResponse(response, { ...version.stored, status: 200 })
     else {
       const known = await version.atServer?.catch(() => undefined)
-      await proxyRequest(target.dispatcher, `${target.apiUrl}state-versions/${known?.id ?? id}`, { request, response })
+      await proxyRequest(dispatcher, `${apiUrl}state-versions/${known?.id ?? id}`, { request, response })
     }
     return true
   }
 
   async function takeJson(version: Version, { request, response }: Exchange) {
-    if (version.stored !== undefined) return drain(request, response)
-    version.jsonBegins.resolve()
-    if (version.atServer !== undefined || !isHeld(request)) {
+    if (version.stored !== undefined) return discard(request, response)
+    version.jsonStarts.resolve()
+    if (version.atServer !== undefined || !isBuffered(request)) {
       const { jsonUrl } = await createAtServer(version)
-      if (jsonUrl === undefined) return drain(request, response)
-      return proxyRequest(target.dispatcher, jsonUrl, { request, response })
+      if (jsonUrl === undefined) return discard(request, response)
+      return proxyRequest(dispatcher, jsonUrl, { request, response })
     }
     const reading = buffer(request)
     version.json = reading
     await reading.catch((error: unknown) => {
-      // The engine tries again, or gives the version up.
+      // The engine retries, or drops the version.
       version.json = undefined
       throw error
     })
@@ -174,16 +172,18 @@ export function openStateUploads(target: StateTarget) {
   }
 
   async function takeRaw(version: Version, { request, response }: Exchange) {
-    if (version.stored !== undefined) return drain(request, response)
-    const raw = isHeld(request) ? await buffer(request) : undefined
-    if (raw !== undefined) await Promise.race([version.jsonBegins.promise, delay(JSON_MS, undefined, { ref: false })])
+    if (version.stored !== undefined) return discard(request, response)
+    const raw = isBuffered(request) ? await buffer(request) : undefined
+    if (raw !== undefined)
+      await Promise.race([version.jsonStarts.promise, delay(JSON_START_MS, undefined, { ref: false })])
     const json = await version.json
     if (raw === undefined || json === undefined || version.atServer !== undefined) {
       const { rawUrl, jsonUrl } = await createAtServer(version)
-      if (json !== undefined && jsonUrl !== undefined) await put(jsonUrl, json)
+      if (json !== undefined && jsonUrl !== undefined)
+        await exchange(jsonUrl, { method: 'PUT', headers: { 'content-type': 'application/octet-stream' }, body: json })
       version.json = undefined
       target.onStored()
-      return proxyRequest(target.dispatcher, rawUrl, { request, response }, raw)
+      return proxyRequest(dispatcher, rawUrl, { request, response }, raw)
     }
     version.storing ??= store(version, { raw, json }).finally(() => (version.storing = undefined))
     version.stored = await version.storing
@@ -191,10 +191,9 @@ export function openStateUploads(target: StateTarget) {
     response.writeHead(200).end()
   }
 
-  async function store({ body }: Version, { raw, json }: { raw: Buffer; json: Buffer }): Promise<EngineResponse> {
+  async function store({ body: { data, ...body } }: Version, { raw, json }: { raw: Buffer; json: Buffer }) {
     const contents = { state: raw.toString('base64'), 'json-state': json.toString('base64') }
-    const { data } = body
-    // Whatever comes of it, what was known of the state may be old.
+    // Even a failed request may have stored it.
     target.onStored()
     return post({ ...body, data: { ...data, attributes: { ...data.attributes, ...contents } } })
   }
@@ -214,61 +213,48 @@ export function openStateUploads(target: StateTarget) {
   }
 
   async function post(document: unknown): Promise<EngineResponse> {
-    return exchange(target.apiUrl + path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${target.token}`, 'content-type': 'application/vnd.api+json' },
-      body: JSON.stringify(document),
-    })
+    const headers = { authorization: `Bearer ${target.token}`, 'content-type': 'application/vnd.api+json' }
+    return exchange(apiUrl + path, { method: 'POST', headers, body: JSON.stringify(document) })
   }
 
-  /** Content for a signed URL. */
-  async function put(url: string, body: Buffer) {
-    await exchange(url, { method: 'PUT', headers: { 'content-type': 'application/octet-stream' }, body })
-  }
-
-  /** Throws `NotTaken` unless the response is a success. */
+  /** Throws `StateRejectedError` unless the response is a success. */
   async function exchange(url: string, options: Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'>) {
-    const { statusCode, headers, body } = await send(url, { dispatcher: target.dispatcher, ...options })
-    const answer = {
-      status: statusCode,
+    const { statusCode: status, headers, body } = await send(url, { dispatcher, ...options })
+    const response: EngineResponse = {
+      status,
       headers: endToEnd(headers) as Record<string, string>,
       body: new Uint8Array(await body.arrayBuffer()),
     }
-    if (statusCode < 300) return answer
-    // Of a failed upload the engine shows the status alone; what may pass it tries again.
-    if (statusCode < 500 && statusCode !== 429) {
-      target.say(
-        `\nThe server does not take the state: ${detailOf(Buffer.from(answer.body).toString()).slice(0, 1_000)}\n`,
-      )
+    if (status < 300) return response
+    // The engine retries other statuses, and shows only the status of a failed upload.
+    if (status < 500 && status !== 429) {
+      const detail = detailOf(Buffer.from(response.body).toString()).slice(0, 1_000)
+      target.say(`\nThe server rejected the state: ${detail}\n`)
     }
-    throw new StateRejectedError(answer)
+    throw new StateRejectedError(response)
   }
 
   return { path, announce, show }
 }
 
-/** The engine gets the response of the server: after a refusal it keeps the state in a file. */
-async function refusable({ request, response }: Exchange, work: () => Promise<void>) {
+/** Passes a rejection by the server to the engine, which then keeps the state in a file. */
+async function withRejection({ request, response }: Exchange, work: () => Promise<void>) {
   try {
     await work()
   } catch (error) {
     if (response.headersSent) return void response.destroy()
     request.resume()
     if (error instanceof StateRejectedError) sendResponse(response, error.response)
-    else answerUnreached(response, error)
+    else sendBadGateway(response, error)
   }
 }
 
-export function sendResponse(response: ServerResponse, { status, headers, body }: EngineResponse) {
-  response.writeHead(status, headers).end(body)
+function isBuffered({ headers }: IncomingMessage) {
+  return Number(headers['content-length'] ?? NaN) <= MAX_BUFFERED_BYTES
 }
 
-function isHeld({ headers }: IncomingMessage) {
-  return Number(headers['content-length'] ?? NaN) <= MAX_HELD_BYTES
-}
-
-/** Content that the server has already: the engine has not seen the response to an earlier attempt. */
-function drain(request: IncomingMessage, response: ServerResponse) {
+/** Accepts content that the server already has: the engine did not receive the response to an earlier attempt. */
+function discard(request: IncomingMessage, response: ServerResponse) {
   request.resume()
   response.writeHead(200).end()
 }

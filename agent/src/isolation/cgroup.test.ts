@@ -44,13 +44,13 @@ test('limits become settings of a cgroup for each program', async () => {
   })
 })
 
-test('a controller that is not there is named', async () => {
+test('a missing controller is named', async () => {
   const parent = await standIn('pids\n')
 
   expect(await openCgroups({ memory: 1024 ** 3, cpu: 1 }, parent)).toBe(`${parent} has no controller for memory, cpu`)
 })
 
-test('the kernel says of a program that it was killed for want of memory', async () => {
+test('an exit reports that the kernel killed the program for lack of memory', async () => {
   const parent = await standIn('memory\n')
   const cgroups = (await openCgroups({ memory: 64 * 1024 ** 2 }, parent)) as Cgroups
   using launcher = createLauncher()
@@ -76,7 +76,7 @@ test('a run reports its memory limit', async () => {
   using confinement = await openConfinement({ limits: { memory: 1.5 * 1024 ** 3 } }, { ...site, log })
 
   expect(confinement.memoryMessage('/usr/bin/terraform')).toBe(
-    'terraform was ended: it took more memory than a run may have here, which is 1.5 GiB',
+    'terraform exceeded the memory limit of runs, which is 1.5 GiB',
   )
 })
 
@@ -97,7 +97,7 @@ describe.skipIf(!writable)('a program in a cgroup', () => {
     return { program, cgroup, base }
   }
 
-  test('is alone there, and the launcher is not', async () => {
+  test('runs there without the launcher', async () => {
     const back = "until grep -q '^0::/$' /proc/$PPID/cgroup; do sleep 0.01; done"
     const { program, cgroup } = await launched(`cat /proc/self/cgroup; ${back}; echo launcher is back`)
 
@@ -107,7 +107,7 @@ describe.skipIf(!writable)('a program in a cgroup', () => {
     expect(said).toContain('launcher is back')
   })
 
-  test('takes along what has left its session, and its cgroup goes', async () => {
+  test('is killed with processes outside its session, and its cgroup is removed', async () => {
     const { program, cgroup } = await launched('setsid sleep 1000 >/dev/null 2>&1 & echo $!; sleep 0.1')
 
     const pid = Number((await buffer(program.stdout)).toString())

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { access, mkdir, readFile, readdir, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { messageOf } from '../process/errors.ts'
 import type { CgroupSpec } from '../process/launcher-process.ts'
 
 /** Resource limits of one process of a run. */
 export type ResourceLimits = {
   /** In bytes. */
   memory?: number | undefined
-  /** Processes and threads. */
+  /** Number of processes and threads. */
   pids?: number | undefined
-  /** In processors; 1.5 is one and a half. */
+  /** Number of processors, such as 1.5. */
   cpu?: number | undefined
 }
 
@@ -20,24 +21,25 @@ const HOME = 'groundstate-agent'
 
 export type Cgroups = { next: () => CgroupSpec }
 
-/** Prepares cgroups of version 2 for programs with these limits. A text says what is missing for that. */
+/** Prepares cgroups of version 2 for programs with these limits. Returns a text if that is impossible. */
 export async function openCgroups(limits: ResourceLimits, base?: string): Promise<Cgroups | string> {
   const parent = base ?? (await ownCgroup())
   if (parent === undefined) return 'this process has no cgroup of version 2'
   try {
-    const wanted = (['memory', 'pids', 'cpu'] as const).filter((name) => limits[name] !== undefined)
+    const required = (['memory', 'pids', 'cpu'] as const).filter((name) => limits[name] !== undefined)
     const controllers = await words(join(parent, 'cgroup.controllers'))
-    const missing = wanted.filter((name) => !controllers.includes(name))
+    const missing = required.filter((name) => !controllers.includes(name))
     if (missing.length > 0) return `${parent} has no controller for ${missing.join(', ')}`
-    const home = await enable(parent, wanted)
+    const home = await enable(parent, required)
     for (const name of await readdir(parent)) {
-      // What a killed agent has left; one with processes stays.
+      // Left by a killed agent; one with processes cannot be removed.
       if (name.startsWith(NAME)) await rmdir(join(parent, name)).catch(() => {})
     }
-    const settings = await tried(join(parent, `${NAME}${randomUUID()}`), limits)
-    return { next: () => ({ directory: join(parent, `${NAME}${randomUUID()}`), home, settings }) }
+    const nextDirectory = () => join(parent, `${NAME}${randomUUID()}`)
+    const settings = await testedSettings(nextDirectory(), limits)
+    return { next: () => ({ directory: nextDirectory(), home, settings }) }
   } catch (error) {
-    return `the cgroup ${parent} can't be used: ${error instanceof Error ? error.message : String(error)}`
+    return `the cgroup ${parent} is not usable: ${messageOf(error)}`
   }
 }
 
@@ -51,18 +53,15 @@ async function ownCgroup(): Promise<string | undefined> {
   return path === undefined || point === undefined ? undefined : join(point, path)
 }
 
-/** Lets cgroups below have limits; answers the `cgroup.procs` in which this process is afterwards. */
+/** Enables controllers for child cgroups; returns the `cgroup.procs` of this process afterwards. */
 async function enable(parent: string, controllers: readonly string[]): Promise<string> {
   const control = join(parent, 'cgroup.subtree_control')
   const own = join(parent, 'cgroup.procs')
   const enabled = await words(control)
   if (controllers.every((name) => enabled.includes(name))) return own
   const text = controllers.map((name) => `+${name}`).join(' ')
-  const busy = await writeFile(control, text).then(
-    () => false,
-    () => true,
-  )
-  if (!busy) return own
+  const done = await succeeds(writeFile(control, text))
+  if (done) return own
   const home = join(parent, HOME)
   await mkdir(home, { recursive: true })
   for (const pid of await words(own)) await writeFile(join(home, 'cgroup.procs'), pid).catch(() => {})
@@ -70,10 +69,10 @@ async function enable(parent: string, controllers: readonly string[]): Promise<s
   return join(home, 'cgroup.procs')
 }
 
-/** The settings that the kernel takes for these limits, tried out on a cgroup. */
-async function tried(directory: string, { memory, pids, cpu }: ResourceLimits): Promise<Record<string, string>> {
-  const settings = {
-    // All processes of the program end together: an engine without its provider is of no use.
+/** The cgroup settings for these limits, tested on a new cgroup. */
+async function testedSettings(directory: string, { memory, pids, cpu }: ResourceLimits) {
+  const settings: Record<string, string> = {
+    // Kills all processes of the program together: an engine without its provider is useless.
     ...(memory !== undefined && { 'memory.max': String(memory), 'memory.oom.group': '1' }),
     ...(pids !== undefined && { 'pids.max': String(pids) }),
     ...(cpu !== undefined && { 'cpu.max': `${Math.round(cpu * CPU_PERIOD_US)} ${CPU_PERIOD_US}` }),
@@ -81,16 +80,17 @@ async function tried(directory: string, { memory, pids, cpu }: ResourceLimits): 
   await mkdir(directory)
   try {
     for (const [name, value] of Object.entries(settings)) await writeFile(join(directory, name), value)
-    if (memory === undefined) return settings
-    // Only a kernel with swap has it.
-    const swap = await access(join(directory, 'memory.swap.max')).then(
-      () => ({ 'memory.swap.max': '0' }),
-      () => ({}),
-    )
-    return { ...settings, ...swap }
+    // Exists only in kernels with swap.
+    const swap = 'memory.swap.max'
+    if (memory !== undefined && (await succeeds(access(join(directory, swap))))) settings[swap] = '0'
+    return settings
   } finally {
     await rmdir(directory).catch(() => {})
   }
+}
+
+async function succeeds(work: Promise<void>): Promise<boolean> {
+  return work.then(() => true).catch(() => false)
 }
 
 async function words(path: string): Promise<string[]> {

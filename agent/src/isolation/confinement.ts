@@ -4,22 +4,23 @@ import { access, chmod, constants, readFile, realpath, stat, writeFile } from 'n
 import { basename, delimiter, dirname, join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import type { AgentLog } from '../log.ts'
-import type { Exit, LaunchSpec } from '../process/launcher-process.ts'
-import { type Launcher, createLauncher } from '../process/launcher.ts'
+import { messageOf } from '../process/errors.ts'
+import type { Exit } from '../process/launcher-process.ts'
+import { createLauncher } from '../process/launcher.ts'
 import type { ProcessSpec } from '../process/process.ts'
 import { endProcessesOf } from '../process/user-processes.ts'
-import { type Cgroups, type ResourceLimits, openCgroups } from './cgroup.ts'
-import { type PluginCaches, openPluginCaches } from './plugin-caches.ts'
-import type { DirectoryOwners, RunDirectory, RunSite } from './run-directory.ts'
-import { type IdBlock, claimIds, createIdPool, freeIds } from './run-users.ts'
-import { type Sandbox, exitInSandbox, openSandbox } from './sandbox.ts'
+import { type ResourceLimits, openCgroups } from './cgroup.ts'
+import { openPluginCaches } from './plugin-caches.ts'
+import type { RunDirectory, RunSite } from './run-directory.ts'
+import { type IdBlock, claimIds, createIdPool, freeIds, isInBlock } from './run-users.ts'
+import { exitInSandbox, openSandbox } from './sandbox.ts'
 
 export type ConfinementOptions = {
   /** `user` runs each run as a dedicated user, `auto` does so where possible; the agent's own user otherwise. */
   isolation?: 'auto' | 'user' | 'off' | undefined
-  /** The first of the user and group ids for runs; ids that no one else has by default. */
+  /** First user and group id for runs; unused ids by default. */
   firstRunUser?: number | undefined
-  /** Runs every program of a run in a sandbox of bubblewrap. */
+  /** Runs every program of a run in a bubblewrap sandbox. */
   sandbox?: boolean | undefined
   /** Directories to hide in a sandbox, in addition to those of the agent. */
   hiddenDirectories?: readonly string[] | undefined
@@ -28,26 +29,13 @@ export type ConfinementOptions = {
   hooks?: string | undefined
 }
 
-/** The first user id of the agent's previous block. */
+/** File with the first user id of the agent's previous block. */
 const LAST_USERS = 'run-users'
 
-/** Default limit of processes per run. */
 const DEFAULT_PIDS = 4_096
 
 /** The isolation of runs from the rest of the machine. */
-export type Confinement = Disposable & {
-  launcher: Launcher
-  caches: PluginCaches
-  users: DirectoryOwners['users']
-  /** Applies the run's user, limits and sandbox to a command. */
-  confine: (spec: Omit<ProcessSpec, 'cwd'>, context: RunSite) => ProcessSpec
-  /** Writes the files that the confinement of this run needs. */
-  prepare: (directory: RunDirectory) => Promise<void>
-  /** Interprets the exit of a confined program. */
-  exitOf: (exit: Exit) => Exit
-  /** Message for a run whose process exceeded its memory limit. */
-  memoryMessage: (file: string) => string
-}
+export type Confinement = Awaited<ReturnType<typeof openConfinement>>
 
 type Site = {
   workDir: string
@@ -59,100 +47,110 @@ type Site = {
 }
 
 /** Prepares the requested isolation. Throws when an option is not supported on this machine. */
-export async function openConfinement(options: ConfinementOptions, site: Site): Promise<Confinement> {
-  const { limits = {}, hooks } = options
+export async function openConfinement(options: ConfinementOptions, site: Site) {
+  const { limits = {}, hooks, hiddenDirectories = [] } = options
+  const { workDir, enginePath, certificates } = site
   using stack = new DisposableStack()
   if (hooks !== undefined) await requireDirectory(hooks)
   const block = await claimUsers(options, site)
   if (block !== undefined) stack.use(block)
-  await chmod(site.workDir, block === undefined ? 0o700 : 0o711)
-  // The process limit applies to all processes of the user.
-  const kept = block !== undefined && limits.memory === undefined && limits.cpu === undefined ? {} : limits
-  const cgroups = await limitedCgroups(kept, site.log)
-  const launcher = stack.use(
-    createLauncher(block === undefined ? [] : await launcherWrapper(limits.pids ?? DEFAULT_PIDS)),
-  )
-  const caches = await openPluginCaches(site.workDir, block && createIdPool(block))
-  const sandbox = options.sandbox === true ? await tryOutSandbox(options, site, { block, launcher }) : undefined
+  await chmod(workDir, block === undefined ? 0o700 : 0o711)
+  // A limit of processes alone needs no cgroup: it applies to all processes of the user.
+  const needsCgroup = limits.memory !== undefined || limits.cpu !== undefined || (limits.pids !== undefined && !block)
+  const opened = needsCgroup ? await openCgroups(limits) : undefined
+  if (typeof opened === 'string') site.log.warn({}, `the limits of runs are not enforced: ${opened}`)
+  const cgroups = typeof opened === 'string' ? undefined : opened
+  const wrapper = block === undefined ? [] : await launcherWrapper(limits.pids ?? DEFAULT_PIDS)
+  const launcher = stack.use(createLauncher(wrapper))
+  const caches = await openPluginCaches(workDir, block && createIdPool(block))
+  const shown = [hooks, enginePath, certificates].filter((path) => path !== undefined)
+  const firstUser = block && { uid: block.first, gid: block.first }
+  const sandbox = options.sandbox
+    ? await openSandbox({ hidden: [...hiddenDirectories, workDir], shown }, launcher, firstUser)
+    : undefined
+
+  /** Applies the run's user, limits and sandbox to a command. */
+  function confine(spec: Omit<ProcessSpec, 'cwd'>, context: RunSite): ProcessSpec {
+    const { user, configuration } = context.directory
+    const cgroup = cgroups?.next()
+    const own = { ...(user && { user }), ...(cgroup && { cgroup }) }
+    if (sandbox !== undefined) return { ...spec, ...sandbox.wrap(spec, context), ...own, cwd: configuration }
+    const { workingDirectory } = context
+    // The launcher is root, and would follow a link that the run created in place of a directory.
+    const isReplaceable = user !== undefined && workingDirectory.startsWith(configuration + sep)
+    return { ...spec, ...own, cwd: workingDirectory, ...(isReplaceable && { root: configuration }) }
+  }
+
   const owned = stack.move()
   return {
     launcher,
     caches,
     users: block && {
       ...createIdPool(block, site.sparedUsers),
-      // An id of an earlier agent's block may belong to another agent's runs by now.
-      clear: async (uid) => (isOf(block, uid) ? launcher.clear(uid) : undefined),
+      // An id of an earlier agent's block may now belong to another agent.
+      clear: async (uid: number) => (isInBlock(block, uid) ? launcher.clear(uid) : undefined),
     },
-    confine: (spec, context) => confined(spec, context, { sandbox, cgroups }),
-    prepare: async (directory) => sandbox?.prepare(directory),
-    exitOf: sandbox === undefined ? (exit) => exit : exitInSandbox,
-    memoryMessage: (file) =>
-      `${basename(file)} was ended: it took more memory than a run may have here, which is ${inUnits(limits.memory)}`,
+    confine,
+    /** Writes the files that the confinement of this run needs. */
+    prepare: async (directory: RunDirectory) => sandbox?.prepare(directory),
+    /** Interprets the exit of a confined program. */
+    exitOf: sandbox === undefined ? (exit: Exit) => exit : exitInSandbox,
+    memoryMessage: (file: string) =>
+      `${basename(file)} exceeded the memory limit of runs, which is ${inUnits(limits.memory)}`,
     [Symbol.dispose]: () => owned.dispose(),
   }
 }
 
-/** The reason why runs can't have dedicated users here, if any. Has no side effects. */
-export async function isolationProblem(site: {
-  workDir: string
-  enginePath: string | undefined
-  firstRunUser: number | undefined
-}): Promise<string | undefined> {
-  if (process.platform !== 'linux') return 'only Linux can do it'
-  if (process.geteuid?.() !== 0) return 'root has not started the agent'
+type IsolationSite = Pick<Site, 'workDir' | 'enginePath'> & { firstRunUser: number | undefined }
+
+/** The reason why runs cannot have dedicated users here, if any. Has no side effects. */
+export async function isolationProblem(site: IsolationSite): Promise<string | undefined> {
+  if (process.platform !== 'linux') return 'it requires Linux'
+  if (process.geteuid?.() !== 0) return 'the agent is not running as root'
   const ids = await freeIds(site.firstRunUser)
   if (typeof ids === 'string') return ids
   const closed = await closedDirectory(dirname(site.workDir))
-  if (closed !== undefined) return `other users can't enter ${closed}, above the working directory ${site.workDir}`
+  if (closed !== undefined) return `other users cannot enter ${closed}, above the working directory ${site.workDir}`
   return engineProblem(site.enginePath)
 }
 
-/** The reason why programs can't run in a sandbox here, if any. */
+/** The reason why programs cannot run in a sandbox here, if any. */
 export async function sandboxProblem(): Promise<string | undefined> {
-  using launcher = createLauncher([])
-  try {
-    await openSandbox({ hidden: [], shown: [] }, launcher, undefined)
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
+  using launcher = createLauncher()
+  return await openSandbox({ hidden: [], shown: [] }, launcher, undefined).then(() => undefined, messageOf)
 }
 
 async function claimUsers(options: ConfinementOptions, site: Site): Promise<IdBlock | undefined> {
   const { isolation = 'auto', firstRunUser } = options
   if (isolation === 'off') return undefined
   const problem = await isolationProblem({ ...site, firstRunUser })
-  const note = join(site.workDir, LAST_USERS)
-  const last = Number(await readFile(note, 'utf8').catch(() => 'NaN'))
+  const lastFile = join(site.workDir, LAST_USERS)
+  const last = Number(await readFile(lastFile, 'utf8').catch(() => 'NaN'))
   const block = problem ?? (await claimIds(firstRunUser, { last }))
   if (typeof block !== 'string') {
-    await writeFile(note, String(block.first), { mode: 0o600 })
+    await writeFile(lastFile, String(block.first), { mode: 0o600 })
     // Processes that a killed agent left under these ids.
     const ids = Array.from({ length: block.size }, (_, index) => block.first + index)
     await endProcessesOf(ids.filter((id) => !site.sparedUsers.has(id)))
     return block
   }
-  if (isolation === 'user') throw new Error(`runs can't have users of their own: ${block}`)
+  if (isolation === 'user') throw new Error(`runs cannot have dedicated users: ${block}`)
   const message = `runs execute as the agent's own user and can read what it can: ${block}`
   site.log[process.geteuid?.() === 0 ? 'warn' : 'info']({}, message)
   return undefined
 }
 
-function isOf({ first, size }: IdBlock, id: number): boolean {
-  return id >= first && id < first + size
-}
-
 /** All processes of runs descend from the launcher and inherit its limits, which do not apply to it as root. */
 async function launcherWrapper(pids: number): Promise<string[]> {
-  const found = await Promise.all([
-    working('setpriv', ['--no-new-privs']),
-    working('prlimit', ['--core=0', `--nproc=${pids}`]),
+  const parts = await Promise.all([
+    wrapperPart('setpriv', ['--no-new-privs']),
+    wrapperPart('prlimit', ['--core=0', `--nproc=${pids}`]),
   ])
-  return found.flat()
+  return parts.flat()
 }
 
-/** The command of a system program that starts another one; empty where it is missing or not permitted. */
-async function working(name: string, args: string[]): Promise<string[]> {
+/** The command of a system program that starts another one; empty if it is missing or not permitted. */
+async function wrapperPart(name: string, args: string[]): Promise<string[]> {
   const file = ['/usr/bin', '/bin', '/usr/sbin', '/sbin']
     .map((directory) => join(directory, name))
     .find((path) => existsSync(path))
@@ -163,39 +161,7 @@ async function working(name: string, args: string[]): Promise<string[]> {
   )
 }
 
-async function limitedCgroups(limits: ResourceLimits, log: AgentLog): Promise<Cgroups | undefined> {
-  if (Object.values(limits).every((limit) => limit === undefined)) return undefined
-  const cgroups = await openCgroups(limits)
-  if (typeof cgroups !== 'string') return cgroups
-  log.warn({}, `runs are not held to their limits: ${cgroups}`)
-  return undefined
-}
-
-async function tryOutSandbox(
-  { hiddenDirectories = [], hooks }: ConfinementOptions,
-  { workDir, enginePath, certificates }: Site,
-  { block, launcher }: { block: IdBlock | undefined; launcher: Launcher },
-): Promise<Sandbox> {
-  const shown = [hooks, enginePath, certificates].filter((path) => path !== undefined)
-  const hidden = [...hiddenDirectories, workDir]
-  const user = block && { uid: block.first, gid: block.first }
-  return openSandbox({ hidden, shown }, launcher, user)
-}
-
-type Means = { sandbox: Sandbox | undefined; cgroups: Cgroups | undefined }
-
-function confined(spec: Omit<ProcessSpec, 'cwd'>, context: RunSite, { sandbox, cgroups }: Means): ProcessSpec {
-  const { user, configuration } = context.directory
-  const cgroup = cgroups?.next()
-  const own: Pick<LaunchSpec, 'user' | 'cgroup'> = { ...(user && { user }), ...(cgroup && { cgroup }) }
-  if (sandbox !== undefined) return { ...spec, ...sandbox.wrap(spec, context), ...own, cwd: configuration }
-  const { workingDirectory } = context
-  // The launcher is root, and would follow a link that the run created in place of a directory.
-  const isReplaceable = user !== undefined && workingDirectory.startsWith(configuration + sep)
-  return { ...spec, ...own, cwd: workingDirectory, ...(isReplaceable && { root: configuration }) }
-}
-
-/** The topmost ancestor of a directory that other users can't enter. */
+/** The topmost ancestor of a directory that other users cannot enter. */
 async function closedDirectory(path: string): Promise<string | undefined> {
   const real = await realpath(path).catch(() => undefined)
   if (real === undefined) return path === '/' ? undefined : closedDirectory(dirname(path))
@@ -210,12 +176,12 @@ async function engineProblem(enginePath: string | undefined): Promise<string | u
   const paths = (enginePath === undefined ? named : [enginePath]).filter((path) => existsSync(path))
   const closed = await Promise.all(paths.map(closedDirectory))
   const first = closed[0]
-  return first !== undefined && !closed.includes(undefined) ? `other users can't execute ${first}` : undefined
+  return first !== undefined && !closed.includes(undefined) ? `other users cannot execute ${first}` : undefined
 }
 
 async function requireDirectory(path: string) {
-  const facts = await stat(path).catch(() => undefined)
-  if (facts?.isDirectory() !== true) throw new Error(`the hooks directory ${path} is not there`)
+  const stats = await stat(path).catch(() => undefined)
+  if (stats?.isDirectory() !== true) throw new Error(`the hooks directory ${path} does not exist`)
   await access(path, constants.R_OK | constants.X_OK)
 }
 

@@ -25,7 +25,7 @@ if (!asRoot) process.stderr.write('\nNOT ROOT: the tests of users of their own f
 const describeAsRoot = asRoot ? describeWithTerraform : describe.skip
 
 describeAsRoot('a run whose agent root has started', () => {
-  test('has a user without a name, the group of its organization alone, and can gain no rights', async () => {
+  test('has an unnamed user, only the group of its organization, and cannot gain privileges', async () => {
     const server = await startServer()
     await startAgent(server)
     const script =
@@ -58,7 +58,7 @@ describeAsRoot('a run whose agent root has started', () => {
     expect(third?.[1]).not.toBe(first?.[1])
   })
 
-  test('keeps its directory to itself while it waits for its apply, and goes on as the same user', async () => {
+  test('has a private directory while it waits for its apply, and continues as the same user', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)
     const archive = scripted('echo owner: $(stat -c %u "$PWD") me: $(id -u)')
@@ -81,7 +81,7 @@ describeAsRoot('a run whose agent root has started', () => {
     expect(owner).toBe(me)
   })
 
-  test('leaves nothing running, and no file, when it ends', async () => {
+  test('leaves no processes and no files', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)
     const script = `for n in 1 2 3; do setsid sh -c 'echo left $$; trap "" TERM INT HUP; exec sleep 1000' & done; sleep 0.3`
@@ -94,7 +94,7 @@ describeAsRoot('a run whose agent root has started', () => {
     await expect.poll(() => readdir(join(workDir, 'runs'))).toEqual([])
   })
 
-  test('that is left by a killed agent has ended when another one uses its ids', async () => {
+  test('of a killed agent is killed before another agent uses its ids', async () => {
     const server = await startServer()
     const firstRunUser = 1_800_000_000
     const { stop, ended, workDir } = await startAgent(server, { firstRunUser })
@@ -109,7 +109,7 @@ describeAsRoot('a run whose agent root has started', () => {
     expect(await gone).toBe('SIGKILL')
   })
 
-  test("cannot have the agent send it another's file by a link", async () => {
+  test('cannot make the agent upload another file with a link', async () => {
     const server = await startServer()
     const directory = await temporaryDirectory()
     const secret = join(directory, 'secret')
@@ -122,7 +122,7 @@ describeAsRoot('a run whose agent root has started', () => {
     expect(apply.artifacts.has('errored-state')).toBe(false)
   })
 
-  test('cannot hold its agent up by a pipe in the place of a file', async () => {
+  test('cannot block its agent with a pipe in place of a file', async () => {
     const server = await startServer()
     await startAgent(server)
 
@@ -131,7 +131,7 @@ describeAsRoot('a run whose agent root has started', () => {
     expect(outcome).toMatchObject({ status: 'errored', message: expect.stringContaining('is not a file of the run') })
   })
 
-  test('works in its working directory', async () => {
+  test('executes in its working directory', async () => {
     const server = await startServer()
     await startAgent(server)
     const archive = configuration('', {
@@ -146,7 +146,7 @@ describeAsRoot('a run whose agent root has started', () => {
     expect(apply.log()).toMatch(/here: \S+\/configuration\/net$/m)
   })
 
-  test('is not started behind a link that has taken the place of its working directory', async () => {
+  test('does not start through a link in place of its working directory', async () => {
     const server = await startServer()
     const closed = await temporaryDirectory()
     await mkdir(join(closed, 'open'), { mode: 0o755 })
@@ -161,7 +161,7 @@ describeAsRoot('a run whose agent root has started', () => {
     expect(await plan.finished).toMatchObject({ status: 'errored', message })
   })
 
-  test('works in a working directory that a link within its configuration leads to', async () => {
+  test('executes in a working directory behind a link within its configuration', async () => {
     const server = await startServer()
     const hooks = await hooksDirectory({ 'post-plan': 'cd .. && mv net moved && ln -s moved net' })
     await startAgent(server, { hooks })
@@ -174,7 +174,7 @@ describeAsRoot('a run whose agent root has started', () => {
     expect(await plan.finished).toMatchObject({ status: 'finished' })
   })
 
-  test('has no access to the directories and to the token of its agent', async () => {
+  test('has no access to the directories and the token of its agent', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)
     const tries = [
@@ -192,7 +192,7 @@ describeAsRoot('a run whose agent root has started', () => {
     expect(apply.log()).toContain('found: 0')
   })
 
-  test('fills a plugin cache that later runs of the organization add to, and no other one', async () => {
+  test('fills a plugin cache that only later runs of the organization write to', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)
     const init = async (type: string, organizationId: string) => {
@@ -203,7 +203,7 @@ resource "${type}_thing" "one" {}
 `
       const provider = `terraform.d/plugins/example.com/acme/${type}/1.0.0/linux_amd64/terraform-provider-${type}_v1.0.0`
       const plan = server.submit({ configuration: configuration(main, { [provider]: '#!/bin/sh' }), organizationId })
-      // The script is no provider, which init does not notice.
+      // The script is not a provider, but init does not check that.
       expect(await plan.finished).toMatchObject({ message: expect.stringContaining('plan ended') })
     }
 
@@ -216,17 +216,17 @@ resource "${type}_thing" "one" {}
     expect(await cached('org-b')).toEqual(['first'])
   })
 
-  test('is refused when users are asked for that are not free', async () => {
+  test('is refused when the requested users are not free', async () => {
     const server = await startServer()
 
     const { ended } = await startAgent(server, { isolation: 'user', firstRunUser: 2 ** 32 - 100 })
 
     await expect(ended).rejects.toThrow(
-      "runs can't have users of their own: no 1024 user ids from 4294967196 on are free here",
+      'runs cannot have dedicated users: no 1024 user ids from 4294967196 on are free here',
     )
   })
 
-  test('executes as root with a warning where users of runs could not reach their directories', async () => {
+  test('executes as root with a warning if dedicated users could not reach their directories', async () => {
     const server = await startServer()
     const parent = await temporaryDirectory()
     await chmod(parent, 0o700)
@@ -236,7 +236,7 @@ resource "${type}_thing" "one" {}
 
     expect(apply.log()).toContain('uid: 0')
     const warnings = logged.filter(({ level }) => level === 'warn').map(({ message }) => message)
-    expect(warnings).toEqual([expect.stringContaining(`other users can't enter ${parent}`)])
+    expect(warnings).toEqual([expect.stringContaining(`other users cannot enter ${parent}`)])
   })
 
   test('executes as the user of the agent when isolation is off', async () => {
@@ -260,7 +260,7 @@ describe.skipIf(!asRoot)('the ids of an agent', () => {
 })
 
 describe.skipIf(!asRoot)('ids of runs', () => {
-  test('of another agent are left alone, even if a run of an earlier agent here had them', async () => {
+  test('of another agent are not cleared, even if a run of an earlier agent had them', async () => {
     const workDir = await temporaryDirectory()
     using other = requireBlock(await claimIds(undefined))
     const site = { workDir, enginePath: undefined, certificates: undefined, sparedUsers: new Set([other.first]) }
@@ -276,7 +276,7 @@ describe.skipIf(!asRoot)('ids of runs', () => {
     run.kill('SIGKILL')
   })
 
-  test('of a group that another organization gets open nothing of the former one', async () => {
+  test('reused for another organization give no access to the files of the former one', async () => {
     const caches = await openPluginCaches(await temporaryDirectory(), createIdPool({ first: 1_999_000_000, size: 1 }))
     const former = await caches.enter('org-former')
     caches.leave('org-former')

@@ -10,7 +10,7 @@ import { openRunDirectories } from './run-directory.ts'
 
 const ended = (code: number | null) => async () => code
 
-/** A cache in which an init that ends with `code` has put a provider; another run of the organization uses it too. */
+/** A cache with a provider of an init that ended with `code`, in use by another run of the organization. */
 async function filledCache(code: number | null) {
   const caches = await openPluginCaches(await temporaryDirectory(), undefined)
   const cache = await caches.enter('org-acme')
@@ -24,7 +24,7 @@ async function filledCache(code: number | null) {
   return { caches, provider }
 }
 
-test('what an init has left that was killed goes once no run uses it any more', async () => {
+test('the files of a killed init are removed once no run uses them', async () => {
   const { caches, provider } = await filledCache(null)
 
   caches.leave('org-acme')
@@ -35,7 +35,7 @@ test('what an init has left that was killed goes once no run uses it any more', 
   expect(existsSync(provider)).toBe(false)
 })
 
-test('a successful init does not replace one that was killed', async () => {
+test('a successful init does not clear the mark of a killed one', async () => {
   const workDir = await temporaryDirectory()
   const caches = await openPluginCaches(workDir, undefined)
   const cache = await caches.enter('org-acme')
@@ -70,7 +70,7 @@ test.each([
   expect(existsSync(directory.root)).toBe(code === 0)
 })
 
-test('what an init has left that came to its end stays, also if it failed', async () => {
+test('the files of a completed init stay, even if it failed', async () => {
   const { caches, provider } = await filledCache(1)
 
   caches.leave('org-acme')
@@ -81,7 +81,7 @@ test('what an init has left that came to its end stays, also if it failed', asyn
 
 const { signal } = new AbortController()
 
-/** Passes a gate with inits that end with these codes, one after the other; answers which of them were alone. */
+/** Passes a gate with inits that end with these codes, sequentially; returns which of them ran exclusively. */
 async function passAll(codes: readonly (number | null)[]) {
   const gate = createInitGate()
   const alone: boolean[] = []
@@ -93,15 +93,15 @@ async function passAll(codes: readonly (number | null)[]) {
   return alone
 }
 
-test('what an init has installed is not installed again, and the next one need not be alone', async () => {
+test('installed providers are not installed again, and the next init need not run exclusively', async () => {
   expect(await passAll([0, 0])).toEqual([true, false])
 })
 
-test('after an init that failed or was killed, the next one is alone again', async () => {
+test('after a failed or killed init, the next one runs exclusively', async () => {
   expect(await passAll([1, null, 0, 0])).toEqual([true, true, true, false])
 })
 
-test('inits that begin together after one has failed do not write side by side', async () => {
+test('concurrent inits after a failed one run one after the other', async () => {
   const gate = createInitGate()
   let [atWork, most] = [0, 0]
   const init = async () => {

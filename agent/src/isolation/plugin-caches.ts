@@ -1,35 +1,35 @@
-import { once } from 'node:events'
 import { chmodSync, chownSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { factsOf } from '../process/confined-file.ts'
-import type { createIdPool } from './run-users.ts'
+import { statsOf } from '../process/confined-file.ts'
+import { untilAborted } from '../process/process.ts'
+import type { IdPool } from './run-users.ts'
 
-/** Runs of an organization share its providers; the members of its group may write them. */
+/** The providers shared by the runs of an organization; members of its group may write them. */
 export type PluginCache = { organizationId: string; path: string; gid: number | undefined; initGate: InitGate }
 
-/** Beside the directory, one for each init that may be writing there: what it left is not known to be whole. */
+/** Marker file next to the directory for each init that may be writing: an interrupted one may leave truncated files. */
 const FILLING = '.filling-'
 let inits = 0
 
 /**
- * The plugin caches of an agent, one for each organization. `groups` holds their group ids when runs have users of their own.
- * A cache goes when it belongs to an id of another agent, or when its group is needed and no run has it.
+ * Opens the plugin caches of an agent, one per organization. `groups` allocates their group ids when runs have dedicated users. Removes
+ * caches whose id belongs to another agent; evicts idle ones when their group is needed.
  */
-export async function openPluginCaches(workDir: string, groups: ReturnType<typeof createIdPool> | undefined) {
+export async function openPluginCaches(workDir: string, groups: IdPool | undefined) {
   const parent = join(workDir, 'plugins')
   await mkdir(parent, { recursive: true })
   await chmod(parent, groups === undefined ? 0o700 : 0o711)
   const caches = new Map<string, PluginCache>()
   const users = new Map<string, number>()
-  let emptied = 0
+  let discarded = 0
 
   const names = await readdir(parent)
   for (const name of names) {
     const path = join(parent, name)
     const { gid } = await stat(path)
-    const known = isOrganization(name) && !names.some((other) => other.startsWith(`${name}${FILLING}`))
-    if (known && (groups === undefined ? gid === process.getegid?.() : groups.reserve(gid))) add(name, gid)
+    const isComplete = isOrganization(name) && !names.some((other) => other.startsWith(`${name}${FILLING}`))
+    if (isComplete && (groups === undefined ? gid === process.getegid?.() : groups.reserve(gid))) add(name, gid)
     else await rm(path, { recursive: true, force: true })
   }
 
@@ -48,48 +48,43 @@ export async function openPluginCaches(workDir: string, groups: ReturnType<typeo
       const idle = [...caches.values()].find(({ organizationId }) => !users.has(organizationId))
       if (idle?.gid === undefined) throw error
       caches.delete(idle.organizationId)
-      // It is open to the group, which another organization gets.
+      // It is writable by the group, which another organization gets.
       rmSync(idle.path, { recursive: true, force: true })
       groups.free(idle.gid)
       return groups.take()
     }
   }
 
-  /** Nothing awaits between the look and the entry, so that two runs get the same one. */
-  function find(organizationId: string): PluginCache {
-    if (!isOrganization(organizationId)) throw new Error(`"${organizationId}" is no id of an organization`)
+  /** Synchronous, so that concurrent runs get the same cache. */
+  function findOrAdd(organizationId: string): PluginCache {
+    if (!isOrganization(organizationId)) throw new Error(`invalid organization id "${organizationId}"`)
     const cache = caches.get(organizationId) ?? add(organizationId, takeGroup())
-    // The last one used is the last one to go.
+    // Keeps the map in order of last use.
     caches.delete(organizationId)
     caches.set(organizationId, cache)
     return cache
   }
 
-  /** The marks of the inits that were killed, once no run uses the cache. */
-  function marksOf({ organizationId }: PluginCache) {
+  /** Discards the providers of killed inits, which may be truncated. Replaces the cache without awaiting. */
+  function discardIncomplete({ organizationId, path, gid }: PluginCache) {
     const marks = readdirSync(parent).filter((name) => name.startsWith(`${organizationId}${FILLING}`))
-    return marks.map((name) => join(parent, name))
-  }
-
-  /** Discards the providers of a killed init, which may be truncated. Replaces the cache without awaiting. */
-  function empty({ organizationId, path, gid }: PluginCache, marks: readonly string[]) {
-    const broken = `${path}.broken-${process.pid}-${(emptied += 1)}`
+    if (marks.length === 0) return
+    const broken = `${path}.broken-${process.pid}-${(discarded += 1)}`
     renameSync(path, broken)
-    for (const mark of marks) rmSync(mark)
+    for (const mark of marks) rmSync(join(parent, mark))
     caches.set(organizationId, { organizationId, path, gid, initGate: createInitGate() })
     rm(broken, { recursive: true, force: true }).catch(() => {})
   }
 
   return {
-    /** Whether there is a cache of the organization: an earlier agent has left it, or a run has entered it. */
     has: (organizationId: string) => caches.has(organizationId),
-    /** The cache of an organization, which stays until as many calls of `leave`. */
+    /** The cache of an organization; it is not evicted before as many calls of `leave`. */
     async enter(organizationId: string): Promise<PluginCache> {
-      const cache = find(organizationId)
+      const cache = findOrAdd(organizationId)
       users.set(organizationId, (users.get(organizationId) ?? 0) + 1)
       const { path, gid } = cache
-      const facts = factsOf(path)
-      if (facts !== undefined && gid !== undefined && facts.gid !== gid)
+      const stats = statsOf(path)
+      if (stats !== undefined && gid !== undefined && stats.gid !== gid)
         await rm(path, { recursive: true, force: true })
       mkdirSync(path, { recursive: true, mode: 0o700 })
       if (gid !== undefined) {
@@ -104,16 +99,15 @@ export async function openPluginCaches(workDir: string, groups: ReturnType<typeo
       if (count > 0) return void users.set(organizationId, count)
       users.delete(organizationId)
       const cache = caches.get(organizationId)
-      const marks = cache === undefined ? [] : marksOf(cache)
-      if (cache !== undefined && marks.length > 0) empty(cache, marks)
+      if (cache !== undefined) discardIncomplete(cache)
     },
   }
 }
 
 export type PluginCaches = Awaited<ReturnType<typeof openPluginCaches>>
 
-/** Marks a cache as half written for the time of an init, and beyond one that did not come to its end. */
-export async function whileFilling({ path }: Pick<PluginCache, 'path'>, init: () => Promise<number | null>) {
+/** Marks a cache as incomplete during an init, and after it if the init was killed. */
+export async function whileFilling({ path }: Pick<PluginCache, 'path'>, init: () => Promise<ExitCode>) {
   const mark = `${path}${FILLING}${(inits += 1)}`
   await writeFile(mark, '')
   const code = await init()
@@ -128,12 +122,12 @@ function isOrganization(name: string): boolean {
 /** Exit code of an engine; null when the agent killed it. */
 type ExitCode = number | null
 
-/** The memory of what is installed is dropped beyond this many workspaces. */
-const REMEMBERED = 10_000
+/** Maximum number of remembered provider sets. */
+const MAX_INSTALLED = 10_000
 
 /**
- * Lets one `init` at a time fill the shared plugin cache, which engines do not lock against each other: two that install the
- * same provider would write the same files. One whose providers this agent has installed before only reads, and goes at once.
+ * Serialises inits that fill the shared plugin cache: engines do not lock it, and two that install the same provider would write the
+ * same files. An init whose providers are already installed only reads, and runs at once.
  */
 type InitGate = ReturnType<typeof createInitGate>
 
@@ -143,8 +137,8 @@ export function createInitGate() {
 
   return {
     /**
-     * Runs `init` when it may, and returns its exit code; `providers` names what it will install, and `init` hears whether it is
-     * alone with that. Rejects when the signal aborts while it waits.
+     * Runs `init` and returns its exit code. `providers` identifies what it installs; `init` learns whether it runs exclusively. Rejects
+     * when the signal aborts the wait.
      */
     async pass(providers: string, signal: AbortSignal, init: (alone: boolean) => Promise<ExitCode>): Promise<ExitCode> {
       if (installed.has(providers)) return init(false)
@@ -152,9 +146,10 @@ export function createInitGate() {
       const turn = Promise.withResolvers<void>()
       last = turn.promise
       try {
-        await waitFor(previous, signal)
+        await untilAborted(previous, signal)
+        signal.throwIfAborted()
         const code = await init(true)
-        if (installed.size >= REMEMBERED) installed.clear()
+        if (installed.size >= MAX_INSTALLED) installed.clear()
         if (code === 0) installed.add(providers)
         return code
       } finally {
@@ -162,15 +157,4 @@ export function createInitGate() {
       }
     },
   }
-}
-
-async function waitFor(previous: Promise<void>, signal: AbortSignal) {
-  signal.throwIfAborted()
-  const done = new AbortController()
-  try {
-    await Promise.race([previous, once(signal, 'abort', { signal: done.signal })])
-  } finally {
-    done.abort()
-  }
-  signal.throwIfAborted()
 }

@@ -15,7 +15,7 @@ describeWithTerraform('the directory of a plan', () => {
     expect.poll(() => logged.some(({ message }) => message.includes('dropped')), { timeout: 10_000 }).toBe(true)
   const planned = (greeting: string) => configuration(ONE_RESOURCE.replace('hello', greeting))
 
-  test('is not applied when the server has never heard of the plan', async () => {
+  test('is not applied if the server did not receive the plan', async () => {
     const server = await startServer()
     const { logged, workDir } = await startAgent(server)
     const lost = server.submit({ runId: 'run-a', configuration: planned('lost') })
@@ -34,7 +34,7 @@ describeWithTerraform('the directory of a plan', () => {
     await expect.poll(() => readdir(join(workDir, 'runs')), { timeout: 5000 }).toEqual([])
   })
 
-  test('makes room for that of the next attempt', async () => {
+  test('is replaced by that of the next attempt', async () => {
     const server = await startServer()
     const { logged, workDir } = await startAgent(server)
     const lost = server.submit({ runId: 'run-a', configuration: planned('lost') })

@@ -7,13 +7,14 @@ import { z } from 'zod'
 import type { RunUser } from '../process/user-processes.ts'
 import { parseJson } from '../server/connection.ts'
 import type { PluginCache, PluginCaches } from './plugin-caches.ts'
-import type { createIdPool } from './run-users.ts'
+import type { IdPool } from './run-users.ts'
 
-/** Plugins listen on unix sockets in TMPDIR, whose whole path may have 107 bytes; their names take about 20. */
+/** Plugins listen on unix sockets in TMPDIR, whose path may have 107 bytes; their names take about 20. */
 const MAX_TMP_PATH_BYTES = 80
 const KEPT = 'kept.json'
 
-const keptFacts = z.object({
+/** The content of `kept.json`, which marks a directory that waits for its apply. */
+const keptRecord = z.object({
   runId: z.string(),
   jobId: z.string(),
   engineVersion: z.string(),
@@ -24,26 +25,23 @@ const keptFacts = z.object({
 })
 
 /**
- * The directories of one run, all below `root`. As a dedicated user the run may write `configuration`, `home`, `tmp` and
- * `output` only. The agent's own files are next to them, out of reach of the run's links.
+ * The directories of one run, all below `root`. As a dedicated user the run may write only `configuration`, `home`, `tmp` and
+ * `output`. The agent's own files are next to them, where the run cannot create links.
  */
 export type RunDirectory = {
   root: string
   user: RunUser | undefined
   cache: PluginCache
-  /** The unpacked archive. */
   configuration: string
-  /** HOME of the engine. */
   home: string
   tmp: string
-  /** Variable files; they hold secrets and go when a phase ends. */
+  /** Variable files, which contain secrets and are removed after each phase. */
   variables: string
-  /** The plan file of the engine. */
   output: string
   planFile: string
   planJson: string
   cliConfig: string
-  /** Resolves when a plan whose outcome was reported early has delivered its documents and needs the directory no more. */
+  /** Resolves when the pending documents of a plan that was reported early no longer need the directory. */
   documents?: Promise<void>
 }
 
@@ -55,28 +53,28 @@ type Kept = {
   jobId: string
   engineVersion: string
   keptAt: number
-  /** While the directory is shut: resolves when it is. */
+  /** Resolves when the directory is shut. */
   shut?: Promise<void>
 }
 
 type DirectoryLimits = {
-  /** How long a directory waits for its apply, in ms. */
+  /** Maximum wait of a directory for its apply, in ms. */
   keepMs: number
-  /** How many wait; the oldest goes first. */
+  /** Maximum number of waiting directories; the oldest are removed first. */
   keepCount: number
 }
 
-/** Owner of the directories; without `users` the agent's own user. */
+/** Owners of the directories; without `users` the agent's own user. */
 export type DirectoryOwners = {
   caches: PluginCaches
-  users: (ReturnType<typeof createIdPool> & { clear: (uid: number) => Promise<void> }) | undefined
-  /** Roots of directories in which an engine may still work that an earlier agent has started. */
+  users: (IdPool & { clear: (uid: number) => Promise<void> }) | undefined
+  /** Roots of directories that may be in use by an engine of an earlier agent. */
   inUse?: ReadonlySet<string>
 }
 
 /**
- * The working directories of an agent. The directory of a plan is kept for its apply, which then needs no download and no init; it
- * goes after the apply, or when it has waited too long. Kept ones survive a restart of the agent, all others are removed by it.
+ * The working directories of an agent. The directory of a plan is kept for its apply, which then needs no download and no init; it is
+ * removed after the apply or a timeout. Kept directories survive a restart of the agent, all others are removed by it.
  */
 export type RunDirectories = Awaited<ReturnType<typeof openRunDirectories>>
 
@@ -91,31 +89,34 @@ export async function openRunDirectories(
   await chmod(parent, users === undefined ? 0o700 : 0o711)
   const kept = await readKept(parent, owners)
 
-  async function remove(directory: RunDirectory) {
-    const { user, root, tmp, cache } = directory
-    await directory.documents
-    // A process that has left its group would go on in a directory, and under an id, that others get next.
-    if (user !== undefined) await users?.clear(user.uid)
-    await rm(root, { recursive: true, force: true })
-    if (!tmp.startsWith(root)) await rm(tmp, { recursive: true, force: true })
-    if (user !== undefined) users?.free(user.uid)
+  async function remove({ documents, root, tmp, user, cache }: RunDirectory) {
+    await documents
+    await removeLeft({ root, tmp, uid: user?.uid })
     caches.leave(cache.organizationId)
+  }
+
+  /** Removes a directory that was in use when the agent started. */
+  async function removeLeft({ root, tmp, uid }: { root: string; tmp: string; uid?: number | undefined }) {
+    // A process outside the group could continue in a directory, and under an id, that another run gets next.
+    if (uid !== undefined) await users?.clear(uid)
+    for (const path of [root, tmp]) await rm(path, { recursive: true, force: true })
+    if (uid !== undefined) users?.free(uid)
   }
 
   async function clear({ user }: RunDirectory) {
     if (user !== undefined) await users?.clear(user.uid)
   }
 
-  /** Takes a directory from its run, and what only a phase needs out of it. */
+  /** Closes a directory to its run, and removes the files of its phase. */
   async function shut(directory: RunDirectory) {
     await clear(directory)
-    // A later run with the same user id must not get in here.
+    // A later run with the same user id must not have access.
     chmodSync(directory.root, 0o700)
     rmSync(directory.variables, { recursive: true, force: true })
     rmSync(directory.cliConfig, { force: true })
   }
 
-  /** As a rule the apply has begun by then, and has taken the directory. */
+  /** Usually the apply has started by then and taken the directory. */
   async function shutAfterDocuments(runId: string, entry: Kept) {
     await entry.directory.documents
     if (kept.get(runId) === entry) entry.shut = shut(entry.directory).catch(() => {})
@@ -129,16 +130,8 @@ export async function openRunDirectories(
     await Promise.all(due.map(([, { directory }]) => remove(directory)))
   }
 
-  /** Removes a directory that was in use when the agent started. */
-  async function removeLeft({ root, tmp, uid }: { root: string; tmp: string; uid?: number | undefined }) {
-    if (uid !== undefined) await users?.clear(uid)
-    for (const path of [root, tmp]) await rm(path, { recursive: true, force: true })
-    if (uid !== undefined) users?.free(uid)
-  }
-
   return {
     remove,
-    /** Ends what the run has left running. */
     clear,
     removeLeft,
     sweep,
@@ -160,27 +153,27 @@ export async function openRunDirectories(
     },
 
     /**
-     * The directory that the plan of this very job has left with this engine, which is the caller's from now on. That of another
-     * attempt is removed: the server has never heard of its plan, or not accepted it.
+     * Takes the directory of this job's plan, made with this engine. Removes that of another attempt, whose plan the server never
+     * received or did not accept.
      */
     async take(runId: string, plan: { jobId: string | undefined; engineVersion: string }) {
-      const found = kept.get(runId)
-      if (found === undefined) return undefined
+      const entry = kept.get(runId)
+      if (entry === undefined) return undefined
       kept.delete(runId)
-      await found.shut
-      // Without its mark the directory goes when the agent starts again: it may be half way through an apply.
-      rmSync(join(found.directory.root, KEPT), { force: true })
-      if (found.jobId === plan.jobId && found.engineVersion === plan.engineVersion) {
-        open(found.directory)
-        return found.directory
+      await entry.shut
+      // Without this record a restart removes the directory: an apply may have changed it.
+      rmSync(join(entry.directory.root, KEPT), { force: true })
+      if (entry.jobId === plan.jobId && entry.engineVersion === plan.engineVersion) {
+        open(entry.directory)
+        return entry.directory
       }
-      await remove(found.directory)
+      await remove(entry.directory)
       return undefined
     },
 
     /**
-     * Has the documents of a plan made in the directory that it has left, which goes to the apply meanwhile or afterwards. Undefined where
-     * the directory is not there: the apply has taken it. Nothing awaits before the directory is held.
+     * Runs `make` for the pending documents of a plan in its kept directory, which the apply may take at any time. Undefined if the apply
+     * already has it. Holds the directory without awaiting.
      */
     makeDocuments(job: Pick<AgentJob, 'id' | 'runId'>, make: (directory: RunDirectory) => Promise<void>) {
       const entry = kept.get(job.runId)
@@ -193,13 +186,13 @@ export async function openRunDirectories(
 
     async keep(directory: RunDirectory, job: Pick<AgentJob, 'id' | 'runId'>, engineVersion: string) {
       const { id: jobId, runId } = job
-      const { organizationId } = directory.cache
-      const uid = directory.user?.uid
+      const { tmp, user, cache } = directory
       if (directory.documents === undefined) await shut(directory)
-      const facts = { runId, jobId, engineVersion, keptAt: Date.now(), tmp: directory.tmp, organizationId, uid }
-      writeFileSync(join(directory.root, KEPT), JSON.stringify(facts))
+      const plan = { jobId, engineVersion, keptAt: Date.now() }
+      const entry: Kept = { directory, ...plan }
+      const record = { runId, ...plan, tmp, organizationId: cache.organizationId, uid: user?.uid }
+      writeFileSync(join(directory.root, KEPT), JSON.stringify(record))
       const earlier = kept.get(runId)
-      const entry: Kept = { directory, jobId, engineVersion, keptAt: facts.keptAt }
       kept.set(runId, entry)
       if (directory.documents !== undefined) void shutAfterDocuments(runId, entry)
       if (earlier) await remove(earlier.directory)
@@ -208,7 +201,7 @@ export async function openRunDirectories(
   }
 }
 
-/** Lets the user of a run, and of what is its own, into the directory. */
+/** Gives the user of a run access to the directory. */
 function open({ root, variables, user }: RunDirectory) {
   mkdirSync(variables, { recursive: true, mode: 0o700 })
   if (user === undefined) return
@@ -216,7 +209,7 @@ function open({ root, variables, user }: RunDirectory) {
   chmodSync(root, 0o711)
 }
 
-/** Gives a file that the agent has written for a run to the run's user. */
+/** Changes the owner of a file that the agent wrote for a run to the run's user. */
 export function handOver(path: string, { user }: Pick<RunDirectory, 'user'>) {
   if (user !== undefined) chownSync(path, user.uid, user.gid)
 }
@@ -227,20 +220,21 @@ async function readKept(parent: string, { caches, users, inUse }: DirectoryOwner
     const root = join(parent, name)
     if (inUse?.has(root)) continue
     const text = await readFile(join(root, KEPT), 'utf8').catch(() => '{}')
-    const facts = keptFacts.safeParse(parseJson(text))
-    const { uid } = facts.data ?? {}
-    // The directory refers to its providers in the cache, and may rest on one that is not there any more.
-    const hasProviders = facts.success && caches.has(facts.data.organizationId)
-    // The files of a run belong to its user: no other one, and the agent's own, can go on with them.
-    const usable = hasProviders && (users === undefined ? uid === undefined : uid !== undefined && users.reserve(uid))
-    if (facts.success && usable) {
-      const { runId, tmp, organizationId, jobId, engineVersion, keptAt } = facts.data
+    const { data } = keptRecord.safeParse(parseJson(text))
+    // The directory has links to its providers in the cache, which may no longer exist.
+    if (data && caches.has(data.organizationId) && isUsable(data.uid, users)) {
+      const { runId, tmp, organizationId, jobId, engineVersion, keptAt, uid } = data
       const cache = await caches.enter(organizationId)
       const user = uid === undefined ? undefined : { uid, gid: cache.gid ?? 0 }
       kept.set(runId, { directory: directoryAt(root, { tmp, user, cache }), jobId, engineVersion, keptAt })
     } else await rm(root, { recursive: true, force: true })
   }
   return kept
+}
+
+/** Whether the owner of a kept directory can continue; its files are not accessible to other users. */
+function isUsable(uid: number | undefined, users: DirectoryOwners['users']): boolean {
+  return users === undefined ? uid === undefined : uid !== undefined && users.reserve(uid)
 }
 
 function directoryAt(root: string, { tmp, user, cache }: Pick<RunDirectory, 'tmp' | 'user' | 'cache'>): RunDirectory {

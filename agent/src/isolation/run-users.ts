@@ -1,42 +1,46 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { usersAtWork } from '../process/user-processes.ts'
+import { messageOf } from '../process/errors.ts'
+import { activeUsers } from '../process/user-processes.ts'
 import { claimWorkDir } from './work-dir.ts'
 
-/** How many user ids, and as many group ids, an agent has to itself. */
+/** Number of user ids, and of group ids, per agent. */
 const BLOCK_SIZE = 1_024
 const BLOCKS = 64
 
-/** Beyond what distributions, systemd and containers give away; the second for a namespace that maps few ids. */
+/** Above the ranges of distributions, systemd and containers; the second for a namespace that maps few ids. */
 const FIRST_IDS = [1_900_000_000, 60_578] as const
 /** systemd leaves 60578 to 61183 free. */
 const SMALL_BLOCK_SIZE = 600
 
-/** Agents of one machine share it to stay out of each other's ids: what runs under an id is killed with its run. */
+/** Shared by the agents of a machine, so that their ids differ: processes under an id are killed with its run. */
 const REGISTRY = '/run/groundstate/run-users'
 
-export type IdBlock = Disposable & { first: number; size: number }
+type Ids = { first: number; size: number }
+export type IdBlock = Disposable & Ids
+export type IdPool = ReturnType<typeof createIdPool>
 
-/** The ids from which a block could be claimed here; a text says why there are none. */
-export async function freeIds(firstId: number | undefined): Promise<{ first: number; size: number }[] | string> {
+export function isInBlock({ first, size }: Ids, id: number): boolean {
+  return id >= first && id < first + size
+}
+
+/** The blocks that could be claimed on this machine, or a text if there are none. */
+export async function freeIds(firstId: number | undefined): Promise<Ids[] | string> {
   const maps = await Promise.all(['uid_map', 'gid_map'].map((name) => readFile(`/proc/self/${name}`, 'utf8')))
-  const mapped = (first: number, size: number) => maps.every((map) => covers(map, first, size))
   const taken = await takenIds()
   const large = (first: number) =>
     Array.from({ length: BLOCKS }, (_, index) => ({ first: first + index * BLOCK_SIZE, size: BLOCK_SIZE }))
   const candidates =
     firstId === undefined ? [...large(FIRST_IDS[0]), { first: FIRST_IDS[1], size: SMALL_BLOCK_SIZE }] : large(firstId)
   const free = candidates.filter(
-    ({ first, size }) => mapped(first, size) && !taken.some((id) => id >= first && id < first + size),
+    (block) => maps.every((map) => covers(map, block)) && !taken.some((id) => isInBlock(block, id)),
   )
-  if (free.length > 0) return free
-  return `no ${BLOCK_SIZE} user ids from ${firstId ?? FIRST_IDS[0]} on are free here`
+  return free.length > 0 ? free : `no ${BLOCK_SIZE} user ids from ${firstId ?? FIRST_IDS[0]} on are free here`
 }
 
 /**
- * Claims a block of ids for as long as this process lives. A text says why there is none. The block that the agent had last is
- * the first choice, since the directories that it keeps belong to its ids. A block in which something runs is the last one: that may
- * be an engine whose agent has died, and which stores its state.
+ * Claims a block of ids for the lifetime of this process. Returns a text if there is none. Prefers the agent's last block, which owns
+ * its directories. Blocks with processes come last: they may be engines of a dead agent that are storing their state.
  */
 export async function claimIds(
   firstId: number | undefined,
@@ -44,29 +48,31 @@ export async function claimIds(
 ): Promise<IdBlock | string> {
   const blocks = await freeIds(firstId)
   if (typeof blocks === 'string') return blocks
-  const atWork = usersAtWork()
-  const isAtWork = ({ first, size }: (typeof blocks)[number]) =>
-    atWork.some((uid) => uid >= first && uid < first + size)
-  const rank = (block: (typeof blocks)[number]) => (block.first === last ? 0 : isAtWork(block) ? 2 : 1)
+  const active = activeUsers()
+  const rank = (block: Ids) => {
+    if (block.first === last) return 0
+    return active.some((uid) => isInBlock(block, uid)) ? 2 : 1
+  }
   for (const { first, size } of blocks.toSorted((a, b) => rank(a) - rank(b))) {
     const directory = join(registry, String(first))
     try {
       await mkdir(directory, { recursive: true, mode: 0o700 })
     } catch (error) {
-      return `${directory} can't be made: ${error instanceof Error ? error.message : String(error)}`
+      return `${directory} cannot be created: ${messageOf(error)}`
     }
     const claim = await claimWorkDir(directory, new AbortController().signal, 0).catch(() => undefined)
     if (claim !== undefined) return { first, size, [Symbol.dispose]: () => claim[Symbol.dispose]() }
   }
-  return 'other agents of this machine have all the user ids'
+  return 'other agents of this machine use all user ids'
 }
 
-/** Gives ids out of a block, each to one holder at a time; those in `held` have one already. */
-export function createIdPool({ first, size }: { first: number; size: number }, held: Iterable<number> = []) {
+/** Allocates ids of a block; those in `held` are already in use. */
+export function createIdPool(block: Ids, held: Iterable<number> = []) {
+  const { first, size } = block
   const used = new Set(held)
   let next = 0
   return {
-    /** Round the block, so that an id rests as long as can be. Throws when all are in use. */
+    /** Allocates in rotation, to reuse an id as late as possible. Throws when all are in use. */
     take(): number {
       for (let step = 0; step < size; step += 1) {
         const id = first + ((next + step) % size)
@@ -77,9 +83,9 @@ export function createIdPool({ first, size }: { first: number; size: number }, h
       }
       throw new Error(`all ${size} ids from ${first} on are in use`)
     },
-    /** Whether the id is of this block and was free; it is taken then. */
+    /** Allocates this id; returns false if it is in use or of another block. */
     reserve(id: number): boolean {
-      if (id < first || id >= first + size || used.has(id)) return false
+      if (!isInBlock(block, id) || used.has(id)) return false
       used.add(id)
       return true
     },
@@ -88,7 +94,7 @@ export function createIdPool({ first, size }: { first: number; size: number }, h
 }
 
 /** Whether a uid_map or gid_map of the kernel covers the ids: lines of `inside outside count`. */
-function covers(map: string, first: number, size: number): boolean {
+function covers(map: string, { first, size }: Ids): boolean {
   return map.split('\n').some((line) => {
     const [inside = NaN, , count = NaN] = line.trim().split(/\s+/).map(Number)
     return first >= inside && first + size <= inside + count

@@ -8,7 +8,7 @@ const works = spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-pid', 'true'
 if (!works) process.stderr.write('\nNO WORKING BUBBLEWRAP: the tests of the sandbox are SKIPPED.\n\n')
 const describeWithSandbox = works ? describeWithTerraform : describe.skip
 
-/** Plans, and leaves the apply to the test. */
+/** Plans only; the test submits the apply. */
 async function planned(server: Awaited<ReturnType<typeof startServer>>, archive: Buffer) {
   const plan = server.submit({ configuration: archive })
   expect(await plan.finished).toMatchObject({ status: 'finished' })
@@ -16,7 +16,7 @@ async function planned(server: Awaited<ReturnType<typeof startServer>>, archive:
 }
 
 describeWithSandbox.each(['auto', 'off'] as const)('a run in a sandbox, with isolation %s', (isolation) => {
-  test('sees its own processes, directory and cache, and no other directory of its agent', async () => {
+  test('sees only its own processes, directory and cache', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server, { sandbox: true, isolation })
     const script = `echo processes: $(ls /proc | grep -c '^[0-9]')
@@ -42,7 +42,7 @@ touch "$TF_PLUGIN_CACHE_DIR/mine" && touch mine && touch "$HOME/mine" && touch "
       expect(log).toContain(said)
   })
 
-  test('is interrupted as usual: the engine ends what it is at and stores the state', async () => {
+  test('can be interrupted: the engine stores the state', async () => {
     const server = await startServer()
     await startAgent(server, { sandbox: true, isolation })
     const archive = configuration(`
@@ -62,7 +62,7 @@ resource "terraform_data" "slow" {
     expect(server.api.current()?.resources.map(({ name }) => name)).toContain('quick')
   })
 
-  test('takes all its processes with it', async () => {
+  test('is killed with all its processes', async () => {
     const server = await startServer()
     await startAgent(server, { sandbox: true, isolation })
     const apply = await planned(server, scripted('setsid sleep 4242 >/dev/null 2>&1 & sleep 0.3; exit 1'))
@@ -75,7 +75,7 @@ resource "terraform_data" "slow" {
   })
 })
 
-test('an agent that is to use a sandbox does not start without bubblewrap', async () => {
+test('an agent with a sandbox does not start without bubblewrap', async () => {
   const server = await startServer()
   const path = process.env['PATH']
   process.env['PATH'] = join(import.meta.dirname, 'nowhere')

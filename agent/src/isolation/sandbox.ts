@@ -9,73 +9,59 @@ import type { Launcher } from '../process/launcher.ts'
 import type { RunUser } from '../process/user-processes.ts'
 import type { RunDirectory, RunSite } from './run-directory.ts'
 
-/** A program as it is to be started. */
 type Command = { file: string; args: string[] }
 
-/**
- * A sandbox of bubblewrap around a program: the files of the machine read-only, its own /tmp, /dev, /proc and processes, and of
- * what agents write only the directory of its run and the plugin cache of its organization. The network stays.
- */
-export type Sandbox = {
-  wrap: (command: Command, context: RunSite) => Command
-  /** Writes what the sandbox of a run shows in place of the machine's own. */
-  prepare: (directory: RunDirectory) => Promise<void>
-}
-
 type SandboxOptions = {
-  /** Directories that no run may look into. */
+  /** Directories that are hidden from runs. */
   hidden: readonly string[]
-  /** Files and directories that runs need all the same. */
+  /** Files and directories in hidden ones that runs need. */
   shown: readonly string[]
 }
 
 /**
- * The monitor of bubblewrap would die of the interrupt that goes to the whole group, and the engine with it; so it ignores
- * interrupts, and the engine gets the usual behaviour back.
+ * An interrupt goes to the whole process group. It would kill the monitor of bubblewrap and so the engine; the monitor ignores it, and
+ * the engine gets the default behaviour back.
  */
 const OUTSIDE = ['/bin/sh', '-c', `trap '' INT; exec "$@"`, 'sh']
 const INSIDE = ['env', '--default-signal=INT']
 
 const TEMPORARY = ['/tmp', '/var/tmp']
 
-/** Tries the sandbox out, as the user of a run; throws when it does not work here. */
+/** Creates a sandbox and tests it as the user of a run; throws when it does not work here. */
 export async function openSandbox(options: SandboxOptions, launcher: Launcher, user: RunUser | undefined) {
-  const advice = 'install bubblewrap 0.8 or later, and allow user namespaces; or turn the sandbox off'
+  const advice = 'install bubblewrap 0.8 or later and allow user namespaces, or turn the sandbox off'
   const bwrap = (process.env['PATH'] ?? '')
     .split(delimiter)
     .map((directory) => join(directory, 'bwrap'))
     .find((path) => existsSync(path))
   if (bwrap === undefined) throw new Error(`the sandbox needs the program bwrap, which is not on the PATH: ${advice}`)
   const sandbox = createSandbox(bwrap, options)
-  const { file, args } = sandbox.base(['true'])
-  const spec = { file, args, cwd: '/', env: { PATH: '/usr/bin:/bin' }, ...(user !== undefined && { user }) }
-  const trial = await launcher.launch(spec)
+  const command = sandbox.base(['true'])
+  const env = { PATH: '/usr/bin:/bin' }
+  const trial = await launcher.launch({ ...command, cwd: '/', env, ...(user !== undefined && { user }) })
   trial.stdout.resume()
-  const [said] = await Promise.all([buffer(trial.stderr), trial.closed])
+  const [output] = await Promise.all([buffer(trial.stderr), trial.closed])
   const { code } = await trial.exited
-  if (code !== 0) throw new Error(`the sandbox does not work here: ${said.toString().trim()}: ${advice}`)
+  if (code !== 0) throw new Error(`the sandbox does not work here: ${output.toString().trim()}: ${advice}`)
   return sandbox
 }
 
+/**
+ * Runs a program in a bubblewrap sandbox: the machine's files are read-only, /tmp, /dev, /proc and processes private. Of the agent's
+ * files only the directory of its run and the plugin cache of its organization are visible. The network is not restricted.
+ */
 function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
-  const known = [homedir(), ...hidden].filter((path) => existsSync(path)).map((path) => realpathSync(path))
-  const directories = [...new Set(known)].filter((path) => path !== '/')
-  const covered = [...new Set([...TEMPORARY, tmpdir()])]
-  const isCovered = (path: string) => [...covered, ...directories].some((directory) => path.startsWith(directory + sep))
+  const existing = [homedir(), ...hidden].filter((path) => existsSync(path)).map((path) => realpathSync(path))
+  const directories = [...new Set(existing)].filter((path) => path !== '/')
+  const covered = [...new Set([...TEMPORARY, tmpdir()]), ...directories]
+  const isCovered = (path: string) => covered.some((directory) => path.startsWith(directory + sep))
   const machine = [
-    '--die-with-parent',
-    '--unshare-pid',
-    '--unshare-ipc',
-    '--unshare-cgroup-try',
-    // Where the run is root it would keep all of root's, and could undo the rest.
-    '--cap-drop',
-    'ALL',
+    ...'--die-with-parent --unshare-pid --unshare-ipc --unshare-cgroup-try'.split(' '),
+    // As root the run would otherwise keep all capabilities, and could undo the rest.
+    ...'--cap-drop ALL'.split(' '),
     ...readable('/'),
-    '--dev',
-    '/dev',
-    '--proc',
-    '/proc',
-    ...[...covered, ...directories].flatMap((path) => ['--tmpfs', path]),
+    ...'--dev /dev --proc /proc'.split(' '),
+    ...covered.flatMap((path) => ['--tmpfs', path]),
     ...shown.filter(isCovered).flatMap(readable),
   ]
 
@@ -100,10 +86,11 @@ function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
         ],
       )
     },
+    /** Writes the files that replace the machine's in the sandbox of a run. */
     async prepare(directory: RunDirectory) {
       const { user, home } = directory
       if (user === undefined) return
-      // Programs such as ssh refuse a user without a name.
+      // Programs such as ssh reject a user without a name.
       const others = await readFile('/etc/passwd', 'utf8').catch(() => '')
       const own = `groundstate-run:x:${user.uid}:${user.gid}::${home}:/bin/sh\n`
       await writeForAll(passwdFile(directory), others + own)
@@ -111,7 +98,7 @@ function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
   }
 }
 
-/** How a program in the sandbox ended: its monitor ends with 128 and the number of the signal. */
+/** The exit of a program in the sandbox: for a signal its monitor exits with 128 plus the number. */
 export function exitInSandbox(exit: Exit): Exit {
   const { code } = exit
   const signal = Object.entries(constants.signals).find(([, number]) => code === 128 + number)?.[0]

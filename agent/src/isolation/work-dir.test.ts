@@ -20,7 +20,7 @@ async function directoryOf(pid: number) {
   return directory
 }
 
-test.runIf(process.platform === 'linux')('the directory of a process that is just ending is waited for', async () => {
+test.runIf(process.platform === 'linux')('the directory of an exiting process is waited for', async () => {
   const former = spawn('sleep', ['0.3'])
   const directory = await directoryOf(former.pid ?? 0)
 
@@ -46,7 +46,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-/** Says when it begins to claim the directory given and whether it got it, and keeps it until it is ended. */
+/** Prints when it starts to claim the directory and the result, and holds it until it exits. */
 const CLAIMANT = `
 import { claimWorkDir } from ${JSON.stringify(join(import.meta.dirname, 'work-dir.ts'))}
 const claiming = claimWorkDir(process.argv[1], AbortSignal.timeout(1000))
@@ -55,27 +55,30 @@ const claim = await claiming
 console.log(claim === undefined ? 'nothing' : 'claimed')
 process.stdin.resume()`
 
-test.runIf(process.platform === 'linux')('of several that wait for one that is just ending, one gets it', async () => {
-  const former = spawn('sleep', ['60'])
-  const directory = await directoryOf(former.pid ?? 0)
-  const claimants = Array.from({ length: 3 }, () => {
-    const args = ['--input-type=module', '-e', CLAIMANT, directory]
-    const claimant = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-    onTestFinished(() => void claimant.kill())
-    return createInterface(claimant.stdout)[Symbol.asyncIterator]()
-  })
-  const next = () => Promise.all(claimants.map(async (lines) => String((await lines.next()).value)))
-  const before = await next()
+test.runIf(process.platform === 'linux')(
+  'one of several agents that wait for an exiting process gets the directory',
+  async () => {
+    const former = spawn('sleep', ['60'])
+    const directory = await directoryOf(former.pid ?? 0)
+    const claimants = Array.from({ length: 3 }, () => {
+      const args = ['--input-type=module', '-e', CLAIMANT, directory]
+      const claimant = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+      onTestFinished(() => void claimant.kill())
+      return createInterface(claimant.stdout)[Symbol.asyncIterator]()
+    })
+    const next = () => Promise.all(claimants.map(async (lines) => String((await lines.next()).value)))
+    const before = await next()
 
-  former.kill()
-  const responses = await next()
+    former.kill()
+    const responses = await next()
 
-  expect(before).toEqual(['waits', 'waits', 'waits'])
-  expect(responses.toSorted()).toEqual(['claimed', 'nothing', 'nothing'])
-  expect(await readdir(directory)).toEqual(['agent.1.pid'])
-})
+    expect(before).toEqual(['waits', 'waits', 'waits'])
+    expect(responses.toSorted()).toEqual(['claimed', 'nothing', 'nothing'])
+    expect(await readdir(directory)).toEqual(['agent.1.pid'])
+  },
+)
 
-test.runIf(process.platform === 'linux')('the end of the agent ends the wait for its directory', async () => {
+test.runIf(process.platform === 'linux')('the wait for a directory ends with the agent', async () => {
   const former = spawn('sleep', ['60'])
   onTestFinished(() => void former.kill())
   const directory = await directoryOf(former.pid ?? 0)
@@ -88,12 +91,12 @@ test.runIf(process.platform === 'linux')('the end of the agent ends the wait for
   expect(former.exitCode).toBeNull()
 })
 
-test('a directory that cannot be used is named with its setting', async () => {
+test('an unusable directory is reported with its setting', async () => {
   const server = await startServer()
 
   const agent = await startAgent(server, { workDir: '/dev/null/work' })
 
-  await expect(agent.ended).rejects.toThrow('--work-dir /dev/null/work: this user cannot work there')
+  await expect(agent.ended).rejects.toThrow('--work-dir /dev/null/work: this user cannot use it')
 })
 
 test('a second agent in the same working directory is refused', async () => {

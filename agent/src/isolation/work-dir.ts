@@ -2,59 +2,58 @@ import { randomUUID } from 'node:crypto'
 import { access, constants, link, mkdir, readFile, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { codeOf, messageOf } from '../process/errors.ts'
 
-/** For so long, in ms, a process that has the directory may take to end: one that was killed a moment ago is still there. */
+/** Time limit for the previous owner to exit, in ms: a process that was just killed may still exist. */
 const RETRY_TIMEOUT_MS = 5_000
 const POLL_MS = 50
 
-/** Directories that agents of this very process hold; two in one process have the same process id. */
+/** Directories claimed by agents of this process, which share its process id. */
 const held = new Set<string>()
 
-/** Makes the directory if it is not there, and answers its real path. Throws, with the name of the setting, when it cannot be used. */
+/** Creates the directory if it does not exist, and returns its real path. Throws, with the name of the setting, if it is not usable. */
 export async function openWorkDir(directory: string): Promise<string> {
   try {
     await makeDirectory(resolve(directory))
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK)
     return await realpath(directory)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`--work-dir ${directory}: this user cannot work there: ${reason}`, { cause: error })
+    const message = `--work-dir ${directory}: this user cannot use it: ${messageOf(error)}`
+    throw new Error(message, { cause: error })
   }
 }
 
 /**
- * Makes missing directories one at a time. Node's recursive option never ends where the system denies that an existing directory
+ * Creates missing directories one at a time. Node's recursive option loops forever where the kernel denies that an existing directory
  * exists, as below `/proc`.
  */
 async function makeDirectory(path: string) {
   const missing: string[] = []
-  for (let directory = path; !(await isThere(directory)); directory = dirname(directory)) missing.unshift(directory)
+  for (let directory = path; !(await exists(directory)); directory = dirname(directory)) missing.unshift(directory)
   for (const directory of missing) {
     await mkdir(directory, { mode: 0o700 }).catch(async (error: unknown) => {
-      // Another process may have made it meanwhile.
-      if (!(await isThere(directory))) throw error
+      if (!(await exists(directory))) throw error
     })
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   try {
     await stat(path)
     return true
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
+    if (codeOf(error) === 'ENOENT') return false
     throw error
   }
 }
 
 /**
- * Claims a working directory for one agent: another would take its directories for those of a dead one and remove them. Throws when
- * a live process keeps it; undefined when `signal` aborts the wait for that. A process id alone may have been reused, so
- * that the start time of the process is kept as well. The libraries that lock files go by the age of the file: a killed agent
- * would keep the directory for a while, and one that was suspended would lose it.
+ * Claims a working directory: another agent would remove its directories as those of a dead one. Throws when a live process holds
+ * it; undefined when `signal` aborts the wait for its exit. A claim contains the process id and its start time, since ids are
+ * reused. Lock files that expire by age would block the directory after a kill, and lose it after a suspension.
  *
- * Each claim is a file with the next number, which only one can make, and the highest one counts. It is never removed, only
- * succeeded: of two that find its process dead, the slower one would remove the claim of the other.
+ * Each claim is a file with the next number, which only one process can create; the highest number counts. A claim is replaced by a
+ * later one, never removed: of two processes that find its owner dead, the slower one would remove the claim of the faster.
  */
 export async function claimWorkDir(
   workDir: string,
@@ -64,24 +63,15 @@ export async function claimWorkDir(
   const inUse = () => new Error(`the working directory ${workDir} is used by another agent`)
   if (held.has(workDir)) throw inUse()
   held.add(workDir)
-  const claim = {
-    [Symbol.dispose]() {
-      held.delete(workDir)
-    },
+  using stack = new DisposableStack()
+  stack.defer(() => held.delete(workDir))
+  for (const end = performance.now() + retryTimeoutMs; !signal.aborted;) {
+    const number = await latestClaim(workDir)
+    if (!(await isHeld(claimFile(workDir, number)))) {
+      if (await makeClaim(workDir, number + 1)) return stack.move()
+    } else if (performance.now() > end) throw inUse()
+    else await pause(POLL_MS, undefined, { signal }).catch(() => {})
   }
-  try {
-    for (const end = performance.now() + retryTimeoutMs; !signal.aborted;) {
-      const number = await latestClaim(workDir)
-      if (!(await isHeld(claimFile(workDir, number)))) {
-        if (await makeClaim(workDir, number + 1)) return claim
-      } else if (performance.now() > end) throw inUse()
-      else await pause(POLL_MS, undefined, { signal }).catch(() => {})
-    }
-  } catch (error) {
-    claim[Symbol.dispose]()
-    throw error
-  }
-  claim[Symbol.dispose]()
   return undefined
 }
 
@@ -96,18 +86,18 @@ async function latestClaim(workDir: string): Promise<number> {
   return Math.max(-1, ...(await listClaims(workDir)))
 }
 
-/** Whether a live process has the directory. */
+/** Whether a live process has claimed the directory. */
 export async function isClaimed(workDir: string): Promise<boolean> {
   return held.has(workDir) || isHeld(claimFile(workDir, await latestClaim(workDir)))
 }
 
-/** Whether another process, and a live one, has made the claim. */
+/** Whether the claim belongs to another live process. */
 async function isHeld(file: string): Promise<boolean> {
   const [pid, startedAt] = (await readFile(file, 'utf8').catch(() => '')).trim().split(' ')
   return startedAt !== undefined && Number(pid) !== process.pid && (await startTime(Number(pid))) === startedAt
 }
 
-/** Whether this process has got the claim of that number, and no later one is there. */
+/** Creates the claim with that number; returns false if it or a later one exists. */
 async function makeClaim(workDir: string, number: number): Promise<boolean> {
   const file = claimFile(workDir, number)
   const draft = join(workDir, `agent.${randomUUID()}.draft`)
@@ -116,7 +106,7 @@ async function makeClaim(workDir: string, number: number): Promise<boolean> {
   try {
     await link(draft, file)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    if (codeOf(error) === 'EEXIST') return false
     throw error
   } finally {
     await rm(draft, { force: true })
@@ -130,13 +120,13 @@ async function makeClaim(workDir: string, number: number): Promise<boolean> {
   return true
 }
 
-/** The kernel's start time of a process in clock ticks since boot; undefined when it is gone, `0` where there is no /proc. */
+/** The start time of a process in clock ticks since boot; undefined after its exit, `0` without /proc. */
 async function startTime(pid: number): Promise<string | undefined> {
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   if (status !== undefined) {
-    const [state = '', ...facts] = status.slice(status.lastIndexOf(')') + 2).split(' ')
-    // A zombie has ended; only its parent has not asked how.
-    return 'ZX'.includes(state) ? undefined : facts[18]
+    const [state = '', ...fields] = status.slice(status.lastIndexOf(')') + 2).split(' ')
+    // A zombie has exited but was not reaped.
+    return 'ZX'.includes(state) ? undefined : fields[18]
   }
   if (process.platform === 'linux') return undefined
   try {

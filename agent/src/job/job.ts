@@ -1,13 +1,17 @@
+import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AgentJob, type FinishJob, MAX_ENVELOPE_BYTES } from '@groundstate/contract/agent'
-import { type Engine, type FoundEngine, engineName, findEngine } from '../engine/engine.ts'
+import { type Engine, type EngineSearch, type FoundEngine, engineName, findEngine } from '../engine/engine.ts'
+import type { Served } from '../gateway/gateway.ts'
 import type { RunDirectory } from '../isolation/run-directory.ts'
-import { Stopped } from '../process/process.ts'
-import { createJournal, hasErroredState, storeErroredState } from '../results/journal.ts'
+import type { AgentLog } from '../log.ts'
+import { messageOf } from '../process/errors.ts'
+import { Stopped, untilAborted } from '../process/process.ts'
+import { type Journal, createJournal, storeErroredState } from '../results/journal.ts'
 import { holdLease } from '../results/lease.ts'
 import { openLogStream } from '../results/log-stream.ts'
 import { prepareColdApply, runApply } from '../run/apply.ts'
-import type { EngineContext, JobContext, Outbox } from '../run/context.ts'
+import type { AgentContext, EngineContext, JobContext, Outbox } from '../run/context.ts'
 import { deliverDocuments } from '../run/documents.ts'
 import { forgetInits } from '../run/init-cache.ts'
 import { type Planned, runPlan } from '../run/plan.ts'
@@ -18,70 +22,95 @@ import { enterDirectory, prepareDirectory } from '../run/working-directory.ts'
 import { type Connection, RequestRejectedError } from '../server/connection.ts'
 import { LeaseLost, jobClient } from '../server/job-client.ts'
 import { sendErroredState, withNotes } from './deliver.ts'
-import type { JobEnd, JobSettings, Next } from './prepare-jobs.ts'
+
+export type JobSettings = {
+  agent: AgentContext
+  workDir: string
+  search: EngineSearch
+  /** Log output beyond this is dropped, in bytes. */
+  logLimitBytes: number
+  log: AgentLog
+  /** Takes over the journal of an apply whose outcome is rejected, and reports it later. */
+  reportLater: (journal: Journal) => void
+  /** Runs the rest of a job in the background, until the signal aborts. Resolves when it ends, and never rejects. */
+  runInBackground: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>
+  /** Whether this slot would continue with the apply of its plan. */
+  takesApply: () => boolean
+  /** Aborts when the agent shuts down soon. */
+  forceful: AbortSignal
+}
+
+/** An apply that came with the response to its plan's result, and the responses that the plan's engine got. */
+export type Next = {
+  job: AgentJob
+  responses: ReturnType<Served['responses']>
+  /** Call when the apply has ended: the rest of its plan waits for that. */
+  onEnd: () => void
+}
+
+/** Maximum wait of a plan's documents for the apply, in ms, so that a short apply has the machine to itself. */
+const SHORT_APPLY_MS = 300
+const LOG_BYTES = 1024 * 1024
+const HEADER_BYTES = 64 * 1024
 
 /**
- * Executes a job and resolves when it is over: the server has the outcome, no process runs, and the directory is kept for the
- * apply or removed. Does not reject: a failure is the outcome of the job. The outcome of an apply that is refused is left to
- * `reportLater`; one that could not be reported before the agent had to end stays in the journal, for its next start.
+ * Executes a job. Resolves when the server has the outcome, no process is running, and the directory is kept for the apply or removed.
+ * Does not reject: a failure is the outcome of the job. `reportLater` gets the outcome of an apply that is rejected; one that could not
+ * be reported before the agent's shutdown stays in the journal, for its next start.
  *
- * A job does not begin before the server has acknowledged its receipt. `next` is given for one that came with the response to the
- * result of its plan, which was made here.
+ * A job begins when the server has its acknowledgement; returns whether it has begun, and its successor. `next` is the job if it came
+ * with the response to the result of its plan.
  */
 export async function runJob(
   connection: Connection,
   job: AgentJob,
   settings: JobSettings,
   next?: Next,
-): Promise<JobEnd> {
-  const { log } = settings
+): Promise<{ hasBegun: boolean; next?: Next | undefined }> {
+  const { log, agent, workDir } = settings
+  const { directories } = agent
   const client = jobClient(connection, job)
-  const facts = {
-    kind: job.kind,
-    runId: job.runId,
-    workspace: `${job.organizationName}/${job.workspaceName}`,
-    jobId: job.id,
-  }
-  log.info(facts, 'job taken')
+  const workspace = `${job.organizationName}/${job.workspaceName}`
+  const fields = { kind: job.kind, runId: job.runId, workspace, jobId: job.id }
+  log.info(fields, 'job claimed')
   await using stack = new AsyncDisposableStack()
   if (next !== undefined) stack.defer(next.onEnd)
   const stop = stack.use(createStop(job, settings.forceful))
-  const events = {
-    onCommand: (command: 'cancel' | 'force-cancel') => stop.stop(command === 'cancel' ? 'canceled' : 'force-canceled'),
-    onCutOff: (why: string) => stop.lose(why),
-    onLost: (why: string, isGone: boolean) => stop.lose(why, isGone),
-    onRefused: (error: unknown) => log.warn({ ...facts, error }, 'a heartbeat got no response of the server'),
-  }
-  // Before the receipt is reported: if this agent dies, its next start finds the job.
-  const journal = await createJournal(settings.workDir, job).catch(async (error: unknown) => {
-    await client.finish(failedOutcome(error), stop.alive)
+  const { alive, signals } = stop
+  // Before the acknowledgement: if this agent dies, its next start finds the job.
+  const journal = await createJournal(workDir, job).catch(async (error: unknown) => {
+    await client.finish(failedOutcome(error), alive)
     throw error
   })
-  const lease = stack.use(holdLease(client, job, events))
-  const logStream = stack.use(
-    openLogStream({
-      append: (offset, bytes) => client.appendLog(offset, bytes, stop.alive),
-      file: journal.log,
-      limitBytes: settings.logLimitBytes,
+  const lease = stack.use(
+    holdLease(client, job, {
+      onCommand: (command) => stop.stop(command === 'cancel' ? 'canceled' : 'force-canceled'),
+      onUnreachable: (why) => stop.lose(why),
+      onLost: (why, isDeleted) => stop.lose(why, isDeleted),
+      onRejected: (error) => log.warn({ ...fields, error }, 'heartbeat rejected by a proxy'),
     }),
   )
+  const append = (offset: number, bytes: Uint8Array) => client.appendLog(offset, bytes, alive)
+  const logStream = stack.use(openLogStream({ append, file: journal.log, limitBytes: settings.logLimitBytes }))
   const say = (text: string) => logStream.write(text)
-  const served = settings.agent.gateway.serve(job, client, { signal: stop.alive, say, former: next?.responses })
-  const outbox: JobContext['outbox'] = job.takesResults ? { files: [] } : undefined
+  const served = agent.gateway.serve(job, client, { signal: alive, say, former: next?.responses })
+  const outbox: Outbox | undefined = job.takesResults ? { files: [] } : undefined
   let directory: RunDirectory | undefined
   // The engine that creates the documents of a plan may continue.
   stack.defer(() => void (directory?.documents ?? Promise.resolve()).finally(served.leave))
-  // A new directory is unique, as is that of a plan whose apply this agent continues with. Otherwise the one that a plan has left
-  // is taken by who has the job for certain.
+  // May start before the acknowledgement if no other agent could use the same directory: a new one is unique, and so is that of a plan whose
+  // apply this agent continues with.
   const early = job.kind === 'plan' || next !== undefined ? prepare() : undefined
   try {
-    await unlessStopped(lease.received, stop.signals.stop.interrupt)
+    await untilAborted(lease.acknowledged, signals.interrupt)
   } catch (error) {
-    log.warn({ ...facts, error }, 'job left to others: it has not begun here')
+    log.warn({ ...fields, error }, 'job not started: it was not acknowledged')
     if (await isAbandoned(error)) await journal.remove()
     const prepared = await early?.ready.catch(() => undefined)
-    if (prepared?.isWarm === true) await leave(prepared.context)
-    else if (directory !== undefined) await settings.agent.directories.remove(directory)
+    if (prepared?.isWarm === true) {
+      const { directory: kept, engine } = prepared.context
+      await directories.keep(kept, { id: job.planJobId ?? '', runId: job.runId }, engine.version)
+    } else if (directory !== undefined) await directories.remove(directory)
     return { hasBegun: false }
   }
   stop.onStop((reason) => logStream.write(`\n${reason.message}\n`))
@@ -99,137 +128,128 @@ export async function runJob(
     logStream.write(jobHeader(job, found))
     if (warning !== undefined) logStream.write(`${warning}\n`)
     const { context, isWarm } = await preparing.ready
-    warnOfRefused(context)
+    for (const key of context.environment.refused)
+      logStream.write(`The environment variable ${key} is left out: it would detach the run from its server.\n`)
     const planned = await runPhase(context, isWarm)
     outcome = { ...planned.outcome, engineVersion: engine.version }
-    if (planned.owed !== undefined) {
+    if (planned.pending !== undefined) {
       reported = Promise.withResolvers()
-      await owe(context, planned.owed, reported.promise)
+      await deliverLater(context, planned.pending, reported.promise)
     }
     keep = job.kind === 'plan' && outcome.status === 'finished' && outcome.hasChanges === true
-    if (keep) await settings.agent.directories.keep(context.directory, job, engine.version)
+    if (keep) await directories.keep(context.directory, job, engine.version)
   } catch (error) {
     outcome = failedOutcome(error)
     if (!(error instanceof EngineFailed || error instanceof Stopped || error instanceof LeaseLost)) {
       // An expected failure needs only its message; a bug also needs its stack.
-      if (!isOwnWord(error)) log.error({ jobId: job.id, runId: job.runId, error }, 'job failed')
+      if (!isExpected(error)) log.error({ jobId: job.id, runId: job.runId, error }, 'job failed')
       logStream.write(`\nError: ${outcome.message}\n`)
     }
   }
 
-  if (outcome.status === 'errored') forgetInits(settings.agent, job.workspaceId)
+  if (outcome.status === 'errored') forgetInits(agent, job.workspaceId)
 
-  let isRefused = false
+  let isRejected = false
   try {
     await conclude(outcome)
     reported?.resolve(true)
     if (reported === undefined) await journal.remove()
   } catch (error) {
-    // The server may have it all the same, unless it has said that the job is no longer ours.
+    // The server may have received it, unless it has abandoned the job.
     reported?.resolve(!(error instanceof LeaseLost))
-    isRefused = job.kind === 'apply' && error instanceof RequestRejectedError
-    if (!isRefused) await drop(error)
-    else
-      log.error({ ...facts, error }, 'the outcome of an apply is refused: it is sent again as long as this agent runs')
+    isRejected = job.kind === 'apply' && error instanceof RequestRejectedError
+    if (!isRejected) await drop(error)
+    else log.error({ ...fields, error }, 'outcome of an apply rejected: retrying while this agent runs')
   }
   if (directory !== undefined && !keep) {
     const left = directory
-    const removing = settings.agent.directories.remove(left)
+    const removing = directories.remove(left)
     // The next job need not wait for the documents of this one's plan.
-    if (left.documents === undefined || isRefused) await removing
+    if (left.documents === undefined || isRejected) await removing
     else void settings.runInBackground(async () => removing)
   }
-  if (isRefused) {
+  if (isRejected) {
     // Its directory is deleted, and its user id may be reused by then.
-    await journal.note({ directory: undefined })
+    await journal.update({ directory: undefined })
     settings.reportLater(journal)
   }
   const onEnd = () => afterNext.abort()
   return { hasBegun: true, next: received && { job: received, responses: served.responses(), onEnd } }
 
-  /** Finds the engine, and makes the directory ready, or takes that of the plan. Writes nothing to the log, and starts nothing. */
+  /** Finds the engine, and prepares the directory or takes that of the plan. Does not write to the log or start a process of the run. */
   function prepare() {
-    const found = unlessStopped(findEngine(job.engine, settings.search), stop.signals.stop.interrupt)
+    // The download of an engine continues for other jobs.
+    const found = untilAborted(findEngine(job.engine, settings.search), signals.interrupt)
     const ready = found.then(async ({ engine }) => prepareFor(engine))
-    // Either may be asked for later than it fails.
+    // They may reject before they are awaited.
     for (const promise of [found, ready]) promise.catch(() => {})
     return { found, ready }
   }
 
   async function prepareFor(engine: Engine) {
-    const { agent } = settings
-    const jobContext: JobContext = {
-      ...stop.signals,
+    const { apiUrl: engineApiUrl } = served
+    const context: JobContext = {
+      stop: signals,
+      alive,
       agent,
       job,
       client,
       journal,
       log: logStream,
-      engineApiUrl: served.apiUrl,
+      engineApiUrl,
       engine,
       outbox,
     }
-    const left = { jobId: job.planJobId, engineVersion: engine.version }
-    const warm = job.kind === 'apply' ? await agent.directories.take(job.runId, left) : undefined
-    directory = warm ?? (await agent.directories.create(job))
-    const context = await (warm === undefined
-      ? prepareDirectory(jobContext, directory)
-      : enterDirectory(jobContext, directory))
-    return { context, isWarm: warm !== undefined }
-  }
-
-  /** Keeps the directory of a plan for its apply. */
-  async function leave({ directory: left, engine }: EngineContext) {
-    const { planJobId = '', runId } = job
-    await settings.agent.directories.keep(left, { id: planJobId, runId }, engine.version)
+    const plan = { jobId: job.planJobId, engineVersion: engine.version }
+    const warm = job.kind === 'apply' ? await directories.take(job.runId, plan) : undefined
+    directory = warm ?? (await directories.create(job))
+    const enter = warm === undefined ? prepareDirectory : enterDirectory
+    return { context: await enter(context, directory), isWarm: warm !== undefined }
   }
 
   /** Whether the server knows that nothing has begun here. */
   async function isAbandoned(error: unknown) {
     if (error instanceof LeaseLost) return true
-    // A plan that is cut off reports nothing more, but its server need not wait for the lease to run out.
-    const signal = job.kind === 'plan' && !settings.forceful.aborted ? settings.forceful : stop.alive
+    // An unreachable plan reports nothing more, but its server need not wait for the lease to expire.
+    const signal = job.kind === 'plan' && !settings.forceful.aborted ? settings.forceful : alive
     return client.release(signal).then(
       () => true,
-      (refusal: unknown) => refusal instanceof LeaseLost || refusal instanceof RequestRejectedError,
+      (rejection: unknown) => rejection instanceof LeaseLost || rejection instanceof RequestRejectedError,
     )
   }
 
   async function conclude(reached: FinishJob) {
     const stopped = reached.status === 'finished' ? undefined : stop.reason()
     if (stopped?.kind === 'lease-lost') throw stopped
-    const told = stopped === undefined ? reached : stoppedOutcome(reached, stopped)
-    if (job.kind === 'apply') await journal.note({ outcome: told })
+    const final = stopped === undefined ? reached : stoppedOutcome(reached, stopped)
+    if (job.kind === 'apply') await journal.update({ outcome: final })
     const isRequeued = stopped?.kind === 'agent-stopped' && job.kind === 'plan'
-    if (outbox !== undefined && !isRequeued && (await reportNow(told, outbox))) return noteEnd(told)
-    const missing = await logStream.close()
-    const delivery = { workDir: settings.workDir, signal: stop.alive }
-    const kept = job.kind === 'apply' ? await sendErroredState(client, journal, delivery) : undefined
-    lease.concluding()
-    if (isRequeued) await client.release(stop.alive)
-    else {
-      for (const { kind, bytes } of outbox?.files ?? []) await client.putArtifact(kind, bytes, stop.alive)
-      await client.finish(withNotes(told, [missing, kept]), stop.alive)
+    if (outbox === undefined || isRequeued || !(await reportAtOnce(final, outbox))) {
+      const missing = await logStream.close()
+      const kept =
+        job.kind === 'apply' ? await sendErroredState(client, journal, { workDir, signal: alive }) : undefined
+      lease.concluding()
+      if (isRequeued) await client.release(alive)
+      else {
+        for (const { kind, bytes } of outbox?.files ?? []) await client.putArtifact(kind, bytes, alive)
+        await client.finish(withNotes(final, [missing, kept]), alive)
+      }
     }
-    noteEnd(told)
+    const reason = final.status === 'errored' ? final.message?.split('\n', 1)[0] : undefined
+    log.info({ ...fields, status: final.status, reason }, 'job ended')
   }
 
-  function noteEnd(told: FinishJob) {
-    const reason = told.status === 'errored' ? told.message?.split('\n', 1)[0] : undefined
-    log.info({ ...facts, status: told.status, reason }, 'job ended')
-  }
-
-  /** Sends all that is left in one request; false where that can't be, since it is too much or is refused. */
-  async function reportNow(told: FinishJob, { files }: Outbox): Promise<boolean> {
-    if (hasErroredState(journal)) return false
+  /** Sends everything in one request; returns false if that is too large or is rejected. */
+  async function reportAtOnce(final: FinishJob, { files }: Outbox): Promise<boolean> {
+    if (existsSync(journal.erroredState)) return false
     const size = files.reduce((total, { bytes }) => total + bytes.length, 0)
     const log = await logStream.rest(Math.min(LOG_BYTES, MAX_ENVELOPE_BYTES - HEADER_BYTES - size))
     if (log === undefined) return false
     lease.concluding()
     try {
-      const goesOn = job.documentsMayFollow && told.hasChanges === true && settings.takesApply()
-      const takesApply = goesOn && told.status === 'finished'
-      received = await client.sendResult(told, { log, files, takesApply }, stop.alive)
+      const mayApply = job.documentsMayFollow && final.hasChanges === true && settings.takesApply()
+      const takesApply = mayApply && final.status === 'finished'
+      received = await client.sendResult(final, { log, files, takesApply }, alive)
       return true
     } catch (error) {
       if (error instanceof RequestRejectedError) return false
@@ -238,102 +258,65 @@ export async function runJob(
   }
 
   /** Creates the documents of a plan in the background, in its directory, which is kept until they are delivered. */
-  async function owe(context: EngineContext, schemas: PlanSchemas, isReported: Promise<boolean>) {
-    const { directories } = settings.agent
-    // Later on the engines of the run's user are at work: this is the last moment to end what the plan has left behind.
+  async function deliverLater(context: EngineContext, schemas: PlanSchemas, isReported: Promise<boolean>) {
+    // Later, engines run as this user: this is the last moment to kill what the plan has left behind.
     await directories.clear(context.directory)
     const { engine, workingDirectory } = context
-    await journal.note({ owesDocuments: true, engine, workingDirectory })
+    await journal.update({ owesDocuments: true, engine, workingDirectory })
     context.directory.documents = settings.runInBackground(async (signal) => {
       try {
         if (!(await isReported)) return await journal.remove()
-        if (received !== undefined) await shortly(AbortSignal.any([afterNext.signal, signal]))
+        if (received !== undefined) {
+          const soon = AbortSignal.any([afterNext.signal, signal])
+          await delay(SHORT_APPLY_MS, undefined, { signal: soon }).catch(() => {})
+        }
         await deliverDocuments(context, schemas, signal)
       } catch (error) {
         if (signal.aborted) return
-        log.warn({ ...facts, error }, 'the JSON of a plan did not reach the server')
+        log.warn({ ...fields, error }, 'the JSON of a plan did not reach the server')
       }
       await journal.remove()
     })
   }
 
   async function drop(why: unknown) {
-    const failed = { ...facts, error: why }
-    const isCutShort = stop.reason()?.kind === 'agent-stopped' && stop.alive.aborted
+    const isCutShort = stop.reason()?.kind === 'agent-stopped' && alive.aborted
     if (job.kind === 'apply' && isCutShort) {
-      log.error(failed, 'the outcome of an apply could not be reported: this agent reports it at its next start')
+      const message = 'the outcome of an apply could not be reported: this agent reports it at its next start'
+      log.error({ ...fields, error: why }, message)
       return
     }
-    const kept = await storeErroredState(settings.workDir, job.runId, journal.erroredState).catch(() => undefined)
-    log.warn({ ...failed, kept }, 'job dropped: its outcome did not reach the server')
-    // When the server is back it need not wait for the lease of a plan to run out.
+    const kept = await storeErroredState(workDir, job.runId, journal.erroredState).catch(() => undefined)
+    log.warn({ ...fields, error: why, kept }, 'job dropped: its outcome did not reach the server')
+    // When the server is back it need not wait for the lease of a plan to expire.
     if (job.kind === 'plan') await client.release(settings.forceful).catch(() => {})
-    // The upload of the pending documents removes it.
+    // The delivery of pending documents removes it.
     if (reported === undefined) await journal.remove()
   }
 }
 
-/** The documents of a plan are created after its apply, or this long after its start, in ms, so that a short apply has the machine to itself. */
-const SHORT_APPLY_MS = 300
-
-async function shortly(signal: AbortSignal) {
-  await delay(SHORT_APPLY_MS, undefined, { signal }).catch(() => {})
-}
-
-/** Maximum log bytes sent with the result. */
-const LOG_BYTES = 1024 * 1024
-/** Maximum size of a result's header, in bytes. */
-const HEADER_BYTES = 64 * 1024
-
-/** Stops waiting for the download of an engine, which continues for other jobs. */
-async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const stopped = Promise.withResolvers<never>()
-  const onAbort = () => stopped.reject(signal.reason)
-  signal.addEventListener('abort', onAbort)
-  if (signal.aborted) onAbort()
-  try {
-    return await Promise.race([work, stopped.promise])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
-}
-
-async function runPhase(context: EngineContext, warm: boolean): Promise<Planned> {
-  const { job } = context
-  if (job.kind === 'plan') return runPlan(context)
-  if (!warm) await prepareColdApply(context)
+async function runPhase(context: EngineContext, isWarm: boolean): Promise<Planned> {
+  if (context.job.kind === 'plan') return runPlan(context)
+  if (!isWarm) await prepareColdApply(context)
   return { outcome: await runApply(context) }
 }
 
-/**
- * Header of a job.s log. For an apply exactly three lines: the command line cuts as many off its log (see its `cloud`
- * back end).
- */
+/** Header of a job's log. For an apply exactly three lines: the CLI skips as many of its log (see its `cloud` backend). */
 function jobHeader({ kind, pageUrl, engine: { product } }: AgentJob, { engine }: FoundEngine): string {
   const page = kind === 'plan' && pageUrl !== undefined ? `The run's page is ${pageUrl}\n\n` : ''
   return `${page}${engineName(product)} v${engine.version}\non ${engine.platform}\nInitializing plugins and modules...\n`
 }
 
-/** Logs the variables of the workspace that its runs do not get. */
-function warnOfRefused({ environment, log }: EngineContext) {
-  for (const key of environment.refused) {
-    log.write(`The environment variable ${key} is left out: it would take the run off its server.\n`)
-  }
-}
-
 /** Whether an error is an expected failure with a message for users, rather than a bug. */
-function isOwnWord(error: unknown): boolean {
+function isExpected(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error && !('code' in error)
 }
 
-/** The outcome of a job that failed with an error. */
 function failedOutcome(error: unknown): FinishJob {
-  const message = error instanceof Error ? error.message : String(error)
   const exitCode = error instanceof EngineFailed ? error.exitCode : null
-  return { status: 'errored', exitCode, message: message.slice(0, 10_000) }
+  return { status: 'errored', exitCode, message: messageOf(error).slice(0, 10_000) }
 }
 
-/** The outcome of a job that was stopped. */
 function stoppedOutcome(reached: FinishJob, { kind, message }: Stopped): FinishJob {
   const status = kind === 'canceled' || kind === 'force-canceled' ? 'canceled' : 'errored'
   return { ...reached, status, message }

@@ -14,7 +14,7 @@ import {
 const PLAN = { runId: 'run-a', documentsMayFollow: true, configuration: configuration(ONE_RESOURCE) }
 const APPLY = { configuration: Buffer.of() }
 
-/** The real engine, which notes when a command begins and when it ends. */
+/** The real engine, with a record of when each command starts and ends. */
 async function notingEngine() {
   const directory = await temporaryDirectory()
   const [path, notes] = [join(directory, 'terraform'), join(directory, 'notes')]
@@ -27,7 +27,7 @@ async function notingEngine() {
 }
 
 describeWithTerraform('the apply that comes with the response to the result of its plan', () => {
-  test('is done in the directory of the plan, by the agent that has one slot', async () => {
+  test('runs in the directory of the plan, in the same slot', async () => {
     const server = await startServer()
     await startAgent(server)
     const plan = server.submit(PLAN)
@@ -40,7 +40,7 @@ describeWithTerraform('the apply that comes with the response to the result of i
     expect(server.api.current()?.resources.map(({ name }) => name)).toEqual(['one'])
   })
 
-  test('has its engine answered with what the server has said to that of the plan', async () => {
+  test('reuses the responses for the engine of the plan', async () => {
     const server = await startServer()
     server.api.answersEngines = true
     let asked = 0
@@ -57,7 +57,7 @@ describeWithTerraform('the apply that comes with the response to the result of i
     expect(server.api.current()?.resources.map(({ name }) => name)).toEqual(['one'])
   })
 
-  test('has the machine to itself when it is short: the documents of its plan are made after it', async () => {
+  test('runs before the documents of its plan are created if it is short', async () => {
     const server = await startServer()
     const { enginePath, read } = await notingEngine()
     await startAgent(server, { enginePath })
@@ -70,7 +70,7 @@ describeWithTerraform('the apply that comes with the response to the result of i
     expect(commands).toEqual(['apply', 'end of apply', 'show', 'end of show'])
   })
 
-  test('leaves all schemas known that the documents of its plan need, whatever configuration had the same lock file', async () => {
+  test('keeps all schemas that the documents of its plan need, with any configuration of the same lock file', async () => {
     const server = await startServer()
     await startAgent(server)
     const outputs = server.submit({
@@ -89,7 +89,7 @@ describeWithTerraform('the apply that comes with the response to the result of i
     expect(Object.keys(redacted.provider_schemas)).toEqual(['terraform.io/builtin/terraform'])
   })
 
-  test('does not hold up the documents of its plan when it is long', async () => {
+  test('does not delay the documents of its plan if it is long', async () => {
     const server = await startServer()
     const { enginePath, read } = await notingEngine()
     await startAgent(server, { enginePath })
@@ -109,7 +109,7 @@ describeWithTerraform('the apply that comes with the response to the result of i
     expect(await apply.finished).toMatchObject({ status: 'finished' })
   })
 
-  test('begins nothing before its receipt is answered, and else leaves the directory to who claims it', async () => {
+  test('does not begin without an acknowledgement, and leaves the directory to the next claim', async () => {
     const server = await startServer()
     await startAgent(server)
     const plan = server.submit(PLAN)
@@ -123,7 +123,7 @@ describeWithTerraform('the apply that comes with the response to the result of i
     expect([lost.log(), lost.fetches(), claimed.fetches()]).toEqual(['', 0, 0])
   })
 
-  test('is not asked for by an agent that does one job', async () => {
+  test('is not requested by an agent for a single job', async () => {
     const server = await startServer()
     const { ended } = await startAgent(server, { single: true })
     const plan = server.submit(PLAN)

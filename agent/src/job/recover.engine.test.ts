@@ -15,7 +15,7 @@ import { kill, spawnAgent } from '../testing/agent-process.ts'
 import { processIsAlive } from '../testing/processes.ts'
 import type { ProtocolServer } from '../testing/protocol-server.ts'
 
-/** An engine whose plan and apply take long. The apply heeds an interrupt, and leaves a state that it could not store. */
+/** An engine with a long plan and apply. An interrupted apply leaves a state that it could not store. */
 async function slowEngine(delay = 'true'): Promise<string> {
   const path = join(await temporaryDirectory(), 'terraform')
   const script = `#!/bin/sh
@@ -32,7 +32,7 @@ esac
   return path
 }
 
-/** An apply of a plan that was made elsewhere. */
+/** An apply of another agent's plan. */
 async function startColdApply(server: ProtocolServer, job: { leaseMs?: number; graceMs?: number } = {}) {
   const artifacts = new Map([['plan-file' as const, Buffer.from('plan')]])
   const apply = server.submit({ kind: 'apply', configuration: configuration(''), artifacts, ...job })
@@ -42,7 +42,7 @@ async function startColdApply(server: ProtocolServer, job: { leaseMs?: number; g
 
 const namesOf = (state: { resources: { name: string }[] } | undefined) => state?.resources.map(({ name }) => name)
 
-describeWithTerraform('an apply whose server is away for longer than its lease', () => {
+describeWithTerraform('an apply whose server is unreachable for longer than its lease', () => {
   test('is interrupted; its log, the state that it could not store and its outcome arrive later', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)
@@ -63,7 +63,7 @@ describeWithTerraform('an apply whose server is away for longer than its lease',
     await expect.poll(() => readdir(join(workDir, 'jobs'))).toEqual([])
   }, 60_000)
 
-  test('is interrupted when the server has given it up meanwhile, and still reports', async () => {
+  test('is interrupted if the server has abandoned it, and still reports', async () => {
     const server = await startServer()
     await startAgent(server)
     const { apply } = await startSlowApply(server)
@@ -78,7 +78,7 @@ describeWithTerraform('an apply whose server is away for longer than its lease',
   }, 60_000)
 })
 
-test('an apply whose agent has to end before its server is back is reported by the next agent on the directory', async () => {
+test('an apply whose agent ends before its server is back is reported by the next agent in the directory', async () => {
   const server = await startServer()
   const enginePath = await slowEngine()
   const { workDir, forceStop, stop, ended, logged } = await startAgent(server, { enginePath })
@@ -99,7 +99,7 @@ test('an apply whose agent has to end before its server is back is reported by t
   expect(String(apply.artifacts.get('errored-state'))).toContain('kept')
 }, 60_000)
 
-test('a plan whose server is away for longer than its lease is killed, and handed back when the server is there again', async () => {
+test('a plan whose server is unreachable for longer than its lease is killed, and requeued when the server is back', async () => {
   const server = await startServer()
   await startAgent(server, { enginePath: await slowEngine() })
   const plan = server.submit({ configuration: configuration(''), leaseMs: 2_000 })
@@ -144,9 +144,9 @@ describeWithTerraform('an agent that was killed', () => {
       status: 'errored',
       exitCode: 1,
       message:
-        'The agent was killed while it applied, and the engine was interrupted. The engine stored the state that it had reached.',
+        'The agent was killed during the apply, and the engine was interrupted. The engine stored the state that it had reached.',
     })
-    // What it prints on its two streams comes in any order; whether it says more depends on how soon the resource ends.
+    // The order of the two streams varies, as does further output.
     for (const said of ['pid=', 'Interrupt received']) expect(apply.log()).toContain(said)
     expect(namesOf(server.api.current())).toContain('first')
     await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])

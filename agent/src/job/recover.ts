@@ -1,64 +1,62 @@
 import { readFile, readlink } from 'node:fs/promises'
 import { sep } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { EngineSearch } from '../engine/engine.ts'
+import { type EngineSearch, findEngine } from '../engine/engine.ts'
+import { bareEnvironment } from '../engine/environment.ts'
+import type { RunDirectory } from '../isolation/run-directory.ts'
 import type { AgentLog } from '../log.ts'
 import { type Journal, readExit, saveErroredState, storeErroredState } from '../results/journal.ts'
 import { holdLease } from '../results/lease.ts'
-import type { AgentContext } from '../run/context.ts'
+import type { AgentContext, EngineSite } from '../run/context.ts'
+import { deliverDocuments, noDocuments } from '../run/documents.ts'
+import { planSchemas } from '../run/provider-schemas.ts'
 import { LONE_GRACE_MS } from '../run/stop.ts'
 import { type Connection, RequestRejectedError } from '../server/connection.ts'
 import { type JobClient, LeaseLost, jobClient } from '../server/job-client.ts'
-import { deliverLeft, readOutcome } from './deliver.ts'
-import { deliverLeftDocuments } from './left-documents.ts'
+import { deliverApply, readOutcome } from './deliver.ts'
 
 const POLL_MS = 200
 /** Maximum delay between an engine's exit and its record, in ms. */
-const NOTE_MS = 5_000
-/** Delay before an outcome refused by a proxy is sent again, in ms; doubled on each retry. */
+const EXIT_RECORD_MS = 5_000
+/** Delay before an outcome rejected by a proxy is sent again, in ms; doubled on each retry. */
 const MIN_RETRY_DELAY_MS = 5_000
 const MAX_RETRY_DELAY_MS = 10 * 60_000
 /** Retry time limit, in ms: the server accepts no later result. */
-const LATE_MS = 24 * 3_600_000
+const LATE_RESULT_WINDOW_MS = 24 * 3_600_000
 
 type Recovery = { workDir: string; agent: AgentContext; search: EngineSearch; log: AgentLog; signal: AbortSignal }
 
 /**
  * Finishes a job of an agent that died: requeues a plan, and an apply that had not begun. The engine of an apply
  * that had begun was interrupted: waits for its exit and reports the known outcome. Also reports the outcome of an apply
- * that was refused. Outcomes that cannot be reported before `signal` aborts are left for the next start.
+ * that was rejected. Outcomes that cannot be reported before `signal` aborts are left for the next start.
  */
 export async function recoverJob(connection: Connection, journal: Journal, recovery: Recovery): Promise<void> {
   const { log, signal } = recovery
-  const { job } = journal.facts()
-  const facts = { jobId: job.id, runId: job.runId }
+  const { job, began, outcome, owesDocuments } = journal.record()
+  const fields = { jobId: job.id, runId: job.runId }
   const client = jobClient(connection, job)
   try {
-    if (mustFinish(journal)) await finishApply(client, journal, recovery)
-    else if (journal.facts().owesDocuments === true) await deliverLeftDocuments(client, journal, recovery)
+    if (job.kind === 'apply' && (began === true || outcome !== undefined)) await finishApply(client, journal, recovery)
+    else if (owesDocuments === true) await recoverDocuments(client, journal, recovery)
     else await client.release(signal)
-    log.warn(facts, 'a job that was left behind is finished')
+    log.warn(fields, 'interrupted job recovered')
   } catch (error) {
     if (signal.aborted) return
-    // The server has dropped the job. The only copy of a state is still kept.
+    // The server has abandoned the job. The only copy of a state is still kept.
     const kept = await storeErroredState(recovery.workDir, job.runId, journal.erroredState).catch(() => undefined)
     if (error instanceof LeaseLost || error instanceof RequestRejectedError)
-      log.warn({ ...facts, error, kept }, 'a job is dropped')
-    else log.error({ ...facts, error, kept }, 'an interrupted job cannot be finished')
+      log.warn({ ...fields, error, kept }, 'interrupted job dropped')
+    else log.error({ ...fields, error, kept }, 'recovery of an interrupted job failed')
   }
-  const { directory } = journal.facts()
+  const { directory } = journal.record()
   if (directory !== undefined) await recovery.agent.directories.removeLeft(directory)
   await journal.remove()
 }
 
-function mustFinish(journal: Journal) {
-  const { job, began, outcome } = journal.facts()
-  return job.kind === 'apply' && (began === true || outcome !== undefined)
-}
-
-/** Retries while a proxy refuses it: no one else knows the outcome of the apply. */
+/** Retries while a proxy rejects it: only this agent knows the outcome of the apply. */
 async function finishApply(client: JobClient, journal: Journal, recovery: Recovery) {
-  const end = performance.now() + LATE_MS
+  const end = performance.now() + LATE_RESULT_WINDOW_MS
   for (let waitMs = MIN_RETRY_DELAY_MS; ; waitMs = Math.min(2 * waitMs, MAX_RETRY_DELAY_MS)) {
     try {
       return await tryToFinishApply(client, journal, recovery)
@@ -70,42 +68,37 @@ async function finishApply(client: JobClient, journal: Journal, recovery: Recove
 }
 
 async function tryToFinishApply(client: JobClient, journal: Journal, { workDir, log, signal }: Recovery) {
-  const { job, outcome } = journal.facts()
+  const { job, outcome } = journal.record()
   const ignore = () => {}
-  const onRefused = (error: unknown) => log.warn({ jobId: job.id, error }, 'a heartbeat got no response of the server')
-  // The engine can store its state only while the lease is ours.
-  await using lease = holdLease(client, job, { onCommand: ignore, onCutOff: ignore, onLost: ignore, onRefused })
+  const onRejected = (error: unknown) => log.warn({ jobId: job.id, error }, 'heartbeat rejected by a proxy')
+  // The engine can store its state only while the lease is held.
+  await using lease = holdLease(client, job, { onCommand: ignore, onUnreachable: ignore, onLost: ignore, onRejected })
   const reached = outcome ?? (await awaitOutcome(journal, signal))
   lease.concluding()
-  await deliverLeft(client, journal, reached, { workDir, signal })
+  await deliverApply(client, journal, reached, { workDir, signal })
 }
 
 async function awaitOutcome(journal: Journal, signal: AbortSignal) {
-  const { directory, workingDirectory } = journal.facts()
+  const { directory, workingDirectory } = journal.record()
   const pid = Number(await readFile(journal.pid, 'utf8').catch(() => '0'))
-  const deadline = Date.now() + LONE_GRACE_MS + NOTE_MS
-  let goneAt: number | undefined
+  const deadline = Date.now() + LONE_GRACE_MS + EXIT_RECORD_MS
+  let exitedAt: number | undefined
   while (Date.now() < deadline && (await readExit(journal)) === undefined) {
     signal.throwIfAborted()
-    if (!(await runsIn(pid, directory?.root))) goneAt ??= Date.now()
-    if (goneAt !== undefined && Date.now() - goneAt > NOTE_MS) break
+    if (!(await runsIn(pid, directory?.root))) exitedAt ??= Date.now()
+    if (exitedAt !== undefined && Date.now() - exitedAt > EXIT_RECORD_MS) break
     await delay(POLL_MS, undefined, { signal })
   }
-  const keepsState =
-    directory !== undefined && workingDirectory !== undefined && (await keepState(journal, directory, workingDirectory))
-  const outcome = await readOutcome(journal, keepsState)
-  await journal.note({ outcome })
+  let hasErroredState = false
+  if (directory !== undefined && workingDirectory !== undefined) {
+    const { root, uid } = directory
+    const bounds = { root, user: uid === undefined ? undefined : { uid } }
+    // Fails if the run has replaced the file by something else, which must not prevent the report.
+    hasErroredState = await saveErroredState(journal, bounds, workingDirectory).catch(() => false)
+  }
+  const outcome = await readOutcome(journal, hasErroredState)
+  await journal.update({ outcome })
   return outcome
-}
-
-/** The run replaced the state file by something else; the job ends all the same. */
-async function keepState(
-  journal: Journal,
-  { root, uid }: { root: string; uid?: number | undefined },
-  workingDirectory: string,
-) {
-  const user = uid === undefined ? undefined : { uid }
-  return saveErroredState(journal, { root, user }, workingDirectory).catch(() => false)
 }
 
 /** Whether the process is still the engine of that directory: its id may have been reused. */
@@ -119,4 +112,60 @@ async function runsIn(pid: number, root: string | undefined): Promise<boolean> {
   if (process.platform !== 'linux') return true
   const place = await readlink(`/proc/${pid}/cwd`).catch(() => '')
   return place.startsWith(root + sep)
+}
+
+/**
+ * Delivers the pending documents of a plan whose agent was killed, from the directory kept with the plan. Reports that there are none
+ * if an apply has taken the directory, or if they cannot be created. The workspace's variables are no longer on the disk, so an
+ * engine cannot read a plan that they encrypt. Rejects when the signal aborts before the report.
+ */
+async function recoverDocuments(client: JobClient, journal: Journal, recovery: Recovery) {
+  const { signal } = recovery
+  // Takes effect only for a plan whose outcome the server does not have.
+  const requeue = () => client.release(signal)
+  // First, since an apply may start at any time and share the directory.
+  const making = recovery.agent.directories.makeDocuments(journal.record().job, async (directory) => {
+    await requeue()
+    try {
+      const site = await siteOf(client, journal, recovery, directory)
+      await deliverDocuments(site, await planSchemas(site), signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof LeaseLost) throw error
+      await client.sendDocuments(noDocuments('its agent was killed, and could not create it later', error), signal)
+    }
+  })
+  try {
+    if (making !== undefined) return await making
+    await requeue()
+    await client.sendDocuments(noDocuments('its agent was killed before it had created it'), signal)
+  } catch (error) {
+    // The outcome of the plan did not arrive, or its documents did.
+    if (!(error instanceof LeaseLost)) throw error
+  }
+}
+
+async function siteOf(
+  client: JobClient,
+  journal: Journal,
+  { agent, search, signal }: Recovery,
+  directory: RunDirectory,
+): Promise<EngineSite> {
+  const { engine: wanted, workingDirectory } = journal.record()
+  if (wanted === undefined || workingDirectory === undefined) throw new Error('its record is incomplete')
+  const { engine } = await findEngine({ ...wanted, required: true }, search)
+  await agent.confinement.prepare(directory)
+  const environment = bareEnvironment(directory, agent)
+  return {
+    agent,
+    client,
+    engine,
+    directory,
+    workingDirectory,
+    job: {},
+    environment: { run: environment, quiet: environment },
+    stop: { interrupt: signal, kill: signal, graceMs: () => 0 },
+    outbox: undefined,
+    alive: signal,
+  }
 }

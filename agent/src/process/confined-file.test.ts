@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../testing/agent-fixture.ts'
 import { openConfined, readConfined, readWhole } from './confined-file.ts'
 
-/** Takes a lease on a file, as its owner may, and does not give it up when another user opens the file. */
+/** Takes a lease on a file, and keeps it when another user opens the file. */
 const HOLDER = `
   $SIG{IO} = 'IGNORE';
   open(my $file, '+<', $ARGV[0]) or die $!;
@@ -37,7 +37,7 @@ test.skipIf(!hasPerl)(
       `${path} is held by a process of the run`,
     )
 
-    // The system lets others wait for 45 s (lease-break-time).
+    // The kernel blocks a normal open for 45 s (lease-break-time).
     expect(performance.now() - start).toBeLessThan(5000)
   },
 )
@@ -59,7 +59,7 @@ test.each([10, 1024 * 1024])(
   },
 )
 
-test('of a file that shrinks as it is read what is left is taken', async () => {
+test('a file that shrinks during the read is read to its end', async () => {
   const root = await temporaryDirectory()
   const path = join(root, 'main.tf')
   await writeFile(path, 'variable')

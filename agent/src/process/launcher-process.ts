@@ -2,24 +2,25 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmdirSync, writeFileSync, writeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { openConfinedDirectory } from './confined-file.ts'
+import { messageOf } from './errors.ts'
 import { type RelayTarget, openRelay } from './relay.ts'
 import { endProcessesOf } from './user-processes.ts'
 
-/** The program of the launcher, see `launcher.ts`. It imports next to nothing: its size is what each start of an engine costs. */
+/** The launcher process, see `launcher.ts`. It imports little: its size determines the cost of each fork. */
 
 export type LaunchSpec = {
   file: string
   args: string[]
   cwd: string
-  /** A directory of the run, which may put a link in the place of `cwd` below it: what leads out of it is refused. Linux. */
+  /** Linux: a directory of the run. A `cwd` that a link leads out of it is refused. */
   root?: string
   env: Record<string, string>
-  /** A file that gets standard output in place of the agent. */
+  /** File for the standard output, which the agent does not get then. */
   stdoutFile?: string
-  /** Numeric ids to run as, without any other group. */
+  /** Runs as these ids, without supplementary groups. */
   user?: { uid: number; gid: number }
   cgroup?: CgroupSpec
-  /** For an engine that changes things: it is interrupted, not killed, when the agent dies. */
+  /** For an engine that applies: it is interrupted, not killed, when the agent dies. */
   orphan?: OrphanSpec
 }
 
@@ -27,33 +28,31 @@ export type LaunchSpec = {
 export type CgroupSpec = { directory: string; home: string; settings: Record<string, string> }
 
 export type OrphanSpec = {
-  /** For the agent that comes next: the process id, the rest of the output, and the exit. */
+  /** For the recovery by the next agent: the process id, the rest of the output, and the exit. */
   pidFile: string
   logFile: string
   exitFile: string
-  /** It is there once the agent itself has interrupted the engine. */
+  /** Exists once the agent has interrupted the engine. */
   interruptedFile: string
   graceMs: number
-  /** Where the engine stores its state after the agent has died; undefined where it calls the server itself. */
+  /** Target of state uploads after the agent's death; undefined if the engine calls the server directly. */
   relay: RelayTarget | undefined
 }
 
-/** After the end of an engine its pipes are waited for so long, in ms. */
+/** Maximum wait for the pipes to close after an engine's exit, in ms. */
 const LAST_OUTPUT_MS = 2_000
 
-/** How a process ended: one of code and signal is null. */
 export type Exit = { code: number | null; signal: NodeJS.Signals | null; outOfMemory?: true }
 
 export type StreamName = 'stdout' | 'stderr'
 
 export type ToLauncher =
   | { id: number; action: 'launch'; spec: LaunchSpec }
-  /** Holds a stream back, and the process that writes to it, until it is wanted again. */
+  /** Back-pressure on a stream. */
   | { id: number; action: 'pause' | 'resume'; stream: StreamName }
-  /** Ends all processes of a user. */
   | { id: number; action: 'clear'; uid: number }
 
-/** In this order: started, output and ends, closed; an exit comes at any time after the start. */
+/** In this order: started, output and ends, closed; the exit at any time after the start. */
 export type FromLauncher =
   | { id: number; event: 'started'; pid: number }
   | { id: number; event: 'failed'; message: string }
@@ -63,79 +62,72 @@ export type FromLauncher =
   | { id: number; event: 'closed' }
   | { id: number; event: 'cleared'; left: number[] }
 
-const children = new Map<number, ChildProcess>()
-const cgroups = new Map<number, CgroupSpec>()
-const orphans = new Map<number, OrphanSpec>()
+type Running = { child: ChildProcess; pid: number } & Pick<LaunchSpec, 'cgroup' | 'orphan'>
+const running = new Map<number, Running>()
 
-// What a terminal sends to everything at once is the agent's to decide about.
+// A terminal signals the whole group; the agent decides what to do.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
 process.on('message', (message) => {
   const request = message as ToLauncher // its only sender is launcher.ts
   if (request.action === 'launch') return launch(request.id, request.spec)
   if (request.action === 'clear') return void clear(request.id, request.uid)
-  children.get(request.id)?.[request.stream]?.[request.action]()
+  running.get(request.id)?.child[request.stream]?.[request.action]()
 })
 
-// The agent is gone, however it ended: what it started must not go on behind the server's back.
+// The agent is dead: its engines must not continue without the server's knowledge.
 process.on('disconnect', () => {
-  relayForOrphans()
-  for (const [id, child] of children) {
-    const orphan = orphans.get(id)
-    if (child.pid === undefined) children.delete(id)
-    else if (orphan !== undefined) interrupt(child, child.pid, orphan)
-    else {
-      signalGroup(child.pid, 'SIGKILL')
-      const cgroup = cgroups.get(id)
-      if (cgroup !== undefined) endCgroup(cgroup)
+  // Lets engines store their state through the port of the dead agent. Otherwise they keep it in files.
+  const [target] = [...running.values()].flatMap(({ orphan }) => orphan?.relay ?? [])
+  if (target !== undefined) openRelay(target).catch(() => {})
+  for (const [id, { child, pid, cgroup, orphan }] of running) {
+    if (orphan !== undefined) {
+      interrupt(id, child, pid, orphan)
+      continue
     }
+    signalGroup(pid, 'SIGKILL')
+    if (cgroup !== undefined) endCgroup(cgroup)
   }
   exitWhenIdle()
 })
 
-/** The engines store their state through the agent that is gone. Where that can't be they keep it in files. */
-function relayForOrphans() {
-  const target = [...orphans.values()].find(({ relay }) => relay !== undefined)?.relay
-  if (target !== undefined) openRelay(target).catch(() => {})
-}
-
-/** Lets an engine end what it is at and store its state. What it says is kept: on a broken pipe it would die. */
-function interrupt(child: ChildProcess, pid: number, { logFile, exitFile, interruptedFile, graceMs }: OrphanSpec) {
+/** Lets an engine finish its current operations and store its state. Reads its output: a broken pipe would kill it. */
+function interrupt(id: number, child: ChildProcess, pid: number, orphan: OrphanSpec) {
+  const { logFile, exitFile, interruptedFile, graceMs } = orphan
   const log = openSync(logFile, 'a', 0o600)
   for (const output of [child.stdout, child.stderr]) {
     output?.removeAllListeners('data')
-    output?.on('data', (bytes: Buffer) => keep(log, bytes))
+    output?.on('data', (bytes: Buffer) => append(log, bytes))
     output?.resume()
   }
   const onExit = () => {
     signalGroup(pid, 'SIGKILL')
-    // What has left its group may hold the pipes open.
+    // A process outside the group may hold the pipes open.
     setTimeout(onClose, LAST_OUTPUT_MS)
   }
   const onClose = () => {
     writeFileSync(exitFile, JSON.stringify({ code: child.exitCode }), { mode: 0o600 })
-    children.forEach((other, id) => other === child && children.delete(id))
+    running.delete(id)
     exitWhenIdle()
   }
   child.once('close', onClose)
   if (child.exitCode !== null || child.signalCode !== null) return onExit()
   child.once('exit', onExit)
-  // At a second interrupt the engine drops its state.
+  // A second interrupt would make the engine drop its state.
   if (!existsSync(interruptedFile)) signalGroup(pid, 'SIGINT')
   setTimeout(signalGroup, graceMs, pid, 'SIGKILL')
 }
 
-function keep(log: number, bytes: Buffer) {
+function append(log: number, bytes: Buffer) {
   try {
     writeSync(log, bytes)
   } catch {
-    // The disk is full. The engine goes on all the same.
+    // The disk is full; the engine continues.
   }
 }
 
 function exitWhenIdle() {
-  for (const id of children.keys()) if (orphans.has(id)) return
-  process.exit()
+  if (![...running.values()].some(({ orphan }) => orphan !== undefined)) process.exit()
 }
 
 async function clear(id: number, uid: number) {
@@ -146,8 +138,7 @@ function launch(id: number, spec: LaunchSpec) {
   try {
     const output = spec.stdoutFile === undefined ? undefined : openSync(spec.stdoutFile, 'w', 0o600)
     try {
-      if (spec.orphan !== undefined) orphans.set(id, spec.orphan)
-      follow(id, start(spec, output), spec.cgroup)
+      follow(id, start(spec, output), spec)
     } finally {
       if (output !== undefined) closeSync(output)
     }
@@ -157,11 +148,11 @@ function launch(id: number, spec: LaunchSpec) {
 }
 
 /**
- * A process starts in the cgroup of its parent, so this one goes there for the moment of the start. The limits come
- * afterwards: they are not meant for it.
+ * A process starts in the cgroup of its parent, so this process enters it for the fork. The limits are set afterwards, so
+ * that they do not apply to the launcher.
  */
 function start({ file, args, cwd, root, env, user, cgroup }: LaunchSpec, output: number | undefined): ChildProcess {
-  // A process enters its directory before it gives up root.
+  // The child enters its directory before it drops root.
   using place = root === undefined ? undefined : openConfinedDirectory(cwd, { root, user })
   const directory = place === undefined ? cwd : `/proc/self/fd/${place.fd}`
   const run = () =>
@@ -182,14 +173,13 @@ function start({ file, args, cwd, root, env, user, cgroup }: LaunchSpec, output:
   }
 }
 
-function follow(id: number, child: ChildProcess, cgroup: CgroupSpec | undefined) {
+function follow(id: number, child: ChildProcess, { cgroup, orphan }: LaunchSpec) {
   child.once('error', (error) => sendFailure(id, error))
-  if (child.pid === undefined) return
-  children.set(id, child)
-  if (cgroup !== undefined) cgroups.set(id, cgroup)
-  const orphan = orphans.get(id)
-  if (orphan !== undefined) writeFileSync(orphan.pidFile, String(child.pid), { mode: 0o600 })
-  send({ id, event: 'started', pid: child.pid })
+  const { pid } = child
+  if (pid === undefined) return
+  running.set(id, { child, pid, ...(cgroup && { cgroup }), ...(orphan && { orphan }) })
+  if (orphan !== undefined) writeFileSync(orphan.pidFile, String(pid), { mode: 0o600 })
+  send({ id, event: 'started', pid })
   forward(id, 'stdout', child.stdout)
   forward(id, 'stderr', child.stderr)
   child.once('exit', (code, signal) => {
@@ -197,26 +187,24 @@ function follow(id: number, child: ChildProcess, cgroup: CgroupSpec | undefined)
     send({ id, event: 'exit', exit: { code, signal, ...(outOfMemory && { outOfMemory }) } })
   })
   child.once('close', () => {
-    children.delete(id)
-    orphans.delete(id)
-    cgroups.delete(id)
+    running.delete(id)
     if (cgroup !== undefined) removeCgroup(cgroup)
     send({ id, event: 'closed' })
   })
 }
 
-/** Kills what is left in a cgroup; answers whether the kernel has killed in it for want of memory. */
+/** Kills the remaining processes of a cgroup; returns whether it ran out of memory. */
 function endCgroup({ directory }: CgroupSpec): boolean {
   let outOfMemory = false
   try {
     outOfMemory = /^oom_kill [1-9]/m.test(readFileSync(`${directory}/memory.events`, 'utf8'))
   } catch {
-    // Without the memory controller there is no such file.
+    // Absent without the memory controller.
   }
   try {
     writeFileSync(`${directory}/cgroup.kill`, '1')
   } catch {
-    // Linux before 5.14 has no such file; the agent kills the process group all the same.
+    // Absent before Linux 5.14; the agent also kills the process group.
   }
   return outOfMemory
 }
@@ -238,12 +226,11 @@ function forward(id: number, stream: StreamName, output: Readable | null) {
 }
 
 function sendFailure(id: number, error: unknown) {
-  send({ id, event: 'failed', message: error instanceof Error ? error.message : String(error) })
+  send({ id, event: 'failed', message: messageOf(error) })
 }
 
 function send(message: FromLauncher) {
-  // The agent may be going at this very moment, which the end of the channel tells. Without a callback a message that it is no
-  // longer there to take would end this process, and the engine with it.
+  // The agent may be dying. Without the callback, a failed send would end this process, and the engine with it.
   if (process.connected) process.send?.(message, undefined, undefined, () => {})
 }
 
@@ -251,6 +238,6 @@ function signalGroup(pid: number, signal: NodeJS.Signals) {
   try {
     process.kill(-pid, signal)
   } catch {
-    // It has ended by itself.
+    // It has already exited.
   }
 }

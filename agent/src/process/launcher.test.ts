@@ -12,7 +12,7 @@ afterAll(() => launcher[Symbol.dispose]())
 
 const shell = (script: string) => ({ file: '/bin/sh', args: ['-c', script], cwd: '/', env: { PATH: '/usr/bin:/bin' } })
 
-test('a process has the environment that it was given, its own group, and two streams', async () => {
+test('a process has only the given environment, its own group, and two streams', async () => {
   const launched = await launcher.launch(shell('env | grep -v -e ^PWD -e ^OLDPWD -e ^_=; echo error >&2; exit 3'))
 
   const [stdout, stderr] = await Promise.all([buffer(launched.stdout), buffer(launched.stderr)])
@@ -23,11 +23,11 @@ test('a process has the environment that it was given, its own group, and two st
   await launched.closed
 })
 
-test('a program that is not there is refused', async () => {
+test('a missing program is an error', async () => {
   await expect(launcher.launch({ ...shell(''), file: '/nowhere/engine' })).rejects.toThrow('ENOENT')
 })
 
-test('output that no one reads holds the process back, and nothing of it is lost', async () => {
+test('unread output blocks the process without loss', async () => {
   const bytes = 20_000_000
   const launched = await launcher.launch(shell(`head -c ${bytes} /dev/zero; echo done >&2`))
   await once(launched.stdout, 'readable')
@@ -40,7 +40,7 @@ test('output that no one reads holds the process back, and nothing of it is lost
   expect(await launched.exited).toEqual({ code: 0, signal: null })
 })
 
-test('what runs when the launcher dies is failed, and the next process starts from another one', async () => {
+test('processes fail when the launcher dies, and the next one starts in a new launcher', async () => {
   const launched = await launcher.launch(shell('exec tail -f /dev/null'))
   const parent = parentOf(launched.pid)
 
@@ -52,7 +52,7 @@ test('what runs when the launcher dies is failed, and the next process starts fr
   expect((await buffer(next.stdout)).toString()).toBe('again\n')
 })
 
-test('what runs when the launcher is let go is killed', async () => {
+test('processes are killed when the launcher is disposed', async () => {
   const other = createLauncher()
   const launched = await other.launch(shell('echo up; exec tail -f /dev/null'))
   await once(launched.stdout, 'readable')
@@ -67,7 +67,7 @@ test('what runs when the launcher is let go is killed', async () => {
   await expect.poll(state).toMatch(/State:\s+[ZX]/)
 })
 
-test('a process that does nothing else waits for what it has launched, and for no longer', async () => {
+test('the launcher keeps its parent alive only while processes run', async () => {
   const launcher = JSON.stringify(new URL('./launcher.ts', import.meta.url).href)
   const script = `
     const { createLauncher } = await import(${launcher})

@@ -2,35 +2,61 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { Readable } from 'node:stream'
 import type { Exit, FromLauncher, LaunchSpec, StreamName, ToLauncher } from './launcher-process.ts'
 
-/** Without an engine for this long the launcher's process ends, in ms; the next one starts it again. */
+/** Idle time after which the launcher process ends, in ms. The next launch starts it again. */
 const IDLE_MS = 60_000
 
-/** A process that the launcher has started; both promises reject, and both streams fail, when the launcher dies. */
+/** A started process; both promises reject and both streams fail when the launcher dies. */
 type Launched = {
   pid: number
   stdout: Readable
   stderr: Readable
   exited: Promise<Exit>
-  /** Resolves when it has ended and its pipes are closed. */
+  /** Resolves after the exit, when its pipes are closed. */
   closed: Promise<void>
 }
 
 /**
- * Starts processes from a small helper process. Forking from the server itself would copy its page
- * tables and block meanwhile: some 6 ms at 150 MB and 60 ms at 370 MB, for each of the four engines of a run.
+ * Starts processes from a small helper process. Forking the server would copy its page tables and block its event loop: some
+ * 6 ms at 150 MB and 60 ms at 370 MB, for each of the four engines of a run.
  */
 export type Launcher = Disposable & {
-  /** Starts a process in a new process group. Rejects when it can't be started. */
   launch: (spec: LaunchSpec) => Promise<Launched>
   /** Kills all processes of a user, including those outside their group. Rejects when some survive. */
   clear: (uid: number) => Promise<void>
 }
 
-/** `wrapper` is a command that starts the launcher, and thereby all its children, under limits. */
+type Running = ReturnType<typeof follow>
+type Opened = { child: ChildProcess; running: Map<number, Running> }
+
+/** `wrapper` is a command that limits the launcher and so all its children. */
 export function createLauncher(wrapper: readonly string[] = []): Launcher {
   let current: Opened | undefined
   let lastId = 0
   let idle: NodeJS.Timeout | undefined
+
+  function open(): Opened {
+    const child = forkLauncher(wrapper)
+    const running = new Map<number, Running>()
+    const opened = { child, running }
+    const fail = (error: Error) => {
+      if (current === opened) current = undefined
+      for (const process of running.values()) process.fail(error)
+      running.clear()
+    }
+    child.on('error', fail)
+    child.on('exit', () => fail(new Error('the launcher process has died')))
+    child.on('message', (message) => {
+      const report = message as FromLauncher // its only sender is launcher-process.ts
+      running.get(report.id)?.receive(report)
+      if (!['closed', 'failed', 'cleared'].includes(report.event)) return
+      running.delete(report.id)
+      if (running.size > 0) return
+      clearTimeout(idle)
+      hold(child, 'unref')
+      idle = setTimeout(end, IDLE_MS).unref()
+    })
+    return opened
+  }
 
   function end() {
     if (current?.child.connected === true) {
@@ -40,37 +66,20 @@ export function createLauncher(wrapper: readonly string[] = []): Launcher {
     current = undefined
   }
 
-  function opened(): Opened {
+  function send(request: (id: number) => ToLauncher): Running {
     clearTimeout(idle)
-    current ??= open(wrapper, {
-      onIdle(idler) {
-        clearTimeout(idle)
-        hold(idler.child, 'unref')
-        idle = setTimeout(end, IDLE_MS).unref()
-      },
-      onGone(gone) {
-        if (current === gone) current = undefined
-      },
-    })
-    return current
-  }
-
-  function ask(request: (id: number) => ToLauncher): Running {
-    const { child, running } = opened()
-    lastId += 1
-    const id = lastId
+    const { child, running } = (current ??= open())
+    const id = (lastId += 1)
     hold(child, 'ref')
     const process = follow((action, stream) => child.send({ id, action, stream } satisfies ToLauncher, () => {}))
     running.set(id, process)
-    child.send(request(id), (error) => {
-      if (error) process.fail(error)
-    })
+    child.send(request(id), (error) => error && process.fail(error))
     return process
   }
 
   return {
-    launch: (spec) => ask((id) => ({ id, action: 'launch', spec })).started,
-    clear: (uid) => ask((id) => ({ id, action: 'clear', uid })).cleared,
+    launch: (spec) => send((id) => ({ id, action: 'launch', spec })).started,
+    clear: (uid) => send((id) => ({ id, action: 'clear', uid })).cleared,
     [Symbol.dispose]() {
       clearTimeout(idle)
       end()
@@ -78,22 +87,10 @@ export function createLauncher(wrapper: readonly string[] = []): Launcher {
   }
 }
 
-type Opened = { child: ChildProcess; running: Map<number, Running> }
-
-/** Keeps this process alive only while the launcher has something to report. */
-function hold(child: ChildProcess, action: 'ref' | 'unref') {
-  child[action]()
-  child.channel?.[action]()
-}
-
-function open(
-  wrapper: readonly string[],
-  { onIdle, onGone }: { onIdle: (idler: Opened) => void; onGone: (gone: Opened) => void },
-): Opened {
-  // A published package has the program as a bundled script next to this one.
+function forkLauncher([command, ...args]: readonly string[]) {
+  // A package has the bundled program next to this file.
   const script = import.meta.url.endsWith('.ts') ? './launcher-process.ts' : './launcher-process.js'
-  const [command, ...args] = wrapper
-  const child = fork(new URL(script, import.meta.url), {
+  return fork(new URL(script, import.meta.url), {
     cwd: '/',
     detached: true,
     env: {},
@@ -101,33 +98,18 @@ function open(
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
-  const running = new Map<number, Running>()
-  const opened = { child, running }
-  const gone = (error: Error) => {
-    onGone(opened)
-    for (const process of running.values()) process.fail(error)
-    running.clear()
-  }
-  child.on('error', gone)
-  child.on('exit', () => gone(new Error('the process that starts engines has died')))
-  child.on('message', (message) => {
-    const report = message as FromLauncher // its only sender is launcher-process.ts
-    running.get(report.id)?.receive(report)
-    if (!['closed', 'failed', 'cleared'].includes(report.event)) return
-    running.delete(report.id)
-    if (running.size === 0) onIdle(opened)
-  })
-  return opened
 }
 
-type Running = {
-  started: Promise<Launched>
-  cleared: Promise<void>
-  receive: (report: FromLauncher) => void
-  fail: (error: Error) => void
+/** Keeps this process alive only while the launcher has something to report. */
+function hold(child: ChildProcess, action: 'ref' | 'unref') {
+  child[action]()
+  child.channel?.[action]()
 }
 
-function follow(control: (action: 'pause' | 'resume', stream: StreamName) => void): Running {
+type Control = (action: 'pause' | 'resume', stream: StreamName) => void
+
+/** Turns the launcher's reports about one process into promises and streams. */
+function follow(control: Control) {
   const started = Promise.withResolvers<Launched>()
   const exited = Promise.withResolvers<Exit>()
   const closed = Promise.withResolvers<void>()
@@ -135,20 +117,16 @@ function follow(control: (action: 'pause' | 'resume', stream: StreamName) => voi
   // Each of them can be awaited separately.
   for (const { promise } of [started, exited, closed, cleared]) promise.catch(() => {})
   const streams = { stdout: received('stdout', control), stderr: received('stderr', control) }
+  const { readable: stdout } = streams.stdout
+  const { readable: stderr } = streams.stderr
 
   return {
     started: started.promise,
     cleared: cleared.promise,
-    receive(report) {
+    receive(report: FromLauncher) {
       switch (report.event) {
         case 'started':
-          return started.resolve({
-            pid: report.pid,
-            stdout: streams.stdout.readable,
-            stderr: streams.stderr.readable,
-            exited: exited.promise,
-            closed: closed.promise,
-          })
+          return started.resolve({ pid: report.pid, stdout, stderr, exited: exited.promise, closed: closed.promise })
         case 'failed':
           return started.reject(new Error(report.message))
         case 'output':
@@ -161,13 +139,13 @@ function follow(control: (action: 'pause' | 'resume', stream: StreamName) => voi
           return closed.resolve()
         case 'cleared':
           if (report.left.length === 0) return cleared.resolve()
-          return cleared.reject(new Error(`the processes ${report.left.join(', ')} can't be ended`))
+          return cleared.reject(new Error(`the processes ${report.left.join(', ')} cannot be killed`))
       }
     },
-    fail(error) {
+    fail(error: Error) {
       for (const { reject } of [started, exited, closed, cleared]) reject(error)
-      for (const { readable } of Object.values(streams)) {
-        // It may have no reader.
+      for (const readable of [stdout, stderr]) {
+        // A stream may have no reader.
         readable.once('error', () => {})
         readable.destroy(error)
       }
@@ -176,7 +154,7 @@ function follow(control: (action: 'pause' | 'resume', stream: StreamName) => voi
 }
 
 /** One stream of a process; `take` applies back-pressure to the launcher while it is not read. */
-function received(name: StreamName, control: (action: 'pause' | 'resume', stream: StreamName) => void) {
+function received(name: StreamName, control: Control) {
   let paused = false
   const readable = new Readable({
     read() {

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
+import { codeOf } from './errors.ts'
 import type { Exit, LaunchSpec } from './launcher-process.ts'
 import type { Launcher } from './launcher.ts'
 import type { Watchdog } from './watchdog.ts'
 
-/** Why a job was stopped. */
-export type StopKind = 'canceled' | 'force-canceled' | 'time-limit' | 'lease-lost' | 'cut-off' | 'agent-stopped'
+export type StopKind = 'canceled' | 'force-canceled' | 'time-limit' | 'lease-lost' | 'unreachable' | 'agent-stopped'
 
 /** The reason with which a job's signals abort. */
 export class Stopped extends Error {
@@ -18,23 +18,36 @@ export class Stopped extends Error {
   }
 }
 
-/** Both abort with a `Stopped`: `interrupt` asks the engine to end, `kill` ends it at once. */
+/** Both abort with a `Stopped`: `interrupt` sends SIGINT to the engine, `kill` ends it at once. */
 export type StopSignals = { interrupt: AbortSignal; kill: AbortSignal; graceMs: () => number }
 
+/** Awaits work until the signal aborts; the work continues. Rejects with the reason of the abort. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>()
+  const onAbort = () => aborted.reject(signal.reason)
+  signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
 export type ProcessSpec = LaunchSpec & {
-  /** Called with whole lines, of one stream at a time. What it returns is awaited, which holds the process back. */
+  /** Receives whole lines of one stream. A returned promise applies back-pressure to the process. */
   onOutput: (lines: Buffer, stream: 'stdout' | 'stderr') => Promise<void> | void
 }
 
-/** Longer than this a line is handed on in pieces, in bytes. */
+/** Longer lines are split, in bytes. */
 const MAX_LINE_BYTES = 65_536
 
 /**
- * Runs a process in a new process group and resolves with its exit.
+ * Runs a process in a new process group and resolves with its exit, when no process of the group is left.
  *
- * An interrupt is SIGINT to the group, as Ctrl-C in a terminal is; the engine then ends what it is at and stores the state. A
- * second one after half of the grace makes it stop at once, and at its end the group is killed. Nothing of the group is left
- * when this resolves. Throws the `Stopped` of a signal that had aborted before the start.
+ * An interrupt is SIGINT to the group, as Ctrl-C in a terminal: the engine finishes its current operations and stores the state. A
+ * second SIGINT after half of the grace period stops it at once; at its end the group is killed. Throws the `Stopped` of a signal
+ * that aborted before the start.
  */
 export async function runProcess(
   { onOutput, ...spec }: ProcessSpec,
@@ -59,7 +72,7 @@ export async function runProcess(
   }
   stop.interrupt.addEventListener('abort', interrupt)
   stop.kill.addEventListener('abort', kill)
-  // Either may have come while the process started.
+  // Either may have aborted during the start.
   if (stop.kill.aborted) kill()
   else if (stop.interrupt.aborted) interrupt()
 
@@ -68,9 +81,9 @@ export async function runProcess(
     readLines(stderr, (lines) => onOutput(lines, 'stderr')),
   ])
   try {
-    // A failure to hand output on must not leave the engine blocked on a full pipe.
+    // A failing consumer of the output must not leave the engine blocked on a full pipe.
     const exit = await Promise.race([exited, output.then(() => exited)])
-    // What the engine started and left behind would hold the pipes open, and outlive the run.
+    // Processes left by the engine would hold the pipes open and outlive the run.
     kill()
     await Promise.all([closed, output])
     return exit
@@ -89,12 +102,11 @@ function signalGroup(pid: number, signal: NodeJS.Signals) {
   try {
     process.kill(-pid, signal)
   } catch (error) {
-    // The group is gone: what the signal was for is done.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+    if (codeOf(error) !== 'ESRCH') throw error
   }
 }
 
-/** Hands on whole lines only: lines of two streams must not end up inside each other. */
+/** Passes on whole lines only, so that the two streams do not mix within a line. */
 async function readLines(stream: Readable, onLines: (lines: Buffer) => Promise<void> | void) {
   let rest: Buffer[] = []
   let restSize = 0

@@ -12,8 +12,8 @@ import { makeCertificate } from '../testing/certificate.ts'
 import type { FromLauncher, OrphanSpec, ToLauncher } from './launcher-process.ts'
 import type { RelayTarget } from './relay.ts'
 
-/** The program of the launcher, and what it loads as it starts. */
-const PROGRAM = ['launcher-process.ts', 'confined-file.ts', 'relay.ts', 'user-processes.ts']
+/** The launcher process and the modules that it loads at its start. */
+const PROGRAM = ['launcher-process.ts', 'confined-file.ts', 'errors.ts', 'relay.ts', 'user-processes.ts']
 
 /** An engine that is interrupted and then stores its state: like the real one, it retries while the server is unreachable. */
 const ENGINE = `
@@ -36,7 +36,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Keeps what it is asked for, and answers as one that has stored a state. */
+/** Records requests, and responds like the server to a stored state. */
 function createReceiver() {
   const received: string[] = []
   const keep = async (request: IncomingMessage, response: ServerResponse) => {
@@ -47,7 +47,7 @@ function createReceiver() {
   return { received, listener }
 }
 
-/** A proxy that knows one server under any name. */
+/** A proxy that connects any name to one server. */
 async function startProxy(port: number) {
   const asked: string[] = []
   const proxy = createServer((request, response) => {
@@ -69,7 +69,7 @@ async function startProxy(port: number) {
   return { asked, url: `http://127.0.0.1:${await listening(proxy)}` }
 }
 
-/** Has an engine store its state after its agent died; resolves with the engine's output. */
+/** Lets an engine store its state after its agent died; resolves with the engine's output. */
 async function storeWithoutAgent(target: Omit<RelayTarget, 'port'>, beforeTheEnd = async (_program: string) => {}) {
   const [directory, program] = [await temporaryDirectory(), await temporaryDirectory()]
   for (const name of PROGRAM) await copyFile(join(import.meta.dirname, name), join(program, name))
@@ -101,7 +101,7 @@ async function storeWithoutAgent(target: Omit<RelayTarget, 'port'>, beforeTheEnd
 
 const STORED = 'PUT /api/v2/state-versions/sv-1/upload Bearer t the state'
 
-test('an engine whose agent has died stores its state with a server that an authority of the agent has signed', async () => {
+test('an engine whose agent has died stores its state at a server with a certificate of the configured authority', async () => {
   const { file, ...tls } = await makeCertificate('IP:127.0.0.1')
   const { received, listener } = createReceiver()
   const port = await listening(createHttpsServer(tls, listener))
@@ -112,7 +112,7 @@ test('an engine whose agent has died stores its state with a server that an auth
   expect(output).toContain('answer 201 stored')
 })
 
-test('a server with an unknown certificate gets nothing of it', async () => {
+test('a server with an unknown certificate does not get the state', async () => {
   const { file: _, ...tls } = await makeCertificate('IP:127.0.0.1')
   const { received, listener } = createReceiver()
   const port = await listening(createHttpsServer(tls, listener))
@@ -123,7 +123,7 @@ test('a server with an unknown certificate gets nothing of it', async () => {
   expect(output).toContain('answer 502')
 })
 
-test.for(['HTTP_PROXY', 'http_proxy'])('it reaches its server through the proxy of %s', async (name) => {
+test.for(['HTTP_PROXY', 'http_proxy'])('the server is reached through the proxy of %s', async (name) => {
   const { received, listener } = createReceiver()
   const proxy = await startProxy(await listening(createServer(listener)))
 
@@ -138,7 +138,7 @@ test.for(['HTTP_PROXY', 'http_proxy'])('it reaches its server through the proxy 
   expect(output).toContain('answer 201 stored')
 })
 
-test('it reaches a server with https through a proxy, which sees no more than the name', async () => {
+test('a server with https is reached through a tunnel of the proxy', async () => {
   const { file, ...tls } = await makeCertificate('DNS:groundstate.invalid')
   const { received, listener } = createReceiver()
   const proxy = await startProxy(await listening(createHttpsServer(tls, listener)))
@@ -154,7 +154,7 @@ test('it reaches a server with https through a proxy, which sees no more than th
   expect(output).toContain('answer 201 stored')
 })
 
-test('no proxy is asked for what it is not meant for, nor for this machine', async () => {
+test('no proxy is used for excluded names and for this machine', async () => {
   const { received, listener } = createReceiver()
   const port = await listening(createServer(listener))
   const proxy = await startProxy(port)
@@ -173,7 +173,7 @@ test('no proxy is asked for what it is not meant for, nor for this machine', asy
   expect(excepted).toContain('answer 502')
 })
 
-test('it stores its state when an upgrade has replaced the program of the launcher meanwhile', async () => {
+test('the state is stored after an upgrade has replaced the files of the launcher', async () => {
   const { received, listener } = createReceiver()
   const port = await listening(createServer(listener))
   const target = { apiUrl: `http://127.0.0.1:${port}/api/v2/`, certificates: undefined }

@@ -3,27 +3,31 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** Target of the requests that engines send after their agent has died. */
 export type RelayTarget = {
-  /** Port of the agent's gateway. */
   port: number
-  /** Base of the server's public API. */
   apiUrl: string
   /** A PEM file of CA certificates to trust. */
   certificates: string | undefined
-  /** The proxy variables of the agent's environment. */
   proxies?: Record<string, string>
 }
 
-const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy']
+export const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy']
 
-/** Selects the proxy variables. */
-export function proxiesOf(env: NodeJS.ProcessEnv): Record<string, string> {
-  return Object.fromEntries(PROXIES.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])))
+/** The variables of this process's environment with these names. */
+export function environmentOf(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  )
+}
+
+/** Whether a URL refers to this machine, which no proxy reaches. */
+export function isLocal(url: string): boolean {
+  return /^(127\.|localhost$|\[::1\]$)/.test(new URL(url).hostname)
 }
 
 /** The first segment of a path identifies the job at the gateway; the rest is a path of the public API. */
-const OF_JOB = /^\/[^/]+\/api\/v2\//
-/** How long the agent may still hold the port, in ms. */
-const OPEN_MS = 1_000
+const JOB_PREFIX = /^\/[^/]+\/api\/v2\//
+/** Time for the dead agent's port to become free, in ms. */
+const LISTEN_TIMEOUT_MS = 1_000
 const RETRY_DELAY_MS = 50
 
 /**
@@ -31,8 +35,8 @@ const RETRY_DELAY_MS = 50
  * state. A version created through the gateway is unknown here: the engine keeps that state in a file. Rejects when the
  * certificates can't be read.
  *
- * The launcher loads this module at its start, since an upgrade may replace its files later. It stays small:
- * large modules are Node's own, and loaded on demand.
+ * The launcher loads this module at its start, since an upgrade may replace its files later. Large modules of Node are loaded on
+ * demand to keep it small.
  */
 export async function openRelay({ port, apiUrl, certificates, proxies = {} }: RelayTarget): Promise<void> {
   const [http, https, { pipeline }] = await Promise.all([
@@ -41,16 +45,15 @@ export async function openRelay({ port, apiUrl, certificates, proxies = {} }: Re
     import('node:stream/promises'),
   ])
   const isSecure = apiUrl.startsWith('https:')
-  // No proxy leads back to this machine. Node 20 knows no proxies.
-  const isLocal = /^(127\.|localhost$|\[::1\]$)/.test(new URL(apiUrl).hostname)
   const options = {
     keepAlive: true,
-    ...(isLocal ? {} : { proxyEnv: proxies }),
+    // Node 20 ignores it.
+    ...(isLocal(apiUrl) ? {} : { proxyEnv: proxies }),
     ...(isSecure && certificates !== undefined && { ca: readFileSync(certificates) }),
   }
   const agent = isSecure ? new https.Agent(options) : new http.Agent(options)
   const send = isSecure ? https.request : http.request
-  const deadline = performance.now() + OPEN_MS
+  const deadline = performance.now() + LISTEN_TIMEOUT_MS
   const server = http.createServer(relay)
   server.on('error', () => {
     if (performance.now() < deadline) setTimeout(listen, RETRY_DELAY_MS)
@@ -62,16 +65,16 @@ export async function openRelay({ port, apiUrl, certificates, proxies = {} }: Re
   }
 
   function relay(request: IncomingMessage, response: ServerResponse) {
-    const path = OF_JOB.exec(request.url ?? '')?.[0]
+    const path = JOB_PREFIX.exec(request.url ?? '')?.[0]
     if (path === undefined) {
       request.resume()
       return void response.writeHead(404).end()
     }
     const { host: _, connection: __, ...headers } = request.headers
     const url = apiUrl + (request.url ?? '').slice(path.length)
-    const sent = send(url, { agent, method: request.method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers)
-      pipeline(answer, response).catch(() => response.destroy())
+    const sent = send(url, { agent, method: request.method, headers }, (upstream) => {
+      response.writeHead(upstream.statusCode ?? 502, upstream.headers)
+      pipeline(upstream, response).catch(() => response.destroy())
     })
     sent.on('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()))
     pipeline(request, sent).catch(() => {})

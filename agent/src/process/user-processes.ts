@@ -1,12 +1,12 @@
 import { lstatSync, readFileSync, readdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** How often processes are looked for before those that are left are given up; each time waits a little longer. */
+/** Maximum number of attempts to kill a user's processes; the delay grows with each. */
 const ROUNDS = 20
 
 /**
- * Kills all processes of these users, and answers the ones that stay. Each round stops them all before it kills them, so that
- * a process that keeps starting others is not quicker.
+ * Kills all processes of these users; returns the ids of those that survive. Each round stops all of them before killing, so that
+ * none can fork in time.
  */
 export async function endProcessesOf(uids: readonly number[]): Promise<number[]> {
   for (let round = 0; ; round += 1) {
@@ -18,37 +18,34 @@ export async function endProcessesOf(uids: readonly number[]): Promise<number[]>
 }
 
 function processesOf(uids: readonly number[]): number[] {
-  const wanted = new Set(uids)
-  return listProcesses(wanted).flatMap((process) => (process.uids.some((uid) => wanted.has(uid)) ? [process.pid] : []))
+  const users = new Set(uids)
+  return listProcesses(users).flatMap((process) => (process.uids.some((uid) => users.has(uid)) ? [process.pid] : []))
 }
 
-/** The users that have processes. */
-export function usersAtWork(): number[] {
+export function activeUsers(): number[] {
   return [...new Set(listProcesses().flatMap(({ uids }) => uids))]
 }
 
-type Known = { inode: number; owner: number; uids: number[] }
-
 /**
- * What was read of processes before. To read one takes ten times as long as to see that it is still the same: each has an inode of
- * its own. The users of one change only between fork and exec, while the process that starts it is blocked.
+ * Known processes, since reading one takes ten times as long as checking that it is the same: each has a separate inode. The users of a
+ * process change only between fork and exec, while its parent is blocked.
  */
-const known = new Map<string, Known>()
+const known = new Map<string, { inode: number; owner: number; uids: number[] }>()
 
-/** By the ids in `status`: the owner of a process's directory is root when the process has made itself unreadable. */
-function listProcesses(wanted?: ReadonlySet<number>): { pid: number; uids: number[] }[] {
+/** Reads user ids from `status`, since root owns the directory of a process that is not dumpable. */
+function listProcesses(users?: ReadonlySet<number>): { pid: number; uids: number[] }[] {
   const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  const there = new Set(names)
-  for (const name of known.keys()) if (!there.has(name)) known.delete(name)
+  const existing = new Set(names)
+  for (const name of known.keys()) if (!existing.has(name)) known.delete(name)
   return names.flatMap((name) => {
-    const facts = lstatSync(`/proc/${name}`, { throwIfNoEntry: false })
-    if (facts === undefined) return []
+    const stats = lstatSync(`/proc/${name}`, { throwIfNoEntry: false })
+    if (stats === undefined) return []
     const before = known.get(name)
-    const isSame = before !== undefined && before.inode === facts.ino && before.owner === facts.uid
-    if (isSame && wanted !== undefined && !before.uids.some((uid) => wanted.has(uid))) return []
+    const isSame = before !== undefined && before.inode === stats.ino && before.owner === stats.uid
+    if (isSame && users !== undefined && !before.uids.some((uid) => users.has(uid))) return []
     const uids = readUsers(name)
     if (uids === undefined) return []
-    known.set(name, { inode: facts.ino, owner: facts.uid, uids })
+    known.set(name, { inode: stats.ino, owner: stats.uid, uids })
     return [{ pid: Number(name), uids }]
   })
 }
@@ -61,7 +58,7 @@ function readUsers(name: string): number[] | undefined {
   } catch {
     return undefined
   }
-  // A zombie has ended too; its parent need not be ours.
+  // A zombie has ended as well; its parent need not be this process.
   if (status === '' || /^State:\s+[ZX]/m.test(status)) return undefined
   return (/^Uid:\s+(\d+)\s+(\d+)\s+(\d+)/m.exec(status)?.slice(1) ?? []).map(Number)
 }

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 
 /**
- * Reads `hold PGID SECONDS` and `free PGID` lines; at the end of its input, which is the death of the agent however it died, it
- * kills every process group that is still held, each after its seconds. The launcher has interrupted those that get some: a second
- * interrupt would make the engine drop what it is at. The traps keep the shell alive where signals are sent to everything at once.
+ * Reads `hold PGID SECONDS` and `free PGID` lines. At the end of its input, when the agent has died, it kills each held process group
+ * after its seconds. It sends no interrupt: the launcher has, and a second one would make the engine stop at once. The traps keep the
+ * shell alive when a terminal signals the whole group.
  */
 const SCRIPT = `
 trap '' INT TERM HUP
@@ -31,33 +31,24 @@ done
 `
 
 /**
- * Makes sure that no engine outlives its agent for long: an apply whose agent was killed would go on behind the server's back. Node
- * can't ask the kernel for a death signal, and that would not reach the engine's own children; so a shell in a session of its
- * own waits on a pipe that only the agent holds open.
+ * Kills engines that outlive their agent. Node has no access to the kernel's parent death signal, which would not reach the
+ * engine's children anyway, so a shell in a separate session waits on a pipe that only the agent holds open.
  */
-export type Watchdog = Disposable & {
-  /** `graceMs` is what the group gets after the death of the agent. */
-  hold: (pid: number, graceMs?: number) => void
-  free: (pid: number) => void
-}
+export type Watchdog = ReturnType<typeof startWatchdog>
 
 /** Margin for the watchdog's inexact timer, in ms: the agent interrupts first. */
 const EXIT_MARGIN_MS = 10_000
 
-export function startWatchdog(onError: (error: Error) => void): Watchdog {
+export function startWatchdog(onError: (error: Error) => void) {
   const held = new Map<number, number>()
   let disposed = false
   let shell = start()
 
   function start(): ChildProcess {
-    const child = spawn('/bin/sh', ['-c', SCRIPT], {
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-      env: {},
-      cwd: '/',
-    })
+    const stdio = ['pipe', 'ignore', 'ignore'] as const
+    const child = spawn('/bin/sh', ['-c', SCRIPT], { detached: true, stdio: [...stdio], env: {}, cwd: '/' })
     child.on('error', onError)
-    // The pipe breaks only when the shell is gone, which its exit tells.
+    // The pipe breaks only when the shell has exited, which is handled below.
     child.stdin?.on('error', () => {})
     child.on('exit', () => {
       if (!disposed) shell = start()
@@ -68,12 +59,13 @@ export function startWatchdog(onError: (error: Error) => void): Watchdog {
   }
 
   return {
-    hold(pid, graceMs) {
+    /** `graceMs`: grace period of the group after the agent's death. */
+    hold(pid: number, graceMs?: number) {
       const seconds = graceMs === undefined ? 0 : Math.ceil((graceMs + EXIT_MARGIN_MS) / 1000)
       held.set(pid, seconds)
       shell.stdin?.write(`hold ${pid} ${seconds}\n`)
     },
-    free(pid) {
+    free(pid: number) {
       held.delete(pid)
       shell.stdin?.write(`free ${pid}\n`)
     },

@@ -1,4 +1,4 @@
-import { createReadStream, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createReadStream, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { copyFile, mkdir, open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type AgentJob, agentJobKind, finishBody } from '@groundstate/contract/agent'
@@ -6,9 +6,9 @@ import { z } from 'zod'
 import { type Bounds, openConfined } from '../process/confined-file.ts'
 import { parseJson } from '../server/connection.ts'
 
-const FACTS = 'job.json'
+const RECORD = 'job.json'
 
-const journalFacts = z.object({
+const journalRecord = z.object({
   job: z.object({
     id: z.string(),
     kind: agentJobKind,
@@ -21,35 +21,18 @@ const journalFacts = z.object({
   workingDirectory: z.string().optional(),
   /** The engine has begun to apply, so the job can no longer be requeued. */
   began: z.boolean().optional(),
-  /** A plan whose outcome may have been reported, and whose documents were not delivered. */
+  /** A plan with pending documents, whose outcome may have been reported. */
   owesDocuments: z.boolean().optional(),
-  /** The engine of that plan. */
   engine: z.object({ product: z.enum(['terraform', 'tofu']), version: z.string() }).optional(),
-  /** The outcome of a job that has ended. */
   outcome: finishBody.optional(),
 })
-type JournalFacts = z.infer<typeof journalFacts>
+type JournalRecord = z.infer<typeof journalRecord>
 
 /**
- * The record of a job for recovery: a directory with its token, progress and log. It exists from
- * the start of the job until the server has its outcome.
+ * The record of a job for recovery: a directory with its token, progress and log. It exists from the start of the job until the
+ * server has its outcome.
  */
-export type Journal = {
-  directory: string
-  /** The complete log of the job. */
-  log: string
-  /** The process id of the engine that applies. */
-  pid: string
-  /** File that records that the agent interrupted the engine. */
-  interrupted: string
-  /** File with the exit of an engine that outlived its agent. */
-  exit: string
-  /** The state that the engine could not store. */
-  erroredState: string
-  facts: () => JournalFacts
-  note: (facts: Partial<JournalFacts>) => Promise<void>
-  remove: () => Promise<void>
-}
+export type Journal = ReturnType<typeof journalAt>
 
 const journalsOf = (workDir: string) => join(workDir, 'jobs')
 
@@ -58,47 +41,51 @@ export async function createJournal(workDir: string, { id, kind, runId, token, l
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const journal = journalAt(directory, { job: { id, kind, runId, token, leaseMs } })
-  await journal.note({})
+  await journal.update({})
   return journal
 }
 
-/** The journals of the jobs that an agent in this directory had when it died. Removes unreadable ones. */
+/** Reads the journals of a dead agent in this directory. Removes unreadable ones. */
 export async function readJournals(workDir: string): Promise<Journal[]> {
   const parent = journalsOf(workDir)
   const journals: Journal[] = []
   for (const name of await readdir(parent).catch(() => [])) {
     const directory = join(parent, name)
-    const text = await readFile(join(directory, FACTS), 'utf8').catch(() => '')
-    const facts = journalFacts.safeParse(parseJson(text))
-    if (facts.success) journals.push(journalAt(directory, facts.data))
+    const text = await readFile(join(directory, RECORD), 'utf8').catch(() => '')
+    const { data } = journalRecord.safeParse(parseJson(text))
+    if (data) journals.push(journalAt(directory, data))
     else await rm(directory, { recursive: true, force: true })
   }
   return journals
 }
 
-function journalAt(directory: string, start: JournalFacts): Journal {
+function journalAt(directory: string, start: JournalRecord) {
   let current = start
   return {
     directory,
     log: join(directory, 'log'),
+    /** File with the process id of the engine that applies. */
     pid: join(directory, 'pid'),
+    /** File that records that the agent interrupted the engine. */
     interrupted: join(directory, 'interrupted'),
+    /** File with the exit of an engine that outlived its agent. */
     exit: join(directory, 'exit.json'),
+    /** The state that the engine could not store. */
     erroredState: join(directory, 'errored.tfstate'),
-    facts: () => current,
-    async note(facts) {
-      current = { ...current, ...facts }
-      const draft = join(directory, `${FACTS}.draft`)
+    record: () => current,
+    async update(changes: Partial<JournalRecord>) {
+      current = { ...current, ...changes }
+      const draft = join(directory, `${RECORD}.draft`)
       const text = JSON.stringify(current)
       // After a power failure, an apply that has begun must not appear as one that has not.
-      const isVital = facts.began !== undefined || facts.outcome !== undefined
+      const isVital = changes.began !== undefined || changes.outcome !== undefined
       if (isVital) {
         await writeFile(draft, text, { mode: 0o600, flush: true })
-        await rename(draft, join(directory, FACTS))
+        await rename(draft, join(directory, RECORD))
         await syncDirectory(directory)
       } else {
         writeFileSync(draft, text, { mode: 0o600 })
-        renameSync(draft, join(directory, FACTS))
+        renameSync(draft, join(directory, RECORD))
       }
     },
     remove: () => rm(directory, { recursive: true, force: true }),
@@ -114,7 +101,6 @@ async function syncDirectory(path: string) {
   }
 }
 
-/** Exit of an engine whose agent had died; undefined when unknown. */
 export async function readExit(journal: Journal): Promise<{ code: number | null } | undefined> {
   const text = await readFile(journal.exit, 'utf8').catch(() => '')
   return z.object({ code: z.number().nullable() }).safeParse(parseJson(text)).data
@@ -125,7 +111,7 @@ const ERRORED_STATE = 'errored.tfstate'
 
 /**
  * Copies the state that the engine could not store to the journal, where it stays until the server has it; returns whether there
- * is one. Throws when what is there is not a file of the run.
+ * is one. Throws if the file is not one of the run.
  */
 export async function saveErroredState(journal: Journal, bounds: Bounds, workingDirectory: string): Promise<boolean> {
   using file = openConfined(join(workingDirectory, ERRORED_STATE), bounds)
@@ -133,11 +119,6 @@ export async function saveErroredState(journal: Journal, bounds: Bounds, working
   const content = createReadStream('', { fd: file.fd, autoClose: false })
   await writeFile(journal.erroredState, content, { mode: 0o600, flush: true })
   return true
-}
-
-/** Whether the journal has a state that the engine could not store. */
-export function hasErroredState(journal: Journal): boolean {
-  return existsSync(journal.erroredState)
 }
 
 /** Copies the only copy of a state to a directory that is never cleaned up, and returns its path. */

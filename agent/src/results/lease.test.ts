@@ -8,7 +8,7 @@ import { ONE_RESOURCE, configuration, startAgent, startServer } from '../testing
 import type { ProtocolServer } from '../testing/protocol-server.ts'
 import { holdLease } from './lease.ts'
 
-/** A proxy in front of a server; `cut` ends its connections and takes no others until it is called again with false. */
+/** A proxy in front of a server; `cut(true)` closes its connections and rejects new ones until `cut(false)`. */
 async function startProxy(server: ProtocolServer, hangs: (incoming: IncomingMessage) => boolean = () => false) {
   let isCut = false
   const proxy = createServer((incoming, response) => {
@@ -43,7 +43,7 @@ async function startProxy(server: ProtocolServer, hangs: (incoming: IncomingMess
 test.each([
   [0, 1000],
   [2300, 1000],
-])('a lease of 4 s survives a cut after %d ms for %d ms', { timeout: 20_000 }, async (after, length) => {
+])('a lease of 4 s survives an interruption after %d ms for %d ms', { timeout: 20_000 }, async (after, length) => {
   const server = await startServer()
   const proxy = await startProxy(server)
   const { id } = server.submit({ configuration: configuration(ONE_RESOURCE), leaseMs: 4000 })
@@ -51,9 +51,9 @@ test.each([
   const said: string[] = []
   const events = {
     onCommand() {},
-    onCutOff: (why: string) => said.push(why),
+    onUnreachable: (why: string) => said.push(why),
     onLost: (why: string) => said.push(why),
-    onRefused() {},
+    onRejected() {},
   }
 
   {
@@ -69,7 +69,7 @@ test.each([
   expect(said).toEqual([])
 })
 
-test('a receipt that was answered late counts from when it was sent, as every heartbeat does', async () => {
+test('a slow acknowledgement renews the lease from when it was sent, like every heartbeat', async () => {
   let beats = 0
   const client = {
     async heartbeat(longPollMs: number, _: string, { signal }: { signal: AbortSignal }) {
@@ -79,11 +79,11 @@ test('a receipt that was answered late counts from when it was sent, as every he
     },
   } as unknown as JobClient
   const said: string[] = []
-  const events = { onCommand() {}, onCutOff: (why: string) => said.push(why), onLost() {}, onRefused() {} }
+  const events = { onCommand() {}, onUnreachable: (why: string) => said.push(why), onLost() {}, onRejected() {} }
 
   {
     await using lease = holdLease(client, { leaseMs: 2000 }, events)
-    await lease.received
+    await lease.acknowledged
     await delay(1200)
   }
 
@@ -91,7 +91,7 @@ test('a receipt that was answered late counts from when it was sent, as every he
   expect(beats).toBeGreaterThan(2)
 })
 
-test('heartbeats that get no response of the server are mentioned, each kind once', async () => {
+test('heartbeats without a response of the server are reported once per kind', async () => {
   const refusals = [
     new RequestRejectedError('POST /heartbeat', 403, { detail: 'request 1' }),
     new RequestRejectedError('POST /heartbeat', 403, { detail: 'request 2' }),
@@ -107,7 +107,7 @@ test('heartbeats that get no response of the server are mentioned, each kind onc
     },
   } as unknown as JobClient
   const said: unknown[] = []
-  const events = { onCommand() {}, onCutOff() {}, onLost() {}, onRefused: (error: unknown) => said.push(error) }
+  const events = { onCommand() {}, onUnreachable() {}, onLost() {}, onRejected: (error: unknown) => said.push(error) }
 
   {
     await using _ = holdLease(client, { leaseMs: 30_000 }, events)
@@ -115,12 +115,12 @@ test('heartbeats that get no response of the server are mentioned, each kind onc
   }
 
   expect(said.map(String)).toEqual([
-    'Refused: the server answered 403 to POST /heartbeat: request 1',
+    'RequestRejectedError: the server answered 403 to POST /heartbeat: request 1',
     'TypeError: no command',
   ])
 })
 
-test('a receipt that gets no response is sent again before the first part of the lease is over', async () => {
+test('an acknowledgement without a response is retried within the first part of the lease', async () => {
   const server = await startServer()
   let beats = 0
   const proxy = await startProxy(server, ({ url }) => url?.endsWith('/heartbeat') === true && (beats += 1) === 1)

@@ -7,7 +7,7 @@ import { openLogStream } from './log-stream.ts'
 
 type Options = Omit<Parameters<typeof openLogStream>[0], 'file'>
 
-/** A log on a new file with optional content; it ends with the test. */
+/** A log in a new file with optional content, disposed with the test. */
 async function openLog({ holds, ...options }: Options & { holds?: string }) {
   const file = join(await temporaryDirectory(), 'log')
   if (holds !== undefined) await writeFile(file, holds)
@@ -16,7 +16,7 @@ async function openLog({ holds, ...options }: Options & { holds?: string }) {
   return { ...log, file }
 }
 
-/** A server that keeps what it is sent; the first append waits for `release`. */
+/** A server that stores chunks; the first append waits for `release`. */
 function logServer() {
   let stored = Buffer.alloc(0)
   const sizes: number[] = []
@@ -35,7 +35,7 @@ function logServer() {
   }
 }
 
-test('a log is what was written, in its order, and no mark around it: the server sets those', async () => {
+test('a log contains the output in order, without the marks that the server adds', async () => {
   const server = logServer()
   server.release()
   const log = await openLog({ append: server.append, limitBytes: 1_000 })
@@ -47,7 +47,7 @@ test('a log is what was written, in its order, and no mark around it: the server
   expect(server.text()).toBe('one\ntwo\n')
 })
 
-test('what gathers while a chunk is on its way goes out as one', async () => {
+test('output that accumulates during a request is sent as one chunk', async () => {
   const server = logServer()
   const log = await openLog({ append: server.append, limitBytes: 1_000_000 })
 
@@ -59,7 +59,7 @@ test('what gathers while a chunk is on its way goes out as one', async () => {
   expect(server.text()).toContain('line 999\n')
 })
 
-test('marks in the output become spaces, so that they end nothing', async () => {
+test('marks in the output become spaces', async () => {
   const server = logServer()
   server.release()
   const log = await openLog({ append: server.append, limitBytes: 1_000 })
@@ -70,7 +70,7 @@ test('marks in the output become spaces, so that they end nothing', async () => 
   expect(server.text()).toBe('a b c ')
 })
 
-test('output beyond the limit is dropped, and the log says so', async () => {
+test('output beyond the limit is dropped with a note in the log', async () => {
   const server = logServer()
   server.release()
   const log = await openLog({ append: server.append, limitBytes: 5 })
@@ -83,7 +83,7 @@ test('output beyond the limit is dropped, and the log says so', async () => {
   expect(server.text().split('\n')).toEqual(['12345', expect.stringContaining('The log is cut off here'), ''])
 })
 
-test('what a server does not take for long is kept in the file, and holds nothing back', async () => {
+test('output for a blocked server is kept in the file, without back-pressure', async () => {
   const server = logServer()
   const log = await openLog({ append: server.append, limitBytes: 1_000_000_000 })
   const block = Buffer.alloc(4 * 1024 * 1024, 'x')
@@ -97,7 +97,7 @@ test('what a server does not take for long is kept in the file, and holds nothin
   expect(server.text().length).toBe(5 * block.length)
 })
 
-test('a log that cannot be stored takes what is written, and fails when it is closed', async () => {
+test('a log that cannot be stored accepts output, and fails when it is closed', async () => {
   const log = await openLog({ append: () => Promise.reject(new Error('lease lost')), limitBytes: 1_000 })
 
   log.write('one\n')
@@ -106,7 +106,7 @@ test('a log that cannot be stored takes what is written, and fails when it is cl
   await expect(log.close()).rejects.toThrow('lease lost')
 })
 
-/** As `logServer`, behind a proxy that answers with a status to what it does not let through. */
+/** As `logServer`, behind a proxy that rejects some chunks with a status. */
 function proxiedServer(status: (bytes: Buffer) => number | undefined) {
   let stored = Buffer.alloc(0)
   return {
@@ -121,7 +121,7 @@ function proxiedServer(status: (bytes: Buffer) => number | undefined) {
   }
 }
 
-test('chunks that are too large for a proxy go out in smaller ones', async () => {
+test('chunks that are too large for a proxy are split', async () => {
   const server = proxiedServer((bytes) => (bytes.length > 10_000 ? 413 : undefined))
   const log = await openLog({ append: server.append, limitBytes: 1_000_000 })
   const text = Array.from({ length: 10_000 }, (_, line) => `line ${line}\n`).join('')
@@ -132,7 +132,7 @@ test('chunks that are too large for a proxy go out in smaller ones', async () =>
   expect(server.text()).toBe(text)
 })
 
-test('what is refused for good is left out, the log says so, and the rest arrives at its place', async () => {
+test('a chunk that stays rejected is replaced by a note of the same length', async () => {
   const server = proxiedServer((bytes) => (bytes.includes('select * from') ? 403 : undefined))
   const log = await openLog({ append: server.append, limitBytes: 1_000_000, retryTimeoutMs: 1 })
   const before = 'before\n'.repeat(2_000)
@@ -142,12 +142,12 @@ test('what is refused for good is left out, the log says so, and the rest arrive
 
   expect(await log.close()).toBeUndefined()
   expect(server.text()).toMatch(
-    /^(before\n)+[^]*\nA part of the log is missing here: [^\n]+ answers 403 to it\.\n[^]*after\n$/,
+    /^(before\n)+[^]*\nPart of the log is missing here: [^\n]+ rejected it with status 403\.\n[^]*after\n$/,
   )
   expect(server.text().length).toBe(before.length + 'select * from secrets\n'.length + after.length)
 })
 
-test('a refusal that passes leaves nothing out', async () => {
+test('a chunk that is rejected temporarily is sent again', async () => {
   let refusals = 3
   const server = proxiedServer(() => ((refusals -= 1) >= 0 ? 404 : undefined))
   const log = await openLog({ append: server.append, limitBytes: 1_000 })
@@ -158,16 +158,16 @@ test('a refusal that passes leaves nothing out', async () => {
   expect(server.text()).toBe('one\n')
 })
 
-test('a log of which nothing is taken is closed all the same, with what there is to say', async () => {
+test('a log that is rejected completely closes with a message', async () => {
   const server = proxiedServer(() => 400)
   const log = await openLog({ append: server.append, limitBytes: 1_000, retryTimeoutMs: 1 })
 
   log.write('one\n')
 
-  expect(await log.close()).toMatch(/^The log is not complete: .* answers 400/)
+  expect(await log.close()).toMatch(/^The log is incomplete: .* with status 400/)
 })
 
-test('what the database of the server has lost is sent again', async () => {
+test('bytes that the database of the server has lost are sent again', async () => {
   const server = proxiedServer(() => undefined)
   const log = await openLog({ append: server.append, limitBytes: 1_000 })
   log.write('one\ntwo\n')
@@ -180,7 +180,7 @@ test('what the database of the server has lost is sent again', async () => {
   expect(server.text()).toBe('one\ntwo\nthree\n')
 })
 
-test('a file that has less than the server, after a loss of power, is no failure', async () => {
+test('a file that is shorter than the log of the server, after a power failure, is accepted', async () => {
   const server = proxiedServer(() => undefined)
   const log = await openLog({ append: server.append, limitBytes: Infinity, sent: 1_000, holds: 'one\n' })
 
@@ -188,7 +188,7 @@ test('a file that has less than the server, after a loss of power, is no failure
   expect(server.text()).toBe('')
 })
 
-test('a file that is there already is sent from where the server has it', async () => {
+test('an existing file is sent from the offset of the server', async () => {
   const server = proxiedServer(() => undefined)
   await server.append(0, Buffer.from('one\n'))
   const log = await openLog({ append: server.append, limitBytes: Infinity, sent: 4, holds: 'one\ntwo\n' })

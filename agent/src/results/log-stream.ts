@@ -6,24 +6,16 @@ import { RequestRejectedError } from '../server/connection.ts'
 const MARKS = [0x02, 0x03]
 const FLUSH_MS = 100
 const FLUSH_BYTES = 64 * 1024
-const LARGEST_CHUNK = 1024 * 1024
-/** Refused chunks of at most this size, in bytes, are not split. */
-const SMALLEST_CHUNK = 4 * 1024
-/** Retry time limit of a refused chunk, in ms: a proxy may refuse it only while the server restarts. */
+const MAX_CHUNK_BYTES = 1024 * 1024
+/** Rejected chunks up to this size, in bytes, are not split. */
+const MIN_CHUNK_BYTES = 4 * 1024
+/** Retry time limit of a rejected chunk, in ms: a proxy may reject it only while the server restarts. */
 const RETRY_TIMEOUT_MS = 10_000
-/** Delay before a refused chunk is sent again, in ms. */
 const RETRY_DELAY_MS = 500
+/** Status for a chunk whose offset is beyond the end of the server's log. */
+const OUT_OF_RANGE = 416
 
-export type LogStream = Disposable & {
-  write: (output: Buffer | string) => void
-  /**
-   * Ends the log, and returns the rest that the server does not have, to send with another request; undefined where that is more than
-   * `limit` bytes, or where some of it was refused: `close` sends it.
-   */
-  rest: (limit: number) => Promise<{ offset: number; bytes: Uint8Array } | undefined>
-  /** Sends the rest. Resolves when the server has everything it accepts, with a note if it does not even accept the note of a gap. */
-  close: () => Promise<string | undefined>
-}
+export type LogStream = ReturnType<typeof openLogStream>
 
 type LogOptions = {
   /** Stores bytes at an offset and resolves with the stored size; rejects when that can no longer succeed. */
@@ -40,35 +32,29 @@ type LogOptions = {
 /**
  * The log of one phase as sent to the server: plain text, which the server frames for its readers.
  *
- * Chunks are sent one after the other, by offset, so that a repeated one is harmless: every 100 ms, or 64 KB if
- * that is sooner. The log of a short phase is sent with its outcome only. A slow or unreachable server does not block the engine.
+ * Chunks are sent sequentially with their offset, so that repeated ones are harmless: every 100 ms, or 64 KB if that is sooner. The log of a
+ * short phase is sent with its outcome only. A slow or unreachable server does not block the engine.
  *
- * A refused chunk is split into smaller ones. What is still refused is left out, with a note in the log: a proxy that
- * blocks some bytes must not fail the run.
+ * A rejected chunk is split. Chunks that are still rejected are replaced by a note: a proxy that blocks some bytes must not fail the run.
  */
-export function openLogStream({
-  append,
-  file,
-  limitBytes,
-  sent = 0,
-  retryTimeoutMs = RETRY_TIMEOUT_MS,
-}: LogOptions): LogStream {
+export function openLogStream(options: LogOptions) {
+  const { append, file, limitBytes, sent = 0, retryTimeoutMs = RETRY_TIMEOUT_MS } = options
   let descriptor: number | undefined = openSync(file, 'a+', 0o600)
-  let taken = 0
+  let written = 0
   /** Bytes in the file, and bytes of it that the server has. */
   let stored = fstatSync(descriptor).size
   // After a power failure the file may lack bytes that the server has.
   let offset = Math.min(sent, stored)
-  let largest = LARGEST_CHUNK
-  /** Time of the first refusal of the small chunk at the offset. */
-  let refusedSince: number | undefined
+  let maxChunkBytes = MAX_CHUNK_BYTES
+  /** Time of the first rejection of the small chunk at the offset. */
+  let rejectedSince: number | undefined
   let missing: string | undefined
   let lastSentAt = performance.now()
   let sending: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let failure: { error: unknown } | undefined
   let closed = false
-  /** The rest is sent with another request, unless that is refused. */
+  /** The rest is sent with another request, unless that is rejected. */
   let held = false
   /** No more output is accepted: the limit is reached, or the disk is full. */
   let ended = false
@@ -76,40 +62,48 @@ export function openLogStream({
   function schedule() {
     if (held || sending !== undefined || failure !== undefined || descriptor === undefined || stored === offset) return
     const waitMs = closed || stored - offset >= FLUSH_BYTES ? 0 : lastSentAt + FLUSH_MS - performance.now()
-    if (waitMs <= 0) {
-      clearTimeout(timer)
-      timer = undefined
-      sending = sendNext(descriptor).finally(() => {
-        sending = undefined
+    if (waitMs > 0) {
+      timer ??= setTimeout(() => {
+        timer = undefined
         schedule()
-      })
-    } else timer ??= setTimeout(onTimer, waitMs)
+      }, waitMs)
+      return
+    }
+    stopTimer()
+    sending = sendNext(descriptor).finally(() => {
+      sending = undefined
+      schedule()
+    })
   }
 
-  function onTimer() {
+  function stopTimer() {
+    clearTimeout(timer)
     timer = undefined
-    schedule()
   }
 
   async function sendNext(from: number) {
     lastSentAt = performance.now()
     try {
-      const space = Buffer.allocUnsafe(Math.min(largest, stored - offset))
-      const chunk = withoutMarks(space.subarray(0, readSync(from, space, 0, space.length, offset)))
-      const refusal = await tryAppend(chunk)
-      if (refusal === undefined) largest = Math.min(largest * 2, LARGEST_CHUNK)
-      else await yieldTo(refusal, chunk.length)
+      const chunk = read(from, Math.min(maxChunkBytes, stored - offset))
+      const rejection = await tryAppend(chunk)
+      if (rejection === undefined) maxChunkBytes = Math.min(maxChunkBytes * 2, MAX_CHUNK_BYTES)
+      else await handleRejection(rejection.status, chunk.length)
     } catch (error) {
       failure = { error }
     }
   }
 
+  function read(from: number, size: number) {
+    const space = Buffer.allocUnsafe(size)
+    return withoutMarks(space.subarray(0, readSync(from, space, 0, size, offset)))
+  }
+
   async function tryAppend(chunk: Buffer): Promise<RequestRejectedError | undefined> {
     try {
       const size = await append(offset, chunk)
-      if (size <= offset) throw new Error(`the server has ${size} bytes of the log, and took none of those behind them`)
+      if (size <= offset) throw new Error(`the server has ${size} bytes of the log, and accepted none after them`)
       offset = Math.min(size, stored)
-      refusedSince = undefined
+      rejectedSince = undefined
       return undefined
     } catch (error) {
       if (error instanceof RequestRejectedError) return error
@@ -117,34 +111,36 @@ export function openLogStream({
     }
   }
 
-  async function yieldTo({ status }: RequestRejectedError, length: number) {
-    // It has less than before: a failover of its database lost the last writes.
+  async function handleRejection(status: number, length: number) {
+    // The server has lost bytes, in a failover of its database.
     if (status === OUT_OF_RANGE) offset = await append(0, Buffer.alloc(0))
-    else if (length > SMALLEST_CHUNK) largest = Math.floor(length / 2)
+    else if (length > MIN_CHUNK_BYTES) maxChunkBytes = Math.floor(length / 2)
     else {
-      refusedSince ??= performance.now()
-      if (performance.now() - refusedSince < retryTimeoutMs) return delay(Math.min(RETRY_DELAY_MS, retryTimeoutMs))
-      await leaveOut(status, length)
+      rejectedSince ??= performance.now()
+      if (performance.now() - rejectedSince < retryTimeoutMs) return delay(Math.min(RETRY_DELAY_MS, retryTimeoutMs))
+      await skip(status, length)
     }
   }
 
-  /** Replaces bytes by a note of the same length. If that is refused too, the rest of the log is not sent. */
-  async function leaveOut(status: number, length: number) {
+  /** Replaces bytes by a note of the same length. If that is rejected too, the rest of the log is not sent. */
+  async function skip(status: number, length: number) {
     const note = Buffer.alloc(length, ' ')
-    note.write(`\nA part of the log is missing here: the server, or a proxy before it, answers ${status} to it.\n`)
+    note.write(
+      `\nPart of the log is missing here: the server, or a proxy in front of it, rejected it with status ${status}.\n`,
+    )
     if ((await tryAppend(note)) === undefined) return
-    missing = `The log is not complete: the server, or a proxy before it, answers ${status} to what is missing.`
+    missing = `The log is incomplete: the server, or a proxy in front of it, rejected the rest with status ${status}.`
     ended = true
     offset = stored
   }
 
-  function take(bytes: Buffer) {
+  function store(bytes: Buffer) {
     if (descriptor === undefined) return
     try {
       for (let at = 0; at < bytes.length;) {
-        const written = writeSync(descriptor, bytes, at)
-        at += written
-        stored += written
+        const count = writeSync(descriptor, bytes, at)
+        at += count
+        stored += count
       }
     } catch {
       // The disk is full. An apply must not fail for its log.
@@ -156,29 +152,30 @@ export function openLogStream({
   const isSending = () => sending !== undefined
 
   return {
-    write(output) {
+    write(output: Buffer | string) {
       if (closed || ended || failure !== undefined) return
       const bytes = Buffer.from(output)
-      const room = limitBytes - taken
-      taken += bytes.length
-      if (bytes.length > room) {
-        ended = true
-        take(bytes.subarray(0, room))
-        take(Buffer.from(`\nThe log is cut off here: it is longer than ${limitBytes} bytes. The run goes on.\n`))
-      } else take(bytes)
+      const room = limitBytes - written
+      written += bytes.length
+      if (bytes.length <= room) return store(bytes)
+      ended = true
+      store(bytes.subarray(0, room))
+      store(Buffer.from(`\nThe log is cut off here: it is longer than ${limitBytes} bytes. The run continues.\n`))
     },
-    async rest(limit) {
+    /**
+     * Ends the log, and returns the bytes that the server does not have, to send with another request; undefined if they exceed `limit` or
+     * some were rejected: `close` sends them.
+     */
+    async rest(limit: number) {
       closed = true
       held = true
-      clearTimeout(timer)
-      timer = undefined
+      stopTimer()
       while (isSending()) await sending
-      if (descriptor === undefined || failure !== undefined || missing !== undefined || refusedSince !== undefined)
+      if (descriptor === undefined || failure !== undefined || missing !== undefined || rejectedSince !== undefined)
         return undefined
-      if (stored - offset > limit) return undefined
-      const space = Buffer.allocUnsafe(stored - offset)
-      return { offset, bytes: withoutMarks(space.subarray(0, readSync(descriptor, space, 0, space.length, offset))) }
+      return stored - offset > limit ? undefined : { offset, bytes: read(descriptor, stored - offset) }
     },
+    /** Sends the rest. Resolves when the server has everything it accepts, with a message if it rejects even the note about a gap. */
     async close() {
       closed = true
       held = false
@@ -189,15 +186,12 @@ export function openLogStream({
     },
     [Symbol.dispose]() {
       closed = true
-      clearTimeout(timer)
+      stopTimer()
       if (descriptor !== undefined) closeSync(descriptor)
       descriptor = undefined
     },
   }
 }
-
-/** Status for a chunk whose offset is beyond the end of the server's log. */
-const OUT_OF_RANGE = 416
 
 /** Replaces framing bytes in the output, which would end the log for readers, by spaces. */
 function withoutMarks(bytes: Buffer): Buffer {

@@ -2,14 +2,13 @@ import type { FinishJob } from '@groundstate/contract/agent'
 import { saveErroredState } from '../results/journal.ts'
 import { downloadArtifact } from './artifacts.ts'
 import type { EngineContext } from './context.ts'
-import { HookFailed, runHook } from './hooks.ts'
-import { lockFile, runEngine } from './run-engine.ts'
+import { HookFailed, lockFile, runEngine, runHook } from './run-engine.ts'
 import { LONE_GRACE_MS } from './stop.ts'
 import { readApplySummary } from './summaries.ts'
 import { readDeclaredVariables, writeVariables } from './variables.ts'
 import { runInit } from './working-directory.ts'
 
-/** Restores the working directory of the plan in a new directory. */
+/** Recreates the working directory of the plan in a new directory. */
 export async function prepareColdApply(context: EngineContext) {
   const [planned] = await Promise.all([
     downloadArtifact(context, 'plan-file', context.directory.planFile),
@@ -19,7 +18,7 @@ export async function prepareColdApply(context: EngineContext) {
   await runInit(context)
 }
 
-/** Applies the plan file. The engine stores the state; a state that it could not store ends up in the journal. */
+/** Applies the plan file. The engine stores the state; a state that it could not store is saved in the journal. */
 export async function runApply(context: EngineContext): Promise<FinishJob> {
   const { agent, directory, job, journal, log, workingDirectory } = context
   await runHook(context, 'pre-apply')
@@ -33,7 +32,7 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
     directory.planFile,
   ]
   const { root, tmp, user } = directory
-  await journal.note({ directory: { root, tmp, uid: user?.uid }, workingDirectory, began: true })
+  await journal.update({ directory: { root, tmp, uid: user?.uid }, workingDirectory, began: true })
   try {
     const exitCode = await runEngine(context, args, {
       onOutput(lines, stream) {
@@ -58,11 +57,11 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
   /** A failing hook does not fail a completed apply. */
   async function warn(error: unknown) {
     if (!(error instanceof HookFailed)) throw error
-    log.write(`\nWarning: ${error.message}. The apply itself has succeeded.\n`)
+    log.write(`\nWarning: ${error.message}. The apply itself succeeded.\n`)
   }
 }
 
-/** A plan file contains all variables except ephemeral ones, which are passed again. */
+/** Passes ephemeral variables again: a plan file contains only the others. */
 async function ephemeralVariables({ directory, job, workingDirectory }: EngineContext): Promise<string[]> {
   const declared = await readDeclaredVariables(workingDirectory, directory)
   const ephemeral = new Map([...declared].filter(([, variable]) => variable.ephemeral))

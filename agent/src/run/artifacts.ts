@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { ArtifactKind } from '@groundstate/contract/agent'
 import { handOver } from '../isolation/run-directory.ts'
-import { factsOf, openConfined, readWhole } from '../process/confined-file.ts'
+import { openConfined, readWhole, statsOf } from '../process/confined-file.ts'
 import type { EngineContext, JobContext } from './context.ts'
 
 /** Smaller files are read into memory for their upload, which is faster; larger ones are streamed, in bytes. */
@@ -15,20 +15,20 @@ type Sender = Pick<JobContext, 'client' | 'outbox' | 'alive'>
 export async function uploadResult(context: EngineContext, kind: ArtifactKind, path: string): Promise<boolean> {
   using file = openConfined(path, context.directory)
   if (file === undefined) return false
-  const { fd, facts } = file
+  const { size } = file.stats
   // By its descriptor, since the path may refer to another file by now.
-  const large = { file: process.platform === 'linux' ? `/proc/self/fd/${fd}` : path, size: facts.size }
-  if (facts.size < SMALL_FILE) await uploadBytes(context, kind, await readWhole(file))
+  const large = { file: process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : path, size }
+  if (size < SMALL_FILE) await uploadBytes(context, kind, await readWhole(file))
   else await context.client.putArtifact(kind, large, context.alive)
   return true
 }
 
 /** Uploads a file created by the agent, if it exists; returns whether it does. */
 export async function uploadFile(sender: Sender, kind: ArtifactKind, path: string): Promise<boolean> {
-  const facts = factsOf(path)
-  if (facts === undefined) return false
-  if (facts.size < SMALL_FILE) await uploadBytes(sender, kind, await readFile(path))
-  else await sender.client.putArtifact(kind, { file: path, size: facts.size }, sender.alive)
+  const stats = statsOf(path)
+  if (stats === undefined) return false
+  if (stats.size < SMALL_FILE) await uploadBytes(sender, kind, await readFile(path))
+  else await sender.client.putArtifact(kind, { file: path, size: stats.size }, sender.alive)
   return true
 }
 
@@ -42,13 +42,12 @@ export async function uploadBytes({ client, outbox, alive }: Sender, kind: Artif
   else await client.putArtifact(kind, bytes, alive)
 }
 
-/** Downloads an artifact of an earlier phase of the run; returns whether there is one. */
-export async function downloadArtifact(context: EngineContext, kind: ArtifactKind, path: string): Promise<boolean> {
+/** Downloads an artifact of an earlier phase of the run; undefined if there is none. */
+export async function downloadArtifact(context: EngineContext, kind: ArtifactKind, path: string) {
   const signal = AbortSignal.any([context.alive, context.stop.interrupt])
-  const received = await context.client.getArtifact(kind, signal, async (body) => {
+  return context.client.getArtifact(kind, signal, async (body) => {
     await pipeline(body, createWriteStream(path, { mode: 0o600 }))
     handOver(path, context.directory)
     return true
   })
-  return received ?? false
 }

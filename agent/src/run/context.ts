@@ -16,27 +16,25 @@ export type InitResult = { workspaceId: string; entries: { path: string; text?: 
 
 /** Services shared by all jobs of an agent. */
 export type AgentContext = {
-  /** Base of the public API, as the engine is to call it. */
+  /** Base of the server's public API. */
   apiUrl: string
-  /** Answers engines in the place of the server. */
   gateway: Gateway
   directories: RunDirectories
   launcher: Launcher
   watchdog: Watchdog
   confinement: Confinement
-  /** A directory of programs that the operator has run around plans and applies. */
+  /** A directory of programs to run before and after plans and applies. */
   hooks: string | undefined
   schemaCache: string
-  /** By a digest of all that decides them, in the order of last use. */
+  /** By a digest of everything that determines them, in the order of last use. */
   initResults: Map<string, InitResult>
-  /** A PEM file of the authorities that engines trust, when those of the system are not enough. */
+  /** A PEM file of the certificate authorities that engines trust, if the system's are not sufficient. */
   certificates: string | undefined
 }
 
-/** Files that go to the server together with what is reported of a job. */
+/** Files to send with the next report of a job. */
 export type Outbox = { files: { kind: ArtifactKind; bytes: Uint8Array }[] }
 
-/** A job that is being executed. */
 export type JobContext = {
   agent: AgentContext
   job: AgentJob
@@ -47,7 +45,7 @@ export type JobContext = {
   engine: Engine
   stop: StopSignals
   journal: Journal
-  /** Undefined for a server that takes each file by itself. */
+  /** Undefined for a server that expects files in separate requests. */
   outbox: Outbox | undefined
   /** Aborts when nothing more of this job can be reported. */
   alive: AbortSignal
@@ -60,7 +58,6 @@ export type EngineSite = RunSite &
     environment: Pick<EngineEnvironment, 'run' | 'quiet'>
   }
 
-/** A job whose directory is ready for the engine. */
 export type EngineContext = JobContext &
   RunSite & {
     environment: EngineEnvironment

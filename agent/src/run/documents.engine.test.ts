@@ -28,7 +28,7 @@ async function engineWithSlowShow() {
 }
 
 describeWithTerraform('a plan', () => {
-  test('has its documents where a disk that was full, or a loss of power, has left half of the cached schemas', async () => {
+  test('has its documents although cached schemas are truncated', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)
     const archive = configuration(ONE_RESOURCE)
@@ -49,7 +49,7 @@ describeWithTerraform('a plan', () => {
   })
 })
 
-describeWithTerraform('a plan of a run that applies by itself', () => {
+describeWithTerraform('a plan of a run with auto-apply', () => {
   test.for([false, true])(
     'is reported before its documents, with its counts (structured output: %s)',
     async (structuredOutput) => {
@@ -73,7 +73,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
     },
   )
 
-  test('keeps the directory of the run until its documents are made, and no longer', async () => {
+  test('keeps the directory of the run until its documents are created', async () => {
     const server = await startServer()
     const { enginePath, goOn } = await engineWithSlowShow()
     const { workDir } = await startAgent(server, { enginePath })
@@ -93,7 +93,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
   test.for([
     ['changes nothing', 'locals { a = 1 }'],
     ['fails', 'output "a" { value = file("missing") }'],
-  ] as const)('that %s owes nothing', async ([, main]) => {
+  ] as const)('that %s has no pending documents', async ([, main]) => {
     const server = await startServer()
     await startAgent(server)
 
@@ -103,7 +103,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
     expect(planned.hasChanges ?? false).toBe(false)
   })
 
-  test('that changes outputs alone counts nothing, and has changes', async () => {
+  test('that changes only outputs has changes and zero counts', async () => {
     const server = await startServer()
     await startAgent(server)
 
@@ -114,7 +114,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
     expect((await plan.documents).counts).toEqual(counts)
   })
 
-  test('whose documents cannot be created says so, and is applied', async () => {
+  test('whose documents cannot be created reports that, and is applied', async () => {
     const server = await startServer()
     const path = join(await temporaryDirectory(), 'terraform')
     const real = `PATH=${process.env['PATH'] ?? ''}; exec terraform "$@"`
@@ -129,7 +129,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
     expect(applied.status).toBe('finished')
   })
 
-  test('has its documents made by an agent that is asked to end meanwhile', async () => {
+  test('has its documents created by a draining agent', async () => {
     const server = await startServer()
     const { enginePath, goOn } = await engineWithSlowShow()
     const { workDir, stop, ended } = await startAgent(server, { enginePath })
@@ -145,7 +145,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
     expect(await readdir(join(workDir, 'jobs'))).toEqual([])
   })
 
-  test('whose agent is killed before its documents are made has them made by the next one, and its directory goes to the apply', async () => {
+  test('whose agent is killed before its documents are created has them created by the next one, and the apply takes its directory', async () => {
     const server = await startServer()
     const { enginePath, goOn } = await engineWithSlowShow()
     const workDir = await temporaryDirectory()
@@ -153,7 +153,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
     const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
     await plan.finished
     await kill(agent)
-    // Else its last claim would get the apply.
+    // Otherwise its last claim would get the apply.
     await expect.poll(() => server.claims()).toBe(0)
 
     spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
@@ -169,7 +169,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
     await expect.poll(() => readdir(join(workDir, 'runs')), { timeout: 5_000 }).toEqual([])
   }, 60_000)
 
-  test('whose agent is killed in its apply, before its documents are made, hears from the next one that there are none', async () => {
+  test('whose agent is killed during its apply gets a report of the next one that there are no documents', async () => {
     const server = await startServer()
     const { enginePath } = await engineWithSlowShow()
     const workDir = await temporaryDirectory()
@@ -189,7 +189,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
     await expect.poll(() => readdir(join(workDir, 'runs')), { timeout: 5_000 }).toEqual([])
   }, 60_000)
 
-  test('whose agent comes back without its engine hears why there are no documents', async () => {
+  test('whose agent restarts without its engine gets a report why there are no documents', async () => {
     const server = await startServer()
     const { enginePath } = await engineWithSlowShow()
     const workDir = await temporaryDirectory()
@@ -205,7 +205,7 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
   }, 60_000)
 })
 
-describeWithTerraform('a server that takes each file by itself', () => {
+describeWithTerraform('a server that expects files in separate requests', () => {
   test('gets the outcome after the log and the files', async () => {
     const server = await startServer()
     await startAgent(server)

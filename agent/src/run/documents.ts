@@ -1,7 +1,8 @@
+import { messageOf } from '../process/errors.ts'
 import { RequestRejectedError } from '../server/connection.ts'
 import { LeaseLost } from '../server/job-client.ts'
 import { uploadBytes, uploadFile } from './artifacts.ts'
-import type { EngineSite } from './context.ts'
+import type { EngineSite, Outbox } from './context.ts'
 import { type PlanDocument, readPlan } from './plan-document.ts'
 import type { PlanSchemas } from './provider-schemas.ts'
 import { runToFile } from './run-engine.ts'
@@ -10,38 +11,39 @@ import { runToFile } from './run-engine.ts'
 export async function makeDocuments(context: EngineSite, schemas: PlanSchemas): Promise<PlanDocument> {
   const { planFile, planJson } = context.directory
   await Promise.all([runToFile(context, ['show', '-json', planFile], planJson), schemas.fetched])
-  const [read] = await Promise.all([redact(), uploadFile(context, 'plan-json', planJson)])
-  return read
+  const [document] = await Promise.all([redact(), uploadFile(context, 'plan-json', planJson)])
+  return document
 
   async function redact() {
     const files = { planJson, schemas: schemas.files }
-    const known = await readPlan(files).catch(() => schemas.forget())
-    // Readers may crash on a document with a provider whose schema is missing.
-    const isWhole = known?.unknownProviders.length === 0
-    if (!isWhole) await schemas.fetchAgain()
-    const read = isWhole ? known : await readPlan(files)
-    await uploadBytes(context, 'plan-json-redacted', read.redacted)
-    return read
+    let document = await readPlan(files).catch(() => schemas.remove())
+    // Clients may crash on a document with a provider whose schema is missing.
+    if (document?.unknownProviders.length !== 0) {
+      await schemas.fetchAgain()
+      document = await readPlan(files)
+    }
+    await uploadBytes(context, 'plan-json-redacted', document.redacted)
+    return document
   }
 }
 
-/** Maximum time for the engine to print a plan whose run continues meanwhile, in ms. */
+/** Time limit of the pending documents, whose run continues in the meantime, in ms. */
 const LIMIT_MS = 30 * 60_000
 
 /**
- * Creates the pending documents of a plan whose outcome the server has. Reports the reason where they can't be created.
+ * Creates the pending documents of a plan whose outcome the server has. Reports the reason if they cannot be created.
  * Rejects when the signal aborts before the server has them, or when the report fails.
  */
 export async function deliverDocuments(context: EngineSite, schemas: PlanSchemas, signal: AbortSignal) {
   const stopped = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)])
-  const outbox: EngineSite['outbox'] = { files: [] }
+  const outbox: Outbox = { files: [] }
   const stop = { interrupt: stopped, kill: stopped, graceMs: () => 0 }
   const made = await makeDocuments({ ...context, stop, alive: signal, outbox }, schemas).then(
     ({ counts }) => ({ files: outbox.files, counts }),
     (error: unknown) => {
       signal.throwIfAborted()
       if (error instanceof LeaseLost) throw error
-      return noDocuments('its agent could not make it', error)
+      return noDocuments('its agent could not create it', error)
     },
   )
   await context.client.sendDocuments(made, signal).catch(async (error: unknown) => {
@@ -50,8 +52,8 @@ export async function deliverDocuments(context: EngineSite, schemas: PlanSchemas
   })
 }
 
-/** Reported in place of the documents: the problem, and its cause if known. */
+/** A report in place of the documents: the problem, and its cause if known. */
 export function noDocuments(problem: string, error?: unknown) {
-  const reason = error instanceof Error ? error.message : String(error)
-  return { files: [], problem: (error === undefined ? problem : `${problem}: ${reason}`).slice(0, 1_000) }
+  const cause = error === undefined ? '' : `: ${messageOf(error)}`
+  return { files: [], problem: `${problem}${cause}`.slice(0, 1_000) }
 }

@@ -11,7 +11,7 @@ import {
 } from '../testing/agent-fixture.ts'
 
 describeWithTerraform('hooks', () => {
-  test('run around a plan and an apply, where the engine runs and with its environment', async () => {
+  test('run before and after a plan and an apply, in the directory and environment of the engine', async () => {
     const server = await startServer()
     const say = 'echo "$GROUNDSTATE_HOOK of $GROUNDSTATE_RUN_ID in $(ls main.tf) with $MINE"'
     const hooks = await hooksDirectory({ 'pre-plan': say, 'post-plan': say, 'pre-apply': say, 'post-apply': say })
@@ -52,19 +52,17 @@ describeWithTerraform('hooks', () => {
     expect(plan.log()).toMatch(new RegExp(`no, thanks[^]*Error: the hook ${name} ended with exit code 7`))
   })
 
-  test('after an apply only warn: the apply has happened', async () => {
+  test('that fail after an apply only log a warning', async () => {
     const server = await startServer()
     await startAgent(server, { hooks: await hooksDirectory({ 'post-apply': 'exit 1' }) })
 
     const { apply, outcome } = await applied(server, configuration('output "one" { value = 1 }'))
 
     expect(outcome).toMatchObject({ status: 'finished' })
-    expect(apply.log()).toContain(
-      'Warning: the hook post-apply ended with exit code 1. The apply itself has succeeded.',
-    )
+    expect(apply.log()).toContain('Warning: the hook post-apply ended with exit code 1. The apply itself succeeded.')
   })
 
-  test('that are not executable are named', async () => {
+  test('that are not executable fail with a message', async () => {
     const server = await startServer()
     const hooks = await hooksDirectory({ 'pre-plan': '' })
     await chmod(join(hooks, 'pre-plan'), 0o644)
@@ -78,11 +76,11 @@ describeWithTerraform('hooks', () => {
     })
   })
 
-  test('of a directory that is not there keep the agent from starting', async () => {
+  test('of a missing directory prevent the start of the agent', async () => {
     const server = await startServer()
 
     const { ended } = await startAgent(server, { hooks: '/nowhere/hooks' })
 
-    await expect(ended).rejects.toThrow('the hooks directory /nowhere/hooks is not there')
+    await expect(ended).rejects.toThrow('the hooks directory /nowhere/hooks does not exist')
   })
 })

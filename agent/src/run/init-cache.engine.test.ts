@@ -20,7 +20,7 @@ const CHOOSE = `variable "path" { default = "main.tf" }
 output "size" { value = length(file(var.path)) }`
 
 describeWithTerraform('a second run of a configuration', () => {
-  test('needs no init, says so, and comes to the same', async () => {
+  test('needs no init, logs that, and has the same result', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
 
@@ -58,7 +58,7 @@ describeWithTerraform('a second run of a configuration', () => {
     expect(same).toMatchObject({ inits: 0, said: true })
   })
 
-  test('is known by the digest of its archive, under whatever id', async () => {
+  test('is recognised by the digest of its archive, regardless of its id', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
     await planned(server, agent, { configuration: ARCHIVE, configurationVersionId: 'cv-a' })
@@ -68,7 +68,7 @@ describeWithTerraform('a second run of a configuration', () => {
     expect(other.inits).toBe(0)
   })
 
-  test('is initialized after one that has failed', async () => {
+  test('is initialized after a failed one', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
     const archive = configuration(CHOOSE)
@@ -82,7 +82,7 @@ describeWithTerraform('a second run of a configuration', () => {
     expect(again).toMatchObject({ inits: 1, outcome: { status: 'finished' } })
   })
 
-  test('gets no file that another one writes', async () => {
+  test('does not share files with another one', async () => {
     const server = await startServer()
     const spoil = `for file in main.tf .terraform/terraform.tfstate; do echo >> $file; wc -c $file; done`
     const agent = await startNotedAgent(server, {
@@ -102,7 +102,7 @@ describeWithTerraform('a second run of a configuration', () => {
     for (const plan of [...plans, last.plan]) expect(sizes(plan.log())).toEqual(sizes(first.plan.log()))
   })
 
-  test('is initialized by an agent that has started again, and one whose hook changes the configuration', async () => {
+  test('is initialized after a restart, and by an agent with a hook that may change the configuration', async () => {
     const server = await startServer()
     const first = await startNotedAgent(server)
     await planned(server, first, { configuration: ARCHIVE })
@@ -117,7 +117,7 @@ describeWithTerraform('a second run of a configuration', () => {
     expect([again.inits, third.inits]).toEqual([1, 1])
   })
 
-  test('needs no init for an apply in another directory either, and its log says so', async () => {
+  test('needs no init for an apply in another directory', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server, { keepDirectories: 0 })
     const { plan } = await planned(server, agent, { configuration: ARCHIVE, runId: 'run-a' })
@@ -144,7 +144,7 @@ describeWithTerraform('a second run of a configuration', () => {
     expect(apply.log()).toContain('not mine: 0')
   })
 
-  test('is initialized when its state has gained a provider that is not there', async () => {
+  test('is initialized when its state has a new provider', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
     await planned(server, agent, { configuration: ARCHIVE })
@@ -183,7 +183,7 @@ describeWithTerraform('a second run of a configuration', () => {
     expect(again).toMatchObject({ inits, outcome: { status: 'finished', counts: { additions: 1 } } })
   })
 
-  test('needs no init with providers that its lock file chooses, and needs one without a lock file', async () => {
+  test('needs no init with pinned providers, and needs one without a lock file', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
     const variables = [env('XDG_DATA_HOME', await mirrorDirectory())]
@@ -205,7 +205,7 @@ describeWithTerraform('a second run of a configuration', () => {
     expect(pinnedAgain.plan.artifacts.get('lock-file')?.toString()).toBe(lock)
   })
 
-  test('is initialized when its providers have gone from the plugin cache', async () => {
+  test('is initialized when its providers are missing from the plugin cache', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
     const variables = [env('XDG_DATA_HOME', await mirrorDirectory())]
@@ -221,7 +221,7 @@ describeWithTerraform('a second run of a configuration', () => {
     expect(again).toMatchObject({ inits: 1, outcome: { status: 'finished' } })
   })
 
-  test('is initialized with a provider that lies in its archive: the plugin cache links into the directory of a run', async () => {
+  test('is initialized with a provider in its archive, since the plugin cache links to the directory of a run', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
     const { plan } = await planned(server, agent, { configuration: withProvider(undefined, PROVIDER_FILE) })
@@ -233,7 +233,7 @@ describeWithTerraform('a second run of a configuration', () => {
     expect(again).toMatchObject({ inits: 1, outcome: { status: 'finished' } })
   })
 
-  test('is initialized with a module that its archive has brought from elsewhere', async () => {
+  test('is initialized with an installed module in its archive', async () => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
     const source = 'git::https://example.invalid/m.git'

@@ -1,15 +1,5 @@
 import { createHash } from 'node:crypto'
-import {
-  lchownSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { z } from 'zod'
@@ -17,26 +7,27 @@ import { handOver } from '../isolation/run-directory.ts'
 import { readConfined } from '../process/confined-file.ts'
 import { parseJson } from '../server/connection.ts'
 import type { AgentContext, EngineContext, InitResult } from './context.ts'
-import { hasHook } from './hooks.ts'
-import { lockFile } from './run-engine.ts'
+import { hasHook, lockFile } from './run-engine.ts'
 
-/** Limits of the cache: results, and characters of their files. */
+type Entries = InitResult['entries']
+
+/** Limits of the cache: number of results, and characters of their files. */
 const MAX_RESULTS = 500
 const MAX_TOTAL_LENGTH = 16 * 1024 * 1024
-/** Limits of one result: characters of a file, and entries. An archive may bring more. */
+/** Limits of one result: characters of a file, and number of entries. */
 const MAX_FILE_LENGTH = 256 * 1024
 const MAX_ENTRIES = 1_000
 
 /**
- * The cached or future result of this job's `init`; undefined where inits may differ, or must run. A result has no
- * separate content: links to providers in the plugin cache, and small files.
+ * The cached or future result of this job's `init`; undefined where inits may differ, or must run. A result consists of links to
+ * providers in the plugin cache, and small files.
  */
 export async function openInitCache(context: EngineContext) {
   const { agent, job, environment, directory, workingDirectory, archiveDigest } = context
   const results = agent.initResults
   const tuned = Object.keys(environment.run).some((name) => /^TF_(?:LOG|CLI_ARGS$|CLI_ARGS_init$)/.test(name))
-  const needed = providersOf(job)
-  if (tuned || job.options.debug || needed === undefined || archiveDigest === undefined) return undefined
+  const required = providersOf(job)
+  if (tuned || job.options.debug || required === undefined || archiveDigest === undefined) return undefined
   // The hook may change the configuration.
   if (await hasHook(agent, 'pre-plan')) return undefined
   const lock = (await readConfined(lockFile(context), directory))?.toString()
@@ -45,16 +36,16 @@ export async function openInitCache(context: EngineContext) {
   return {
     /** Restores `.terraform` as init would leave it; returns whether it could. */
     restore(): boolean {
-      const found = results.get(key)
+      const cached = results.get(key)
       results.delete(key)
-      const has = (provider: string) => found?.entries.some(({ path }) => path === join('providers', provider))
-      if (found === undefined || !needed.every(has)) return false
+      const has = (provider: string) => cached?.entries.some(({ path }) => path === join('providers', provider))
+      if (cached === undefined || !required.every(has)) return false
       try {
-        restoreEntries(found.entries, data, context)
+        restoreEntries(cached.entries, data, context)
       } catch {
         return false
       }
-      results.set(key, found)
+      results.set(key, cached)
       return true
     },
     /** Call right after init: caches the result if it does not depend on the time of the init. */
@@ -65,7 +56,7 @@ export async function openInitCache(context: EngineContext) {
       if (entries === undefined) return
       results.delete(key)
       results.set(key, { workspaceId: job.workspaceId, entries })
-      dropOldest(results)
+      evict(results)
     },
   }
 }
@@ -75,7 +66,7 @@ export function forgetInits({ initResults }: Pick<AgentContext, 'initResults'>, 
   for (const [key, result] of initResults) if (result.workspaceId === workspaceId) initResults.delete(key)
 }
 
-function dropOldest(results: AgentContext['initResults']) {
+function evict(results: AgentContext['initResults']) {
   let total = [...results.values()].reduce((sum, { entries }) => sum + lengthOf(entries), 0)
   for (const [key, { entries }] of results) {
     if (results.size <= MAX_RESULTS && total <= MAX_TOTAL_LENGTH) return
@@ -84,7 +75,7 @@ function dropOldest(results: AgentContext['initResults']) {
   }
 }
 
-function lengthOf(entries: InitResult['entries']) {
+function lengthOf(entries: Entries) {
   return entries.reduce((sum, { text = '' }) => sum + text.length, 0)
 }
 
@@ -93,14 +84,14 @@ function keyOf({ agent, job, directory, engine, environment, archiveDigest }: En
   const own = new Set([job.runId, job.configurationVersionId, directory.cliConfig, directory.home, directory.tmp])
   const variables = Object.entries(environment.run).filter(([, value]) => !own.has(value))
   // An emptied plugin cache counts as another directory, even with the same providers.
-  const { ino, birthtimeMs } = statSync(directory.cache.path)
-  const facts = [
+  const { ino, birthtimeMs } = fs.statSync(directory.cache.path)
+  const parts = [
     [job.organizationId, job.workspaceId, job.organizationName, job.workspaceName],
     [archiveDigest, job.workingDirectory, lock ?? null],
     [engine.product, engine.version, engine.path, agent.apiUrl, job.hostNames, ino, birthtimeMs],
     variables.toSorted(([a], [b]) => (a < b ? -1 : 1)),
   ]
-  return createHash('sha256').update(JSON.stringify(facts)).digest('hex')
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
 /** The providers that init installs for the resources in the state; undefined when they are not known. */
@@ -126,18 +117,18 @@ async function hasLocalModules(data: string, { directory, job }: EngineContext) 
 const MODULES = 'modules/modules.json'
 const FILES = ['terraform.tfstate', 'environment', MODULES]
 
-/** Undefined when there is anything but small known files and links to providers. */
-async function readEntries(data: string, { directory }: EngineContext): Promise<InitResult['entries'] | undefined> {
-  // Never follows links: a run could point the agent elsewhere.
-  if (!lstatSync(data).isDirectory()) return undefined
-  const entries: InitResult['entries'] = [{ path: '' }]
+/** Undefined if there is anything but small known files and links to providers. */
+async function readEntries(data: string, { directory }: EngineContext): Promise<Entries | undefined> {
+  // Never follows links, which a run could point anywhere.
+  if (!fs.lstatSync(data).isDirectory()) return undefined
+  const entries: Entries = [{ path: '' }]
   for (const parent of entries) {
     if (entries.length > MAX_ENTRIES) return undefined
     if (parent.target !== undefined) continue
-    for (const found of readdirSync(join(data, parent.path), { withFileTypes: true })) {
-      const path = join(parent.path, found.name)
-      if (found.isDirectory()) entries.push({ path })
-      else if (found.isSymbolicLink()) entries.push({ path, target: readlinkSync(join(data, path)) })
+    for (const child of fs.readdirSync(join(data, parent.path), { withFileTypes: true })) {
+      const path = join(parent.path, child.name)
+      if (child.isDirectory()) entries.push({ path })
+      else if (child.isSymbolicLink()) entries.push({ path, target: fs.readlinkSync(join(data, path)) })
       else if (!FILES.includes(path)) return undefined
     }
   }
@@ -149,19 +140,19 @@ async function readEntries(data: string, { directory }: EngineContext): Promise<
   return isSmall ? entries : undefined
 }
 
-/** Throws when a link does not point to a provider, or points into a run's directory, which other runs can't enter. */
-function restoreEntries(entries: InitResult['entries'], data: string, { directory }: EngineContext) {
+/** Throws when a link does not point to a provider, or points into a run's directory, which other runs cannot enter. */
+function restoreEntries(entries: Entries, data: string, { directory }: EngineContext) {
   const runs = dirname(directory.root) + sep
   for (const { path, text, target } of entries) {
     const place = join(data, path)
     if (target !== undefined) {
-      if (!isAbsolute(target) || realpathSync(target).startsWith(runs)) throw new Error(`${target} is no provider`)
-      symlinkSync(target, place)
-      if (directory.user !== undefined) lchownSync(place, directory.user.uid, directory.user.gid)
+      if (!isAbsolute(target) || fs.realpathSync(target).startsWith(runs)) throw new Error(`${target} is no provider`)
+      fs.symlinkSync(target, place)
+      if (directory.user !== undefined) fs.lchownSync(place, directory.user.uid, directory.user.gid)
       continue
     }
-    if (text === undefined) mkdirSync(place, { recursive: true })
-    else writeFileSync(place, text)
+    if (text === undefined) fs.mkdirSync(place, { recursive: true })
+    else fs.writeFileSync(place, text)
     handOver(place, directory)
   }
 }

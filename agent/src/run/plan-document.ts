@@ -5,10 +5,10 @@ import { planCounts, planHasChanges } from '@groundstate/contract/plan-json'
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
 import { z } from 'zod'
 
-/** Larger documents are processed in a worker thread, to keep the event loop free, in bytes. */
+/** Larger documents are processed in a worker thread, in bytes. */
 const LARGE = 2 * 1024 * 1024
 
-/** Paths of the documents: of `show -json`, and those of `providers schema -json`. */
+/** Paths of the output of `show -json` and of `providers schema -json`. */
 type PlanFiles = { planJson: string; schemas: string[] }
 
 export type PlanDocument = {
@@ -16,11 +16,11 @@ export type PlanDocument = {
   redacted: Uint8Array
   counts: ReturnType<typeof planCounts>
   hasChanges: boolean
-  /** Providers of the plan that the schemas do not know: the document would crash its reader. */
+  /** Providers of the plan without a schema: clients may crash on such a document. */
   unknownProviders: string[]
 }
 
-/** The summary of a plan's JSON, and the document that is safe to show. */
+/** Reads the summary of a plan's JSON, and redacts the document. */
 export async function readPlan(files: PlanFiles): Promise<PlanDocument> {
   const sizes = await Promise.all([files.planJson, ...files.schemas].map(async (path) => stat(path)))
   const large = sizes.reduce((total, { size }) => total + size, 0) > LARGE
@@ -40,13 +40,13 @@ export async function readPlanHere({ planJson, schemas }: PlanFiles): Promise<Pl
 }
 
 function readPlanInWorker(files: PlanFiles): Promise<PlanDocument> {
-  // A published package has the worker as a bundled script next to this one.
+  // A package has the bundled worker next to this file.
   const script = import.meta.url.endsWith('.ts') ? './plan-worker.ts' : './plan-worker.js'
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(script, import.meta.url), { workerData: files })
     worker.once('message', resolve)
     worker.once('error', reject)
-    worker.once('exit', (code) => reject(new Error(`the plan's reader ended with code ${code}`)))
+    worker.once('exit', (code) => reject(new Error(`the worker for the plan's JSON exited with code ${code}`)))
   })
 }
 
@@ -65,8 +65,6 @@ const planResources = z.object({
 function planProviders(plan: unknown): string[] {
   const { resource_changes, resource_drift, deferred_changes } = planResources.parse(plan)
   const deferred = deferred_changes.flatMap(({ resource_change }) => resource_change ?? [])
-  const names = [...resource_changes, ...resource_drift, ...deferred].flatMap(
-    ({ provider_name }) => provider_name ?? [],
-  )
-  return [...new Set(names)]
+  const names = [...resource_changes, ...resource_drift, ...deferred].map(({ provider_name }) => provider_name)
+  return [...new Set(names)].filter((name) => name !== undefined)
 }

@@ -27,7 +27,7 @@ const coldApply = () => ({
   artifacts: new Map([['plan-file' as const, Buffer.from('plan')]]),
 })
 
-test('an apply ends well behind a proxy that refuses large bodies, and heartbeats and the outcome for a while', async () => {
+test('an apply succeeds behind a proxy that rejects large bodies, and temporarily heartbeats and the outcome', async () => {
   const server = await startServer()
   let [beats, outcomes] = [0, 0]
   server.refuse(({ verb, body }) => {
@@ -44,7 +44,7 @@ test('an apply ends well behind a proxy that refuses large bodies, and heartbeat
   expect(outcomes).toBe(2)
 })
 
-test.each([401, 409])('a %d of a proxy is not taken for the word of the server', async (status) => {
+test.each([401, 409])('a %d of a proxy does not count as the response of the server', async (status) => {
   const server = await startServer()
   let [beats, outcomes] = [0, 0]
   server.refuse(({ verb }) => {
@@ -59,7 +59,7 @@ test.each([401, 409])('a %d of a proxy is not taken for the word of the server',
   expect(beats).toBeGreaterThan(1)
 })
 
-test('an outcome that is refused for long is reported as soon as it is accepted, and other jobs do not wait for that', async () => {
+test('a rejected outcome is retried without blocking other jobs', async () => {
   const server = await startServer()
   let isRefused = true
   server.refuse(({ verb }) => (isRefused && tellsOutcome(verb) ? 403 : undefined))
@@ -68,7 +68,7 @@ test('an outcome that is refused for long is reported as soon as it is accepted,
   const apply = server.submit(coldApply())
   await expect
     .poll(() => logged.map(({ message }) => message), { timeout: 45_000 })
-    .toContain('the outcome of an apply is refused: it is sent again as long as this agent runs')
+    .toContain('outcome of an apply rejected: retrying while this agent runs')
   await expect.poll(() => server.claims()).toBe(1)
   isRefused = false
 
@@ -78,7 +78,7 @@ test('an outcome that is refused for long is reported as soon as it is accepted,
   expect(await readdir(join(workDir, 'runs'))).toEqual([])
 }, 60_000)
 
-test('a state that the server refuses stays on the agent, and the outcome says where', async () => {
+test('a rejected state stays on the agent, and the outcome names the file', async () => {
   const server = await startServer()
   server.refuse(({ kind }) => (kind === 'errored-state' ? 413 : undefined))
   const { workDir } = await startAgent(server, { enginePath: await chattyEngine({ keepsState: true }) })

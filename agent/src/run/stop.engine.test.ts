@@ -12,7 +12,7 @@ import {
 } from '../testing/agent-fixture.ts'
 import { parentOf, processIsAlive } from '../testing/processes.ts'
 
-/** An engine that heeds no SIGINT. */
+/** An engine that ignores SIGINT. */
 async function deafEngine(): Promise<string> {
   const path = join(await temporaryDirectory(), 'terraform')
   await writeFile(
@@ -43,7 +43,7 @@ async function startDeafPlan(job: { graceMs?: number } = {}) {
 }
 
 describeWithTerraform('an apply', () => {
-  test('whose engine something else killed ends with a log and an error that say so', async () => {
+  test('whose engine was killed by another process fails with a log and an error', async () => {
     const { apply, pid } = await startApply()
 
     process.kill(parentOf(pid), 'SIGKILL')
@@ -53,7 +53,7 @@ describeWithTerraform('an apply', () => {
     expect(apply.log()).toContain(`\nError: ${message}\n`)
   })
 
-  test('that is canceled stores the state that it has reached', async () => {
+  test('that is canceled stores the state', async () => {
     const { server, apply, pid } = await startApply()
 
     apply.command('cancel')
@@ -65,7 +65,7 @@ describeWithTerraform('an apply', () => {
     expect(processIsAlive(pid)).toBe(false)
   })
 
-  test('that is canceled by force ends at once, with all that it has started', async () => {
+  test('that is force-canceled ends at once, with all its processes', async () => {
     const { apply, pid } = await startApply()
 
     apply.command('force-cancel')
@@ -76,7 +76,7 @@ describeWithTerraform('an apply', () => {
     await expect.poll(() => processIsAlive(pid)).toBe(false)
   })
 
-  test('that takes longer than its limit is interrupted, and says so', async () => {
+  test('that exceeds its time limit is interrupted with a message', async () => {
     const { server, apply } = await startApply({ timeLimitMs: 3_000 })
 
     const applied = await apply.finished
@@ -97,7 +97,7 @@ describeWithTerraform('an apply', () => {
       .toContainEqual(expect.objectContaining({ message: expect.stringContaining('job dropped') }))
   })
 
-  test('is ended when the server is away for longer than its lease', async () => {
+  test('is ended when the server is unreachable for longer than its lease', async () => {
     const { server, pid } = await startApply({ leaseMs: 500, graceMs: 500 })
 
     await server.pause()
@@ -106,7 +106,7 @@ describeWithTerraform('an apply', () => {
     await server.resume()
   })
 
-  test('whose agent must go is interrupted, and its state is stored', async () => {
+  test('whose agent shuts down is interrupted and stores its state', async () => {
     const { server, agent, apply } = await startApply()
 
     agent.stop()
@@ -119,7 +119,7 @@ describeWithTerraform('an apply', () => {
   })
 })
 
-test('the log and the error of an engine that something else killed say so', async () => {
+test('an engine that was killed by another process fails with a log and an error', async () => {
   const { plan, pid } = await startDeafPlan()
 
   process.kill(pid, 'SIGKILL')
@@ -129,7 +129,7 @@ test('the log and the error of an engine that something else killed say so', asy
   expect(plan.log()).toContain(`\nError: ${message}\n`)
 })
 
-test('a canceled engine that heeds no interrupt is killed when its grace is over', async () => {
+test('a canceled engine that ignores interrupts is killed after its grace period', async () => {
   const { plan, pid } = await startDeafPlan({ graceMs: 300 })
 
   plan.command('cancel')
@@ -139,7 +139,7 @@ test('a canceled engine that heeds no interrupt is killed when its grace is over
   expect(processIsAlive(pid)).toBe(false)
 })
 
-test('a cancel can be followed by a cancel by force', async () => {
+test('a cancel can be followed by a force-cancel', async () => {
   const { plan, pid } = await startDeafPlan({ graceMs: 60_000 })
 
   plan.command('cancel')
@@ -151,7 +151,7 @@ test('a cancel can be followed by a cancel by force', async () => {
   expect(processIsAlive(pid)).toBe(false)
 })
 
-test('a plan that takes longer than its limit is killed when it heeds no interrupt', async () => {
+test('a plan that exceeds its time limit and ignores interrupts is killed', async () => {
   const server = await startServer()
   await startAgent(server, { enginePath: await deafEngine() })
   const plan = server.submit({ configuration: configuration(''), timeLimitMs: 500, graceMs: 200 })
@@ -169,7 +169,7 @@ test('a plan whose lease is lost is killed', async () => {
   await expect.poll(() => processIsAlive(pid)).toBe(false)
 })
 
-test('an agent that stops lets its jobs finish and takes no more', async () => {
+test('a stopping agent lets its jobs finish and accepts no more', async () => {
   const { server, agent, plan } = await startDeafPlan({ graceMs: 200 })
 
   agent.stop()
@@ -181,7 +181,7 @@ test('an agent that stops lets its jobs finish and takes no more', async () => {
   expect(later.log()).toBe('')
 })
 
-test('an agent whose token is revoked lets its jobs finish, and ends with an error that says so', async () => {
+test('an agent whose token is revoked lets its jobs finish, and ends with an error', async () => {
   const server = await startServer()
   const agent = await startAgent(server, { enginePath: await deafEngine(), concurrency: 2, drainTimeoutMs: 1 })
   const plan = server.submit({ configuration: configuration(''), graceMs: 200 })
@@ -199,7 +199,7 @@ test('an agent whose token is revoked lets its jobs finish, and ends with an err
   expect(later.log()).toBe('')
 })
 
-test('an agent that must go hands its plans back', async () => {
+test('an agent that shuts down requeues its plans', async () => {
   const { agent, plan, pid } = await startDeafPlan({ graceMs: 60_000 })
 
   agent.stop()

@@ -1,34 +1,20 @@
 import type { AgentJob } from '@groundstate/contract/agent'
 import { type StopKind, type StopSignals, Stopped } from '../process/process.ts'
 
-/** Time for an abandoned apply to store its state, in ms. */
+/** Grace period of an abandoned apply, to store its state, in ms. */
 const LAST_GRACE_MS = 15_000
-/** Minimum time for an apply to finish once its server is unreachable or its agent dead, in ms. */
+/** Minimum grace period of an apply whose server is unreachable or whose agent is dead, in ms. */
 export const LONE_GRACE_MS = 300_000
 /** Timeout for final reports during shutdown, in ms. */
 const LAST_REPORT_MS = 10_000
 
-/** The ways to stop a job. */
-type Stop = Disposable & {
-  signals: { stop: StopSignals; alive: AbortSignal }
-  /** Aborts when nothing more of this job can be reported: the server accepts nothing, or the agent shuts down. */
-  alive: AbortSignal
-  stop: (kind: Exclude<StopKind, 'lease-lost' | 'cut-off'>) => void
-  /** The server is unreachable, or has abandoned the job. */
-  lose: (why: string, isGone?: boolean) => void
-  /** Called on each stop. */
-  onStop: (listener: (reason: Stopped) => void) => void
-  /** The most severe reason so far. */
-  reason: () => Stopped | undefined
-}
-
 /**
  * Collects the reasons to stop a job: a user's action, its time limit, the agent's shutdown, the loss of its lease.
  *
- * An apply is interrupted, so that it can store its state, even if no one waits for it; a plan can be repeated and is killed.
- * The outcome of an apply is reported once the server is reachable again.
+ * An apply is always interrupted, so that it can store its state; a plan can be repeated and is killed. The outcome of an apply is reported
+ * once the server is reachable again.
  */
-export function createStop(job: AgentJob, forceful: AbortSignal): Stop {
+export function createStop(job: AgentJob, forceful: AbortSignal) {
   const interrupt = new AbortController()
   const kill = new AbortController()
   const lost = new AbortController()
@@ -39,7 +25,7 @@ export function createStop(job: AgentJob, forceful: AbortSignal): Stop {
   function stop(kind: StopKind, message = MESSAGES[kind](job)) {
     const reason = new Stopped(kind, message)
     for (const listener of listeners) listener(reason)
-    if (kind === 'cut-off') graceMs = Math.max(graceMs, LONE_GRACE_MS)
+    if (kind === 'unreachable') graceMs = Math.max(graceMs, LONE_GRACE_MS)
     if (kind === 'lease-lost' || kind === 'agent-stopped') graceMs = Math.min(graceMs, LAST_GRACE_MS)
     if (kind === 'lease-lost') lost.abort(reason)
     // An engine already without a server keeps its time limit: storing its state matters more than a quick end.
@@ -55,19 +41,21 @@ export function createStop(job: AgentJob, forceful: AbortSignal): Stop {
   const limit = setTimeout(() => stop('time-limit'), Math.min(job.timeLimitMs, MAX_TIMER_MS))
 
   return {
-    signals: {
-      stop: { interrupt: interrupt.signal, kill: kill.signal, graceMs: () => graceMs },
-      alive: lost.signal,
-    },
+    signals: { interrupt: interrupt.signal, kill: kill.signal, graceMs: () => graceMs } satisfies StopSignals,
+    /** Aborts when nothing more of this job can be reported: the server accepts nothing, or the agent shuts down. */
     alive: lost.signal,
     stop,
-    lose(why, isGone = false) {
+    /** The server is unreachable, or has abandoned the job. */
+    lose(why: string, isDeleted = false) {
       if (lost.signal.aborted) return
-      if (job.kind === 'plan' || isGone) return stop('lease-lost', why)
+      if (job.kind === 'plan' || isDeleted) return stop('lease-lost', why)
+      const { reason } = interrupt.signal
       // Logged once, although a long outage is noticed repeatedly.
-      if (!isCutOff(interrupt.signal)) stop('cut-off', `The apply was interrupted: ${why}.`)
+      if (!(reason instanceof Stopped) || reason.kind !== 'unreachable')
+        stop('unreachable', `The apply was interrupted: ${why}.`)
     },
-    onStop: (listener) => void listeners.push(listener),
+    onStop: (listener: (reason: Stopped) => void) => void listeners.push(listener),
+    /** The most severe reason so far. */
     reason() {
       const signal = [lost, kill, interrupt].find((controller) => controller.signal.aborted)?.signal
       return signal?.reason instanceof Stopped ? signal.reason : undefined
@@ -80,10 +68,6 @@ export function createStop(job: AgentJob, forceful: AbortSignal): Stop {
   }
 }
 
-function isCutOff({ reason }: AbortSignal) {
-  return reason instanceof Stopped && reason.kind === 'cut-off'
-}
-
 /** Maximum delay of a timer in Node, in ms; longer ones fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
@@ -93,7 +77,7 @@ const MESSAGES = {
   'time-limit': ({ kind, timeLimitMs }) => `The ${kind} took longer than its time limit of ${duration(timeLimitMs)}.`,
   'agent-stopped': ({ kind }) => `The ${kind} was interrupted: its agent is shutting down.`,
   'lease-lost': ({ kind }) => `The ${kind} was dropped: the agent lost its lease.`,
-  'cut-off': ({ kind }) => `The ${kind} was interrupted: its agent could not reach the server.`,
+  unreachable: ({ kind }) => `The ${kind} was interrupted: its agent could not reach the server.`,
 } as const satisfies Record<StopKind, (job: AgentJob) => string>
 
 function duration(ms: number): string {

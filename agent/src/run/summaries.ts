@@ -3,10 +3,9 @@ import type { FinishJob } from '@groundstate/contract/agent'
 import { z } from 'zod'
 import { parseJson } from '../server/connection.ts'
 
-/** Matches only at the start of a line: attribute values are indented, and diagnostics have a bar. */
-const SUMMARY = /^Plan: (\d.*)\.$/gm
+type Counts = FinishJob['counts']
 
-const message = z.object({
+const changeSummary = z.object({
   type: z.literal('change_summary'),
   changes: z.object({
     operation: z.literal('plan'),
@@ -17,41 +16,41 @@ const message = z.object({
   }),
 })
 
-/** The summary of a plan in these lines of its output, in either format. */
-export function readPlanSummary(lines: Buffer): FinishJob['counts'] {
+/** Reads the summary of a plan in these lines of its output, in either format. */
+export function readPlanSummary(lines: Buffer): Counts {
   if (lines.includes('"change_summary"')) return readMessage(lines.toString())
   if (!lines.includes('Plan:')) return undefined
-  const list = [...stripVTControlCharacters(lines.toString()).matchAll(SUMMARY)].at(-1)?.[1]
-  if (list === undefined) return undefined
-  const count = (verb: string) => Number(new RegExp(`(\\d+) to ${verb}`).exec(list)?.[1] ?? 0)
-  return {
-    additions: count('add'),
-    changes: count('change'),
-    destructions: count('destroy'),
-    imports: count('import'),
-  }
+  // Only at the start of a line: attribute values are indented, and diagnostics have a bar.
+  return readCounts(lines, /^Plan: (\d.*)\.$/gm, ['to add', 'to change', 'to destroy', 'to import'])
 }
 
-function readMessage(text: string): FinishJob['counts'] {
-  const read = text.split('\n').flatMap((line) => message.safeParse(parseJson(line)).data ?? [])
-  const changes = read.at(-1)?.changes
-  if (changes === undefined) return undefined
-  const { add: additions, change, remove: destructions, import: imports } = changes
-  return { additions, changes: change, destructions, imports }
+function readMessage(text: string): Counts {
+  const changes = text
+    .split('\n')
+    .flatMap((line) => changeSummary.safeParse(parseJson(line)).data ?? [])
+    .at(-1)?.changes
+  return (
+    changes && {
+      additions: changes.add,
+      changes: changes.change,
+      destructions: changes.remove,
+      imports: changes.import,
+    }
+  )
 }
 
-const APPLY_SUMMARY_SUMMARY = /(?:Apply|Destroy) complete! Resources: ([^.]*)\./
-
-/** The summary of an apply in these lines of its output; the line is the same in both formats. */
-export function readApplySummary(lines: Buffer): FinishJob['counts'] {
+/** Reads the summary of an apply in these lines of its output; the line is the same in both formats. */
+export function readApplySummary(lines: Buffer): Counts {
   if (!lines.includes('complete! Resources:')) return undefined
-  const list = APPLY_SUMMARY_SUMMARY.exec(stripVTControlCharacters(lines.toString()))?.[1]
+  const summary = /(?:Apply|Destroy) complete! Resources: ([^.]*)\./g
+  return readCounts(lines, summary, ['added', 'changed', 'destroyed', 'imported'])
+}
+
+function readCounts(lines: Buffer, summary: RegExp, verbs: readonly string[]): Counts {
+  const list = [...stripVTControlCharacters(lines.toString()).matchAll(summary)].at(-1)?.[1]
   if (list === undefined) return undefined
-  const count = (verb: string) => Number(new RegExp(`(\\d+) ${verb}`).exec(list)?.[1] ?? 0)
-  return {
-    additions: count('added'),
-    changes: count('changed'),
-    destructions: count('destroyed'),
-    imports: count('imported'),
-  }
+  const [additions = 0, changes = 0, destructions = 0, imports = 0] = verbs.map((verb) =>
+    Number(new RegExp(`(\\d+) ${verb}`).exec(list)?.[1] ?? 0),
+  )
+  return { additions, changes, destructions, imports }
 }

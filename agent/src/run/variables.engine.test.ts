@@ -9,7 +9,7 @@ function variable(key: string, value: string, rest: Partial<Variable> = {}): Var
   return { key, value, hcl: false, category: 'terraform', sensitive: false, level: 'override', ...rest }
 }
 
-/** Plans a configuration and answers the planned outputs. */
+/** Plans a configuration and returns the planned outputs. */
 async function planOutputs(main: string, variables: Variable[], files: Record<string, string> = {}) {
   const server = await startServer()
   await startAgent(server)
@@ -60,7 +60,7 @@ describeWithTerraform('variables', () => {
     expect(outputs['o']).toEqual([42, false])
   })
 
-  test('what the configuration sets itself is overridden', async () => {
+  test('a value in the configuration is overridden', async () => {
     const main = 'variable "a" {}\nvariable "b" {}\nvariable "c" {}\noutput "o" { value = [var.a, var.b, var.c] }'
     const files = { 'terraform.tfvars': 'a = "file"\nc = "file"', 'z.auto.tfvars': 'b = "file"' }
     const variables = [variable('a', 'given'), variable('b', '"given"', { hcl: true })]
@@ -70,7 +70,7 @@ describeWithTerraform('variables', () => {
     expect(outputs['o']).toEqual(['given', 'given', 'file'])
   })
 
-  test('what the configuration does not declare is ignored in silence', async () => {
+  test('an undeclared variable is ignored without a warning', async () => {
     const { outcome, log } = await planOutputs('output "o" { value = 1 }', [
       variable('undeclared', 'x'),
       variable('other', '[1]', { hcl: true }),
@@ -80,7 +80,7 @@ describeWithTerraform('variables', () => {
     expect(log).not.toMatch(/undeclared|Warning/)
   })
 
-  test('an ephemeral one is given to the apply again', async () => {
+  test('an ephemeral variable is passed to the apply again', async () => {
     const server = await startServer()
     await startAgent(server)
     const main = `variable "e" {
@@ -126,7 +126,7 @@ describeWithTerraform('the environment', () => {
     return { plan, environment: Object.fromEntries(names.map(([, name, value]) => [name, value])) }
   }
 
-  test('has nothing of the agent but what reaches the network', async () => {
+  test('inherits only the network variables of the agent', async () => {
     process.env['AGENT_SECRET'] = 'hidden'
     onTestFinished(() => void delete process.env['AGENT_SECRET'])
 
@@ -149,7 +149,7 @@ describeWithTerraform('the environment', () => {
     )
   })
 
-  test("has the workspace's env variables, but not those that would take the run off its server", async () => {
+  test("has the workspace's env variables, but not those that would detach the run from its server", async () => {
     const env = { category: 'env' } as const
 
     const { plan, environment } = await printed([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { declaredInHcl, declaredInJson } from './variables.ts'
 
-test('variable blocks are found, whatever is in them', () => {
+test('variable blocks are found regardless of their content', () => {
   const text = `
 variable "a" {}
 variable b {
@@ -27,7 +27,7 @@ variable "g" { default = 1 }
   expect([...declared].filter(([, { ephemeral }]) => ephemeral).map(([name]) => name)).toEqual(['e'])
 })
 
-test('what only looks like a variable block is none', () => {
+test('text that resembles a variable block is ignored', () => {
   const text = `
 # variable "a" {}
 // variable "b" {}
@@ -48,11 +48,11 @@ resource "x" "variable" {
   expect([...declaredInHcl(text).keys()]).toEqual([])
 })
 
-test('text that is not valid adds what was read before', () => {
+test('an invalid file declares the variables before the error', () => {
   expect([...declaredInHcl('variable "a" {}\noutput "x" { value = "').keys()]).toEqual(['a'])
 })
 
-test('JSON declares by object or by list', () => {
+test('JSON declares variables by object or list', () => {
   const object = JSON.stringify({ variable: { a: {}, b: { ephemeral: true } } })
   const list = JSON.stringify([{ variable: [{ c: [{ type: 'string' }] }, { d: {} }] }, { locals: { x: 1 } }])
 

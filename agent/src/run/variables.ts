@@ -4,30 +4,32 @@ import type { AgentJob } from '@groundstate/contract/agent'
 import { z } from 'zod'
 import { type RunDirectory, handOver } from '../isolation/run-directory.ts'
 import { readConfined } from '../process/confined-file.ts'
+import { parseJson } from '../server/connection.ts'
+
+/** The variables that a configuration declares, by name. */
+type DeclaredVariables = Map<string, { ephemeral: boolean }>
 
 /**
- * Writes a job's terraform variables as files and answers the arguments that make the engine read them. A `-var-file` beats
- * the configuration's own `terraform.tfvars` and `*.auto.tfvars`; and unlike `-var` it keeps values out of the process list.
+ * Writes a job's terraform variables as files and returns the arguments for the engine. Unlike a `TF_VAR_` variable, `-var-file` takes
+ * precedence over `terraform.tfvars` and `*.auto.tfvars`; unlike `-var`, it keeps values out of the process list.
  *
- * Strings of a JSON variable file are no templates, so that a literal value reaches the engine unchanged. What the
- * configuration does not declare is left out, as the engine itself does with `TF_VAR_` variables.
+ * Strings in a JSON variable file are not templates, so a literal value reaches the engine unchanged. Undeclared variables are left out,
+ * as the engine does with `TF_VAR_` variables.
  */
 export function writeVariables(
   directory: Pick<RunDirectory, 'variables' | 'user'>,
   variables: AgentJob['variables'],
   declared: DeclaredVariables,
 ) {
-  const wanted = variables.filter(({ category, key }) => category === 'terraform' && declared.has(key))
-  const literals = wanted.filter(({ hcl }) => !hcl).map(({ key, value }) => [key, value])
-  const expressions = wanted.filter(({ hcl }) => hcl).map(({ key, value }) => `${key} = ${value}\n`)
-  // Text that calls itself an expression may hold a second definition. In one file the engine refuses two of a name, and of
-  // two files the last one wins: so it can't take the place of a variable that precedence has decided about.
+  const used = variables.filter(({ category, key }) => category === 'terraform' && declared.has(key))
+  const literals = used.filter(({ hcl }) => !hcl).map(({ key, value }) => [key, value])
+  const expressions = used.filter(({ hcl }) => hcl).map(({ key, value }) => `${key} = ${value}\n`)
+  // An HCL value may contain a second definition, which must not override a variable that precedence has decided: the engine rejects two
+  // of a name in one file, and the last of two files takes precedence.
   const files = [
-    ...(expressions.length === 0 ? [] : [{ name: 'hcl.tfvars', text: expressions.join('') }]),
-    ...(literals.length === 0
-      ? []
-      : [{ name: 'literal.tfvars.json', text: JSON.stringify(Object.fromEntries(literals)) }]),
-  ]
+    { name: 'hcl.tfvars', text: expressions.join(''), count: expressions.length },
+    { name: 'literal.tfvars.json', text: JSON.stringify(Object.fromEntries(literals)), count: literals.length },
+  ].filter(({ count }) => count > 0)
   return files.map(({ name, text }) => {
     const path = join(directory.variables, name)
     writeFileSync(path, text, { mode: 0o600 })
@@ -36,20 +38,15 @@ export function writeVariables(
   })
 }
 
-/** The variables that a configuration declares, by name. */
-type DeclaredVariables = Map<string, { ephemeral: boolean }>
-
 /**
- * The variables of the root module in a directory. A quick reading that knows strings, comments and heredocs, no full parser: a
- * file that is not valid adds nothing, and the engine will say what is wrong with it.
+ * Reads the variables of the root module in a directory. Recognises strings, comments and heredocs, but is not a full parser: the engine
+ * reports errors in invalid files.
  */
 export async function readDeclaredVariables(
   workingDirectory: string,
   bounds: Pick<RunDirectory, 'root' | 'user'>,
 ): Promise<DeclaredVariables> {
-  const names = readdirSync(workingDirectory).filter(
-    (name) => /\.(tf|tofu)(\.json)?$/.test(name) && !name.startsWith('.'),
-  )
+  const names = readdirSync(workingDirectory).filter((name) => /^[^.][^]*\.(tf|tofu)(\.json)?$/.test(name))
   const files = await Promise.all(
     names.map(async (name) => {
       const text = (await readConfined(join(workingDirectory, name), bounds))?.toString() ?? ''
@@ -64,28 +61,21 @@ const jsonVariables = z.object({ variable: z.union([jsonBlocks, z.array(jsonBloc
 const jsonVariable = z.object({ ephemeral: z.boolean().optional() })
 
 export function declaredInJson(text: string): DeclaredVariables {
-  const groups = parseBodies(text).flatMap(({ variable = [] }) => (Array.isArray(variable) ? variable : [variable]))
+  // A body may also be a list of bodies, which are merged.
+  const { data } = z.union([jsonVariables, z.array(jsonVariables)]).safeParse(parseJson(text))
+  const bodies = data === undefined ? [] : [data].flat()
+  const groups = bodies.flatMap(({ variable = [] }) => (Array.isArray(variable) ? variable : [variable]))
   return new Map(
-    groups.flatMap((group) =>
-      Object.entries(group).map(([name, body]): [string, { ephemeral: boolean }] => {
-        const parsed = jsonVariable.safeParse(Array.isArray(body) ? body[0] : body)
-        return [name, { ephemeral: parsed.data?.ephemeral ?? false }]
+    groups
+      .flatMap((group) => Object.entries(group))
+      .map(([name, body]) => {
+        const variable = jsonVariable.safeParse(Array.isArray(body) ? body[0] : body)
+        return [name, { ephemeral: variable.data?.ephemeral ?? false }]
       }),
-    ),
   )
 }
 
-function parseBodies(text: string) {
-  try {
-    // A body may be given as a list of bodies that are merged.
-    const parsed = z.union([jsonVariables, z.array(jsonVariables)]).safeParse(JSON.parse(text))
-    return parsed.success ? [parsed.data].flat() : []
-  } catch {
-    return []
-  }
-}
-
-/** Tokens of the reader, in this order: comments, heredocs, strings, brackets, words. */
+/** Tokens, in this order: comments, heredocs, strings, brackets, words. */
 const TOKEN = /#.*|\/\/.*|\/\*[^]*?\*\/|<<-?([\p{L}_][\p{L}\p{N}_-]*)\r?\n|"|[{}]|[\p{L}_][\p{L}\p{N}_-]*|=/gu
 
 export function declaredInHcl(text: string): DeclaredVariables {
@@ -94,17 +84,17 @@ export function declaredInHcl(text: string): DeclaredVariables {
   /** The last tokens of this nesting level: `variable`, `"name"` or `ephemeral`, `=`. */
   let recent: string[] = []
   let inside: string | undefined
-  const token = new RegExp(TOKEN)
-  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
-    const [found, heredoc] = match
-    if (found.startsWith('#') || found.startsWith('/')) continue
+  const tokens = new RegExp(TOKEN)
+  for (let match = tokens.exec(text); match !== null; match = tokens.exec(text)) {
+    const [token, heredoc] = match
+    if (token.startsWith('#') || token.startsWith('/')) continue
     if (heredoc !== undefined) {
-      token.lastIndex = endOfHeredoc(text, token.lastIndex, heredoc)
-    } else if (found === '"') {
-      const end = endOfString(text, token.lastIndex)
-      recent.push(text.slice(token.lastIndex, end - 1))
-      token.lastIndex = end
-    } else if (found === '{') {
+      tokens.lastIndex = endOfHeredoc(text, tokens.lastIndex, heredoc)
+    } else if (token === '"') {
+      const end = endOfString(text, tokens.lastIndex)
+      recent.push(text.slice(tokens.lastIndex, end - 1))
+      tokens.lastIndex = end
+    } else if (token === '{') {
       const [verb, name] = recent.slice(-2)
       if (depth === 0 && verb === 'variable' && name !== undefined) {
         inside = name
@@ -112,28 +102,27 @@ export function declaredInHcl(text: string): DeclaredVariables {
       }
       depth += 1
       recent = []
-    } else if (found === '}') {
+    } else if (token === '}') {
       depth -= 1
       if (depth === 0) inside = undefined
       recent = []
     } else {
-      if (depth === 1 && inside !== undefined && found === 'true' && recent.slice(-2).join('') === 'ephemeral=') {
+      if (depth === 1 && inside !== undefined && token === 'true' && recent.slice(-2).join('') === 'ephemeral=')
         declared.set(inside, { ephemeral: true })
-      }
-      recent.push(found)
+      recent.push(token)
     }
   }
   return declared
 }
 
-/** The position after a string's closing quote; strings may hold templates that hold strings. */
+/** The position after a string's closing quote; strings may contain templates that contain strings. */
 function endOfString(text: string, start: number): number {
   for (let at = start; at < text.length; at += 1) {
     const char = text[at]
     if (char === '"') return at + 1
     if (char === '\\') at += 1
     else if ((char === '$' || char === '%') && text[at + 1] === '{') {
-      // A doubled mark is an escape, no template.
+      // A doubled mark is an escape.
       if (text[at - 1] === char) at += 1
       else at = endOfTemplate(text, at + 2) - 1
     }

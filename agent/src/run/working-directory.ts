@@ -1,51 +1,36 @@
-import { type Hash, createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
+import { type ReadEntry, Unpack } from 'tar'
 import { engineEnvironment } from '../engine/environment.ts'
 import { whileFilling } from '../isolation/plugin-caches.ts'
 import { type RunDirectory, handOver } from '../isolation/run-directory.ts'
-import { factsOf } from '../process/confined-file.ts'
-import { unpackArchive } from './archive.ts'
+import { statsOf } from '../process/confined-file.ts'
+import { codeOf } from '../process/errors.ts'
 import type { EngineContext, JobContext } from './context.ts'
 import { openInitCache } from './init-cache.ts'
-import { forgetEarlierState, writeCliConfig, writeOverride } from './override.ts'
 import { EngineFailed, lockFile, lockFileDigest, runEngine } from './run-engine.ts'
 
-/** Prepares a new directory with the job's configuration and all that the engine needs, short of `init`. */
+/** Prepares a new directory with the job's configuration for `init`. */
 export async function prepareDirectory(jobContext: JobContext, directory: RunDirectory): Promise<EngineContext> {
-  const { job } = jobContext
+  const { job, client } = jobContext
   const signal = AbortSignal.any([jobContext.alive, jobContext.stop.interrupt])
-  const archiveDigest = await unpackConfiguration(jobContext, directory, signal)
-  const context = { ...(await enterDirectory(jobContext, directory)), archiveDigest }
-  requireConfiguration(context)
-  await forgetEarlierState(context.workingDirectory)
-  const override = { organization: job.organizationName, name: job.workspaceName }
-  handOver(writeOverride(context.workingDirectory, override), directory)
-  return context
-}
-
-/** Unpacks the job's configuration into its directory, and returns the SHA-256 of the archive. */
-async function unpackConfiguration(
-  { client }: JobContext,
-  directory: RunDirectory,
-  signal: AbortSignal,
-): Promise<string> {
   let isFirst = true
-  return client.getConfiguration(signal, async (archive) => {
-    // A download that broke off has left files here.
+  const archiveDigest = await client.getConfiguration(signal, async (archive) => {
+    // An interrupted download has left files.
     if (!isFirst) await emptyDirectory(directory)
     isFirst = false
-    const hash = createHash('sha256')
-    await unpackArchive(
-      Readable.from(hashed(archive, hash), { objectMode: false }),
-      directory.configuration,
-      directory.user,
-    )
-    return hash.digest('hex')
+    return unpackArchive(archive, directory)
   })
+  const context = { ...(await enterDirectory(jobContext, directory)), archiveDigest }
+  requireConfiguration(context)
+  await removeEarlierState(context.workingDirectory)
+  handOver(writeOverride(context.workingDirectory, job), directory)
+  return context
 }
 
 async function emptyDirectory(directory: RunDirectory) {
@@ -54,55 +39,130 @@ async function emptyDirectory(directory: RunDirectory) {
   handOver(directory.configuration, directory)
 }
 
-async function* hashed(archive: Readable, hash: Hash) {
-  for await (const chunk of archive as AsyncIterable<Buffer>) {
-    hash.update(chunk)
-    yield chunk
-  }
+/** Maximum unpacked size of a configuration, in bytes: a small archive can expand without bound. */
+const MAX_CONFIGURATION_BYTES = 2 * 1024 ** 3
+
+/** The archive is invalid; the message is for its author. */
+class ArchiveRefused extends Error {
+  override name = 'ArchiveRefused'
 }
 
-/** Enters a prepared directory, and writes the files that differ from job to job. */
+/**
+ * Unpacks a tar, compressed or not, for the user of the run, and returns its SHA-256. Throws `ArchiveRefused` for an invalid archive;
+ * rethrows errors of the download.
+ */
+async function unpackArchive(archive: Readable, { configuration: cwd, user }: RunDirectory): Promise<string> {
+  const seen = newSeenEntries()
+  let problem: string | undefined
+  let damage: string | undefined
+  let entries = 0
+  let size = 0
+  const hash = createHash('sha256')
+  const unpack = new Unpack({
+    cwd,
+    // As root, tar would use the user ids in the archive.
+    ...(user ?? { preserveOwner: false }),
+    filter(_path, entry) {
+      problem ??= problemOf(entry as ReadEntry)
+      return problem === undefined
+    },
+    onwarn(code, message) {
+      if (code !== 'TAR_ENTRY_INFO') damage ??= message
+    },
+  })
+
+  function problemOf(entry: ReadEntry) {
+    entries += 1
+    size += entry.size
+    if (size > MAX_CONFIGURATION_BYTES) return `it unpacks to more than ${MAX_CONFIGURATION_BYTES} bytes`
+    const invalid = entryProblem(entry, seen)
+    return invalid === undefined ? undefined : `"${entry.path}" ${invalid}`
+  }
+
+  async function* hashed() {
+    for await (const chunk of archive as AsyncIterable<Buffer>) {
+      hash.update(chunk)
+      yield chunk
+    }
+  }
+
+  try {
+    await pipeline(Readable.from(hashed(), { objectMode: false }), unpack)
+  } catch (error) {
+    if (!isArchiveError(error)) throw error
+    damage ??= error.message
+  }
+  if (problem !== undefined) throw new ArchiveRefused(`the configuration's archive is refused: ${problem}`)
+  // The archive of an empty directory has only an end mark; a destroy run needs no configuration.
+  const empty = entries === 0 && damage?.endsWith('Unrecognized archive format') === true
+  if (damage !== undefined && !empty) throw new ArchiveRefused(`the configuration's archive is unreadable: ${damage}`)
+  return hash.digest('hex')
+}
+
+function isArchiveError(error: unknown): error is Error {
+  return error instanceof Error && ('tarCode' in error || /^(Z_|TAR_)/.test(codeOf(error)))
+}
+
+/** Enters a prepared directory, and writes the files of this job. */
 export async function enterDirectory(jobContext: JobContext, directory: RunDirectory): Promise<EngineContext> {
   const { job, agent } = jobContext
   const problem = entryProblem({ path: job.workingDirectory, type: 'Directory' }, newSeenEntries())
   if (problem !== undefined) throw new Error(`the working directory "${job.workingDirectory}" ${problem}`)
-  // Put in place at once: an engine that makes the documents of the plan may be about to read it.
+  // Replaced atomically: an engine that creates the documents of the plan may be about to read it.
   const draft = `${directory.cliConfig}.draft`
-  const { apiUrl } = agent
-  const engineApiUrl = await jobContext.engineApiUrl
-  writeCliConfig(draft, { engineApiUrl, apiUrl, token: job.engineToken, hostNames: job.hostNames })
+  writeCliConfig(draft, jobContext, await jobContext.engineApiUrl)
   handOver(draft, directory)
   renameSync(draft, directory.cliConfig)
   await agent.confinement.prepare(directory)
   const environment = engineEnvironment(job, directory, agent)
-  return {
-    ...jobContext,
-    directory,
-    environment,
-    workingDirectory: join(directory.configuration, job.workingDirectory),
-  }
+  const workingDirectory = join(directory.configuration, job.workingDirectory)
+  return { ...jobContext, directory, environment, workingDirectory }
 }
 
-/** The files that an engine reads as configuration. */
+/** The hostname of the server in the configuration. It does not resolve: the engine uses only the services configured below. */
+const ENGINE_HOST = 'groundstate.internal'
+
+/**
+ * Writes the CLI configuration of one run. Its `host` blocks name the services, which avoids a discovery request over https. The token
+ * is valid under every name of the server. The engine's own workspace is at `engineApiUrl`; data sources of the configuration use the
+ * server directly.
+ */
+function writeCliConfig(path: string, { agent: { apiUrl }, job }: JobContext, engineApiUrl: string) {
+  const names = [...new Set([ENGINE_HOST, new URL(apiUrl).host, ...job.hostNames])]
+  const services = servicesAt(apiUrl)
+  const config = {
+    disable_checkpoint: true,
+    host: {
+      ...Object.fromEntries(names.map((name) => [name, { services }])),
+      [ENGINE_HOST]: { services: servicesAt(engineApiUrl) },
+    },
+    credentials: Object.fromEntries(names.map((name) => [name, { token: job.engineToken }])),
+  }
+  writeFileSync(path, JSON.stringify(config), { mode: 0o600 })
+}
+
+function servicesAt(apiUrl: string) {
+  return { 'tfe.v2': apiUrl, 'tfe.v2.1': apiUrl, 'tfe.v2.2': apiUrl, 'state.v2': apiUrl }
+}
+
 const CONFIGURATION = /^[^.].*\.(?:tf|tofu)(?:\.json)?$/
 
 /**
- * Throws when there is nothing to plan: what we add to the directory hides that from the engine, and it would plan to destroy all that
- * the workspace manages. Only a destroy may come with an empty configuration, which has no directories either.
+ * Throws if there is no configuration: the override file hides that from the engine, which would plan to destroy all resources of
+ * the workspace. Only a destroy run may have an empty configuration, which has no working directory either.
  */
 function requireConfiguration({ directory, workingDirectory, job }: EngineContext) {
-  const isThere = factsOf(workingDirectory)?.isDirectory() === true
+  const exists = statsOf(workingDirectory)?.isDirectory() === true
   if (job.options.isDestroy) {
-    if (!isThere) makeWorkingDirectory(directory, workingDirectory)
+    if (!exists) makeWorkingDirectory(directory, workingDirectory)
     return
   }
   const place =
     job.workingDirectory === '' ? 'root' : `directory "${job.workingDirectory}", the workspace's working directory`
-  if (!isThere) throw new Error(`the configuration has no ${place}`)
-  const names = readdirSync(workingDirectory)
-  if (names.some((name) => CONFIGURATION.test(name))) return
+  if (!exists) throw new Error(`the configuration has no ${place}`)
+  if (readdirSync(workingDirectory).some((name) => CONFIGURATION.test(name))) return
   throw new Error(
-    `the configuration has no .tf files in its ${place}: a plan would destroy everything; start a destroy run if that is meant`,
+    `the configuration has no .tf files in its ${place}: a plan would destroy everything; start a destroy run if that is intended`,
   )
 }
 
@@ -111,16 +171,51 @@ function makeWorkingDirectory(directory: RunDirectory, workingDirectory: string)
   for (let path = workingDirectory; path !== directory.configuration; path = dirname(path)) handOver(path, directory)
 }
 
+/** State of the local backend, state and workspace selection of an earlier init. */
+const EARLIER_STATE = [
+  'terraform.tfstate',
+  'terraform.tfstate.d',
+  '.terraform/terraform.tfstate',
+  '.terraform/environment',
+]
+
 /**
- * Runs `init`, unless its result is cached. Its output is logged only when it fails or the run is debugged. Throws `EngineFailed`.
+ * Removes state files that an archive contains from before its use with this server: init would offer to migrate a local state or that of
+ * the former backend, and would use the formerly selected workspace.
  */
+async function removeEarlierState(workingDirectory: string) {
+  for (const name of EARLIER_STATE) {
+    const path = join(workingDirectory, name)
+    const options = { recursive: true, force: true }
+    // A large directory must not block other jobs.
+    if (statsOf(path)?.isDirectory() === true) await rm(path, options)
+    else rmSync(path, options)
+  }
+}
+
+/** Override files are merged in the order of their names; the last one takes precedence. */
+const OVERRIDE_FILE = 'zzzz_groundstate_override.tf.json'
+
+/**
+ * Connects the configuration to its workspace on this server. A `cloud` block in an override file replaces any `cloud` or `backend` block
+ * of the configuration. Returns the path of the file.
+ */
+function writeOverride(workingDirectory: string, job: JobContext['job']) {
+  const path = join(workingDirectory, OVERRIDE_FILE)
+  const workspaces = { name: job.workspaceName }
+  const cloud = { hostname: ENGINE_HOST, organization: job.organizationName, workspaces }
+  writeFileSync(path, JSON.stringify({ terraform: { cloud } }))
+  return path
+}
+
+/** Runs `init`, unless its result is cached. Logs its output only if it fails or the run is debugged. Throws `EngineFailed`. */
 export async function runInit(context: EngineContext) {
   const { job, log, stop, directory } = context
-  // What can't be read there fails the init as well, which can explain it.
+  // An unreadable file also fails the init, with a better message.
   const cached = await openInitCache(context).catch(() => undefined)
   if (cached?.restore()) return log.write('Initialized as in an earlier run of this configuration.\n')
-  const said: Buffer[] = []
-  const onOutput = (lines: Buffer) => (job.options.debug ? log.write(lines) : void said.push(lines))
+  const output: Buffer[] = []
+  const onOutput = (lines: Buffer) => (job.options.debug ? log.write(lines) : void output.push(lines))
   const init = async () => runEngine(context, ['init', '-input=false'], { onOutput })
   const initAndShare = async () => {
     try {
@@ -132,25 +227,24 @@ export async function runInit(context: EngineContext) {
   const pinned = existsSync(lockFile(context))
   const providers = `${job.workspaceId} ${await lockFileDigest(context)}`
   const code = await directory.cache.initGate.pass(providers, stop.interrupt, (alone) => {
-    // Without a lock file a version may have come out that the cache has not.
+    // Without a lock file, init may install a new version that is not in the cache.
     return alone || !pinned ? whileFilling(directory.cache, initAndShare) : init()
   })
   if (code === 0) return cached?.save().catch(() => {})
-  log.write(Buffer.concat(said))
+  log.write(Buffer.concat(output))
   throw new EngineFailed('init', code)
 }
 
 /**
- * Opens what an init has put into the plugin cache to the other runs of the organization. The run's own user does so, who can
- * change nothing else; the engine makes directories that only their owner may write.
+ * Makes the providers that an init has installed in the plugin cache writable by its group, the other runs of the organization: the engine creates
+ * directories that only their owner may write. Runs as the run's user, to have no further permissions.
  */
 async function shareProviders({ agent, directory, workingDirectory }: EngineContext): Promise<void> {
   const { user, cache } = directory
   if (user === undefined) return
-  // A configuration without providers has filled nothing.
+  // Without providers there is nothing to share.
   if ((await stat(join(workingDirectory, '.terraform/providers')).catch(() => undefined)) === undefined) return
-  const { path } = cache
-  const unshared = [path, '-user', String(user.uid), '!', '-type', 'l', '!', '-perm', '-g=rw']
+  const unshared = [cache.path, '-user', String(user.uid), '!', '-type', 'l', '!', '-perm', '-g=rw']
   const args = [...unshared, '-exec', 'chmod', 'g+rwX', '{}', '+']
   const env = { PATH: '/usr/bin:/bin' }
   const { stdout, stderr, closed } = await agent.launcher.launch({ file: 'find', args, cwd: '/', env, user })

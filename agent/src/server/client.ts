@@ -1,63 +1,64 @@
 import {
-  type AgentJob,
   type AnswerTaskRequest,
   type RegisterAgent,
   type TaskRequest,
   type WorkKind,
+  agentJob,
   registeredAgent,
   taskRequest,
 } from '@groundstate/contract/agent'
-import { type Call, type Connection, contentType, isOfServer, parseJson, requireStatus, send } from './connection.ts'
-import { jobOf } from './job-client.ts'
+import {
+  type Call,
+  type Connection,
+  contentType,
+  isOfServer,
+  jsonOf,
+  parseJson,
+  requireStatus,
+  send,
+} from './connection.ts'
 
-/** Something answers at the address that is no server of this kind. */
+/** The address belongs to something other than a Groundstate server. */
 export class NoServer extends Error {
   override name = 'NoServer'
 }
 
-/** Announces an agent; its id holds until the server says otherwise. Throws `NoServer` when the response is none of ours. */
+/** Registers an agent. Throws `NoServer` if the response is not one of the protocol. */
 export async function register(connection: Connection, token: string, agent: RegisterAgent, signal: AbortSignal) {
   const call: Call = { method: 'POST', path: '/register', token, body: JSON.stringify(agent), signal }
   const response = await send(connection, call)
   const type = contentType(response)
   if (isOfServer(response) && response.statusCode !== 404) await requireStatus(call, response, [200, 201])
-  const read = registeredAgent.safeParse(parseJson(await response.body.text()))
-  if (read.success) return read.data
-  const answer = `${response.statusCode}${type === '' ? '' : ` with ${type}`}`
-  throw new NoServer(`${connection.serverUrl} is no Groundstate server: it answered ${answer} to a registration`)
+  const { data } = registeredAgent.safeParse(parseJson(await response.body.text()))
+  if (data) return data
+  const received = `${response.statusCode}${type === '' ? '' : ` with ${type}`}`
+  throw new NoServer(`${connection.serverUrl} is no Groundstate server: it answered ${received} to a registration`)
 }
 
-type ClaimOptions = { waitMs: number; warmRunIds: string[]; accepts: readonly WorkKind[]; signal: AbortSignal }
+type Poll = { waitMs: number; signal: AbortSignal }
 
-/** Waits up to `waitMs` for a job; undefined when none came. */
+/** Waits up to `waitMs` for a job. */
 export async function claim(
   connection: Connection,
   token: string,
   agentId: string,
-  { waitMs, warmRunIds, accepts, signal }: ClaimOptions,
-): Promise<AgentJob | undefined> {
-  const runs = accepts.filter((kind) => kind !== 'task')
-  const body = JSON.stringify({ waitMs, warmRunIds, accepts: runs, sendsReceipt: true })
-  const call: Call = { method: 'POST', path: `/agents/${agentId}/claim`, token, body, longPollMs: waitMs, signal }
-  const response = await send(connection, { ...call, proxyRetryTimeoutMs: Infinity })
-  await requireStatus(call, response, [200, 204])
-  return jobOf(response)
+  { accepts, ...poll }: Poll & { warmRunIds: string[]; accepts: readonly WorkKind[] },
+) {
+  const body = { ...poll, accepts: accepts.filter((kind) => kind !== 'task'), sendsReceipt: true }
+  return agentJob.optional().parse(await longPoll(connection, token, `/agents/${agentId}/claim`, body))
 }
 
 /** As `claim`, for a request of a run task. */
-export async function claimTask(
-  connection: Connection,
-  token: string,
-  agentId: string,
-  { waitMs, signal }: { waitMs: number; signal: AbortSignal },
-): Promise<TaskRequest | undefined> {
-  const body = JSON.stringify({ waitMs })
-  const call: Call = { method: 'POST', path: `/agents/${agentId}/claim-task`, token, body, longPollMs: waitMs, signal }
+export async function claimTask(connection: Connection, token: string, agentId: string, poll: Poll) {
+  return taskRequest.optional().parse(await longPoll(connection, token, `/agents/${agentId}/claim-task`, poll))
+}
+
+async function longPoll(connection: Connection, token: string, path: string, { signal, ...input }: Poll) {
+  const body = JSON.stringify(input)
+  const call: Call = { method: 'POST', path, token, body, longPollMs: input.waitMs, signal }
   const response = await send(connection, { ...call, proxyRetryTimeoutMs: Infinity })
   await requireStatus(call, response, [200, 204])
-  if (response.statusCode === 200) return taskRequest.parse(await response.body.json())
-  await response.body.dump()
-  return undefined
+  return jsonOf(response)
 }
 
 export async function answerTask(
@@ -65,22 +66,15 @@ export async function answerTask(
   { id, token, leaseMs }: Pick<TaskRequest, 'id' | 'token' | 'leaseMs'>,
   answer: AnswerTaskRequest,
 ) {
+  const path = `/task-requests/${id}/answer`
   const signal = AbortSignal.timeout(leaseMs)
-  const call: Call = {
-    method: 'POST',
-    path: `/task-requests/${id}/answer`,
-    token,
-    body: JSON.stringify(answer),
-    proxyRetryTimeoutMs: Infinity,
-    signal,
-  }
-  const response = await send(connection, call)
+  const call: Call = { method: 'POST', path, token, body: JSON.stringify(answer), signal }
+  const response = await send(connection, { ...call, proxyRetryTimeoutMs: Infinity })
   await requireStatus(call, response, [204])
   await response.body.dump()
 }
 
 export async function deregister(connection: Connection, token: string, agentId: string, signal: AbortSignal) {
-  const call: Call = { method: 'POST', path: `/agents/${agentId}/deregister`, token, signal }
-  const response = await send(connection, call)
+  const response = await send(connection, { method: 'POST', path: `/agents/${agentId}/deregister`, token, signal })
   await response.body.dump()
 }

@@ -15,7 +15,7 @@ import {
 } from '../testing/agent-fixture.ts'
 import { makeCertificate } from '../testing/certificate.ts'
 
-test('an address with https of a server without TLS is explained', async () => {
+test('an https address of a server without TLS gives a hint', async () => {
   const server = await startServer()
   const serverUrl = server.url.replace('http:', 'https:')
 
@@ -25,13 +25,13 @@ test('an address with https of a server without TLS is explained', async () => {
     .poll(() => agent.logged)
     .toContainEqual(
       expect.objectContaining({
-        message: 'request is sent again',
-        facts: { server: serverUrl, reason: expect.stringContaining(`speaks no TLS: write ${server.url}`) },
+        message: 'retrying a request',
+        facts: { server: serverUrl, reason: expect.stringContaining(`does not use TLS: write ${server.url}`) },
       }),
     )
 })
 
-test('an address where something else answers is named', async () => {
+test('an address of another program ends the agent with a message', async () => {
   const server = await startServer()
   const other = createServer((_, response) => void response.setHeader('content-type', 'text/html').end('<html>welcome'))
   await once(other.listen(0, '127.0.0.1'), 'listening')
@@ -45,18 +45,18 @@ test('an address where something else answers is named', async () => {
   )
 })
 
-test('a server that is away is waited for, and that is said', async () => {
+test('an unreachable server is retried with a warning', async () => {
   const server = await startServer()
   await server.pause()
   const agent = await startAgent(server)
   await expect
     .poll(() => agent.logged)
-    .toContainEqual(expect.objectContaining({ level: 'warn', message: 'request is sent again' }))
+    .toContainEqual(expect.objectContaining({ level: 'warn', message: 'retrying a request' }))
 
   await server.resume()
 
   await expect.poll(() => server.claims(), { timeout: 5_000 }).toBe(1)
-  expect(agent.logged).toContainEqual(expect.objectContaining({ message: 'connected again' }))
+  expect(agent.logged).toContainEqual(expect.objectContaining({ message: 'reconnected to the server' }))
 })
 
 test('a server behind a proxy is reached through it', async () => {
@@ -88,7 +88,7 @@ test('a server behind a proxy is reached through it', async () => {
 })
 
 describeWithTerraform('an agent', () => {
-  test('trusts the authority that it is given, and so does its engine', async () => {
+  test('and its engine trust the configured authority', async () => {
     const { file, ...tls } = await makeCertificate('IP:127.0.0.1')
     const server = await startServer(tls)
     await startAgent(server, { caFile: file })
@@ -102,7 +102,7 @@ describeWithTerraform('an agent', () => {
     const server = await startServer()
     const agent = await startAgent(server)
     const signs = await temporaryDirectory()
-    // The user of the run is to see it.
+    // Accessible to the user of the run.
     await chmod(signs, 0o711)
     const release = join(signs, 'release')
     const archive = configuration(`resource "terraform_data" "a" {
@@ -113,7 +113,7 @@ describeWithTerraform('an agent', () => {
     await apply.logged(/waiting0/)
 
     await server.pause()
-    await expect.poll(() => agent.logged).toContainEqual(expect.objectContaining({ message: 'request is sent again' }))
+    await expect.poll(() => agent.logged).toContainEqual(expect.objectContaining({ message: 'retrying a request' }))
     await server.resume()
     spawn('touch', [release])
     const applied = await apply.finished

@@ -4,21 +4,20 @@ import tls from 'node:tls'
 import { AGENT_API } from '@groundstate/contract/agent'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
 import { z } from 'zod'
+import { codeOf, messageOf } from '../process/errors.ts'
+import { isLocal } from '../process/relay.ts'
 
 /** Delay before a request is retried, in ms; doubled on each retry. */
 export const MIN_RETRY_DELAY_MS = 50
 export const MAX_RETRY_DELAY_MS = 2_000
-/** Margin for the server's response after the long poll, in ms. */
-const RESPONSE_MS = 30_000
-
-/** Media type of the server's refusals. Those of a proxy have another one, and say nothing about a token or a job. */
-const REFUSAL_TYPE = /^application\/vnd\.api\+json\b/
+/** Default margin for the server's response after the long poll, in ms. */
+const RESPONSE_TIMEOUT_MS = 30_000
 
 /** The server, or a proxy in front of it, returned a status that an immediate retry will not change. */
 export class RequestRejectedError extends Error {
-  override name = 'Refused'
+  override name = 'RequestRejectedError'
   status: number
-  /** The server itself has said so, and will say it again. */
+  /** The response comes from the server, so a later retry will not change it either. */
   isFinal: boolean
 
   constructor(what: string, status: number, { detail = '', isFinal = false } = {}) {
@@ -28,117 +27,104 @@ export class RequestRejectedError extends Error {
   }
 }
 
-/** Whether the server refuses the agent's token, for whatever it was sent with. */
+/** Whether the server rejected the agent's token. */
 export function isTokenRefused(error: unknown): error is RequestRejectedError {
   return error instanceof RequestRejectedError && error.isFinal && [401, 403].includes(error.status)
 }
 
-/** A request of the protocol. */
+type FileBody = { file: string; size: number }
+
 export type Call = {
   method: Dispatcher.HttpMethod
   path: string
   token: string
-  body?: string | Uint8Array | { file: string; size: number }
-  /** For how long the server was asked to hold the request, in ms. */
+  body?: string | Uint8Array | FileBody
   longPollMs?: number
   /** Margin for the response after that, in ms. */
   responseMs?: number
-  /** For so long (ms) it is sent again when another than the server refuses it, as after a 5xx. */
+  /** Rejections by a proxy are retried for this long, in ms. */
   proxyRetryTimeoutMs?: number
-  /** Overrides for a retry of the call. */
   again?: Pick<Call, 'body' | 'longPollMs'>
   signal: AbortSignal
 }
 
-/** A kept-alive connection pool to one server; `onRetry` hears of every attempt that is made again. */
+/** A kept-alive connection pool to one server. */
 export type Connection = {
   serverUrl: string
   dispatcher: Dispatcher
   onRetry: (reason: string) => void
-  /** An attempt that was made again has got its response. */
+  /** Called for each response to a retry. */
   onResponse?: (() => void) | undefined
 }
 
-/** `authorities` is PEM that takes the place of the known certificate authorities. */
+/** `authorities` is PEM that replaces the default certificate authorities. */
 export function openConnection(
   serverUrl: string,
   authorities: string | undefined,
-  onRetry: (reason: string) => void,
+  onRetry: Connection['onRetry'],
   onResponse?: () => void,
 ): Connection {
-  const tls = authorities === undefined ? {} : { ca: authorities }
-  const options = { keepAliveTimeout: 30_000, connect: { timeout: 10_000, ...tls }, bodyTimeout: 120_000 }
-  // No proxy leads back to this machine.
-  const isLocal = /^(127\.|localhost$|\[::1\]$)/.test(new URL(serverUrl).hostname)
-  const dispatcher = isLocal
+  const trust = authorities === undefined ? {} : { ca: authorities }
+  const options = { keepAliveTimeout: 30_000, connect: { timeout: 10_000, ...trust }, bodyTimeout: 120_000 }
+  const dispatcher = isLocal(serverUrl)
     ? new Agent(options)
-    : new EnvHttpProxyAgent({ ...options, requestTls: tls, proxyTls: tls })
+    : new EnvHttpProxyAgent({ ...options, requestTls: trust, proxyTls: trust })
   return { serverUrl: serverUrl.replace(/\/+$/, ''), dispatcher, onRetry, onResponse }
 }
 
 /**
- * Sends a call, and sends it again after a transport error, a 429 or a 5xx until the signal aborts: every request of the
- * protocol may be repeated, so that a server which restarts costs a job nothing but time.
+ * Sends a call, and retries it after a transport error, a 429 or a 5xx until the signal aborts: every request of the protocol may be
+ * repeated, so that a restart of the server only delays a job.
  */
 export async function send(connection: Connection, first: Call): Promise<Dispatcher.ResponseData> {
   let call = first
-  const patientUntil = performance.now() + (first.proxyRetryTimeoutMs ?? 0)
+  const proxyRetriesUntil = performance.now() + (first.proxyRetryTimeoutMs ?? 0)
   for (let waitMs = MIN_RETRY_DELAY_MS; ; waitMs = Math.min(waitMs * 2, MAX_RETRY_DELAY_MS)) {
     call.signal.throwIfAborted()
-    const reason = await attempt(connection, call, { outlastsProxies: performance.now() < patientUntil })
-    if (typeof reason !== 'string') {
+    const result = await attempt(connection, call, performance.now() < proxyRetriesUntil)
+    if (typeof result !== 'string') {
       if (waitMs > MIN_RETRY_DELAY_MS) connection.onResponse?.()
-      return reason
+      return result
     }
-    connection.onRetry(`${call.method} ${call.path}: ${reason}`)
+    connection.onRetry(`${call.method} ${call.path}: ${result}`)
     call = { ...call, ...call.again }
     await delay(waitMs * (0.5 + Math.random() / 2), undefined, { signal: call.signal })
   }
 }
 
-async function attempt(
-  connection: Connection,
-  call: Call,
-  { outlastsProxies }: { outlastsProxies: boolean },
-): Promise<Dispatcher.ResponseData | string> {
+/** Returns the response, or the reason for a retry. */
+async function attempt({ serverUrl, dispatcher }: Connection, call: Call, retriesProxy: boolean) {
+  const { method, path, token, body, longPollMs = 0, responseMs = RESPONSE_TIMEOUT_MS, signal } = call
   try {
-    const response = await request(`${connection.serverUrl}${AGENT_API}${call.path}`, {
-      dispatcher: connection.dispatcher,
-      method: call.method,
-      headers: { authorization: `Bearer ${call.token}`, ...contentHeaders(call.body) },
-      body: isFile(call.body) ? createReadStream(call.body.file) : (call.body ?? null),
-      headersTimeout: (call.longPollMs ?? 0) + (call.responseMs ?? RESPONSE_MS),
-      signal: call.signal,
+    const response = await request(`${serverUrl}${AGENT_API}${path}`, {
+      dispatcher,
+      method,
+      headers: { authorization: `Bearer ${token}`, ...contentHeaders(body) },
+      body: isFile(body) ? createReadStream(body.file) : (body ?? null),
+      headersTimeout: longPollMs + responseMs,
+      signal,
     })
     const { statusCode } = response
-    const isOfProxy = outlastsProxies && statusCode >= 400 && !isOfServer(response)
-    if (statusCode < 500 && statusCode !== 429 && !isOfProxy) return response
+    const isTransient = retriesProxy && statusCode >= 400 && !isOfServer(response)
+    if (statusCode < 500 && statusCode !== 429 && !isTransient) return response
     await response.body.dump()
     return `status ${statusCode}`
   } catch (error) {
-    call.signal.throwIfAborted()
-    return `${reasonOf(error)}${hintOf(error, connection.serverUrl)}`
+    signal.throwIfAborted()
+    return `${messageOf(error)}${hintOf(codeOf(error), serverUrl)}`
   }
-}
-
-/** The errors of several addresses of one host come without a message. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error.message === '' && 'code' in error ? String(error.code) : error.message
 }
 
 const NO_TLS = /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST))$/
 const UNKNOWN_AUTHORITY = /^(UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?)|.*SELF_SIGNED_CERT.*)$/
 
 /** Hint for a connection error that does not resolve without a user. */
-function hintOf(error: unknown, serverUrl: string): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (NO_TLS.test(code)) return `: the server speaks no TLS: write ${serverUrl.replace(/^https:/, 'http:')}`
-  if (UNKNOWN_AUTHORITY.test(code)) return ": name the certificate of the server's authority with --ca-file"
-  return ''
+function hintOf(code: string, serverUrl: string): string {
+  if (NO_TLS.test(code)) return `: the server does not use TLS: write ${serverUrl.replace(/^https:/, 'http:')}`
+  return UNKNOWN_AUTHORITY.test(code) ? ": pass the certificate of the server's authority with --ca-file" : ''
 }
 
-function isFile(body: Call['body']): body is { file: string; size: number } {
+function isFile(body: Call['body']): body is FileBody {
   return typeof body === 'object' && 'file' in body
 }
 
@@ -153,37 +139,41 @@ export function contentType({ headers }: Dispatcher.ResponseData) {
   return [headers['content-type']].flat()[0] ?? ''
 }
 
-/** Whether a refusal is the server's own. */
+/** Whether an error response comes from the server: a proxy's has another media type, and does not concern the token or job. */
 export function isOfServer(response: Dispatcher.ResponseData) {
-  return REFUSAL_TYPE.test(contentType(response))
+  return /^application\/vnd\.api\+json\b/.test(contentType(response))
 }
 
-/** Throws `Refused` at any other status. */
-export async function requireStatus(call: Call, response: Dispatcher.ResponseData, wanted: readonly number[]) {
-  if (wanted.includes(response.statusCode)) return
+/** Throws `RequestRejectedError` for other statuses. */
+export async function requireStatus(call: Call, response: Dispatcher.ResponseData, expected: readonly number[]) {
+  if (expected.includes(response.statusCode)) return
   const detail = detailOf(await response.body.text()).slice(0, 1_000)
-  throw new RequestRejectedError(`${call.method} ${call.path}`, response.statusCode, {
-    detail,
-    isFinal: isOfServer(response),
-  })
+  const isFinal = isOfServer(response)
+  throw new RequestRejectedError(`${call.method} ${call.path}`, response.statusCode, { detail, isFinal })
+}
+
+/** The JSON of a 200; undefined for other statuses, such as 204. */
+export async function jsonOf({ statusCode, body }: Dispatcher.ResponseData): Promise<unknown> {
+  if (statusCode === 200) return body.json()
+  await body.dump()
+  return undefined
 }
 
 const errorDocument = z.object({ errors: z.array(z.object({ title: z.string(), detail: z.string() }).partial()) })
 
-/** The details of an error document; of anything else its text. */
+/** The details of an error document; any other text unchanged. */
 export function detailOf(text: string): string {
-  const read = errorDocument.safeParse(parseJson(text))
-  if (!read.success) return text
-  return read.data.errors.flatMap(({ detail, title }) => detail ?? title ?? []).join('; ')
+  const { data } = errorDocument.safeParse(parseJson(text))
+  return data ? data.errors.flatMap(({ detail, title }) => detail ?? title ?? []).join('; ') : text
 }
 
-/** The certificate authorities that are trusted anyway, as PEM; of an older Node those that it brings with it. */
+/** The default certificate authorities, as PEM: Node's own ones before Node 22. */
 export function knownAuthorities(): readonly string[] {
   const { getCACertificates, rootCertificates }: Partial<typeof tls> = tls
   return getCACertificates?.('default') ?? rootCertificates ?? []
 }
 
-/** The value of a JSON text; undefined for what is none, such as a file that was half written when the agent was killed. */
+/** Parses JSON; undefined if it is invalid, such as in a partly written file. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

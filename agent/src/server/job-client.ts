@@ -13,49 +13,42 @@ import {
   logResponse,
 } from '@groundstate/contract/agent'
 import { packEnvelope } from '@groundstate/contract/envelope'
-import type { Dispatcher } from 'undici'
+import { codeOf } from '../process/errors.ts'
 import {
   type Call,
   type Connection,
   MIN_RETRY_DELAY_MS,
   MAX_RETRY_DELAY_MS,
   isOfServer,
+  jsonOf,
   requireStatus,
   send,
 } from './connection.ts'
 
-/** For this long an outcome that a proxy refuses is sent again, in ms. */
-const FINISH_MS = 30_000
+/** Retry time limit of an outcome that a proxy rejects, in ms. */
+const FINISH_RETRY_TIMEOUT_MS = 30_000
 
-/** The server no longer knows this job as ours: its lease ran out, or the job and its token are gone. */
+/** The server has abandoned the job: its lease expired, or the job and its token were deleted. */
 export class LeaseLost extends Error {
   override name = 'LeaseLost'
-  isGone: boolean
+  isDeleted: boolean
 
   constructor(what: string, status: 401 | 409) {
     super(`the server answered ${status} to ${what}`)
-    this.isGone = status === 401
+    this.isDeleted = status === 401
   }
 }
 
-/** The job that a response brings, if it brings one. */
-export async function jobOf({ statusCode, body }: Dispatcher.ResponseData): Promise<AgentJob | undefined> {
-  if (statusCode === 200) return agentJob.parse(await body.json())
-  await body.dump()
-  return undefined
-}
-
-/** Whether a connection broke, as opposed to what was done with the bytes that came over it. */
+/** Whether a connection broke, as opposed to the processing of the received bytes. */
 function isTransportError(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return /^(UND_ERR_|ECONN|EPIPE|ETIMEDOUT)/.test(code)
+  return /^(UND_ERR_|ECONN|EPIPE|ETIMEDOUT)/.test(codeOf(error))
 }
 
 type JobFile = { kind: ArtifactKind; bytes: Uint8Array }
 type ResultParts = {
   log: { offset: number; bytes: Uint8Array } | undefined
   files: readonly JobFile[]
-  /** The agent would go on with the apply at once. */
+  /** The agent would continue with the apply at once. */
   takesApply: boolean
 }
 
@@ -65,31 +58,26 @@ function sizesOf(files: readonly JobFile[]) {
 
 export type JobClient = ReturnType<typeof jobClient>
 
-/** The calls of one job. Each rejects with `LeaseLost` once the server has given the job up. */
-export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'token'>) {
-  const { token } = job
-
-  async function sendForJob(call: Omit<Call, 'token'>, wanted: readonly number[]) {
-    const full = { ...call, path: `/jobs/${job.id}${call.path}`, token }
+/** The calls of one job. Each rejects with `LeaseLost` once the server has abandoned the job. */
+export function jobClient(connection: Connection, { id, token }: Pick<AgentJob, 'id' | 'token'>) {
+  async function sendForJob(call: Omit<Call, 'token'>, expected: readonly number[] = [200, 204]) {
+    const full = { ...call, path: `/jobs/${id}${call.path}`, token }
     const response = await send(connection, full)
     if ((response.statusCode === 409 || response.statusCode === 401) && isOfServer(response)) {
       await response.body.dump()
       throw new LeaseLost(`${call.method} ${full.path}`, response.statusCode)
     }
-    await requireStatus(full, response, wanted)
+    await requireStatus(full, response, expected)
     return response
   }
 
-  async function sendEnvelope(
-    path: string,
-    body: Uint8Array,
-    { signal, retryTimeoutMs }: { signal: AbortSignal; retryTimeoutMs: number },
-  ) {
-    const call = { method: 'POST', path, body, proxyRetryTimeoutMs: retryTimeoutMs, signal } as const
-    return sendForJob(call, [200, 204])
+  /** As `sendForJob`, ignoring the response's body. */
+  async function report(call: Omit<Call, 'token'>) {
+    const response = await sendForJob(call)
+    await response.body.dump()
   }
 
-  /** Receives a body, again from its beginning when the connection breaks; undefined when there is none. */
+  /** Receives a body, from the start again if the connection breaks; undefined after a 404. */
   async function receive<T>(path: string, signal: AbortSignal, consume: (body: Readable) => Promise<T>) {
     for (let waitMs = MIN_RETRY_DELAY_MS; ; waitMs = Math.min(waitMs * 2, MAX_RETRY_DELAY_MS)) {
       const response = await sendForJob({ method: 'GET', path, signal }, [200, 404])
@@ -109,7 +97,7 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
   }
 
   return {
-    /** A retried claim returns at once, which shows that the agent is online. */
+    /** A retry returns at once, which shows that the agent is online. */
     async heartbeat(
       waitMs: number,
       seen: JobCommand,
@@ -117,21 +105,18 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
     ): Promise<JobCommand> {
       const body = JSON.stringify({ waitMs, seen })
       const again = { body: JSON.stringify({ waitMs: 0, seen }), longPollMs: 0 }
-      const response = await sendForJob(
-        { method: 'POST', path: '/heartbeat', body, longPollMs: waitMs, responseMs, again, signal },
-        [200],
-      )
+      const call = { method: 'POST', path: '/heartbeat', body, longPollMs: waitMs, responseMs, again, signal } as const
+      const response = await sendForJob(call, [200])
       return heartbeatResponse.parse(await response.body.json()).command
     },
-    async appendLog(offset: number, bytes: Uint8Array, signal: AbortSignal): Promise<number> {
-      const response = await sendForJob({ method: 'PUT', path: `/log?offset=${offset}`, body: bytes, signal }, [200])
+    async appendLog(offset: number, body: Uint8Array, signal: AbortSignal): Promise<number> {
+      const response = await sendForJob({ method: 'PUT', path: `/log?offset=${offset}`, body, signal }, [200])
       return logResponse.parse(await response.body.json()).size
     },
-    async putArtifact(kind: ArtifactKind, body: Uint8Array | { file: string; size: number }, signal: AbortSignal) {
-      const response = await sendForJob({ method: 'PUT', path: `/artifacts/${kind}`, body, signal }, [200, 204])
-      await response.body.dump()
+    async putArtifact(kind: ArtifactKind, body: NonNullable<Call['body']>, signal: AbortSignal) {
+      await report({ method: 'PUT', path: `/artifacts/${kind}`, body, signal })
     },
-    /** Undefined when the server has no such artifact. `consume` is called again when the connection breaks. */
+    /** Undefined if the server has no such artifact. Calls `consume` again if the connection breaks. */
     getArtifact<T>(kind: ArtifactKind, signal: AbortSignal, consume: (body: Readable) => Promise<T>) {
       return receive(`/artifacts/${kind}`, signal, consume)
     },
@@ -144,13 +129,11 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
       if (result === undefined) throw new Error('the server has no archive of this configuration version')
       return result.value
     },
-    /** The outcome is worth a wait: the refusal of a proxy may pass. */
-    async finish(body: FinishJob, signal: AbortSignal) {
-      const call = { method: 'POST', path: '/finish', body: JSON.stringify(body), signal } as const
-      const response = await sendForJob({ ...call, proxyRetryTimeoutMs: FINISH_MS }, [200, 204])
-      await response.body.dump()
+    async finish(outcome: FinishJob, signal: AbortSignal) {
+      const body = JSON.stringify(outcome)
+      await report({ method: 'POST', path: '/finish', body, proxyRetryTimeoutMs: FINISH_RETRY_TIMEOUT_MS, signal })
     },
-    /** As `appendLog`, `putArtifact` and `finish`, in one request. Returns the job of the apply that `takesApply` has brought. */
+    /** `appendLog`, `putArtifact` and `finish` in one request. Returns the job of the apply that `takesApply` has brought. */
     async sendResult(outcome: FinishJob, { log, files, takesApply }: ResultParts, signal: AbortSignal) {
       const header = {
         outcome,
@@ -159,10 +142,10 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
         files: sizesOf(files),
       } satisfies ResultHeader
       const chunks = [log?.bytes ?? Buffer.alloc(0), ...files.map(({ bytes }) => bytes)]
-      // Where a proxy refuses it, the same goes by several requests.
-      const response = await sendEnvelope('/result', packEnvelope(header, chunks), { signal, retryTimeoutMs: 0 })
-      // The outcome is stored. A job that did not arrive whole is queued again, since no one says that it was received.
-      return jobOf(response).catch(() => undefined)
+      // Not retried if a proxy rejects it: the caller then sends the parts in separate requests.
+      const response = await sendForJob({ method: 'POST', path: '/result', body: packEnvelope(header, chunks), signal })
+      // The outcome is stored. A truncated job is never acknowledged, so the server requeues it.
+      return agentJob.safeParse(await jsonOf(response).catch(() => undefined)).data
     },
     /** Sends the pending documents of a plan; `files` are those not sent before. */
     async sendDocuments(
@@ -170,16 +153,12 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
       signal: AbortSignal,
     ) {
       const header = { ...rest, files: sizesOf(files) } satisfies DocumentsHeader
-      const envelope = packEnvelope(
-        header,
-        files.map(({ bytes }) => bytes),
-      )
-      const response = await sendEnvelope('/documents', envelope, { signal, retryTimeoutMs: FINISH_MS })
-      await response.body.dump()
+      const chunks = files.map(({ bytes }) => bytes)
+      const body = packEnvelope(header, chunks)
+      await report({ method: 'POST', path: '/documents', body, proxyRetryTimeoutMs: FINISH_RETRY_TIMEOUT_MS, signal })
     },
     async release(signal: AbortSignal) {
-      const response = await sendForJob({ method: 'POST', path: '/release', signal }, [200, 204])
-      await response.body.dump()
+      await report({ method: 'POST', path: '/release', signal })
     },
   }
 }

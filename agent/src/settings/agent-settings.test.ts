@@ -17,7 +17,7 @@ function problemsOf(env: NodeJS.ProcessEnv, ...args: string[]) {
   return 'problems' in read ? read.problems : []
 }
 
-test('without more than server and token, the rest has defaults', () => {
+test('server and token are required, everything else has defaults', () => {
   const { settings, notes } = settingsOf(NEEDED)
 
   expect(settings).toMatchObject({
@@ -32,7 +32,7 @@ test('without more than server and token, the rest has defaults', () => {
   expect(notes).toEqual([])
 })
 
-test('a flag wins over our variable, that over one of another agent', () => {
+test('a flag takes precedence over our variable, and that over one of another agent', () => {
   const theirs = { ...NEEDED, TFC_AGENT_NAME: 'theirs' }
   const ours = { ...theirs, GROUNDSTATE_AGENT_NAME: 'ours' }
 
@@ -43,7 +43,7 @@ test('a flag wins over our variable, that over one of another agent', () => {
   expect(settingsOf(ours, '--name=flag').settings.name).toBe('flag')
 })
 
-test('the variables of another agent are enough', () => {
+test('the variables of another agent are sufficient', () => {
   const { settings, notes } = settingsOf({
     TFC_ADDRESS: 'groundstate.example.com',
     TFC_AGENT_TOKEN: 'secret',
@@ -67,17 +67,15 @@ test('the variables of another agent are enough', () => {
     logJson: true,
   })
   expect(notes).toEqual([
-    'TFC_AGENT_ACCEPT: there is no policy, assessment here',
-    'TFC_AGENT_AUTO_UPDATE has no effect here: install a new version with npm, and restart it',
+    'TFC_AGENT_ACCEPT: policy, assessment not supported here',
+    'TFC_AGENT_AUTO_UPDATE has no effect here: install a new version with npm, and restart',
   ])
 })
 
 test('an empty kind of work is refused from another agent as well', () => {
   const problems = problemsOf({ ...NEEDED, TFC_AGENT_ACCEPT: 'plan,,policy' })
 
-  expect(problems).toEqual([
-    'TFC_AGENT_ACCEPT "plan,,policy": it must name some of plan, apply, task, with commas between them',
-  ])
+  expect(problems).toEqual(['TFC_AGENT_ACCEPT "plan,,policy": it must be a comma-separated list of plan, apply, task'])
 })
 
 test('a switch needs no value', () => {
@@ -88,13 +86,10 @@ test.for([
   [['--concurrency', 'many'], '--concurrency "many": it must be a whole number'],
   [['--concurrency', '0'], '--concurrency "0": it must be a whole number from 1 to 256'],
   [['--concurrency'], '--concurrency: it needs <number>'],
-  [
-    ['--accept', 'plan,lunch'],
-    '--accept "plan,lunch": it must name some of plan, apply, task, with commas between them',
-  ],
-  [['--accept', ','], '--accept ",": it must name some of plan, apply, task, with commas between them'],
-  [['--accept', 'plan,,apply'], '--accept "plan,,apply": it must name some of plan, apply, task'],
-  [['--accept', 'plan,'], '--accept "plan,": it must name some of plan, apply, task'],
+  [['--accept', 'plan,lunch'], '--accept "plan,lunch": it must be a comma-separated list of plan, apply, task'],
+  [['--accept', ','], '--accept ",": it must be a comma-separated list of plan, apply, task'],
+  [['--accept', 'plan,,apply'], '--accept "plan,,apply": it must be a comma-separated list of plan, apply, task'],
+  [['--accept', 'plan,'], '--accept "plan,": it must be a comma-separated list of plan, apply, task'],
   [['--url', 'ftp://x'], '--url "ftp://x": it must be an address such as https://groundstate.example.com'],
   [['--url', 'https://me:pw@x'], 'it must be an address'],
   [['--log-level', 'loud'], '--log-level "loud": it must be debug, info, warn or error'],
@@ -102,12 +97,12 @@ test.for([
   [['--nmae', 'x'], '--nmae: there is no such setting'],
   [['-x'], '-x: there is no such setting'],
   [['start'], '"start": there is no such argument'],
-  [['--token', 'secret'], '--token: give it by GROUNDSTATE_AGENT_TOKEN or by --token-file, where no one else sees it'],
+  [['--token', 'secret'], '--token: pass it as GROUNDSTATE_AGENT_TOKEN or --token-file, which other users cannot see'],
 ] as const)('%j is refused', ([args, says]) => {
   expect(problemsOf(NEEDED, ...args)).toContainEqual(expect.stringContaining(says))
 })
 
-test('each wrong setting is a line, and none shows the token', () => {
+test('each invalid setting is one line, and none shows the token', () => {
   const problems = problemsOf({
     GROUNDSTATE_AGENT_TOKEN: 'two words',
     GROUNDSTATE_AGENT_CONCURENCY: '3',
@@ -115,14 +110,14 @@ test('each wrong setting is a line, and none shows the token', () => {
   })
 
   expect(problems).toEqual([
-    'GROUNDSTATE_URL: it must be set, here or by --url: the server; https unless it says otherwise',
-    'GROUNDSTATE_AGENT_ACCEPT "x": it must name some of plan, apply, task, with commas between them',
+    'GROUNDSTATE_URL: it must be set, here or by --url: address of the server; https by default',
+    'GROUNDSTATE_AGENT_ACCEPT "x": it must be a comma-separated list of plan, apply, task',
     'GROUNDSTATE_AGENT_CONCURENCY: there is no such setting',
-    'GROUNDSTATE_AGENT_TOKEN: it must hold the text of a token and nothing else',
+    'GROUNDSTATE_AGENT_TOKEN: it must contain a token and nothing else',
   ])
 })
 
-test('a token comes from a file, and a file that is not there is named', async () => {
+test('a token is read from a file, and a missing file is named', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'groundstate-agent-'))
   onTestFinished(() => rm(directory, { recursive: true }))
   const file = join(directory, 'token')

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { WORK_KINDS } from '@groundstate/contract/agent'
 import { z } from 'zod'
+import { messageOf } from '../process/errors.ts'
 import { onOff, webAddress, wholeNumber } from './schemas.ts'
 import {
   type Settings,
@@ -17,9 +18,9 @@ import {
 } from './setting.ts'
 import { CONCURRENCY, SHARED_SETTINGS } from './shared-settings.ts'
 
-const kindsError = `it must name some of ${WORK_KINDS.join(', ')}, with commas between them`
+const kindsError = `it must be a comma-separated list of ${WORK_KINDS.join(', ')}`
 
-/** The users of runs can't enter root's home. */
+/** The users of runs cannot enter root's home directory. */
 function defaultWorkDir() {
   return process.geteuid?.() === 0 ? '/var/lib/groundstate-agent' : join(homedir(), '.groundstate-agent')
 }
@@ -30,21 +31,21 @@ export const AGENT_SETTINGS = {
     value: '<address>',
     foreign: ['TFC_ADDRESS'],
     schema: webAddress,
-    doc: 'the server; https unless it says otherwise',
+    doc: 'address of the server; https by default',
   },
   tokenFile: {
     value: '<file>',
     variables: ['GROUNDSTATE_AGENT_TOKEN_FILE'],
     schema: z.string().optional(),
-    doc: 'a file with the token of the agent pool',
+    doc: 'file with the token of the agent pool',
   },
   name: {
     value: '<name>',
     variables: ['GROUNDSTATE_AGENT_NAME', 'GROUNDSTATE_NAME'],
     foreign: ['TFC_AGENT_NAME'],
     schema: z.string().max(255, 'it must have at most 255 characters').default(hostname),
-    doc: 'what the pool calls this agent',
-    shown: "the host's name",
+    doc: 'name of the agent in its pool',
+    shown: 'hostname',
   },
   concurrency: {
     ...CONCURRENCY,
@@ -61,7 +62,7 @@ export const AGENT_SETTINGS = {
       .transform((text) => [...new Set(text.split(',').map((word) => word.trim()))])
       .pipe(z.array(z.enum(WORK_KINDS, { error: kindsError })))
       .default([...WORK_KINDS]),
-    doc: 'what it takes: plan, apply, task',
+    doc: 'accepted work: plan, apply, task',
     shown: 'plan,apply,task',
   },
   single: {
@@ -69,7 +70,7 @@ export const AGENT_SETTINGS = {
     variables: ['GROUNDSTATE_AGENT_SINGLE'],
     foreign: ['TFC_AGENT_SINGLE'],
     schema: onOff.default(false),
-    doc: 'take one job or run task request, then exit with 0, whatever became of the job',
+    doc: 'exit with 0 after one job or run task request, regardless of its result',
   },
   idleTimeout: {
     value: '<seconds>',
@@ -95,7 +96,7 @@ export const AGENT_SETTINGS = {
   strictEngine: {
     isSwitch: true,
     schema: onOff.default(false),
-    doc: 'refuse a run whose exact version is not to be had, in place of using another',
+    doc: 'refuse a run whose exact version is unavailable, instead of using another',
   },
   ...SHARED_SETTINGS,
   engineDownloads: { ...SHARED_SETTINGS.engineDownloads, schema: onOff.default(true) },
@@ -103,8 +104,8 @@ export const AGENT_SETTINGS = {
     value: '<file>',
     variables: ['GROUNDSTATE_AGENT_CA_FILE', 'GROUNDSTATE_CA_FILE'],
     schema: z.string().optional(),
-    doc: "a PEM file of the authority behind the server's certificate",
-    file: { begin: '-----BEGIN CERTIFICATE-----', what: 'certificate in the PEM format' },
+    doc: "PEM file with the CA of the server's certificate",
+    file: { begin: '-----BEGIN CERTIFICATE-----', what: 'PEM certificate' },
   },
   logLevel: {
     value: '<level>',
@@ -121,26 +122,24 @@ export const AGENT_SETTINGS = {
     variables: ['GROUNDSTATE_AGENT_LOG_JSON'],
     foreign: ['TFC_AGENT_LOG_JSON'],
     schema: onOff.default(false),
-    doc: 'write the log as one JSON document a line',
+    doc: 'write the log as JSON, one document per line',
   },
 } as const satisfies Settings
 
 export type AgentSettings = Values<typeof AGENT_SETTINGS> & { token: string }
-/** The settings, with notes about ineffective variables; or the errors in them. */
+/** `notes` are about ineffective variables. */
 type SettingsRead = { settings: AgentSettings; notes: string[] } | { problems: string[] }
 
-/** Both hold the token, and go from the environment of the process as soon as they were read. */
+/** Variables with the token, which are deleted from the environment after it was read. */
 export const TOKEN_VARIABLES = ['GROUNDSTATE_AGENT_TOKEN', 'TFC_AGENT_TOKEN'] as const
 
 const KNOWN = new Set<string>([...TOKEN_VARIABLES, ...knownVariables(AGENT_SETTINGS)])
-const NOTES: Record<string, string> = {
-  TFC_AGENT_AUTO_UPDATE: ': install a new version with npm, and restart it',
-}
+const NOTES: Record<string, string> = { TFC_AGENT_AUTO_UPDATE: ': install a new version with npm, and restart' }
 
 /** Reads the settings of a stand-alone agent. */
 export function readAgentSettings(args: readonly string[], env: NodeJS.ProcessEnv): SettingsRead {
   const { flags, problems } = readFlags(args)
-  const work = withoutOtherWork({ flags, env })
+  const work = withoutForeignWork({ flags, env })
   const read = readSettings(AGENT_SETTINGS, { flags, env: { ...env, ...work.env } })
   problems.push(...read.problems)
   const unknown = unknownVariables(env, 'GROUNDSTATE_AGENT_', KNOWN)
@@ -152,13 +151,13 @@ export function readAgentSettings(args: readonly string[], env: NodeJS.ProcessEn
     if (problems.length === 0)
       return { settings: { ...read.values, token } as AgentSettings, notes: [...work.notes, ...notes] }
   } catch (error) {
-    problems.push(error instanceof Error ? error.message : String(error))
+    problems.push(messageOf(error))
   }
   return { problems }
 }
 
-/** Other agents take kinds of work that do not exist here; among others, these are left out. */
-function withoutOtherWork(sources: Sources): { env: Sources['env']; notes: string[] } {
+/** Removes kinds of work that exist only on HCP Terraform from a list with known ones. */
+function withoutForeignWork(sources: Sources): { env: Sources['env']; notes: string[] } {
   const nothing = { env: {}, notes: [] }
   const found = findText('accept', AGENT_SETTINGS.accept, sources)
   if (found?.source !== 'TFC_AGENT_ACCEPT') return nothing
@@ -168,7 +167,7 @@ function withoutOtherWork(sources: Sources): { env: Sources['env']; notes: strin
   if (words.includes('') || known.length === 0 || unknown.length === 0) return nothing
   return {
     env: { TFC_AGENT_ACCEPT: known.join(',') },
-    notes: [`${found.source}: there is no ${unknown.join(', ')} here`],
+    notes: [`${found.source}: ${unknown.join(', ')} not supported here`],
   }
 }
 
@@ -179,7 +178,7 @@ const FLAGS: ReadonlyMap<string, { name: string } & Settings[string]> = new Map(
   ]),
 )
 
-/** The texts of the flags by the names of their settings. */
+/** Returns the flags by the names of their settings. */
 function readFlags(args: readonly string[]): { flags: Record<string, string>; problems: string[] } {
   const options = Object.fromEntries(
     [...FLAGS].map(([flag, { isSwitch }]) => [flag, { type: isSwitch === true ? 'boolean' : 'string' } as const]),
@@ -194,9 +193,9 @@ function readFlags(args: readonly string[]): { flags: Record<string, string>; pr
       continue
     }
     const setting = FLAGS.get(token.name)
-    // Everybody on a machine may see the arguments of its processes.
+    // All users of a machine may see the arguments of its processes.
     if (token.name === 'token')
-      problems.push('--token: give it by GROUNDSTATE_AGENT_TOKEN or by --token-file, where no one else sees it')
+      problems.push('--token: pass it as GROUNDSTATE_AGENT_TOKEN or --token-file, which other users cannot see')
     else if (setting === undefined) problems.push(`${token.rawName}: there is no such setting`)
     else if (setting.isSwitch !== true && (token.value ?? '') === '')
       problems.push(`${token.rawName}: it needs ${setting.value}`)
@@ -209,13 +208,14 @@ function readToken(file: string | undefined, { flags, env }: Sources): string {
   const ours = env[TOKEN_VARIABLES[0]] ?? ''
   const isOurs = ours !== '' && flags['tokenFile'] === undefined
   const source = isOurs ? TOKEN_VARIABLES[0] : (file ?? TOKEN_VARIABLES[1])
-  const given = isOurs ? ours : file === undefined ? env[TOKEN_VARIABLES[1]] : readText(`--token-file ${file}`, file)
-  const token = (given ?? '').trim()
+  const foreign = env[TOKEN_VARIABLES[1]]
+  const text = isOurs ? ours : file === undefined ? foreign : readText(`--token-file ${file}`, file)
+  const token = (text ?? '').trim()
   if (token === '' && file === undefined) {
     throw new Error(
-      'GROUNDSTATE_AGENT_TOKEN: it must be set, here or in the file that --token-file names: a token of the agent pool',
+      'GROUNDSTATE_AGENT_TOKEN: it must be set, here or in a file with --token-file: a token of the agent pool',
     )
   }
   if (/^[\x21-\x7e]+$/.test(token)) return token
-  throw new Error(`${source}: it must hold the text of a token and nothing else`)
+  throw new Error(`${source}: it must contain a token and nothing else`)
 }

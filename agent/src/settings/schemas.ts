@@ -17,7 +17,7 @@ export function oneOf<const Values extends readonly string[]>(values: Values) {
   return z.enum(values, { error: `it must be one of ${values.join(', ')}` })
 }
 
-/** An http or https address; https unless it says otherwise. */
+/** An http or https address; https by default. */
 export const webAddress = z
   .string()
   .transform((text) => (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`))
@@ -34,7 +34,7 @@ function isWebAddress(text: string): boolean {
 }
 
 const UNITS = { k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 }
-/** An engine does not start with less, in bytes. */
+/** Minimum for the start of an engine, in bytes. */
 const MIN_MEMORY = 64 * 1024 ** 2
 
 const memoryError = 'it must be an amount of memory of at least 64m, such as 512m or 2g'
@@ -47,7 +47,6 @@ export const memoryLimit = z
   .transform((text) => Math.floor(Number.parseFloat(text) * unitOf(text)))
   .refine((bytes) => bytes >= MIN_MEMORY, memoryError)
 
-/** A number of processors as text. */
 export const cpuLimit = z
   .string()
   .regex(/^\d{1,4}(\.\d{1,3})?$/, cpuError)

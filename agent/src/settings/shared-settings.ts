@@ -8,23 +8,23 @@ export const SHARED_SETTINGS = {
   enginePath: {
     value: '<path>',
     schema: z.string().optional(),
-    doc: 'a terraform or tofu binary for the agent, or a directory of them, which comes before the PATH',
-    shown: 'found on the PATH',
+    doc: 'terraform or tofu binary for the agent, or a directory of them, searched before the PATH',
+    shown: 'the PATH',
   },
   engineDownloads: {
     value: 'on|off',
     schema: onOff.default(false),
-    doc: 'whether the agent downloads engines that are not here, their signatures checked',
+    doc: 'whether the agent downloads missing engines and verifies their signatures',
   },
   terraformMirror: {
     value: '<address>',
     schema: webAddress.default('https://releases.hashicorp.com'),
-    doc: 'where the agent downloads Terraform from',
+    doc: 'source of Terraform downloads',
   },
   opentofuMirror: {
     value: '<address>',
     schema: webAddress.default('https://github.com/opentofu/opentofu/releases/download'),
-    doc: 'where the agent downloads OpenTofu from',
+    doc: 'source of OpenTofu downloads',
   },
   engineKeyFile: {
     value: '<file>',
@@ -32,7 +32,7 @@ export const SHARED_SETTINGS = {
     doc: 'PGP public keys trusted to sign downloads, in addition to those of HashiCorp and OpenTofu',
     file: {
       begin: '-----BEGIN PGP PUBLIC KEY BLOCK-----',
-      what: 'PGP public key in the armored format',
+      what: 'armored PGP public key',
       usedWith: 'engineDownloads',
     },
   },
@@ -44,59 +44,55 @@ export const SHARED_SETTINGS = {
   firstRunUser: {
     value: '<id>',
     schema: wholeNumber(1_000, 2 ** 31 - 65_537).optional(),
-    doc: 'first of the 65536 user and group ids that agents of this machine share out to runs',
+    doc: 'first of the 65536 user and group ids that the agents of this machine use for runs',
     shown: '1900000000',
   },
   sandbox: {
     isSwitch: true,
     schema: onOff.default(false),
-    doc: 'whether runs execute in a sandbox of bubblewrap, which must be installed',
+    doc: 'whether runs execute in a sandbox; requires bubblewrap',
   },
   memoryLimit: {
     value: '<size>',
     schema: memoryLimit.optional(),
-    doc: 'memory that a program of a run may take, such as `2g`',
+    doc: 'memory limit of each program of a run, such as `2g`',
     shown: 'none',
   },
   cpuLimit: {
     value: '<number>',
     schema: cpuLimit.optional(),
-    doc: 'processors that a program of a run may take, such as `1.5`',
+    doc: 'processor limit of each program of a run, such as `1.5`',
     shown: 'none',
   },
   pidsLimit: {
     value: '<number>',
     schema: wholeNumber(64, 4_194_304).optional(),
-    doc: 'processes and threads that a run may have',
-    shown: '4096 where runs have users of their own, none otherwise',
+    doc: 'limit of processes and threads of a run',
+    shown: '4096 where runs have dedicated users, none otherwise',
   },
   hooks: {
     value: '<directory>',
     schema: z.string().optional(),
-    doc: 'directory of programs that the agent runs around plans and applies: pre-plan, post-plan, pre-apply, post-apply',
+    doc: 'directory of programs to run before and after plans and applies: pre-plan, post-plan, pre-apply, post-apply',
     shown: 'none',
   },
 } as const satisfies Settings
 
-/** Each kind of agent has its own default. */
+/** Stand-alone and built-in agents have different defaults. */
 export const CONCURRENCY = {
   value: '<number>',
   schema: wholeNumber(1, 256),
-  doc: 'runs that the agent executes at the same time',
+  doc: 'maximum number of concurrent runs',
 } as const
 
-/** The shared settings as options of an agent. */
+/** Converts the shared settings to options of an agent. */
 export function sharedOptions(values: Values<typeof SHARED_SETTINGS> & { concurrency: number }) {
   const { concurrency, enginePath, isolation, firstRunUser, sandbox, hooks } = values
+  const mirrors = { terraform: values.terraformMirror, tofu: values.opentofuMirror }
   return {
     concurrency,
     enginePath,
-    engineDownloads: values.engineDownloads
-      ? {
-          mirrors: { terraform: values.terraformMirror, tofu: values.opentofuMirror },
-          keyFile: values.engineKeyFile,
-        }
-      : undefined,
+    engineDownloads: values.engineDownloads ? { mirrors, keyFile: values.engineKeyFile } : undefined,
     isolation,
     firstRunUser,
     sandbox,

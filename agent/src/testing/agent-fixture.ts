@@ -10,7 +10,7 @@ import { AGENT_TOKEN, type ProtocolServer, startProtocolServer } from './protoco
 
 const terraform = spawnSync('terraform', ['version'], { env: { PATH: process.env['PATH'], CHECKPOINT_DISABLE: '1' } })
 
-/** A `describe` for tests that need the real engine; without it they are skipped, and say so. */
+/** A `describe` for tests that need the real engine; without it they are skipped with a message. */
 export const describeWithTerraform = terraform.status === 0 ? describe : skipLoudly()
 
 function skipLoudly(): typeof describe.skip {
@@ -26,7 +26,7 @@ export async function temporaryDirectory(): Promise<string> {
 
 export type Logged = { level: string; message: string; facts: object }
 
-/** An agent that works for this server until the test ends. */
+/** Starts an agent of this server, stopped with the test. */
 export async function startAgent(server: ProtocolServer, overrides: Partial<AgentOptions> = {}) {
   const stop = new AbortController()
   const forceful = new AbortController()
@@ -44,7 +44,7 @@ export async function startAgent(server: ProtocolServer, overrides: Partial<Agen
     forcefulSignal: forceful.signal,
     ...overrides,
   })
-  // A test that expects the agent to fail looks at `ended` itself.
+  // A test that expects a failure awaits `ended`.
   ended.catch(() => {})
   onTestFinished(async () => {
     stop.abort()
@@ -54,7 +54,7 @@ export async function startAgent(server: ProtocolServer, overrides: Partial<Agen
   return { workDir, logged, ended, stop: () => stop.abort(), forceStop: () => forceful.abort() }
 }
 
-/** A protocol server that ends with the test. */
+/** Starts a protocol server, stopped with the test. */
 export async function startServer(tls?: { cert: string; key: string }): Promise<ProtocolServer> {
   const server = await startProtocolServer(tls)
   onTestFinished(() => server[Symbol.asyncDispose]())
@@ -71,12 +71,12 @@ resource "terraform_data" "one" { input = "hello" }
 output "greeting" { value = terraform_data.one.output }
 `
 
-/** A configuration whose apply waits in a shell that says its process id. */
+/** A configuration whose apply waits in a shell that prints its process id. */
 export const WAITING = configuration(`resource "terraform_data" "a" {
   provisioner "local-exec" { command = "echo pid=$$; exec sleep 300" }
 }`)
 
-/** A configuration whose apply runs a script of the shell. */
+/** A configuration whose apply runs a shell script. */
 export function scripted(script: string): Buffer {
   const main = `resource "terraform_data" "script" {
   provisioner "local-exec" { command = "sh \${path.module}/script.sh" }
@@ -85,7 +85,7 @@ export function scripted(script: string): Buffer {
   return configuration(main, { 'script.sh': script })
 }
 
-/** Plans and applies on an agent that runs already; answers the apply's job. */
+/** Plans and applies on a running agent; returns the apply's job. */
 export async function applied(server: ProtocolServer, archive: Buffer, more: object = {}) {
   const plan = server.submit({ configuration: archive, ...more })
   expect(await plan.finished).toMatchObject({ status: 'finished' })
@@ -109,7 +109,7 @@ export async function hooksDirectory(hooks: Record<string, string>) {
   return directory
 }
 
-/** Stores one resource, then waits in a second one whose shell says its process id. */
+/** Creates one resource, then waits in a second one whose shell prints its process id. */
 const SLOW_APPLY = configuration(`
 resource "terraform_data" "first" {}
 resource "terraform_data" "slow" {
@@ -117,7 +117,7 @@ resource "terraform_data" "slow" {
   provisioner "local-exec" { command = "echo pid=$$; exec sleep 300" }
 }`)
 
-/** Submits an apply that waits, and answers it with the process id of what it waits for. */
+/** Submits an apply that waits; returns it and the process id of its shell. */
 export async function startSlowApply(
   server: ProtocolServer,
   job: { graceMs?: number; timeLimitMs?: number; leaseMs?: number } = {},
@@ -128,7 +128,7 @@ export async function startSlowApply(
   return { apply, pid: pidIn(apply.log()) }
 }
 
-/** The process id that a log says. */
+/** The process id in a log. */
 export function pidIn(log: string): number {
   return Number(/pid=(\d+)/.exec(log)?.[1])
 }

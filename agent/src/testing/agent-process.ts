@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { AGENT_TOKEN, type ProtocolServer } from './protocol-server.ts'
 
-/** A stand-alone agent process, which ends with the test; `env` adds to its settings. */
+/** Starts a stand-alone agent process, stopped with the test; `env` adds settings. */
 export function spawnAgent(server: ProtocolServer, workDir: string, env: Record<string, string> = {}): ChildProcess {
   const agent = spawn(process.execPath, [join(import.meta.dirname, '../../bin/groundstate-agent.mjs')], {
     env: {
@@ -20,7 +20,7 @@ export function spawnAgent(server: ProtocolServer, workDir: string, env: Record<
   return agent
 }
 
-/** Kills an agent, and resolves when it is gone. */
+/** Kills an agent, and resolves after its exit. */
 export async function kill(agent: ChildProcess) {
   agent.kill('SIGKILL')
   await once(agent, 'exit')

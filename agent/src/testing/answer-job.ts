@@ -20,7 +20,7 @@ type JobRequest = {
   body: Buffer
 }
 
-/** Answers what the agent that has a job says of it, and asks for. */
+/** Responds to the requests of a job's agent. */
 export async function answerJob(record: JobRecord, { request, response, target, verb, kind, body }: JobRequest) {
   switch (verb) {
     case 'heartbeat': {
@@ -37,7 +37,7 @@ export async function answerJob(record: JobRecord, { request, response, target, 
       return sendJson(response, { size: record.bytes.length })
     }
     case 'artifacts': {
-      // The kind is not validated on purpose: a test would see an unknown one in the map.
+      // Not validated: a test would notice an unknown kind in the map.
       const name = kind as ArtifactKind
       if (request.method === 'PUT') {
         record.artifacts.set(name, body)

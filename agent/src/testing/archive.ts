@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { Header } from 'tar'
 
-/** A tar.gz of these files; an entry written by hand, so that one may also be a link or have a path that leaves the directory. */
+/** A tar.gz of these files. Entries are written directly, so that they may be links or escape the directory. */
 export function archiveOf(files: Record<string, string | { link: string }>): Buffer {
   const blocks = Object.entries(files).flatMap(([path, content]) => {
     const bytes = Buffer.from(typeof content === 'string' ? content : '')

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { temporaryDirectory } from './agent-fixture.ts'
 
-/** A certificate that has signed itself, for such a name as `IP:127.0.0.1` or `DNS:groundstate.invalid`; `file` is where it lies. */
+/** A self-signed certificate for a name such as `IP:127.0.0.1` or `DNS:groundstate.invalid`; `file` is its path. */
 export async function makeCertificate(name: string): Promise<{ file: string; cert: string; key: string }> {
   const directory = await temporaryDirectory()
   const [key, file] = [join(directory, 'key.pem'), join(directory, 'cert.pem')]

@@ -26,7 +26,7 @@ export async function createSigner() {
 
 type Signer = Awaited<ReturnType<typeof createSigner>>
 
-/** A mirror with the layout of the official ones. `files` may be changed; `requests` holds the paths that were asked for. */
+/** A mirror with the layout of the official ones. `files` may be changed; `requests` has the requested paths. */
 export async function startMirror() {
   const files = new Map<string, Uint8Array | string>()
   const requests: string[] = []
@@ -46,7 +46,7 @@ export async function startMirror() {
   const port = typeof address === 'object' ? address?.port : undefined
   const versions = { terraform: [] as string[], tofu: [] as string[] }
 
-  /** Publishes a version whose binary is a script that says which version it is. */
+  /** Publishes a version whose binary is a script that prints the version. */
   async function publish(product: Product, version: string, signer: Signer) {
     const name = product === 'tofu' ? 'OpenTofu' : 'Terraform'
     const script = `#!/bin/sh\nprintf '${name} v${version}\\non linux_amd64\\n'\n`

@@ -9,7 +9,7 @@ import type { ProtocolServer } from './protocol-server.ts'
 /** Log line of a run that needed no init. */
 export const SAID = 'Initialized as in an earlier run of this configuration.\n'
 
-/** An agent whose engine notes what it is started for. */
+/** An agent whose engine records its commands. */
 export async function startNotedAgent(server: ProtocolServer, overrides: Partial<AgentOptions> = {}) {
   const directory = await temporaryDirectory()
   const notes = join(directory, 'notes')
@@ -34,7 +34,7 @@ export async function planned(server: ProtocolServer, agent: { inits: () => numb
   return { plan, outcome, inits: agent.inits() - before, said: plan.log().includes(SAID) }
 }
 
-/** A variable of the environment, as a job has it. */
+/** An environment variable of a job. */
 export const env = (key: string, value: string) => ({
   key,
   value,

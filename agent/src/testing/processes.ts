@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Whether a process runs; one that has ended and waits for its parent to notice does not. */
+/** Whether a process is running, and not a zombie. */
 export function processIsAlive(pid: number): boolean {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -9,32 +9,32 @@ import {
 
 type Command = 'continue' | 'cancel' | 'force-cancel'
 
-/** A job on the test server, with what its agent has sent so far. */
+/** A job on the test server, with the data that its agent has sent. */
 export type TestJob = {
   id: string
   runId: string
   finished: Promise<FinishJob>
   log: () => string
   artifacts: Map<ArtifactKind, Buffer>
-  /** How often its configuration was fetched. */
+  /** Number of downloads of its configuration. */
   fetches: () => number
-  /** Resolves as soon as the log matches. */
+  /** Resolves when the log matches. */
   logged: (pattern: RegExp) => Promise<void>
-  /** Answers the next heartbeat, the one under way included. */
+  /** Sends a command with the next heartbeat, including a pending one. */
   command: (command: Command) => void
-  /** From now on the job's token is refused, as after a lost lease. */
+  /** Refuses the job's token from now on, as after a lost lease. */
   loseLease: () => void
-  /** From now on heartbeats are refused and the engine's token is void, but what comes late is still taken, as of an apply. */
+  /** Refuses heartbeats and the engine's token from now on, but accepts late results, as for an apply. */
   giveUp: () => void
-  /** The lease will be lost at the last moment, when the outcome arrives. */
+  /** Loses the lease when the outcome arrives. */
   refuseOutcome: () => void
-  /** Resolves when the documents have come that the outcome has left owing. */
+  /** Resolves when the pending documents have arrived. */
   documents: Promise<DocumentsHeader>
-  /** Resolves when the agent has handed the job back. */
+  /** Resolves when the agent has requeued the job. */
   released: Promise<void>
 }
 
-/** A job as the test server keeps it. */
+/** A job as stored by the test server. */
 export type JobRecord = TestJob & {
   job: AgentJob
   configuration: Buffer
@@ -44,9 +44,9 @@ export type JobRecord = TestJob & {
   lost: boolean
   givenUp: boolean
   refusesOutcome: boolean
-  /** The job that the response to its result brings. */
+  /** The job in the response to its result. */
   next: AgentJob | undefined
-  /** Its outcome has arrived. */
+  /** Whether its outcome has arrived. */
   ended: boolean
   onLog: Set<() => void>
   onCommand: Set<() => void>
@@ -63,7 +63,7 @@ export type JobInput = Partial<Omit<AgentJob, 'options' | 'id'>> & {
   artifacts?: Map<ArtifactKind, Buffer>
 }
 
-/** Makes a job, of which nothing has arrived yet. */
+/** Creates a job without any results. */
 export function createJob(
   input: JobInput,
   { sequence, planJobId }: { sequence: number; planJobId: string | undefined },
@@ -81,7 +81,7 @@ export function createJob(
     hostNames: [],
     workspaceId: 'ws-acme-net',
     workspaceName: 'net',
-    // An id never gets another content.
+    // The content of an id never changes.
     configurationVersionId: `cv-${createHash('sha256').update(configuration).digest('hex')}`,
     stateBytes: 0,
     stateProviders: [],

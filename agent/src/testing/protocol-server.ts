@@ -14,30 +14,30 @@ export type ProtocolServer = AsyncDisposable & {
   url: string
   api: WorkspaceApi
   submit: (input: JobInput) => TestJob
-  /** The apply that the response to the result of the plan brings, where the agent asks for it. */
+  /** Sets the apply for the response to the plan's result, if the agent requests it. */
   submitNext: (plan: TestJob, input: JobInput) => TestJob
   tasks: TaskQueue
   /** Drops every connection and refuses new ones until `resume`, on the same port. */
   pause: () => Promise<void>
   resume: () => Promise<void>
-  /** From now on the agent token is refused, by claims that wait too. */
+  /** Refuses the agent token from now on, including pending claims. */
   revokeToken: () => void
   claims: () => number
   registrations: () => number
   /** Registrations of agents, the newest last. */
   registered: RegisterAgent[]
-  /** From now on registrations and claims are answered with this status, until it is undefined. */
+  /** Responds to registrations and claims with this status, until it is undefined. */
   refuseAgents: (status: number | undefined, detail?: string) => void
-  /** From now on what a proxy would not let through is answered with the status that this gives, in words of no server of ours. */
+  /** Responds like a proxy to requests for which this returns a status. */
   refuse: (status: (request: { verb: string; kind: string; body: Buffer }) => number | undefined) => void
-  /** The agents that have said goodbye. */
+  /** The agents that have deregistered. */
   deregistered: string[]
 }
 
 /**
- * The server's half of the agent protocol, kept in memory, on a real port; with it the few endpoints of the public API that
- * an engine calls while it works. For tests of the agent: what the real server adds (leases in a database, permissions) is
- * tested there.
+ * The server side of the agent protocol, in memory, on a real port, with the few endpoints of the public API that
+ * an engine calls. Leases in a database and permissions are
+ * tested with the real server.
  */
 export async function startProtocolServer(tls?: { cert: string; key: string }): Promise<ProtocolServer> {
   const jobs = new Map<string, JobRecord>()
@@ -51,7 +51,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
   )
   const registered: RegisterAgent[] = []
   const deregistered: string[] = []
-  /** Agents that have said goodbye and were not back since. */
+  /** Agents that have deregistered and not registered again. */
   const gone = new Set<string>()
   let refusal: number | undefined
   let refusalDetail: string | undefined
@@ -105,7 +105,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       tasks.endClaims()
       return void response.writeHead(204).end()
     }
-    // A claim that was on its way as the agent said goodbye comes to nothing at once.
+    // A claim that was sent before the deregistration ends at once.
     if (verb?.startsWith('claim') && gone.has(id ?? '')) return void response.writeHead(204).end()
     if (verb === 'claim-task' && refusal !== undefined) return refuseAs(response, refusal)
     if (verb === 'claim-task' || noun === 'task-requests')
@@ -139,7 +139,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     })
   }
 
-  /** The plan of a run that the server has accepted. */
+  /** The accepted plan of a run. */
   function planOf(runId: string | undefined) {
     return [...jobs.values()].findLast(({ job, ended }) => job.runId === runId && job.kind === 'plan' && ended)?.id
   }

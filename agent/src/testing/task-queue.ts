@@ -8,12 +8,12 @@ import {
 } from '@groundstate/contract/agent'
 import { refuseAs } from './replies.ts'
 
-/** The part of the protocol server that is about run tasks, in memory. */
+/** The run task requests of the protocol server, in memory. */
 export type TaskQueue = {
-  /** Lets an agent send a request; resolves to what it reports. */
+  /** Lets an agent send a request; resolves with its report. */
   submit: (input: Partial<TaskRequest> & { url: string }) => Promise<AnswerTaskRequest>
   endClaims: () => void
-  /** Claims that wait. */
+  /** Pending claims. */
   claims: () => number
   response: (
     request: IncomingMessage,

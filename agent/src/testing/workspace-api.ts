@@ -24,11 +24,11 @@ export type WorkspaceApi = {
   current: () =>
     | { serial: number; resources: { type: string; name: string }[]; outputs: Record<string, unknown> }
     | undefined
-  /** Requests that the engine made, as `METHOD path`. */
+  /** Requests of the engine, as `METHOD path`. */
   requests: string[]
   /** When set, storing state fails with this status. */
   refuseState: number | undefined
-  /** Whether agents get what engines ask for in one request, as from servers that know of it. */
+  /** Whether agents get the responses for engines in one request, unlike with servers of earlier versions. */
   answersEngines: boolean
   /** The prefetched responses for the engine of a job, as an envelope. */
   engineResponses: (job: AgentJob, url: string) => Uint8Array
@@ -36,7 +36,7 @@ export type WorkspaceApi = {
   snapshotInterval: number | undefined
 }
 
-/** The endpoints of the public API that an engine calls inside a run: workspaces of any name, and their state versions. */
+/** The endpoints of the public API that an engine calls during a run: workspaces of any name, and their state versions. */
 export function createWorkspaceApi(findJob: (token: string | undefined) => unknown): WorkspaceApi {
   const api: WorkspaceApi = {
     states: [],

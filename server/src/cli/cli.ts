@@ -1,5 +1,4 @@
-import { flagOf, type Setting, type Settings } from '@groundstate/agent/settings/setting'
-import { settingsHelp } from '@groundstate/agent/settings/settings-text'
+import { flagOf, type Setting, type Settings, settingsHelp } from '@groundstate/agent/settings/setting'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { type Config, readConfig } from '../config.ts'
 import { SETTINGS } from '../settings.ts'

@@ -4,8 +4,8 @@ import { organizationPermissions } from '../../../auth/organization-permissions.
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { AppError, notFound } from '../../../errors.ts'
-import { onlineSince } from './store.ts'
 import * as store from './store.ts'
+import { onlineSince } from './store.ts'
 
 export type AgentPool = store.AgentPoolRow & { can: ReadonlySet<OrganizationPermission> }
 
@@ -16,7 +16,7 @@ export async function requireAgentPool(
   permission: OrganizationPermission,
   noun = 'agent pool',
 ): Promise<AgentPool> {
-  const row = await store.findAgentPool(ctx.db, ctx.actor, { id, since: onlineSince(ctx.now()) })
+  const [row] = await store.findAgentPools(ctx.db, ctx.actor, { ids: [id], since: onlineSince(ctx.now()) })
   if (!row) throw notFound(noun)
   const { access: column, ...pool } = row
   const access = readAccessContext(ctx.actor, { organizationId: row.organization_key, access: column })
@@ -32,14 +32,13 @@ export async function listReadableAgentPools(ctx: Ctx, ids: readonly string[]): 
   if (ids.length === 0) return []
   const rows = await store.findAgentPools(ctx.db, ctx.actor, { ids, since: onlineSince(ctx.now()) })
   return rows.flatMap(({ access: column, ...pool }) => {
-    const can = organizationPermissions(
-      readAccessContext(ctx.actor, { organizationId: pool.organization_key, access: column }),
-    )
+    const access = readAccessContext(ctx.actor, { organizationId: pool.organization_key, access: column })
+    const can = organizationPermissions(access)
     return can.has('agent-pools:read') ? { ...pool, can } : []
   })
 }
 
-/** A pool whose tokens the actor may manage. Throws `not-found` without the permission (INTERFACE §5.2.1). */
+/** Loads a pool whose tokens the actor may manage. Throws `not-found` without the permission (INTERFACE §5.2.1). */
 export async function requireTokenPool(ctx: Ctx, poolId: string): Promise<AgentPool> {
   return requireAgentPool(ctx, poolId, 'agent-pools:manage').catch((error: unknown) => {
     if (error instanceof AppError && error.kind === 'forbidden') throw notFound('agent pool')

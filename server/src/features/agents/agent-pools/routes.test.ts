@@ -61,7 +61,7 @@ describe('agent pools', () => {
     expect(deleted.status).toBe(204)
   })
 
-  test('in use by something that the caller may not see are kept, without its name', async () => {
+  test('used by something that the caller may not see are kept, without naming it', async () => {
     const setting = await createRunSetting(app)
     const organizationId = await organizationIdOf(setting)
     const manager = await createUser(app)
@@ -104,7 +104,7 @@ describe('agent pools', () => {
     expect((await send(setting.user.token, 'GET', `/agent-pools/${pool.id}`)).status).toBe(404)
   })
 
-  test('show a member only the workspaces and projects that the member may see, and keep the others', async () => {
+  test('show only visible workspaces and projects, and keep the others on an update', async () => {
     const setting = await createRunSetting(app)
     const { organization } = setting
     const organizationId = await organizationIdOf(setting)
@@ -155,7 +155,7 @@ describe('agent pools', () => {
     expect(await list('?sort=-name')).toEqual(['b', 'a'])
     expect(await list('?q=B')).toEqual(['b'])
     expect(await list(`?filter[allowed_workspaces][name]=${setting.workspaceName}`)).toEqual(['b'])
-    // A name that no one has answers the same.
+    // The same as for a name that does not exist.
     const member = await createUser(app)
     await createTeamWithAccess(app, { members: [member], organizationId: await organizationIdOf(setting) })
     const probe = `/organizations/${setting.organization}/agent-pools?filter[allowed_workspaces][name]=${setting.workspaceName}`

@@ -50,8 +50,7 @@ export const agentPoolRoutes: Routes = (http) => {
     },
     async (req) => {
       const input = { page: req.page(), filter: poolFilter(req.query) }
-      const { rows, total } = await listAgentPools(req.ctx, req.params.organization, input)
-      return req.list({ rows, total }, agentPoolResource)
+      return req.list(await listAgentPools(req.ctx, req.params.organization, input), agentPoolResource)
     },
   )
   http.post(
@@ -117,9 +116,7 @@ export const agentTokenRoutes: Routes = (http) => {
       access: { organization: 'agent-pools:manage' },
       responses: { 200: pageOf(tokenSchema) },
     },
-    async (req) => {
-      return req.list(await listAgentTokens(req.ctx, req.params.poolId, req.page()), tokenResource)
-    },
+    async (req) => req.list(await listAgentTokens(req.ctx, req.params.poolId, req.page()), tokenResource),
   )
   http.post(
     '/agent-pools/:poolId/authentication-tokens',

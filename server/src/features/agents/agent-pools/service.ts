@@ -2,7 +2,7 @@ import type { CreateAgentPool, UpdateAgentPool } from '@groundstate/contract/age
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
-import { type Page, type Paged, isForeignKeyViolation, isUniqueViolation, transact } from '../../../db/db.ts'
+import { type Page, type Paged, isForeignKeyViolation, refuseTakenName, transact } from '../../../db/db.ts'
 import { conflict, invalid } from '../../../errors.ts'
 import { domainEvent, raise } from '../../../events.ts'
 import { type IssuedToken, issueToken } from '../../identity/tokens/service.ts'
@@ -43,13 +43,8 @@ export async function listAgentPools(
   organizationName: string,
   { page, filter }: { page: Page; filter: store.PoolFilter },
 ): Promise<Paged<store.AgentPoolRow>> {
-  const organization = await requireOrganization(ctx, organizationName, 'agent-pools:read')
-  return store.listAgentPools(ctx.db, ctx.actor, {
-    organizationId: organization.id,
-    page,
-    since: onlineSince(ctx.now()),
-    filter,
-  })
+  const { id: organizationId } = await requireOrganization(ctx, organizationName, 'agent-pools:read')
+  return store.listAgentPools(ctx.db, ctx.actor, { organizationId, page, since: onlineSince(ctx.now()), filter })
 }
 
 export async function updateAgentPool(
@@ -79,55 +74,36 @@ export async function updateAgentPool(
 type PoolKey = { id: string; organizationId: string }
 
 /** Replaces the allowed and excluded workspaces and the allowed projects that the relationships name. */
-async function replacePoolScope(
-  ctx: TransactionCtx,
-  pool: PoolKey,
-  {
-    'allowed-workspaces': allowed,
-    'excluded-workspaces': excluded,
-    'allowed-projects': projects,
-  }: UpdateAgentPool['relationships'],
-) {
-  const rules = [
-    { rule: 'allowed', relation: allowed },
-    { rule: 'excluded', relation: excluded },
-  ] as const
-  for (const { rule, relation } of rules) {
-    if (!relation) continue
-    const ids = relation.data.map((workspace) => workspace.id)
-    const known = await listReadableWorkspaces(ctx, ids)
-    checkAll(ids, known, { pool, noun: 'workspace', relation: `${rule}-workspaces` })
+async function replacePoolScope(ctx: TransactionCtx, pool: PoolKey, relationships: UpdateAgentPool['relationships']) {
+  for (const rule of ['allowed', 'excluded'] as const) {
+    const ids = relationships[`${rule}-workspaces`]?.data.map((workspace) => workspace.id)
+    if (!ids) continue
+    const readable = await listReadableWorkspaces(ctx, ids)
+    checkAll(ids, readable, { pool, noun: 'workspace', relation: `${rule}-workspaces` })
     await store.replaceWorkspaces(ctx.db, ctx.actor, { poolId: pool.id, rule, ids })
   }
-  if (projects) {
-    const ids = projects.data.map((project) => project.id)
-    const known = await listReadableProjects(ctx, ids)
-    checkAll(ids, known, { pool, noun: 'project', relation: 'allowed-projects' })
-    await store.replaceProjects(ctx.db, ctx.actor, { poolId: pool.id, ids })
-  }
+  const ids = relationships['allowed-projects']?.data.map((project) => project.id)
+  if (!ids) return
+  const readable = await listReadableProjects(ctx, ids)
+  checkAll(ids, readable, { pool, noun: 'project', relation: 'allowed-projects' })
+  await store.replaceProjects(ctx.db, ctx.actor, pool.id, ids)
 }
 
 /** Throws `invalid` for an id outside the pool's organization, or one that the caller may not see. */
 function checkAll(
   ids: readonly string[],
-  known: readonly { id: string; organization_id: string }[],
+  readable: readonly { id: string; organization_id: string }[],
   { pool, noun, relation }: { pool: PoolKey; noun: string; relation: string },
 ) {
-  const found = new Set(known.filter((row) => row.organization_id === pool.organizationId).map((row) => row.id))
-  const missing = ids.find((id) => !found.has(id))
+  const own = new Set(readable.filter((row) => row.organization_id === pool.organizationId).map((row) => row.id))
+  const missing = ids.find((id) => !own.has(id))
   if (missing !== undefined)
     throw invalid(`the organization has no ${noun} ${missing}`, `/data/relationships/${relation}`)
 }
 
-/** Runs `work` and throws `invalid` if another pool of the organization has the name that it stores. */
 async function withUniqueName<T>(name: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (isUniqueViolation(error, 'agent_pools_name_key'))
-      throw invalid(`Name has already been taken: there is an agent pool ${name}`, '/data/attributes/name')
-    throw error
-  }
+  const detail = `Name has already been taken: there is an agent pool ${name}`
+  return refuseTakenName({ constraint: 'agent_pools_name_key', detail }, work)
 }
 
 /** Deletes a pool. Throws `conflict` while it is in use, as runs would wait for its agents forever. */
@@ -149,18 +125,13 @@ export async function deleteAgentPool(ctx: Ctx, id: string) {
 
 /** `the workspaces a, b and 3 more, and the run task scan` */
 function describeUsage(usage: readonly PoolUsage[]) {
-  return usage.flatMap((of) => [...seenOf(of), ...hiddenOf(of)]).join(', and ')
-}
-
-function seenOf({ kind, names, seen }: PoolUsage) {
-  if (seen === 0) return []
-  const more = seen > names.length ? ` and ${seen - names.length} more` : ''
-  return [`the ${kind}${seen === 1 ? '' : 's'} ${names.join(', ')}${more}`]
-}
-
-function hiddenOf({ kind, hidden }: PoolUsage) {
-  if (hidden === 0) return []
-  return [hidden === 1 ? `a ${kind} that you may not see` : `${hidden} ${kind}s that you may not see`]
+  const parts = usage.flatMap(({ kind, names, seen, hidden }) => {
+    const more = seen > names.length ? ` and ${seen - names.length} more` : ''
+    const visible = `the ${kind}${seen === 1 ? '' : 's'} ${names.join(', ')}${more}`
+    const invisible = `${hidden === 1 ? `a ${kind}` : `${hidden} ${kind}s`} that you may not see`
+    return [...(seen > 0 ? [visible] : []), ...(hidden > 0 ? [invisible] : [])]
+  })
+  return parts.join(', and ')
 }
 
 /** Idle time after which a built-in agent's token is deleted, in ms. */
@@ -169,16 +140,8 @@ const IDLE_MS = 7 * 24 * 3_600_000
 export async function createAgentToken(ctx: Ctx, pool: AgentPool, description: string): Promise<IssuedToken> {
   // An organization token has no user; it acts as the owners team's service account.
   const createdBy = actorUserId(ctx.actor) ?? (await store.findOwnersAccount(ctx.db, pool.organization_key)) ?? null
-  return issueToken(
-    ctx,
-    {
-      kind: 'agent',
-      agent_pool_id: pool.id,
-      organization_id: pool.organization_key,
-      created_by_user_id: createdBy,
-    },
-    { description },
-  )
+  const owner = { agent_pool_id: pool.id, organization_id: pool.organization_key, created_by_user_id: createdBy }
+  return issueToken(ctx, { kind: 'agent', ...owner }, { description })
 }
 
 /** Creates the token of this process's built-in agent at startup, and deletes idle ones of earlier processes. */
@@ -195,19 +158,9 @@ export async function listAgentTokens(ctx: Ctx, poolId: string, page: Page) {
   return listTokens(ctx.db, pool.id, page)
 }
 
-function agentPoolAudit(
-  pool: { id: string; organizationId: string },
-  action: 'create' | 'update' | 'destroy',
-  meta: Record<string, unknown>,
-): AuditEvent {
+function agentPoolAudit(pool: PoolKey, action: AuditEvent['action'], meta: AuditEvent['meta']): AuditEvent {
   const { id, organizationId } = pool
-  return {
-    organizationId,
-    action,
-    resource: { type: 'agent_pool', id },
-    meta,
-    notices: [{ type: 'agent-pools', id }],
-  }
+  return { organizationId, action, resource: { type: 'agent_pool', id }, meta, notices: [{ type: 'agent-pools', id }] }
 }
 
 /** Raised in the transaction that sets or removes a pool's limit on concurrent jobs. */

@@ -35,13 +35,6 @@ function workspacesOf(actor: Actor, rule: Rule) {
     where s.agent_pool_id = pool.id and s.rule = ${sql.lit(rule)} and ${visibleWorkspace(actor)} order by w.id)`
 }
 
-export async function findAgentPool(db: Db, actor: Actor, { id, since }: { id: string; since: Date }) {
-  return selectPools(db, actor, since)
-    .select(accessColumn(actor, { organizationId: sql`pool.organization_id` }).as('access'))
-    .where('pool.id', '=', id)
-    .executeTakeFirst()
-}
-
 export async function findAgentPools(db: Db, actor: Actor, { ids, since }: { ids: readonly string[]; since: Date }) {
   return selectPools(db, actor, since)
     .select(accessColumn(actor, { organizationId: sql`pool.organization_id` }).as('access'))
@@ -112,26 +105,20 @@ export async function deleteAgentPool(db: Db, id: string) {
   await db.deleteFrom('agent_pools').where('id', '=', id).execute()
 }
 
-/** Replaces the workspaces of a rule. Those that the actor may not see stay. */
+/** Replaces the workspaces of a rule. Keeps those that the actor may not see. */
 export async function replaceWorkspaces(
   tx: Tx,
   actor: Actor,
   { poolId, rule, ids }: { poolId: string; rule: Rule; ids: readonly string[] },
 ) {
-  await sql`delete from agent_pool_workspaces s using workspaces w
-    where s.agent_pool_id = ${poolId} and s.rule = ${rule} and w.id = s.workspace_id and ${visibleWorkspace(actor)}`.execute(
-    tx,
-  )
+  await sql`delete from agent_pool_workspaces s using workspaces w where s.agent_pool_id = ${poolId} and s.rule = ${rule}
+    and w.id = s.workspace_id and ${visibleWorkspace(actor)}`.execute(tx)
   await sql`insert into agent_pool_workspaces (agent_pool_id, workspace_id, rule)
             select ${poolId}, id, ${rule} from unnest(${ids}::text[]) id on conflict do nothing`.execute(tx)
 }
 
-/** Replaces the allowed projects. Those that the actor may not see stay. */
-export async function replaceProjects(
-  tx: Tx,
-  actor: Actor,
-  { poolId, ids }: { poolId: string; ids: readonly string[] },
-) {
+/** Replaces the allowed projects. Keeps those that the actor may not see. */
+export async function replaceProjects(tx: Tx, actor: Actor, poolId: string, ids: readonly string[]) {
   await sql`delete from agent_pool_projects s using projects p
     where s.agent_pool_id = ${poolId} and p.id = s.project_id and ${visibleProject(actor)}`.execute(tx)
   await sql`insert into agent_pool_projects (agent_pool_id, project_id)
@@ -139,15 +126,15 @@ export async function replaceProjects(
 }
 
 /** Maximum number of named users of a pool, per kind. */
-const NAMED = 5
+const MAX_NAMES = 5
 
-/**
- * What needs the agents of the pool, by kind: workspaces, projects, the organization itself, run tasks, and unfinished runs. Those
- * that the actor may not see are only counted.
- */
+/** Users of a pool of one kind: the first names visible to the actor, the number of visible ones, and the number of hidden ones. */
+export type PoolUsage = { kind: string; names: readonly string[]; seen: number; hidden: number }
+
+/** Lists the users of the pool by kind: workspaces, projects, the organization itself, run tasks, and unfinished runs. */
 export async function listPoolUsage(db: Db, actor: Actor, poolId: string) {
   const { rows } = await sql<PoolUsage>`
-    select kind, coalesce((array_agg(name order by name) filter (where is_seen))[:${sql.lit(NAMED)}], '{}') as names,
+    select kind, coalesce((array_agg(name order by name) filter (where is_seen))[:${sql.lit(MAX_NAMES)}], '{}') as names,
            count(*) filter (where is_seen) as seen, count(*) filter (where not is_seen) as hidden
       from (
         select 1 as place, 'workspace' as kind, w.name, ${visibleWorkspace(actor)} as is_seen
@@ -169,13 +156,8 @@ export async function listTokens(db: Db, poolId: string, page: Page) {
     .selectFrom('tokens')
     .where('agent_pool_id', '=', poolId)
     .where('kind', '=', sql.lit('agent' as const))
-  const rows = await query
-    .selectAll()
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(page.size)
-    .offset(pageOffset(page))
-    .execute()
+  const ordered = query.selectAll().orderBy('created_at').orderBy('id')
+  const rows = await ordered.limit(page.size).offset(pageOffset(page)).execute()
   const count = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   return { rows, total: count.total }
 }
@@ -185,7 +167,6 @@ export async function listTokenIds(db: Db, poolId: string) {
   return rows.map(({ id }) => id)
 }
 
-/** The service account of the owners team. */
 export async function findOwnersAccount(db: Db, organizationId: string) {
   const row = await db
     .selectFrom('teams')
@@ -215,6 +196,3 @@ export const OFFLINE_AFTER_MS = 60_000
 export function onlineSince(now: Date) {
   return new Date(now.getTime() - OFFLINE_AFTER_MS)
 }
-
-/** Users of a pool of one kind: the first names visible to the actor, the number of visible ones, and the number of hidden ones. */
-export type PoolUsage = { kind: string; names: readonly string[]; seen: number; hidden: number }

@@ -46,7 +46,7 @@ describe('agent tokens', () => {
     )
   })
 
-  test('end when they are deleted, and so do their agents', async () => {
+  test('stop working when they are deleted, and their agents exit', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
     const token = await createPoolToken(app, setting, { poolId: pool.id })
@@ -78,7 +78,7 @@ describe('agent tokens', () => {
     }
   })
 
-  test('say when they were last used, at most a minute late', async () => {
+  test('have the time of their last use, at most a minute late', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
     const token = await createPoolToken(app, setting, { poolId: pool.id })
@@ -151,7 +151,7 @@ describe('agent tokens', () => {
     expect([list.status, created.status]).toEqual([404, 404])
   })
 
-  test('show no secret anywhere once they are made', async () => {
+  test('show their secret only at creation', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
     const token = await createPoolToken(app, setting, { poolId: pool.id })

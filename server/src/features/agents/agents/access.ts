@@ -22,7 +22,7 @@ export function requireAgentActor(ctx: Ctx) {
   throw unauthorized('an agent token is required')
 }
 
-/** An agent of the token's pool. */
+/** Loads an agent of the token's pool. */
 export async function requireOwnAgent(ctx: Ctx, id: string) {
   const actor = requireAgentActor(ctx)
   const agent = await store.findAgent(ctx.db, id, ctx.now())
@@ -30,7 +30,7 @@ export async function requireOwnAgent(ctx: Ctx, id: string) {
   return agent
 }
 
-/** The agent that claims work; records its heartbeat. Throws `conflict` if it has exited. */
+/** Loads the agent that claims work, and records its heartbeat. Throws `conflict` if it has exited. */
 export async function requireClaimingAgent(ctx: Ctx, id: string) {
   const actor = requireAgentActor(ctx)
   const agent = await store.findClaimingAgent(ctx.db, { id, poolId: actor.agentPoolId })

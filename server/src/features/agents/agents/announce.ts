@@ -17,8 +17,8 @@ export async function announceAgents(ctx: AnnounceCtx, ids: readonly string[]) {
 }
 
 /** As `announceAgents`, for deleted agents. */
-export function announceDeletedAgents(ctx: AnnounceCtx, places: readonly AgentOwner[]) {
-  announce(ctx, ...places.flatMap(agentNotices))
+export function announceDeletedAgents(ctx: AnnounceCtx, owners: readonly AgentOwner[]) {
+  announce(ctx, ...owners.flatMap(agentNotices))
 }
 
 function agentNotices({ id, agent_pool_id: pool, organization_id: organization }: AgentOwner): Notice[] {

@@ -7,7 +7,7 @@ import { expireAgents } from './jobs.ts'
 
 const DAY_MS = 86_400_000
 
-test('agents that have been silent for a month are no longer listed, and those that have not are', async () => {
+test('agents that have been offline for a month are deleted', async () => {
   const app = await createTestApp()
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting)

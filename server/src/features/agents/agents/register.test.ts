@@ -10,7 +10,7 @@ const app = await createTestApp()
 const send = sender(app)
 
 describe('agents', () => {
-  test('that deregister have their waiting claims answered, and keep their id when they return', async () => {
+  test('that deregister end their pending claims, and keep their id when they return', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
     const token = (await createPoolToken(app, setting, { poolId: pool.id })).attributes.token
@@ -41,7 +41,7 @@ describe('agents', () => {
     await createFakeAgent(app, { token, name: 'second' })
   })
 
-  test('show what they have said about themselves', async () => {
+  test('show the properties of their registration', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
     const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
@@ -74,7 +74,7 @@ describe('agents', () => {
     })
   })
 
-  test('of an earlier version say less, and take runs', async () => {
+  test('of an earlier version send fewer properties, and accept runs', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
     const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
@@ -103,7 +103,7 @@ describe('agents', () => {
     expect(refused.status).toBe(422)
   })
 
-  test('keep their id when they tell of other engines, and are heard by that', async () => {
+  test('keep their id when they report other engines, which counts as a heartbeat', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
     const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
@@ -130,7 +130,7 @@ describe('agents', () => {
     expect(stranger.json().agentId).not.toBe('agent-of-somebody-else')
   })
 
-  describe('that start again and name the id that they had', () => {
+  describe('that restart with their former id', () => {
     async function start() {
       const setting = await createRunSetting(app)
       const pool = await createPool(app, setting)
@@ -144,7 +144,7 @@ describe('agents', () => {
       return { setting, pool, token, register, id: await register({}) }
     }
 
-    test('keep it before anyone has noticed that they were gone', async () => {
+    test('keep it before they count as offline', async () => {
       const { setting, pool, register, id } = await start()
 
       const again = await register({ agentId: id })
@@ -154,20 +154,20 @@ describe('agents', () => {
       expect(data).toHaveLength(1)
     })
 
-    test('get another while an agent of another name has it: a copied directory brought it there', async () => {
+    test('get another while an agent of another name uses it, as with a copied directory', async () => {
       const { register, id } = await start()
 
       expect(await register({ agentId: id, name: 'copy' })).not.toBe(id)
     })
 
-    test('get another while an agent at another address has it', async () => {
+    test('get another while an agent at another address uses it', async () => {
       const { register, id } = await start()
       await app.db.updateTable('agents').set({ ip_address: '192.0.2.7' }).where('id', '=', id).execute()
 
       expect(await register({ agentId: id })).not.toBe(id)
     })
 
-    test('keep it under another name once they were gone', async () => {
+    test('keep it under another name after they were offline', async () => {
       const { token, register, id } = await start()
       await app.request({ method: 'POST', url: `${AGENT_API}/agents/${id}/deregister`, token })
 
@@ -176,7 +176,7 @@ describe('agents', () => {
       expect(await register({ agentId: id, name: 'renamed again' })).toBe(id)
     })
 
-    test('get another in another pool, or when theirs was deleted', async () => {
+    test('get another in another pool, or after they were deleted', async () => {
       const { setting, token, register, id } = await start()
       const elsewhere = await createPool(app, setting, { name: 'elsewhere' })
       const other = (await createPoolToken(app, setting, { poolId: elsewhere.id })).attributes.token

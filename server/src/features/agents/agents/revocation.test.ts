@@ -15,20 +15,20 @@ async function createAgent(setting: Awaited<ReturnType<typeof createRunSetting>>
 
 type Agent = Awaited<ReturnType<typeof createAgent>>['agent']
 
-/** A claim that waits for long at the server. */
+/** A claim with a long poll. */
 function claimFor(agent: Agent, waitMs = 20_000) {
   const url = `${AGENT_API}/agents/${agent.id}/claim`
   return app.request({ method: 'POST', url, token: agent.token, body: { waitMs } })
 }
 
-/** Sends a claim, and returns once it waits: a claim that comes after it has been answered. */
+/** Sends a claim, and returns when it is pending: a later claim has got its response. */
 async function startClaim(agent: Agent) {
   const response = claimFor(agent)
   expect((await claimFor(agent, 0)).status).toBe(204)
   return { response }
 }
 
-test('a token that is revoked ends the claims of its agents at once, and they are exited', async () => {
+test('a revoked token ends the claims of its agents at once, and they exit', async () => {
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting)
   const { agent, tokenId } = await createAgent(setting, pool.id)
@@ -47,7 +47,7 @@ test('a token that is revoked ends the claims of its agents at once, and they ar
   expect((await claimFor(other, 0)).status).toBe(204)
 })
 
-test('a pool that is deleted ends the claims of its agents at once', async () => {
+test('a deleted pool ends the claims of its agents at once', async () => {
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting)
   const { agent } = await createAgent(setting, pool.id)
@@ -59,7 +59,7 @@ test('a pool that is deleted ends the claims of its agents at once', async () =>
   expect((await claim.response).status).toBe(401)
 })
 
-test('a job that runs comes to its end although the token of its agent is revoked', async () => {
+test('a running job finishes after the token of its agent is revoked', async () => {
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting, { attributes: { 'organization-scoped': true } })
   const { agent, tokenId } = await createAgent(setting, pool.id)
@@ -79,7 +79,7 @@ test('a job that runs comes to its end although the token of its agent is revoke
   expect(await runStatus(app, setting, run)).toBe('planned_and_finished')
 })
 
-test('a token says when an agent has last used it', async () => {
+test('a token has the time of its last use by an agent', async () => {
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting)
   const { agent, tokenId } = await createAgent(setting, pool.id)

@@ -11,7 +11,7 @@ import { sender } from '../agent-pools/testing/send.ts'
 const app = await createTestApp()
 const send = sender(app)
 
-/** An agent of a pool that has taken the plan of a workspace in it. */
+/** An agent of a pool that has claimed the plan of a workspace in it. */
 async function startPoolPlan() {
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting)
@@ -23,7 +23,7 @@ async function startPoolPlan() {
 }
 
 describe('agents', () => {
-  test('take the jobs of their pool and no others', async () => {
+  test('get only the jobs of their pool', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
     const token = await createPoolToken(app, setting, { poolId: pool.id })
@@ -92,7 +92,7 @@ describe('agents', () => {
     },
   )
 
-  test('are idle, busy, unknown, errored and exited, and are deleted only after they are gone', async () => {
+  test('are idle, busy, unknown, errored or exited, and can be deleted only when offline', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
     const token = await createPoolToken(app, setting, { poolId: pool.id })
@@ -126,7 +126,7 @@ describe('agents', () => {
     expect((await send(setting.user.token, 'GET', `/agent-pools/${pool.id}/agents`)).json().data).toEqual([])
   })
 
-  test('are busy after their goodbye as long as a job of theirs runs', async () => {
+  test('are busy after deregistration while a job is running', async () => {
     const { setting, agent, token, job } = await startPoolPlan()
     const status = async () =>
       (await send(setting.user.token, 'GET', `/agents/${agent.id}`)).json().data.attributes.status
@@ -139,7 +139,7 @@ describe('agents', () => {
     expect(await status()).toBe('exited')
   })
 
-  test('are named by the plans that they have made after they are deleted', async () => {
+  test('are named by their plans after they are deleted', async () => {
     const { setting, agent, token, job } = await startPoolPlan()
     await job.finish({ hasChanges: false })
     await app.request({ method: 'POST', url: `${AGENT_API}/agents/${agent.id}/deregister`, token })
@@ -151,7 +151,7 @@ describe('agents', () => {
     expect(plan.attributes['execution-details']).toMatchObject({ 'agent-id': agent.id, 'agent-name': 'fake' })
   })
 
-  test('are not busy with a job whose lease has run out', async () => {
+  test('are not busy with a job whose lease has expired', async () => {
     const { setting, agent } = await startPoolPlan()
 
     app.clock.advance(3_600_000)
@@ -160,7 +160,7 @@ describe('agents', () => {
     expect(shown.json().data.attributes).toMatchObject({ status: 'unknown', 'current-jobs': [] })
   })
 
-  test('show what they work on, and name the run to those who may read it', async () => {
+  test('show their running jobs, and name the run to users who may read it', async () => {
     const { setting, agent, job } = await startPoolPlan()
     const manager = await createUser(app)
     const organization = (await send(setting.user.token, 'GET', `/organizations/${setting.organization}`)).json().data
@@ -193,7 +193,7 @@ describe('agents', () => {
     expect(await count()).toBe(0)
   })
 
-  test('are listed since a moment that exists', async () => {
+  test('are filtered by a valid time of their last heartbeat', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
     const list = (since: string) =>
@@ -209,7 +209,7 @@ describe('agents', () => {
     })
   })
 
-  test('are listed by name or by age, in pages', async () => {
+  test('are listed by name or age, in pages', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
     const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes

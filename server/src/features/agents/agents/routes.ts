@@ -1,4 +1,4 @@
-import { AGENT_API, type RegisteredAgent, registerAgentBody, registeredAgent } from '@groundstate/contract/agent'
+import { AGENT_API, registerAgentBody, registeredAgent } from '@groundstate/contract/agent'
 import { agentSchema } from '@groundstate/contract/agents'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
@@ -7,11 +7,6 @@ import { json, ok } from '../../../http/responses.ts'
 import { requireAgent, requireAgentActor } from './access.ts'
 import { agentResource } from './resource.ts'
 import { deleteAgent, deregisterAgent, listAgents, listCurrentJobs, registerAgent } from './service.ts'
-
-const LIST_QUERY = {
-  'filter[last-ping-since]': time().describe('agents with a heartbeat at or after this time'),
-  sort: sortBy(['created-at', 'name'], 'created-at').describe('by `created-at` unless given'),
-}
 
 const REPORTED = { none: 'reports of agents are recorded in the events of the run' }
 
@@ -22,21 +17,18 @@ export const agentRoutes: Routes = (http) => {
       summary: 'List the agents of a pool',
       access: { organization: 'agent-pools:read' },
       responses: { 200: pageOf(agentSchema) },
-      query: LIST_QUERY,
+      query: {
+        'filter[last-ping-since]': time().describe('agents with a heartbeat at or after this time'),
+        sort: sortBy(['created-at', 'name'], 'created-at').describe('by `created-at` unless given'),
+      },
     },
     async (req) => {
-      const { rows, total } = await listAgents(req.ctx, req.params.poolId, {
-        page: req.page(),
-        since: req.query['filter[last-ping-since]'],
-        sort: req.query.sort,
-      })
-      const jobs = await listCurrentJobs(
-        req.ctx,
-        rows.map(({ id }) => id),
-      )
+      const { sort, 'filter[last-ping-since]': since } = req.query
+      const paged = await listAgents(req.ctx, req.params.poolId, { page: req.page(), since, sort })
+      const ids = paged.rows.map(({ id }) => id)
+      const jobs = await listCurrentJobs(req.ctx, ids)
       const now = req.ctx.now()
-      const resources = rows.map((agent) => agentResource(agent, { now, jobs: jobs.get(agent.id) }))
-      return req.list({ rows: resources, total })
+      return req.list(paged, (agent) => agentResource(agent, { now, jobs: jobs.get(agent.id) }))
     },
   )
   http.get(
@@ -74,7 +66,7 @@ export const agentRoutes: Routes = (http) => {
       body: registerAgentBody,
       authorise: async (ctx) => requireAgentActor(ctx),
     },
-    async (req) => json((await registerAgent(req.ctx, req.subject, req.body)) satisfies RegisteredAgent),
+    async (req) => json(await registerAgent(req.ctx, req.subject, req.body)),
   )
   http.post(
     '/agents/:agentId/deregister',

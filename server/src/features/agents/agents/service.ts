@@ -3,7 +3,7 @@ import manifest from '../../../../package.json' with { type: 'json' }
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { type Page, type Paged, transact } from '../../../db/db.ts'
+import { type Paged, transact } from '../../../db/db.ts'
 import { invalid, preconditionFailed, unauthorized } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import { PLAN_LIMITS } from '../../organizations/organizations/quotas.ts'
@@ -12,21 +12,21 @@ import { requireAgentPool } from '../agent-pools/access.ts'
 import { onlineSince } from '../agent-pools/store.ts'
 import { requireAgent, requireOwnAgent } from './access.ts'
 import { agentRemoved, announceAgents } from './announce.ts'
-import { agentStatus } from './store.ts'
 import * as store from './store.ts'
+import { agentStatus } from './store.ts'
 
 type AgentActor = Extract<Actor, { kind: 'agent' }>
 type PoolAgent = NonNullable<Awaited<ReturnType<typeof store.findPoolAgent>>>
 type NewAgent = { id: string | undefined; name: string; ip_address: string | null; agent_pool_id: string }
 
 /**
- * Registers an agent in the pool of its token. An agent that sends its id keeps it when its properties change or it restarts, and so does
- * one that returns under its name after going offline. Throws `invalid` if the organization's plan allows no further agent.
+ * Registers an agent in the pool of its token. An agent that sends its id keeps it, as does one that returns under its name after going
+ * offline. Throws `invalid` if the organization's plan allows no further agent.
  */
 export async function registerAgent(ctx: Ctx, actor: AgentActor, input: RegisterAgent): Promise<RegisteredAgent> {
-  const { agentId, starts, engines, downloadsEngines, ...facts } = input
+  const { agentId, starts, engines, downloadsEngines, ...attributes } = input
   const agent = {
-    ...facts,
+    ...attributes,
     engines: JSON.stringify(engines),
     downloads_engines: downloadsEngines ?? null,
     agent_pool_id: actor.agentPoolId,
@@ -69,9 +69,9 @@ async function checkQuota(ctx: TransactionCtx, organizationId: string, agent: Ne
     name === agent.name && ip_address === agent.ip_address && agent_pool_id === agent.agent_pool_id
   const present = known.filter((other) => other.is_present && !isSame(other))
   // Marked as exited, so that their next claim is refused and they cannot exceed the quota.
-  const gone = known.filter((other) => !present.includes(other)).map(({ id }) => id)
-  for (const id of gone) await store.markExited(ctx.db, id, ctx.now())
-  await announceAgents(ctx, gone)
+  const exited = known.filter((other) => !present.includes(other)).map(({ id }) => id)
+  for (const id of exited) await store.markExited(ctx.db, id, ctx.now())
+  await announceAgents(ctx, exited)
   if (present.length < limit) return
   const names = present.map(({ name }) => name).join(', ')
   const subject = present.length === 1 ? 'this one is' : 'these are'
@@ -83,27 +83,23 @@ async function checkQuota(ctx: TransactionCtx, organizationId: string, agent: Ne
 export async function listAgents(
   ctx: Ctx,
   poolId: string,
-  input: { page: Page; since: Date | undefined; sort: store.AgentSort },
+  input: store.AgentListInput,
 ): Promise<Paged<store.AgentRow>> {
   const pool = await requireAgentPool(ctx, poolId, 'agent-pools:read')
   return store.listAgents(ctx.db, { poolId: pool.id, now: ctx.now(), ...input })
 }
 
-/** A running job. `run_id` is null for actors who may not read the run. */
-type ShownJob = { kind: store.CurrentJob['kind']; run_id: string | null; leased_at: Date }
-
-/** The running jobs of agents, by agent id. */
-export async function listCurrentJobs(ctx: Ctx, agentIds: readonly string[]): Promise<Map<string, ShownJob[]>> {
+/** The running jobs of agents, by agent id. `run_id` is null for actors who may not read the run. */
+export async function listCurrentJobs(ctx: Ctx, agentIds: readonly string[]) {
   const jobs = await store.listCurrentJobs(ctx.db, { agentIds, now: ctx.now() })
   const workspaces = await listReadableWorkspaces(ctx, [...new Set(jobs.map(({ workspace_id }) => workspace_id))])
   const readable = new Set(workspaces.filter(({ can }) => can.has('runs:read')).map(({ id }) => id))
-  const shown = new Map<string, ShownJob[]>()
-  for (const { agent_id, kind, run_id, leased_at, workspace_id } of jobs) {
-    if (agent_id === null || leased_at === null) continue
-    const job = { kind, run_id: readable.has(workspace_id) ? run_id : null, leased_at }
-    shown.set(agent_id, [...(shown.get(agent_id) ?? []), job])
-  }
-  return shown
+  const shown = jobs.flatMap(({ agent_id, kind, run_id, leased_at, workspace_id }) =>
+    agent_id === null || leased_at === null
+      ? []
+      : { agent_id, kind, run_id: readable.has(workspace_id) ? run_id : null, leased_at },
+  )
+  return Map.groupBy(shown, ({ agent_id }) => agent_id)
 }
 
 /** Deletes an agent. Throws `precondition-failed` while it may still be running jobs. */
@@ -120,7 +116,7 @@ export async function deleteAgent(ctx: Ctx, id: string) {
     notices: [{ type: 'agents' as const, id, pool: pool.id }],
   }
   await audited(ctx, event, async (ctx) => store.deleteAgent(ctx.db, id))
-  // After the commit, so that every new claim already sees that the agent is gone when the waiting ones end.
+  // After the commit, so that new claims are refused when the waiting ones end.
   await transact(ctx, async (ctx) => raise(ctx, agentRemoved, { agentId: id }))
 }
 
@@ -129,7 +125,7 @@ export async function deregisterAgent(ctx: Ctx, id: string) {
   const agent = await requireOwnAgent(ctx, id)
   await store.markExited(ctx.db, agent.id, ctx.now())
   await announceAgents(ctx, [agent.id])
-  // In a second transaction, so that every new claim already sees that the agent has exited when the waiting ones end.
+  // In a second transaction, so that new claims are refused when the waiting ones end.
   await transact(ctx, async (ctx) => raise(ctx, agentRemoved, { agentId: agent.id }))
 }
 
@@ -151,7 +147,7 @@ const CLAIM_MARGIN_MS = 10_000
 
 /**
  * Runs a long poll until its client disconnects or its token is revoked on any replica: `wait` gets a signal for both. Throws
- * `unauthorized` if the token was revoked meanwhile.
+ * `unauthorized` if the token was revoked.
  */
 export async function waitUnlessRevoked<T>(
   ctx: Ctx,
@@ -164,8 +160,8 @@ export async function waitUnlessRevoked<T>(
   void ctx.signals
     .wait(tokenTopic(tokenId), { timeoutMs: waitMs + CLAIM_MARGIN_MS, signal: responded.signal })
     .then((isRevoked) => isRevoked && revoked.abort())
-  const found = await wait(AbortSignal.any([client, revoked.signal])).finally(() => responded.abort())
+  const work = await wait(AbortSignal.any([client, revoked.signal])).finally(() => responded.abort())
   // Work that was claimed before the revocation stays with the agent.
-  if (found === undefined && revoked.signal.aborted) throw unauthorized('the token of this agent was revoked')
-  return found
+  if (work === undefined && revoked.signal.aborted) throw unauthorized('the token of this agent was revoked')
+  return work
 }

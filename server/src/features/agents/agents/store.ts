@@ -37,17 +37,13 @@ export const findClaimingAgent = lookup(['id', 'poolId'], (db, { id, poolId }) =
     .where('agent_pool_id', '=', poolId),
 )
 
-export type AgentSort = { name: 'name' | 'created-at'; descending: boolean }
+type AgentSort = { name: 'name' | 'created-at'; descending: boolean }
+
+export type AgentListInput = { page: Page; since: Date | undefined; sort: AgentSort }
 
 export async function listAgents(
   db: Db,
-  {
-    poolId,
-    page,
-    since,
-    sort,
-    now,
-  }: { poolId: string; page: Page; since: Date | undefined; sort: AgentSort; now: Date },
+  { poolId, page, since, sort, now }: AgentListInput & { poolId: string; now: Date },
 ) {
   const query = db
     .selectFrom('agents as a')
@@ -66,9 +62,7 @@ export async function listAgents(
   return { rows, total: count.total }
 }
 
-/** A running job; lists are oldest first. */
-export type CurrentJob = Awaited<ReturnType<typeof listCurrentJobs>>[number]
-
+/** The running jobs of agents, oldest first. */
 export async function listCurrentJobs(db: Db, { agentIds, now }: { agentIds: readonly string[]; now: Date }) {
   if (agentIds.length === 0) return []
   return db
@@ -83,7 +77,7 @@ export async function listCurrentJobs(db: Db, { agentIds, now }: { agentIds: rea
     .execute()
 }
 
-/** The agent with the id, even if it has exited. Locks its row, so that only one of two copies of a work directory gets the id. */
+/** Finds an agent, even an exited one. Locks its row, so that only one of two copies of a work directory gets the id. */
 export async function findPoolAgent(tx: Tx, { id, poolId }: { id: string; poolId: string }) {
   return tx
     .selectFrom('agents')

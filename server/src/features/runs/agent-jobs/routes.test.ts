@@ -233,8 +233,8 @@ describe('output that arrives as its job ends', () => {
 
 describe('what an agent has to say of a phase', () => {
   test.each([
-    ['errored', 'The agent was killed while it applied, and the engine was interrupted.', 'errored', 'errored'],
-    ['finished', 'Its engine came to its end all the same.', 'reported', 'applied'],
+    ['errored', 'The agent was killed during the apply, and the engine was interrupted.', 'errored', 'errored'],
+    ['finished', 'Its engine completed it, and stored its state.', 'reported', 'applied'],
   ] as const)('that has %s is in the log and in the history of its run', async (status, message, action, ended) => {
     const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': false })
     await job.finish()
