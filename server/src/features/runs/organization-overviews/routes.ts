@@ -12,7 +12,6 @@ import { onlineSince } from '../../agents/agent-pools/store.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { PLAN_LIMITS } from '../../organizations/organizations/quotas.ts'
 import { readGrants } from '../../workspaces/workspaces/access.ts'
-
 import * as store from './store.ts'
 
 export const organizationOverviewRoutes: Routes = (http) => {

@@ -3,10 +3,7 @@ import type { Db, Tx } from '../../../db/db.ts'
 
 type AppliedRun = { id: string; workspace_id: string; base_state_version_id: string | null }
 
-/**
- * Fires the outbound triggers of a run's workspace, at most once for the run. Returns the ids of the workspaces whose
- * runs are to be started.
- */
+/** Fires the outbound triggers of a run's workspace, at most once per run. Returns the ids of the destination workspaces. */
 export async function insertFirings(tx: Tx, run: AppliedRun, { now, fireAt }: { now: Date; fireAt: Date }) {
   const { rows } = await sql<{ workspace_id: string }>`
     insert into trigger_firings (source_run_id, before_state_version_id, after_state_version_id, workspace_id, fire_at,
@@ -21,12 +18,11 @@ export async function insertFirings(tx: Tx, run: AppliedRun, { now, fireAt }: { 
   return rows.map((row) => row.workspace_id)
 }
 
-/** The firings that wait to start a run in the workspace, the oldest first. */
+/** The waiting firings of a destination workspace, oldest first. */
 export async function listWaitingFirings(db: Db, workspaceId: string) {
   return selectWaiting(db, workspaceId).execute()
 }
 
-/** As `listWaitingFirings`, for a transaction that decides about them. */
 export async function lockWaitingFirings(tx: Tx, workspaceId: string) {
   return selectWaiting(tx, workspaceId).forNoKeyUpdate('f').execute()
 }
@@ -44,15 +40,11 @@ function selectWaiting(db: Db, workspaceId: string) {
 }
 export type WaitingFiring = Awaited<ReturnType<typeof listWaitingFirings>>[number]
 
-export async function updateFired(
-  tx: Tx,
-  firings: readonly WaitingFiring[],
-  { runId, now }: { runId: string; now: Date },
-) {
+export async function updateFired(tx: Tx, ids: readonly WaitingFiring['id'][], run: { runId: string; now: Date }) {
   await tx
     .updateTable('trigger_firings')
-    .set({ status: 'fired', run_id: runId, decided_at: now })
-    .where(sql<boolean>`id = any(${firings.map(({ id }) => id)}::bigint[])`)
+    .set({ status: 'fired', run_id: run.runId, decided_at: run.now })
+    .where(sql<boolean>`id = any(${ids}::bigint[])`)
     .execute()
 }
 
@@ -67,7 +59,7 @@ export async function updateSkipped(
      where f.id = s.id and f.status = 'waiting'`.execute(tx)
 }
 
-/** Workspaces for which a firing has waited since before `before`: its job was lost. */
+/** Workspaces with a firing that has been due since before `before`: its job was lost. */
 export async function listOverdueWorkspaces(db: Db, { before, limit }: { before: Date; limit: number }) {
   const { rows } = await sql<{ workspace_id: string }>`
     select distinct workspace_id from (
@@ -76,7 +68,7 @@ export async function listOverdueWorkspaces(db: Db, { before, limit }: { before:
   return rows.map((row) => row.workspace_id)
 }
 
-/** The newest plan of a workspace's current configuration, with the archive of that. */
+/** The newest plan of a workspace's current configuration, and the archive of that configuration. */
 export async function findLastPlan(db: Db, workspaceId: string) {
   return db
     .selectFrom('workspaces as w')

@@ -3,7 +3,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
 
-/** The run triggers of an organization, in the order of their creation. */
+/** The run triggers of an organization, in order of creation. */
 export async function listTriggersOf(db: Db, organizationId: string, limit: number) {
   return db
     .selectFrom('run_triggers as t')
@@ -14,9 +14,8 @@ export async function listTriggersOf(db: Db, organizationId: string, limit: numb
     .limit(limit)
     .execute()
 }
-export type GraphTriggerRow = Awaited<ReturnType<typeof listTriggersOf>>[number]
 
-/** Those of the workspaces that the actor may see, by name, each with its current run. */
+/** The workspaces that the actor may see, by name, each with its current run. */
 export async function listGraphWorkspaces(
   db: Db,
   actor: Actor,
@@ -33,28 +32,22 @@ export async function listGraphWorkspaces(
     .orderBy('w.id')
     .execute()
 }
-export type GraphWorkspaceRow = Awaited<ReturnType<typeof listGraphWorkspaces>>[number]
 
-/** The ids of a run and of the runs that have led to it, the closest first. */
-export async function listCauseIds(db: Db, runId: string, limit: number) {
-  const { rows } = await sql<{ id: string }>`
-    with recursive causes(id) as (
-      select ${runId}::text
-      union
-      select f.source_run_id from causes join trigger_firings f on f.run_id = causes.id)
-    select id from causes limit ${limit}`.execute(db)
-  return rows.map((row) => row.id)
+const LINKS = {
+  causes: sql`select f.source_run_id from chain join trigger_firings f on f.run_id = chain.id`,
+  consequences: sql`select f.run_id from chain join trigger_firings f on f.source_run_id = chain.id
+    where f.run_id is not null`,
 }
 
-/** The ids of a run and of the runs that it has led to, the closest first. */
-export async function listConsequenceIds(db: Db, runId: string, limit: number) {
+/** The ids of a run and of its direct and indirect causes or consequences, closest first. */
+export async function listChainIds(
+  db: Db,
+  runId: string,
+  { side, limit }: { side: keyof typeof LINKS; limit: number },
+) {
   const { rows } = await sql<{ id: string }>`
-    with recursive consequences(id) as (
-      select ${runId}::text
-      union
-      select f.run_id from consequences join trigger_firings f on f.source_run_id = consequences.id
-       where f.run_id is not null)
-    select id from consequences limit ${limit}`.execute(db)
+    with recursive chain(id) as (select ${runId}::text union ${LINKS[side]})
+    select id from chain limit ${limit}`.execute(db)
   return rows.map((row) => row.id)
 }
 
@@ -64,17 +57,15 @@ export async function listChainRuns(db: Db, actor: Actor, ids: readonly string[]
     .selectFrom('runs as r')
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
     .select(['r.id', 'r.workspace_id', 'r.status', 'r.message', 'r.trigger_depth', 'r.created_at', 'r.updated_at'])
-    .select('w.name as workspace_name')
-    .select(visibleWorkspace(actor).as('is_readable'))
+    .select(['w.name as workspace_name', visibleWorkspace(actor).as('is_readable')])
     .where(sql<boolean>`r.id = any(${ids})`)
     .orderBy('r.seq')
     .execute()
 }
-export type ChainRunRow = Awaited<ReturnType<typeof listChainRuns>>[number]
 
 type Sides = { causes: readonly string[]; consequences: readonly string[]; limit: number }
 
-/** The links between the causes, and all that their consequences have fired. */
+/** The firings between the causes, and all firings of the consequences. */
 export async function listChainFirings(db: Db, actor: Actor, { causes, consequences, limit }: Sides) {
   return db
     .selectFrom('trigger_firings as f')
@@ -90,4 +81,3 @@ export async function listChainFirings(db: Db, actor: Actor, { causes, consequen
     .limit(limit)
     .execute()
 }
-export type ChainFiringRow = Awaited<ReturnType<typeof listChainFirings>>[number]

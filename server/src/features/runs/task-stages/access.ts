@@ -32,7 +32,10 @@ export async function listReadableTaskStages(ctx: Ctx, ids: readonly string[]): 
   const rows = await store.findTaskStages(ctx.db, ctx.actor, ids)
   const stages = rows.map((row) => ({ row, access: readAccess(ctx.actor, row) }))
   const readable = stages.filter(({ access }) => canReadRuns(access))
-  return withResults(ctx, readable.map(({ row, access }) => ({ ...row, can: access.can })))
+  return withResults(
+    ctx,
+    readable.map(({ row, access }) => ({ ...row, can: access.can })),
+  )
 }
 
 async function withResults(ctx: Ctx, stages: readonly Omit<TaskStage, 'results'>[]): Promise<TaskStage[]> {

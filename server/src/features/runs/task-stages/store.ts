@@ -9,7 +9,6 @@ import type { TaskResultRow } from '../../tasks/task-results/store.ts'
 
 type TaskStageRow = Selectable<Schema['task_stages']>
 
-
 function selectStages(db: Db, access: ReturnType<typeof workspaceAccessColumn>) {
   return db
     .selectFrom('task_stages as s')
