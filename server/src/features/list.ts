@@ -43,9 +43,14 @@ import { runDeciderRoutes } from './runs/run-deciders/routes.ts'
 import { runEventLoaders, runEventRoutes } from './runs/run-events/routes.ts'
 import { runTriggerJobs, runTriggerReactions } from './runs/run-triggers/jobs.ts'
 import { runTriggerRoutes } from './runs/run-triggers/routes.ts'
-import { runConfigurationRoutes } from './runs/runs/configuration-routes.ts'
 import { runJobs, runReactions } from './runs/runs/jobs.ts'
-import { organizationRunRoutes, runActionRoutes, runLoaders, runRoutes } from './runs/runs/routes.ts'
+import {
+  organizationRunRoutes,
+  runActionRoutes,
+  runConfigurationRoutes,
+  runLoaders,
+  runRoutes,
+} from './runs/runs/routes.ts'
 import { taskStageLoaders, taskStageRoutes } from './runs/task-stages/routes.ts'
 import { workspaceDeletionRoutes } from './runs/workspace-deletion/routes.ts'
 import { adminOrganizationRoutes, adminUserRoutes } from './site/admin/routes.ts'

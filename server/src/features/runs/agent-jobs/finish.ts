@@ -38,7 +38,7 @@ export async function finishJob(
     if (message !== undefined) await insertNotice(ctx.db, locked[job.kind].id, message, { unlessRepeated: true })
     const change = job.kind === 'plan' ? planEnd(ctx, locked, body) : applyEnd(ctx, locked, body)
     const goesOn = takesApply && job.kind === 'plan' && body.hasChanges === true && appliesByItself(locked.run)
-    await applyChange(ctx, locked, { ...change, events: eventsOf(body), isQuiet: goesOn })
+    await applyChange(ctx, locked, { ...change, events: eventsOf(body), skipsJobSignal: goesOn })
     const startAfter = change.apply?.held_until
     if (startAfter instanceof Date)
       await ctx.jobs.enqueue(ctx.db, endDeferralJob, { runId: job.run_id }, { startAfter })

@@ -223,7 +223,7 @@ describe('a firing that can start no run is skipped, and says why:', () => {
     expect(await skipped({ user, workspaceId })).toContain('has no configuration yet')
   })
 
-  test('runs are made by the command line', async () => {
+  test('the execution mode is local', async () => {
     const local = await add({ 'execution-mode': 'local' })
     await connect(app, network, local)
 

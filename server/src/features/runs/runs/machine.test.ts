@@ -2,8 +2,15 @@ import { isEnded, RUN_STATUS, RUN_STATUS_TABLE, type RunStatus } from '@groundst
 import { STAGES } from '@groundstate/contract/run-tasks'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { advance, effectsOf, type RunFacts, type JobOutcome, type MachineRun, type StageStatus } from './machine.ts'
-import { isForceCancelable } from './status.ts'
+import {
+  advance,
+  effectsOf,
+  isForceCancelable,
+  type RunConditions,
+  type JobOutcome,
+  type MachineRun,
+  type StageStatus,
+} from './machine.ts'
 
 const RUN: MachineRun = {
   status: 'pending',
@@ -15,10 +22,10 @@ const RUN: MachineRun = {
   occupies: false,
   confirmed: false,
 }
-const FACTS: RunFacts = { turn: true, job: 'queued', stages: {}, stale: false, requested: 'none' }
+const CONDITIONS: RunConditions = { canStart: true, job: 'queued', stages: {}, stale: false, requested: 'none' }
 
-function go(run: Partial<MachineRun>, facts: Partial<RunFacts> = {}) {
-  return advance({ ...RUN, ...run }, { ...FACTS, ...facts })
+function go(run: Partial<MachineRun>, conditions: Partial<RunConditions> = {}) {
+  return advance({ ...RUN, ...run }, { ...CONDITIONS, ...conditions })
 }
 
 test.each(RUN_STATUS)('a forced cancel of a run that is %s is offered only where it ends the run', (status) => {
@@ -34,10 +41,10 @@ describe('the way of a run', () => {
     expect(go({})).toEqual(['fetching', 'fetching_completed', 'queuing', 'plan_queued'])
   })
 
-  test('a run waits for its turn, a speculative one does not', () => {
-    expect(go({}, { turn: false })).toEqual([])
-    expect(go({ planOnly: true }, { turn: false }).at(-1)).toBe('plan_queued')
-    expect(go({ savePlan: true }, { turn: false }).at(-1)).toBe('plan_queued')
+  test('a run waits in the queue, a plan-only run does not', () => {
+    expect(go({}, { canStart: false })).toEqual([])
+    expect(go({ planOnly: true }, { canStart: false }).at(-1)).toBe('plan_queued')
+    expect(go({ savePlan: true }, { canStart: false }).at(-1)).toBe('plan_queued')
   })
 
   test('a plan with changes waits for a person', () => {
@@ -64,8 +71,8 @@ describe('the way of a run', () => {
     const run = { status: 'planning', savePlan: true } as const
 
     expect(go(run, { job: 'finished' })).toEqual(['planned', 'planned_and_saved'])
-    expect(go({ ...run, status: 'planned_and_saved', confirmed: true }, { turn: false })).toEqual(['confirmed'])
-    expect(go({ ...run, status: 'confirmed', confirmed: true }, { turn: true }).at(-1)).toBe('apply_queued')
+    expect(go({ ...run, status: 'planned_and_saved', confirmed: true }, { canStart: false })).toEqual(['confirmed'])
+    expect(go({ ...run, status: 'confirmed', confirmed: true }, { canStart: true }).at(-1)).toBe('apply_queued')
     expect(go({ ...run, status: 'confirmed', confirmed: true }, { stale: true })).toEqual(['errored'])
   })
 
@@ -116,9 +123,10 @@ describe('the way of a run', () => {
 describe('a cancel', () => {
   test('ends at once what no agent works on', () => {
     for (const status of ['pending', 'plan_queued', 'planned', 'confirmed', 'apply_queued'] as const) {
-      expect([status, ...go({ status, occupies: status !== 'pending' }, { requested: 'cancel', turn: false })]).toEqual(
-        [status, 'canceled'],
-      )
+      expect([
+        status,
+        ...go({ status, occupies: status !== 'pending' }, { requested: 'cancel', canStart: false }),
+      ]).toEqual([status, 'canceled'])
     }
   })
 
@@ -164,8 +172,8 @@ const stageStatuses: readonly StageStatus[] = [
 const anyStages = fc.record(Object.fromEntries(STAGES.map((stage) => [stage, fc.constantFrom(...stageStatuses)])), {
   requiredKeys: [],
 })
-const anyFacts: fc.Arbitrary<RunFacts> = fc.record({
-  turn: fc.boolean(),
+const anyFacts: fc.Arbitrary<RunConditions> = fc.record({
+  canStart: fc.boolean(),
   job: fc.constantFrom(...jobs),
   stages: anyStages,
   stale: fc.boolean(),
@@ -206,8 +214,8 @@ test('no walk makes a step that the table does not allow, and every walk keeps i
   fc.assert(
     fc.property(anyRun, fc.array(anyFacts, { maxLength: 30 }), (start, walk) => {
       let run = start
-      for (const facts of walk) {
-        const path = advance(run, facts)
+      for (const conditions of walk) {
+        const path = advance(run, conditions)
         let from = run.status
         for (const status of path) {
           expect(RUN_STATUS_TABLE[from].next as readonly string[], `${from} → ${status}`).toContain(status)

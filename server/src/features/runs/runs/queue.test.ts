@@ -160,7 +160,7 @@ describe('a cancel', () => {
     const refused = await actOnRun(app, setting, { run, action: 'force-cancel' })
 
     expect(refused.status).toBe(409)
-    expect(refused.text).toContain('the run is planned, nothing is under way that has to be ended by force')
+    expect(refused.text).toContain('the run is planned, there is no running job to force-cancel')
     await actOnRun(app, setting, { run, action: 'discard' })
   })
 

@@ -3,7 +3,7 @@ import type { RunResource } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
 import { openTasks, waitingReason } from '../../workspaces/workspaces/waiting.ts'
 import type { Run } from './access.ts'
-import { isCancelable, isConfirmable, isDiscardable, isForceCancelable } from './status.ts'
+import { isCancelable, isConfirmable, isDiscardable, isForceCancelable } from './machine.ts'
 
 type RunVariables = RunResource['attributes']['variables']
 
@@ -107,7 +107,7 @@ function permissionsBlock({ can, plan_only }: Run) {
   }
 }
 
-/** `plan_queued` → `plan-queued-at`; clients know two statuses by other names. */
+/** `plan_queued` → `plan-queued-at`; two statuses have other names in the API. */
 function timestamps(stamps: Record<string, string>) {
   const named = Object.entries(stamps).map(([status, at]) => [`${status.replaceAll('_', '-')}-at`, at] as const)
   const { fetching_completed: fetched, queuing } = stamps

@@ -9,7 +9,7 @@ import { heardSince, stagesColumn, waitingColumn } from '../../workspaces/worksp
 /** Number of newest comments in the relationships of a run; the list has all. */
 const MAX_COMMENTS = 100
 
-/** Runs `r` with what their resource shows, in workspaces `w`; `heard` is `heardSince`. */
+/** Runs `r` with the columns of their resource, in workspaces `w`; `heard` is `heardSince`. */
 export function selectRuns(db: Db, heard: string | RawBuilder<string>) {
   return db
     .selectFrom('runs as r')
@@ -34,22 +34,22 @@ export function selectRuns(db: Db, heard: string | RawBuilder<string>) {
       sql<string | null>`(select cause.name from workspaces cause where cause.id = r.triggering_workspace_id)`.as(
         'triggering_workspace_name',
       ),
-      // Nearly every run has no cause, and needs no look-up then.
+      // Avoids the look-up for runs without a cause.
       sql<string[]>`case when r.triggering_run_id is null then '{}'::text[]
           else array(select f.source_run_id from trigger_firings f where f.run_id = r.id order by f.id) end`.as(
         'triggering_run_ids',
       ),
     ])
-    .select(
+    .select([
       sql<string[]>`array(select last.id from (
           select c.id, c.seq from comments c where c.run_id = r.id order by c.seq desc limit ${sql.lit(MAX_COMMENTS)}) last
         order by last.seq)`.as('comment_ids'),
-    )
-    .select(waitingColumn(heard).as('waiting'))
-    .select(stagesColumn.as('task_stages'))
+      waitingColumn(heard).as('waiting'),
+      stagesColumn.as('task_stages'),
+    ])
 }
 
-/** As `selectRuns`, with the facts about the workspace of each for `actor`. */
+/** As `selectRuns`, with the actor's access to each workspace. */
 function selectRunsFor(db: Db, actor: ActorInSql, heard: string | RawBuilder<string>) {
   return selectRuns(db, heard).select(workspaceAccessColumn(actor).as('access'))
 }
@@ -60,12 +60,16 @@ export async function findRun(db: Db, actor: Actor, { id, now }: { id: string; n
   return findForUser(db, { userId: actor.userId, heard, id })
 }
 
-// Clients poll a run that they wait for.
+// Clients poll runs: concurrent requests share a statement.
 const findForUser = lookup(['userId', 'heard', 'id'], (db, { userId, heard, id }) =>
   selectRunsFor(db, userInSql(userId), heard).where('r.id', '=', id),
 )
 
-export async function findRuns(db: Db, actor: Actor, { ids, now }: { ids: readonly string[]; now: Date }) {
+export type FoundRun = NonNullable<Awaited<ReturnType<typeof findRun>>>
+
+type Runs = { ids: readonly string[] | RawBuilder<string[]>; now: Date }
+
+export async function findRuns(db: Db, actor: Actor, { ids, now }: Runs) {
   const rows = await selectRuns(db, heardSince(now))
     .select(sharedAccessColumn(actor).as('access'))
     .where(sql<boolean>`r.id = any(${ids})`)
@@ -73,20 +77,12 @@ export async function findRuns(db: Db, actor: Actor, { ids, now }: { ids: readon
   return shareAccess(rows)
 }
 
-export type FoundRun = NonNullable<Awaited<ReturnType<typeof findRun>>>
+type Versions = { versionIds: readonly string[]; now: Date }
 
-/** The last run of each of these configuration versions. */
-export async function findRunsOfConfigurations(
-  db: Db,
-  actor: Actor,
-  { versionIds, now }: { versionIds: readonly string[]; now: Date },
-) {
-  const ids = sql<string[]>`select (select last.id from runs as last
+/** The last run of each of the configuration versions. */
+export async function findRunsOfConfigurations(db: Db, actor: Actor, { versionIds, now }: Versions) {
+  const ids = sql<string[]>`array(select (select last.id from runs as last
       where last.configuration_version_id = version order by last.seq desc limit 1)
-    from unnest(${versionIds}::text[]) version`
-  const rows = await selectRuns(db, heardSince(now))
-    .select(sharedAccessColumn(actor).as('access'))
-    .where(sql<boolean>`r.id = any(array(${ids}))`)
-    .execute()
-  return shareAccess(rows)
+    from unnest(${versionIds}::text[]) version)`
+  return findRuns(db, actor, { ids, now })
 }
