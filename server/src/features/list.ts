@@ -34,8 +34,11 @@ import { agentJobReactions } from './runs/agent-jobs/jobs.ts'
 import { agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { commentLoaders, commentRoutes } from './runs/comments/routes.ts'
 import { configurationVersionJobs } from './runs/configuration-versions/jobs.ts'
-import { workspaceReadmeRoutes } from './runs/configuration-versions/readme-routes.ts'
-import { configurationVersionLoaders, configurationVersionRoutes } from './runs/configuration-versions/routes.ts'
+import {
+  configurationVersionLoaders,
+  configurationVersionRoutes,
+  workspaceReadmeRoutes,
+} from './runs/configuration-versions/routes.ts'
 import { organizationOverviewRoutes } from './runs/organization-overviews/routes.ts'
 import { planJobs } from './runs/plans/jobs.ts'
 import { applyRoutes, phaseLoaders, planRoutes } from './runs/plans/routes.ts'

@@ -1,7 +1,7 @@
 import type { ConfigurationVersionResource } from '@groundstate/contract/configuration-versions'
 import type { ConfigurationVersionRow } from './store.ts'
 
-/** `uploadUrl` is for the response to the creation alone. */
+/** `uploadUrl` is only for the response to the creation. */
 export function configurationVersionResource(
   version: ConfigurationVersionRow,
   uploadUrl: string | null = null,

@@ -1,20 +1,14 @@
 import { ENDED_STATUSES } from '@groundstate/contract/run-status'
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import { deleteReadmes } from './readme-store.ts'
+import { deleteReadmes } from './store.ts'
 
-/** Cursor of a list of archives. */
-export type ArchivePlace = { created_at: Date; id: string }
-type Listed = ArchivePlace & { workspace_id: string }
+export type ArchiveCursor = { created_at: Date; id: string }
+type Listed = ArchiveCursor & { workspace_id: string }
+type ArchivePage = { before: Date; after: ArchiveCursor | undefined; limit: number }
 
-/**
- * The archives of versions that were created before a moment, the oldest first. One `is_due` in whose workspace no data retention
- * policy holds, and which no one needs.
- */
-export async function listOldArchives(
-  db: Db,
-  { before, after, limit }: { before: Date; after: ArchivePlace | undefined; limit: number },
-): Promise<(Listed & { is_due: boolean })[]> {
+/** Archives of versions created before a time, oldest first. `is_due`: unused, and its workspace has no data retention policy. */
+export async function listOldArchives(db: Db, { before, after, limit }: ArchivePage) {
   const isLater = after ? sql`(cv.created_at, cv.id) > (${after.created_at}, ${after.id})` : sql`true`
   const { rows } = await sql<Listed & { is_due: boolean }>`
     with page as materialized (
@@ -30,12 +24,8 @@ export async function listOldArchives(
   return rows
 }
 
-/** As `listOldArchives`, of one workspace, whatever its policy. */
-export async function listOldArchivesOf(
-  db: Db,
-  workspaceId: string,
-  { before, limit }: { before: Date; limit: number },
-) {
+/** Unused archives of a workspace created before a time, oldest first. */
+export async function listOldArchivesOf(db: Db, workspaceId: string, { before, limit }: Omit<ArchivePage, 'after'>) {
   const { rows } = await sql<Listed>`
     select cv.id, cv.created_at, cv.workspace_id from configuration_versions cv join workspaces w on w.id = cv.workspace_id
      where cv.workspace_id = ${workspaceId} and cv.status = 'uploaded' and cv.created_at < ${before}
@@ -44,29 +34,17 @@ export async function listOldArchivesOf(
   return rows
 }
 
-/**
- * Locks the rows of these workspaces that no one else has locked, so that no run begins to use what is archived meanwhile. Returns
- * their ids.
- */
+/** Locks those of the workspaces that are not locked, so that no new run uses an archive. Returns their ids. */
 export async function lockFreeWorkspaces(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from workspaces where id = any(${ids}) order by id for no key update skip locked`.execute(tx)
   return rows.map(({ id }) => id)
 }
 
-/**
- * Makes those of the versions `archived` that their workspaces do not need: neither the current configuration, nor that of the current
- * run, of an unfinished run or of one since `before`. Returns the keys of their archives. The caller has locked the workspaces.
- */
-export async function archiveUnused(
-  tx: Tx,
-  {
-    ids,
-    workspaceIds,
-    before,
-    now,
-  }: { ids: readonly string[]; workspaceIds: readonly string[]; before: Date; now: Date },
-): Promise<{ key: string | null }[]> {
+type Unused = { ids: readonly string[]; workspaceIds: readonly string[]; before: Date; now: Date }
+
+/** Archives those of the versions that are unused. Returns the keys of their archives. The caller has locked the workspaces. */
+export async function archiveUnused(tx: Tx, { ids, workspaceIds, before, now }: Unused) {
   const { rows } = await sql<{ id: string; key: string | null }>`
     with due as (
       select cv.id, cv.blob_key from configuration_versions cv join workspaces w on w.id = cv.workspace_id
@@ -84,7 +62,10 @@ export async function archiveUnused(
   return rows
 }
 
-/** SQL over a version `cv` in its workspace `w`. */
+/**
+ * Whether a version `cv` is neither the current one of its workspace `w`, nor that of the current run, of an unfinished run or of one
+ * since `before`.
+ */
 function isUnused(before: Date) {
   return sql`cv.id is distinct from w.current_configuration_version_id
     and not exists (select from runs r where r.configuration_version_id = cv.id

@@ -5,15 +5,13 @@ import { shareAccess } from '../../../auth/access-context.ts'
 import { sharedAccessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { deleteReadmes } from './readme-store.ts'
 
-export type ConfigurationVersionRow = Selectable<Schema['configuration_versions']>
+type Versions = Schema['configuration_versions']
+export type ConfigurationVersionRow = Selectable<Versions>
 
-export const insertConfigurationVersion = changeWithEvent<
-  Insertable<Schema['configuration_versions']>,
-  ConfigurationVersionRow
->((db, slot) =>
+export const insertConfigurationVersion = changeWithEvent<Insertable<Versions>, ConfigurationVersionRow>((db, slot) =>
   db
     .insertInto('configuration_versions')
     .values({
@@ -31,7 +29,7 @@ export const insertConfigurationVersion = changeWithEvent<
     .returningAll(),
 )
 
-/** Versions with their workspace and its facts. */
+/** Versions with their workspace and the actor's access to it. */
 function selectVersions(db: Db, access: ReturnType<typeof workspaceAccessColumn>) {
   return db
     .selectFrom('configuration_versions as cv')
@@ -50,16 +48,13 @@ export async function findConfigurationVersionRow(db: Db, id: string) {
   return db.selectFrom('configuration_versions').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The fields that decide whether a new run can use the given version of the workspace, or else the current one. */
+/** Selects what decides whether a new run can use the version, by default the current one of the workspace. */
 export function selectVersionForRun(db: Db, { id, workspaceId }: { id: string | undefined; workspaceId: string }) {
-  const wanted =
-    id === undefined
-      ? sql`(select current_configuration_version_id from workspaces where id = ${workspaceId})`
-      : sql`${id}`
+  const current = sql<string>`(select current_configuration_version_id from workspaces where id = ${workspaceId})`
   return db
     .selectFrom('configuration_versions')
     .select(['id', 'status', 'speculative'])
-    .where('id', '=', sql<string>`${wanted}`)
+    .where('id', '=', id ?? current)
     .where('workspace_id', '=', workspaceId)
 }
 
@@ -78,26 +73,16 @@ export async function listConfigurationVersions(db: Db, { workspaceId, page }: {
 }
 
 type Status = ConfigurationVersionRow['status']
+type StatusChange = { from: Status; to: Status; now: Date; stamp?: string; changes?: Updateable<Versions> }
 
-/** Changes the status of a version and records the time; undefined if its status is no longer `from`. */
-export async function updateStatus(
-  tx: Tx,
-  id: string,
-  {
-    from,
-    to,
-    stamp,
-    now,
-    changes,
-  }: { from: Status; to: Status; stamp: string; now: Date; changes?: Updateable<Schema['configuration_versions']> },
-) {
+const stampColumn = (name: string, now: Date) =>
+  sql<string>`status_timestamps || jsonb_build_object(${name}::text, ${now.toISOString()}::text)`
+
+/** Changes the status of a version and records the time as `stamp`; undefined if its status is no longer `from`. */
+export async function updateStatus(tx: Tx, id: string, { from, to, now, stamp = to, changes }: StatusChange) {
   const version = await tx
     .updateTable('configuration_versions')
-    .set({
-      ...changes,
-      status: to,
-      status_timestamps: sql<string>`status_timestamps || jsonb_build_object(${stamp}::text, ${now.toISOString()}::text)`,
-    })
+    .set({ ...changes, status: to, status_timestamps: stampColumn(stamp, now) })
     .where('id', '=', id)
     .where('status', '=', from)
     .returningAll()
@@ -106,23 +91,20 @@ export async function updateStatus(
   return version
 }
 
-/** Makes a version the current one of its workspace, unless that was created later. */
+/** Makes a version the current one of its workspace, unless the current one is newer. */
 export async function setCurrentConfiguration(db: Db, { id, workspaceId }: { id: string; workspaceId: string }) {
-  await db
-    .updateTable('workspaces')
-    .set({ current_configuration_version_id: id })
-    .where('id', '=', workspaceId)
-    .where(isNewerConfiguration({ id: sql`${id}`, currentId: sql.ref('current_configuration_version_id') }))
-    .execute()
+  const isNewer = isNewerConfiguration({ id: sql`${id}`, currentId: sql.ref('current_configuration_version_id') })
+  const update = db.updateTable('workspaces').set({ current_configuration_version_id: id })
+  await update.where('id', '=', workspaceId).where(isNewer).execute()
 }
 
-/** Whether a version was created after the current one, or there is none. Clocks of servers differ, so numbers count. */
+/** Whether a version was created after the current one, or there is none; by number, because of clock skew. */
 export function isNewerConfiguration({ id, currentId }: { id: RawBuilder<unknown>; currentId: RawBuilder<unknown> }) {
   const seqOf = (id: RawBuilder<unknown>) => sql`(select seq from configuration_versions where id = ${id})`
   return sql<boolean>`coalesce(${seqOf(id)} > ${seqOf(currentId)}, true)`
 }
 
-/** Makes versions errored that were created before `before` and never got their archive; returns how many. */
+/** Marks pending versions created before `before` as errored; returns their number. */
 export async function failAbandoned(db: Db, { before, now, message }: { before: Date; now: Date; message: string }) {
   const { numUpdatedRows } = await db
     .updateTable('configuration_versions')
@@ -130,7 +112,7 @@ export async function failAbandoned(db: Db, { before, now, message }: { before: 
       status: 'errored',
       error: 'upload_expired',
       error_message: message,
-      status_timestamps: sql<string>`status_timestamps || jsonb_build_object('errored', ${now.toISOString()}::text)`,
+      status_timestamps: stampColumn('errored', now),
     })
     .where('status', '=', sql.lit('pending' as const))
     .where('created_at', '<', before)
@@ -138,8 +120,8 @@ export async function failAbandoned(db: Db, { before, now, message }: { before: 
   return Number(numUpdatedRows)
 }
 
-/** The id of an unfinished run that needs the archive. */
-export async function findRunInNeed(db: Db, id: string) {
+/** The id of an unfinished run that uses the version. */
+export async function findRunOf(db: Db, id: string) {
   const row = await db
     .selectFrom('runs')
     .select('id')
@@ -150,12 +132,36 @@ export async function findRunInNeed(db: Db, id: string) {
   return row?.id
 }
 
-/** The blob keys of the archives of these versions. */
-export async function findNamedArchives(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  const rows = await db
-    .selectFrom('configuration_versions')
-    .select('blob_key')
-    .where('id', '=', sql<string>`any(${ids})`)
-    .execute()
+/** The blob keys of the archives of the versions. */
+export async function findArchiveKeys(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const versions = db.selectFrom('configuration_versions').where('id', '=', sql<string>`any(${ids})`)
+  const rows = await versions.select('blob_key').execute()
   return new Set(rows.flatMap((row) => row.blob_key ?? []))
+}
+
+export type ReadmeRow = Pick<Selectable<Schema['configuration_readmes']>, 'path' | 'markdown' | 'is_cut'>
+export type ReadmeKey = { versionId: string; workingDirectory: string }
+
+/** The cached README; undefined before the first read, a null path if there is none. */
+export async function findReadme(db: Db, { versionId, workingDirectory }: ReadmeKey): Promise<ReadmeRow | undefined> {
+  return db
+    .selectFrom('configuration_readmes')
+    .select(['path', 'markdown', 'is_cut'])
+    .where('configuration_version_id', '=', versionId)
+    .where('working_directory', '=', workingDirectory)
+    .executeTakeFirst()
+}
+
+/** Caches a README, unless the archive was deleted in the meantime. */
+export async function insertReadme(db: Db, { versionId, workingDirectory }: ReadmeKey, row: ReadmeRow) {
+  await sql`insert into configuration_readmes (configuration_version_id, working_directory, path, markdown, is_cut)
+    select cv.id, ${workingDirectory}, ${row.path}, ${row.markdown}, ${row.is_cut}
+      from configuration_versions cv where cv.id = ${versionId} and cv.status = 'uploaded' for share
+    on conflict do nothing`.execute(db)
+}
+
+/** Deletes the READMEs of deleted archives, with the next statement of the transaction. */
+export async function deleteReadmes(tx: Tx, versionIds: readonly string[]) {
+  const ofVersions = sql<boolean>`configuration_version_id = any(${versionIds})`
+  await deferWrite(tx, tx.deleteFrom('configuration_readmes').where(ofVersions))
 }

@@ -80,7 +80,7 @@ describe('a saved plan', () => {
 
     expect(await runStatus(app, setting, other)).toBe('applied')
     expect((await readRun(app, setting, saved)).attributes).toMatchObject({ status: 'errored' })
-    expect((await readRun(app, setting, saved)).attributes['error-message']).toContain('state has moved on')
+    expect((await readRun(app, setting, saved)).attributes['error-message']).toContain('state has changed')
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 })
