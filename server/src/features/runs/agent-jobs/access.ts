@@ -2,7 +2,7 @@ import type { ArtifactKind } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
 import { tokenHash } from '../../../auth/tokens.ts'
 import { conflict, unauthorized } from '../../../errors.ts'
-import { LATE_MS, isDocument } from '../plans/artifact.ts'
+import { LATE_RESULT_WINDOW_MS, isDocument } from '../plans/artifact.ts'
 import { type Job, findJob } from './store.ts'
 
 /** The job, running or not. Throws `unauthorized` when the token is not the job's. */
@@ -41,13 +41,17 @@ export async function requireJobForFile(
 /** Whether the outcome of the job's plan was accepted, and its documents may still come. */
 export function owesDocuments(job: Pick<Job, 'id' | 'kind' | 'plan_job_id' | 'documents_owed_at'>, now: Date) {
   const { id, kind, plan_job_id: planJobId, documents_owed_at: owedAt } = job
-  return kind === 'plan' && planJobId === id && owedAt !== null && now.getTime() - owedAt.getTime() < LATE_MS
+  return (
+    kind === 'plan' && planJobId === id && owedAt !== null && now.getTime() - owedAt.getTime() < LATE_RESULT_WINDOW_MS
+  )
 }
 
 /** Whether the job is an apply whose agent was away for longer than its lease, and may still tell how it has ended. */
 export function acceptsLate(job: Pick<Job, 'kind' | 'lost_at' | 'late_result_at'>, now: Date) {
   const { kind, lost_at: lostAt, late_result_at: resultAt } = job
-  return kind === 'apply' && lostAt !== null && resultAt === null && now.getTime() - lostAt.getTime() < LATE_MS
+  return (
+    kind === 'apply' && lostAt !== null && resultAt === null && now.getTime() - lostAt.getTime() < LATE_RESULT_WINDOW_MS
+  )
 }
 
 export function checkRunning(job: Pick<Job, 'id' | 'status'>) {

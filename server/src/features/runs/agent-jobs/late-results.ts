@@ -3,7 +3,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
-import { LATE_MS, artifactKey } from '../plans/artifact.ts'
+import { LATE_RESULT_WINDOW_MS, artifactKey } from '../plans/artifact.ts'
 import { applyChange } from '../runs/advance.ts'
 import { lockRun } from '../runs/locked-run-store.ts'
 import { insertNotice } from './log-store.ts'
@@ -18,7 +18,7 @@ export async function recordLateResult(ctx: Ctx, job: Job, body: FinishJob) {
   const keepsState = job.kind === 'apply' && (await hasErroredState(ctx, job))
   await transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const locked = await lockRun(ctx.db, { id: job.run_id, workspaceId: job.workspace_id })
-    const lost = locked && (await lockLostApply(ctx.db, job.id, new Date(ctx.now().getTime() - LATE_MS)))
+    const lost = locked && (await lockLostApply(ctx.db, job.id, new Date(ctx.now().getTime() - LATE_RESULT_WINDOW_MS)))
     if (!locked || !lost) return
     const description = lateNotice(ctx, { agentName: lost.agent_name, body, keepsState, applyId: locked.apply.id })
     await insertNotice(ctx.db, locked.apply.id, description)

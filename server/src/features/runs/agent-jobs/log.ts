@@ -3,7 +3,7 @@ import { tokenHash } from '../../../auth/tokens.ts'
 import { announce } from '../../../changes/announce.ts'
 import type { Db } from '../../../db/db.ts'
 import { AppError, conflict, unauthorized } from '../../../errors.ts'
-import { LATE_MS } from '../plans/artifact.ts'
+import { LATE_RESULT_WINDOW_MS } from '../plans/artifact.ts'
 import { type ChunkedLog, chunkInsert, insertChunk } from './log-store.ts'
 import type { Job } from './store.ts'
 
@@ -71,7 +71,7 @@ export function checkRest({ open, full, size }: ChunkedLog, { offset, bytes }: L
 
 function limitsOf({ config, now }: Pick<Ctx, 'now' | 'config'>) {
   return {
-    lostAfter: new Date(now().getTime() - LATE_MS),
+    lostAfter: new Date(now().getTime() - LATE_RESULT_WINDOW_MS),
     limit: config.logLimit + SLACK_BYTES,
     notice: `\nThe log is cut off here: it is longer than ${config.logLimit} bytes. The run goes on.\n`,
   }

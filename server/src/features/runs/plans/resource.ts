@@ -19,10 +19,7 @@ export function planResource(ctx: UrlCtx, plan: Phase): PlanResource {
       actions: { 'is-exportable': false },
       permissions: { 'can-export': false },
     },
-    relationships: {
-      'state-versions': { data: [] },
-      exports: { data: [] },
-    },
+    relationships: { 'state-versions': { data: [] }, exports: { data: [] } },
     links: { self, 'json-output': `${self}/json-output`, 'json-output-redacted': `${self}/json-output-redacted` },
   }
 }
@@ -31,11 +28,7 @@ export function applyResource(ctx: UrlCtx, apply: Phase): ApplyResource {
   return {
     id: apply.id,
     type: 'applies',
-    attributes: {
-      ...phaseAttributes(ctx, apply),
-      'action-invocations': null,
-      'action-failures': null,
-    },
+    attributes: { ...phaseAttributes(ctx, apply), 'action-invocations': null, 'action-failures': null },
     relationships: {
       'state-versions': { data: apply.state_version_ids.map((id) => ({ id, type: 'state-versions' })) },
     },

@@ -4,23 +4,20 @@ import { sharedAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import type { Db } from '../../../db/db.ts'
 
-/** Phases with their run and the last agent that executed them. */
+/** Phases with their run and the last agent that executed them. Only applies have state versions, which refer to the run. */
 function selectPhases(db: Db) {
-  return (
-    db
-      .selectFrom('phases as p')
-      .innerJoin('runs as r', 'r.id', 'p.run_id')
-      .leftJoin('agent_jobs as j', 'j.id', 'p.job_id')
-      .leftJoin('agent_pools as pool', 'pool.id', 'r.agent_pool_id')
-      .selectAll('p')
-      .select(['r.structured_output', 'r.execution_mode', 'r.agent_pool_id', 'r.workspace_id'])
-      .select(['j.executed_by', 'j.agent_name', 'pool.name as agent_pool_name'])
-      // Only applies create state versions, which refer to the run.
-      .select(
-        sql<string[]>`array(select sv.id from state_versions sv where p.kind = 'apply' and sv.run_id = p.run_id
+  return db
+    .selectFrom('phases as p')
+    .innerJoin('runs as r', 'r.id', 'p.run_id')
+    .leftJoin('agent_jobs as j', 'j.id', 'p.job_id')
+    .leftJoin('agent_pools as pool', 'pool.id', 'r.agent_pool_id')
+    .selectAll('p')
+    .select(['r.structured_output', 'r.execution_mode', 'r.agent_pool_id', 'r.workspace_id'])
+    .select(['j.executed_by', 'j.agent_name', 'pool.name as agent_pool_name'])
+    .select(
+      sql<string[]>`array(select sv.id from state_versions sv where p.kind = 'apply' and sv.run_id = p.run_id
           order by sv.revision)`.as('state_version_ids'),
-      )
-  )
+    )
 }
 
 export async function findPhase(db: Db, id: string) {
@@ -28,7 +25,7 @@ export async function findPhase(db: Db, id: string) {
 }
 export type Phase = NonNullable<Awaited<ReturnType<typeof findPhase>>>
 
-/** Phases with the facts about their workspaces for `actor`. */
+/** Phases with the actor's access to their workspaces. */
 export async function findPhases(db: Db, actor: Actor, ids: readonly string[]) {
   const rows = await selectPhases(db)
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
@@ -39,12 +36,11 @@ export async function findPhases(db: Db, actor: Actor, ids: readonly string[]) {
   return shareAccess(rows)
 }
 
-/** The size of a log, and its bytes from `from` to `to` that are in rows, without gaps. */
+/** The size of a log, and its bytes from `from` to `to` if they are stored in rows. */
 export async function findLog(db: Db, phaseId: string, { from, to }: { from: number; to: number }) {
   return db
     .selectFrom('phases as p')
-    .select(['p.id', 'p.status', 'p.log_size'])
-    .select('p.log_deleted_at')
+    .select(['p.id', 'p.status', 'p.log_size', 'p.log_deleted_at'])
     .select([
       sql<number | null>`(select start_offset + octet_length(data) from log_chunks where phase_id = p.id
           order by start_offset desc limit 1)`.as('chunks_end'),
@@ -60,49 +56,31 @@ export async function findLog(db: Db, phaseId: string, { from, to }: { from: num
     .executeTakeFirst()
 }
 
-/**
- * Phases that ended before `before` and still have their log in rows. That of an apply that was lost later than `lostBefore` may
- * still grow.
- */
-export async function listUncompacted(
-  db: Db,
-  { before, lostBefore, limit }: { before: Date; lostBefore: Date; limit: number },
-) {
+type Uncompacted = { before: Date; lostBefore: Date; limit: number }
+
+/** Phases that ended before `before` with their log in rows, except applies lost after `lostBefore`, whose log may still grow. */
+export async function listUncompacted(db: Db, { before, lostBefore, limit }: Uncompacted) {
+  const mayGrow = sql<boolean>`exists (select from agent_jobs j where j.phase_id = phases.id and j.kind = 'apply'
+    and j.lost_at >= ${lostBefore} and j.late_result_at is null)`
   return db
     .selectFrom('phases')
     .select('id')
     .where('ended_at', '<', before)
     .where('log_size', 'is', null)
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('agent_jobs as j')
-            .select('j.id')
-            .whereRef('j.phase_id', '=', 'phases.id')
-            .where('j.kind', '=', 'apply')
-            .where('j.lost_at', '>=', lostBefore)
-            .where('j.late_result_at', 'is', null),
-        ),
-      ),
-    )
+    .where((eb) => eb.not(mayGrow))
     .orderBy('ended_at')
     .limit(limit)
     .execute()
 }
 
-/** The ids among these of phases whose log is kept. */
+/** The ids of the phases whose log is not deleted. */
 export async function findLoggedPhases(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  const rows = await db
-    .selectFrom('phases')
-    .select('id')
-    .where('id', '=', sql<string>`any(${ids})`)
-    .where('log_deleted_at', 'is', null)
-    .execute()
+  const phases = db.selectFrom('phases').where('id', '=', sql<string>`any(${ids})`)
+  const rows = await phases.select('id').where('log_deleted_at', 'is', null).execute()
   return new Set(rows.map((row) => row.id))
 }
 
-/** Those of the runs that are there, and whether the files of their plans are kept. */
+/** The plans of the runs that exist, and whether their files are deleted. */
 export async function findPlansOfRuns(db: Db, runIds: readonly string[]) {
   return db
     .selectFrom('phases')
@@ -112,7 +90,7 @@ export async function findPlansOfRuns(db: Db, runIds: readonly string[]) {
     .execute()
 }
 
-/** Records the size of a log that was moved to blobs, and deletes its rows. */
+/** Records the size of a log that was moved to blobs and deletes its rows. */
 export async function deleteLogRows(db: Db, { phaseId, size }: { phaseId: string; size: number }) {
   await db
     .with('stored', (db) =>
@@ -123,11 +101,8 @@ export async function deleteLogRows(db: Db, { phaseId, size }: { phaseId: string
     .execute()
 }
 
-/** Since when the documents of a plan are owed, and why they can't be had. */
-export async function findOwedDocuments(db: Db, phaseId: string) {
-  return db
-    .selectFrom('phases')
-    .select(['documents_owed_at', 'documents_error'])
-    .where('id', '=', phaseId)
-    .executeTakeFirst()
+/** Since when the documents of a plan are pending, or why they are unavailable. */
+export async function findPendingDocuments(db: Db, phaseId: string) {
+  const columns = ['documents_owed_at', 'documents_error'] as const
+  return db.selectFrom('phases').select(columns).where('id', '=', phaseId).executeTakeFirst()
 }
