@@ -28,10 +28,8 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamTokenRoutes } from './organizations/team-tokens/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
-import { jobContentRoutes } from './runs/agent-jobs/content-routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
-import { agentJobReactions } from './runs/agent-jobs/jobs.ts'
-import { agentJobRoutes } from './runs/agent-jobs/routes.ts'
+import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { commentLoaders, commentRoutes } from './runs/comments/routes.ts'
 import { configurationVersionJobs } from './runs/configuration-versions/jobs.ts'
 import {
@@ -104,7 +102,6 @@ export const ROUTES: readonly Routes[] = [
   adminOrganizationRoutes,
   adminUserRoutes,
   agentJobRoutes,
-  jobContentRoutes,
   engineResponsesRoutes,
   agentPackageRoutes,
   agentPoolRoutes,

@@ -165,7 +165,7 @@ test('a run whose variables cannot be opened ends, and does not hold up others',
   const { attributes } = await readRun(app, setting, run)
   expect(attributes).toMatchObject({ status: 'errored', 'error-message': expect.stringContaining('Set it again') })
   const log = await openLog(app, setting, { run, phase: 'plan' })
-  expect(String(await log.read(0, 1000))).toContain("a sensitive value can't be opened")
+  expect(String(await log.read(0, 1000))).toContain('a sensitive value cannot be decrypted')
   expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   await job.finish({ hasChanges: false })
 })
@@ -183,10 +183,10 @@ test('a run that no job can be made of ends, and does not hold up others', async
   const { attributes } = await readRun(app, setting, run)
   expect(attributes).toMatchObject({
     status: 'errored',
-    'error-message': expect.stringMatching(/^the server can't make the job for an agent: variables.0.key: /),
+    'error-message': expect.stringMatching(/^the server cannot create the job for an agent: variables.0.key: /),
   })
   const log = await openLog(app, setting, { run, phase: 'plan' })
-  expect(String(await log.read(0, 1000))).toContain("the server can't make the job")
+  expect(String(await log.read(0, 1000))).toContain('the server cannot create the job')
   expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   await job.finish({ hasChanges: false })
 })

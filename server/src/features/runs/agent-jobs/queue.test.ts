@@ -400,7 +400,7 @@ describe('a pool whose scope leaves out a workspace with runs that wait', () => 
     const { attributes } = await readRun(app, setting, run)
     expect(attributes.status).toBe('errored')
     expect(attributes['error-message']).toMatch(
-      /^the agent pool pool serves the workspace \S+ no more: allow the workspace/,
+      /^the agent pool pool no longer serves the workspace \S+: allow the workspace/,
     )
     await job.finish({ hasChanges: false })
   })

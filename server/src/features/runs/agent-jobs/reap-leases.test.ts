@@ -86,7 +86,7 @@ describe('a lost lease', () => {
 
     const { attributes } = await readRun(app, setting, run)
     expect(attributes.status).toBe('errored')
-    expect(attributes['error-message']).toContain('compare the state with what really exists')
+    expect(attributes['error-message']).toContain('compare the state with the real resources')
     expect(await runStatus(app, setting, next)).toBe('plan_queued')
     expect((await agent.take()).runId).toBe(next)
     await actOnRun(app, setting, { run: next, action: 'cancel' })
