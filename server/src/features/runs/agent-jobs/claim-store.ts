@@ -22,7 +22,6 @@ export type ClaimRequest = {
 /** `preferredUntil`: jobs reserved for another agent are eligible if queued before this. */
 type Restrictions = { preferredUntil: Date; skipped: readonly SkippedEngine[] }
 
-/** An engine whose jobs are left to other agents. */
 export type SkippedEngine = Pick<RequestedEngine, 'product' | 'version' | 'required'> & {
   kind: JobKind
   /** The engine of the workspace's last run. */
@@ -58,14 +57,12 @@ export function poolsWithJobs(poolIds: readonly string[]) {
       and ${hasRoom('p')})`
 }
 
-/** The topics of all pools that may have jobs of the organization. */
 export async function listPoolTopics(tx: Tx, organizationId: string) {
   const { rows } = await sql<{ topic: string }>`select ${poolTopicOf(sql.ref('id'))} as topic from agent_pools
     where organization_id = ${organizationId} or id = ${BUILT_IN_POOL_ID}`.execute(tx)
   return rows.map(({ topic }) => topic)
 }
 
-/** Those of the agents that have a reserved job in the pool's queue. */
 export async function listPreferredAgents(db: Db, poolId: string, agentIds: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`select agent.id from unnest(${agentIds}::text[]) agent (id)
     where exists (select from agent_jobs j

@@ -227,7 +227,6 @@ const claims = createClaims<ClaimRequest, AgentJob>({
 
 export const waitForJob = claims.wait
 
-/** Ends the waiting claims of an agent. */
 export const endClaims = claims.end
 
 /** Wakes the waiting claims of the organization's pools on commit, after a change of its limits. */

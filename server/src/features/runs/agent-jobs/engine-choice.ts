@@ -12,7 +12,6 @@ export type RequestedEngine = {
   required: boolean
 }
 
-/** The engines that an agent reports. */
 export type AgentEngines = {
   engines: readonly { product: Product; version: string }[]
   /** Null for agents that do not report it: they may have or download any. */

@@ -44,7 +44,6 @@ export function announceLog(ctx: Ctx, log: LogOwner) {
   announce(ctx, { organization, type: 'logs', id, workspace, run })
 }
 
-/** Appends the rest of the log of a lost job. */
 export async function insertRest(ctx: Ctx, job: Job, rest: LogPart) {
   const { rows: [row] = [] } = (await restInsert(ctx, job, rest)?.execute(ctx.db)) ?? {}
   if (row) checkRest(row, rest)

@@ -1,20 +1,6 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import {
-  AGENT_API,
-  type HeartbeatResponse,
-  type LogResponse,
-  MAX_ENVELOPE_BYTES,
-  agentJob,
-  artifactKind,
-  claimBody,
-  documentsHeader,
-  finishBody,
-  heartbeatBody,
-  heartbeatResponse,
-  logResponse,
-  resultHeader,
-} from '@groundstate/contract/agent'
+import * as protocol from '@groundstate/contract/agent'
 import type { FastifyRequest } from 'fastify'
 import { notFound } from '../../../errors.ts'
 import { reaction } from '../../../handlers.ts'
@@ -38,7 +24,7 @@ import * as results from './results.ts'
 import { abandonJobs, receiveHeartbeat, releaseJob, requeueJob } from './service.ts'
 
 /** The job's own token is checked by the query that loads the job. */
-const BY_JOB = { access: 'job', prefix: AGENT_API } as const
+const BY_JOB = { access: 'job', prefix: protocol.AGENT_API } as const
 const REPORTED = { none: 'results of agents are in the events of the run' }
 const OF_RESULT = { ...BY_JOB, audit: REPORTED, upload: true } as const
 
@@ -50,13 +36,13 @@ export const agentJobRoutes: Routes = (http) => {
   http.post(
     '/agents/:agentId/claim',
     {
-      prefix: AGENT_API,
+      prefix: protocol.AGENT_API,
       summary: 'Claim a job',
       access: 'agent',
       audit: REPORTED,
       polled: true,
-      responses: { 200: agentJob, 204: null },
-      body: claimBody,
+      responses: { 200: protocol.agentJob, 204: null },
+      body: protocol.claimBody,
       authorise: async (ctx, { agentId }) => requireClaimingAgent(ctx, agentId),
     },
     async (req) => {
@@ -75,14 +61,14 @@ export const agentJobRoutes: Routes = (http) => {
       summary: 'Renew the lease of a job and wait for a command',
       audit: REPORTED,
       polled: true,
-      responses: { 200: heartbeatResponse },
-      body: heartbeatBody,
+      responses: { 200: protocol.heartbeatResponse },
+      body: protocol.heartbeatBody,
     },
     async (req) => {
       const token = bearerToken(req.raw)
       const signal = clientSignal(req.raw, req.reply)
       const command = await receiveHeartbeat(req.ctx, req.params.jobId, { token, ...req.body, signal })
-      return json({ command } satisfies HeartbeatResponse)
+      return json({ command } satisfies protocol.HeartbeatResponse)
     },
   )
   http.get(
@@ -96,7 +82,13 @@ export const agentJobRoutes: Routes = (http) => {
   )
   http.post(
     '/jobs/:jobId/finish',
-    { ...BY_JOB, summary: 'Report the result of a job', audit: REPORTED, responses: { 204: null }, body: finishBody },
+    {
+      ...BY_JOB,
+      summary: 'Report the result of a job',
+      audit: REPORTED,
+      responses: { 204: null },
+      body: protocol.finishBody,
+    },
     async (req) => {
       const job = await requireAnyJob(req.ctx, ...credentials(req))
       await finishJob(req.ctx, job, req.body)
@@ -113,7 +105,7 @@ export const agentJobRoutes: Routes = (http) => {
     {
       ...OF_RESULT,
       summary: 'Append to the log of a job',
-      responses: { 200: logResponse },
+      responses: { 200: protocol.logResponse },
       query: {
         offset: count()
           .nonoptional('must be a number of bytes')
@@ -128,7 +120,7 @@ export const agentJobRoutes: Routes = (http) => {
       if (!isSmall) await requireJobForUpload(req.ctx, jobId, { token })
       const { offset } = req.query
       const size = await appendLog(req.ctx, jobId, { token, offset, bytes: await readBody(req.raw) })
-      return json({ size } satisfies LogResponse)
+      return json({ size } satisfies protocol.LogResponse)
     },
   )
   http.put(
@@ -158,13 +150,13 @@ export const agentJobRoutes: Routes = (http) => {
     {
       ...OF_RESULT,
       summary: 'Report the result of a job with its log and files',
-      responses: { 200: agentJob, 204: null },
-      maxBytes: MAX_ENVELOPE_BYTES,
+      responses: { 200: protocol.agentJob, 204: null },
+      maxBytes: protocol.MAX_ENVELOPE_BYTES,
     },
     async (req) => {
       const client = clientSignal(req.raw, req.reply)
       const job = await requireAnyJob(req.ctx, ...credentials(req))
-      const envelope = results.readEnvelope(await readBody(req.raw), resultHeader)
+      const envelope = results.readEnvelope(await readBody(req.raw), protocol.resultHeader)
       const next = await results.receiveResult(req.ctx, job, envelope)
       if (next === undefined) return noContent()
       if (!client.aborted) return unstored(json(next))
@@ -179,11 +171,15 @@ export const agentJobRoutes: Routes = (http) => {
       ...OF_RESULT,
       summary: 'Send the pending documents of a plan',
       responses: { 204: null },
-      maxBytes: MAX_ENVELOPE_BYTES,
+      maxBytes: protocol.MAX_ENVELOPE_BYTES,
     },
     async (req) => {
       const job = await requireAnyJob(req.ctx, ...credentials(req))
-      await results.receiveDocuments(req.ctx, job, results.readEnvelope(await readBody(req.raw), documentsHeader))
+      await results.receiveDocuments(
+        req.ctx,
+        job,
+        results.readEnvelope(await readBody(req.raw), protocol.documentsHeader),
+      )
     },
   )
 }
@@ -193,7 +189,7 @@ function credentials({ params, raw }: { params: { jobId: string }; raw: FastifyR
 }
 
 function parseKind(text: string) {
-  const kind = artifactKind.safeParse(text)
+  const kind = protocol.artifactKind.safeParse(text)
   if (!kind.success) throw notFound(`artifact ${text}`)
   return kind.data
 }

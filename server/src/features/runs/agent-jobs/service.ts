@@ -48,7 +48,6 @@ export async function releaseJob(ctx: Ctx, job: JobKey) {
   })
 }
 
-/** Requeues a job that its agent did not receive. */
 export async function requeueJob(ctx: Ctx, { id, runId, workspaceId }: AgentJob) {
   await releaseJob(ctx, { id, run_id: runId, workspace_id: workspaceId })
 }

@@ -63,22 +63,23 @@ const ACK_TIMEOUT_MS = 5000
 export function leaseUpdate(tx: Tx, lease: Lease): OperationNodeSource {
   const firstMs = lease.needsAck ? Math.min(ACK_TIMEOUT_MS, lease.leaseMs / 2) : lease.leaseMs
   const expiresAt = new Date(lease.now.getTime() + firstMs)
-  return tx
-    .updateTable('agent_jobs')
-    .set({
-      status: 'running',
-      agent_id: lease.agent.id,
-      executed_by: lease.agent.id,
-      agent_name: lease.agent.name,
-      token_hash: lease.tokenHash,
-      leased_at: lease.now,
-      lease_ms: lease.leaseMs,
-      lease_expires_at: expiresAt,
-      receipt_due_at: lease.needsAck ? expiresAt : null,
-      log_base: sql<number>`coalesce((select start_offset + octet_length(data) from log_chunks
+  return updateJob(tx, lease.jobId).set({
+    status: 'running',
+    agent_id: lease.agent.id,
+    executed_by: lease.agent.id,
+    agent_name: lease.agent.name,
+    token_hash: lease.tokenHash,
+    leased_at: lease.now,
+    lease_ms: lease.leaseMs,
+    lease_expires_at: expiresAt,
+    receipt_due_at: lease.needsAck ? expiresAt : null,
+    log_base: sql<number>`coalesce((select start_offset + octet_length(data) from log_chunks
             where phase_id = ${lease.phaseId} order by start_offset desc limit 1), 0)`,
-    })
-    .where('id', '=', lease.jobId)
+  })
+}
+
+function updateJob(db: Db, id: string) {
+  return db.updateTable('agent_jobs').where('id', '=', id)
 }
 
 export function tokenInsert(tx: Tx, row: Insertable<Schema['tokens']>): OperationNodeSource {
@@ -110,21 +111,15 @@ function leaseLock(tx: Tx, jobId: string) {
 
 /** Renews the lease of a running job; false if it is not running. */
 export async function renewLease(db: Db, jobId: string, expiresAt: Date): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('agent_jobs')
-    .set({ lease_expires_at: expiresAt, receipt_due_at: null })
-    .where('id', '=', jobId)
-    .where('status', '=', 'running')
-    .executeTakeFirst()
+  const renewal = updateJob(db, jobId).set({ lease_expires_at: expiresAt, receipt_due_at: null })
+  const { numUpdatedRows } = await renewal.where('status', '=', 'running').executeTakeFirst()
   return numUpdatedRows > 0n
 }
 
 /** Renews the lease of the running job with the token; returns the command for its agent, or undefined without such a job. */
 export async function renewLeaseOf(db: Db, { id, hash }: { id: string; hash: Buffer }, now: Date) {
-  const row = await db
-    .updateTable('agent_jobs')
+  const row = await updateJob(db, id)
     .set({ lease_expires_at: sql<Date>`${now}::timestamptz + lease_ms * interval '1 ms'`, receipt_due_at: null })
-    .where('id', '=', id)
     .where('token_hash', '=', hash)
     .where('status', '=', sql.lit('running' as const))
     .returning('command')
@@ -134,19 +129,14 @@ export async function renewLeaseOf(db: Db, { id, hash }: { id: string; hash: Buf
 
 /** Counts the jobs of a phase that ended without an acknowledgement. */
 export async function countUnacknowledged(tx: Tx, phaseId: string): Promise<number> {
-  const { count } = await tx
-    .selectFrom('agent_jobs')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('phase_id', '=', phaseId)
-    .where('status', '=', 'ended')
-    .where('receipt_due_at', 'is not', null)
-    .executeTakeFirstOrThrow()
-  return count
+  const { rows } = await sql<{ count: number }>`select count(*) as count from agent_jobs
+    where phase_id = ${phaseId} and status = 'ended' and receipt_due_at is not null`.execute(tx)
+  return rows[0]?.count ?? 0
 }
 
 /** Prevents a released job from counting as unacknowledged. Written with the next statement. */
 export async function excuseAck(tx: Tx, jobId: string) {
-  await deferWrite(tx, tx.updateTable('agent_jobs').set({ receipt_due_at: null }).where('id', '=', jobId))
+  await deferWrite(tx, updateJob(tx, jobId).set({ receipt_due_at: null }))
 }
 
 /** SQL condition that a running job's lease has expired. */
@@ -191,11 +181,8 @@ export async function lockOpenJobs(tx: Tx, scope: JobScope) {
  * agent is stored after it, at the offsets that the agent knows.
  */
 export async function markLost(tx: Tx, jobId: string, { now, noticeBytes }: { now: Date; noticeBytes: number }) {
-  await tx
-    .updateTable('agent_jobs')
-    .set((eb) => ({ lost_at: now, log_base: eb('log_base', '+', noticeBytes) }))
-    .where('id', '=', jobId)
-    .execute()
+  const columns = { lost_at: now, log_base: sql<number>`log_base + ${noticeBytes}` }
+  await updateJob(tx, jobId).set(columns).execute()
 }
 
 /** Locks an apply lost after `since` without a result. The caller has locked its run. */
@@ -212,7 +199,7 @@ export async function lockLostApply(tx: Tx, jobId: string, since: Date) {
 }
 
 export async function markLateResult(tx: Tx, jobId: string, now: Date) {
-  await tx.updateTable('agent_jobs').set({ late_result_at: now }).where('id', '=', jobId).execute()
+  await updateJob(tx, jobId).set({ late_result_at: now }).execute()
 }
 
 /** Records that the pending documents of a plan were stored, with their counts, or why they were not. */

@@ -4,7 +4,6 @@ import { sharedAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 
-/** Comments with their run event. */
 function selectComments(db: Db) {
   const comments = db.selectFrom('comments as c').leftJoin('run_events as e', 'e.comment_id', 'c.id')
   return comments.selectAll('c').select('e.id as run_event_id')
@@ -15,7 +14,6 @@ export async function findComment(db: Db, id: string) {
 }
 export type CommentRow = NonNullable<Awaited<ReturnType<typeof findComment>>>
 
-/** Comments with the actor's access to their workspaces. */
 export async function findComments(db: Db, actor: Actor, ids: readonly string[]) {
   const rows = await selectComments(db)
     .innerJoin('runs as r', 'r.id', 'c.run_id')

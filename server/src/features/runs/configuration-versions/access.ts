@@ -26,7 +26,6 @@ export async function requireConfigurationVersion(
   return { ...version, can: access.can }
 }
 
-/** The versions that the actor may read. */
 export async function listReadableConfigurationVersions(ctx: Ctx, ids: readonly string[]) {
   if (ids.length === 0) return []
   const rows = await store.findConfigurationVersions(ctx.db, ctx.actor, ids)

@@ -10,7 +10,6 @@ import { requireOrganizationById } from '../../organizations/organizations/acces
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import { configurationVersionAudit, requireConfigurationVersion } from './access.ts'
-import { type ReadmeKey, type ReadmeRow } from './store.ts'
 import * as store from './store.ts'
 
 type NewVersion = { input: CreateConfigurationVersion; source: store.ConfigurationVersionRow['source'] }
@@ -130,16 +129,16 @@ export async function readWorkspaceReadme(ctx: Ctx, workspaceId: string) {
 }
 
 /** Archives being read: concurrent requests share one read. */
-const reads = new Map<string, Promise<ReadmeRow>>()
+const reads = new Map<string, Promise<store.ReadmeRow>>()
 
-async function shareRead(ctx: Ctx, version: Archived, key: ReadmeKey): Promise<ReadmeRow> {
+async function shareRead(ctx: Ctx, version: Archived, key: store.ReadmeKey): Promise<store.ReadmeRow> {
   const name = `${version.blob_key}/${key.workingDirectory}`
   const read = reads.get(name) ?? extractReadme(ctx, version, key).finally(() => reads.delete(name))
   reads.set(name, read)
   return read
 }
 
-async function extractReadme(ctx: Ctx, version: Archived, key: ReadmeKey): Promise<ReadmeRow> {
+async function extractReadme(ctx: Ctx, version: Archived, key: store.ReadmeKey): Promise<store.ReadmeRow> {
   const { content } = await openArchive(ctx, version)
   const readme = await findReadme(content, key.workingDirectory)
   const row = { path: readme?.path ?? null, markdown: readme?.markdown ?? null, is_cut: readme?.isCut ?? false }

@@ -120,7 +120,6 @@ export async function failAbandoned(db: Db, { before, now, message }: { before: 
   return Number(numUpdatedRows)
 }
 
-/** The id of an unfinished run that uses the version. */
 export async function findRunOf(db: Db, id: string) {
   const row = await db
     .selectFrom('runs')
@@ -132,7 +131,6 @@ export async function findRunOf(db: Db, id: string) {
   return row?.id
 }
 
-/** The blob keys of the archives of the versions. */
 export async function findArchiveKeys(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const versions = db.selectFrom('configuration_versions').where('id', '=', sql<string>`any(${ids})`)
   const rows = await versions.select('blob_key').execute()

@@ -14,7 +14,6 @@ export async function requirePhase(ctx: Ctx, id: string, { kind, forTask = false
   return { phase, run }
 }
 
-/** The plans and applies whose run the actor may read. */
 export async function listReadablePhases(ctx: Ctx, ids: readonly string[]): Promise<store.Phase[]> {
   if (ids.length === 0) return []
   const rows = await store.findPhases(ctx.db, ctx.actor, ids)

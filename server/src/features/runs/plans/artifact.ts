@@ -24,7 +24,6 @@ export function isDocument(kind: ArtifactKind) {
   return kind === 'plan-json' || kind === 'plan-json-redacted'
 }
 
-/** Topic of the signal that the documents of a plan were stored, or failed. */
 export function documentsTopic(planId: string) {
   return `plan-documents:${planId}`
 }

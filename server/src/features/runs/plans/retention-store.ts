@@ -2,7 +2,6 @@ import { ENDED_STATUSES } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
 
-/** Parts of a plan or an apply that expire. */
 export type ExpiringPart = 'log' | 'json' | 'file'
 export type PhaseCursor = { ended_at: Date; id: string }
 

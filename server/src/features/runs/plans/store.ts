@@ -25,7 +25,6 @@ export async function findPhase(db: Db, id: string) {
 }
 export type Phase = NonNullable<Awaited<ReturnType<typeof findPhase>>>
 
-/** Phases with the actor's access to their workspaces. */
 export async function findPhases(db: Db, actor: Actor, ids: readonly string[]) {
   const rows = await selectPhases(db)
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
@@ -73,14 +72,12 @@ export async function listUncompacted(db: Db, { before, lostBefore, limit }: Unc
     .execute()
 }
 
-/** The ids of the phases whose log is not deleted. */
 export async function findLoggedPhases(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const phases = db.selectFrom('phases').where('id', '=', sql<string>`any(${ids})`)
   const rows = await phases.select('id').where('log_deleted_at', 'is', null).execute()
   return new Set(rows.map((row) => row.id))
 }
 
-/** The plans of the runs that exist, and whether their files are deleted. */
 export async function findPlansOfRuns(db: Db, runIds: readonly string[]) {
   return db
     .selectFrom('phases')

@@ -3,7 +3,6 @@ import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
 
-/** The run triggers of an organization, in order of creation. */
 export async function listTriggersOf(db: Db, organizationId: string, limit: number) {
   return db
     .selectFrom('run_triggers as t')

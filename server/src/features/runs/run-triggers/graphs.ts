@@ -9,7 +9,6 @@ const MAX_FIRINGS = 3000
 
 export type TriggerChain = Awaited<ReturnType<typeof readTriggerChain>>
 
-/** Reads the causes and the consequences of a run that the actor may read. */
 export async function readTriggerChain(ctx: Ctx, id: string) {
   const { id: runId } = await requireRun(ctx, id, 'runs:read')
   const allCauses = await store.listChainIds(ctx.db, runId, { side: 'causes', limit: MAX_RUNS + 1 })

@@ -3,7 +3,6 @@ import { type AuditEvent, audited } from '../../../audit/record.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import type { Workspace } from '../../workspaces/workspaces/access.ts'
 import { SOURCE, requireRunTriggerToDelete, requireSource } from './access.ts'
-import type { RunTriggerRow } from './store.ts'
 import * as store from './store.ts'
 
 const MAX_SOURCES = 20
@@ -42,7 +41,7 @@ export async function deleteRunTrigger(ctx: Ctx, id: string) {
   })
 }
 
-function runTriggerAudit(trigger: RunTriggerRow, action: 'create' | 'destroy'): AuditEvent {
+function runTriggerAudit(trigger: store.RunTriggerRow, action: 'create' | 'destroy'): AuditEvent {
   const { id, organization_id: organizationId, workspace_id: workspace, source_id: source } = trigger
   return {
     organizationId,

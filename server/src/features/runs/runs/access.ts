@@ -5,11 +5,10 @@ import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-ac
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import { findConfigurationVersionRow } from '../configuration-versions/store.ts'
-import type { FoundRun } from './store.ts'
 import * as store from './store.ts'
 
 /** A run that the actor may see, with the actor's permissions on its workspace. */
-export type Run = Omit<FoundRun, 'access'> & { can: ReadonlySet<WorkspacePermission>; access: AccessContext }
+export type Run = Omit<store.FoundRun, 'access'> & { can: ReadonlySet<WorkspacePermission>; access: AccessContext }
 
 /**
  * Loads the run and checks `permission` on its workspace in one query. Throws `not-found` if the actor may not see it, `forbidden` if
@@ -47,7 +46,6 @@ export async function requireRunToForceCancel(ctx: Ctx, id: string): Promise<Run
   return run
 }
 
-/** The runs that the actor may read. */
 export async function listReadableRuns(ctx: Ctx, ids: readonly string[]): Promise<Run[]> {
   if (ids.length === 0) return []
   const rows = await store.findRuns(ctx.db, ctx.actor, { ids, now: ctx.now() })
@@ -61,7 +59,7 @@ export async function listRunsOfConfigurations(ctx: Ctx, versionIds: readonly st
 }
 
 /** A run of a workspace whose access is known already. */
-export function runWithAccess(run: Omit<FoundRun, 'access'>, access: AccessContext): Run {
+export function runWithAccess(run: Omit<store.FoundRun, 'access'>, access: AccessContext): Run {
   return { ...run, access, can: workspacePermissions(access) }
 }
 

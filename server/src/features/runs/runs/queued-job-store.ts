@@ -59,7 +59,6 @@ function requestedEngine(workspaceId: string, { product, version, required }: Ne
   return sql`concat_ws(' ', ${requested}::text, ${version.slice(0, VERSION_LENGTH)}::text, ${required}::boolean)`
 }
 
-/** As `poolTopic`, for an id in SQL. */
 export function poolTopicOf(poolId: RawBuilder<unknown>) {
   return sql<string>`${sql.lit(poolTopic(''))} || ${poolId}`
 }

@@ -4,7 +4,6 @@ import { actorUserId } from '../../../auth/actor.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
-/** The statement that inserts events. */
 export function runEventsInsert(db: Db, rows: EventRow[]) {
   return db.insertInto('run_events').values(rows)
 }

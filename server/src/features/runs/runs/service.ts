@@ -70,7 +70,6 @@ async function checkPool(ctx: Ctx, workspace: Workspace) {
   await requirePoolFor(ctx, { organizationId, workspaceId, projectId }, { poolId })
 }
 
-/** Inserts the run with its phases and stages, and advances it as far as possible. */
 async function insert(ctx: TransactionCtx, workspace: LockedWorkspace, run: RunRow) {
   const locked = newLockedRun(ctx, workspace, run)
   const stages = Object.fromEntries(run.stages.map((stage) => [stage, 'pending']))
@@ -111,7 +110,6 @@ export async function insertUploadedRun(ctx: Ctx, workspace: Workspace, configur
 
 type ListInput = { page: Page; query: RunQuery }
 
-/** A page of the runs of a workspace, newest first. */
 export async function listWorkspaceRuns(ctx: Ctx, workspace: Workspace, { page, query }: ListInput) {
   const now = ctx.now()
   const filter = runFilter(query, now)

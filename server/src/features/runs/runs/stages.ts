@@ -53,7 +53,6 @@ export async function readPlannedStages(ctx: Pick<Ctx, 'db'>, workspace: { id: s
 
 type NewRun = { id: string; workspace_id: string; organization_id: string }
 
-/** Creates the pending stages of a new run and their results. */
 export async function createStages(ctx: TransactionCtx, run: NewRun, stages: readonly Stage[]) {
   const now = ctx.now()
   const rows = stages.map((stage) => ({
@@ -106,7 +105,6 @@ export async function settleStage(ctx: TransactionCtx, stageId: string): Promise
   return undefined
 }
 
-/** Cancels the open stages and results of a run that has ended. */
 export async function cancelStages(ctx: TransactionCtx, run: EndedRun) {
   await store.cancelStages(ctx.db, run.id, ctx.now())
   await cancelResults(ctx, run)

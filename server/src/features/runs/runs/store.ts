@@ -79,7 +79,6 @@ export async function findRuns(db: Db, actor: Actor, { ids, now }: Runs) {
 
 type Versions = { versionIds: readonly string[]; now: Date }
 
-/** The last run of each of the configuration versions. */
 export async function findRunsOfConfigurations(db: Db, actor: Actor, { versionIds, now }: Versions) {
   const ids = sql<string[]>`array(select (select last.id from runs as last
       where last.configuration_version_id = version order by last.seq desc limit 1)

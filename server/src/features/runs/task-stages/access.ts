@@ -5,11 +5,14 @@ import { type Page, pageOffset } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
 import { listResults } from '../../tasks/task-results/store.ts'
 import { requireRun } from '../runs/access.ts'
-import type { TaskStage } from './store.ts'
 import * as store from './store.ts'
 
 /** Throws `not-found` if the actor may not read the stage's run, `forbidden` if it lacks the permission. */
-export async function requireTaskStage(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<TaskStage> {
+export async function requireTaskStage(
+  ctx: Ctx,
+  id: string,
+  permission: WorkspacePermission,
+): Promise<store.TaskStage> {
   const row = await store.findTaskStage(ctx.db, ctx.actor, id)
   if (!row) throw notFound('task stage')
   const { access: _, ...stage } = row
@@ -26,8 +29,7 @@ export async function listRunStages(ctx: Ctx, runId: string, page: Page) {
   return { rows: await withResults(ctx, stages.slice(offset, offset + page.size)), total: stages.length }
 }
 
-/** The stages whose run the actor may read. */
-export async function listReadableTaskStages(ctx: Ctx, ids: readonly string[]): Promise<TaskStage[]> {
+export async function listReadableTaskStages(ctx: Ctx, ids: readonly string[]): Promise<store.TaskStage[]> {
   if (ids.length === 0) return []
   const rows = await store.findTaskStages(ctx.db, ctx.actor, ids)
   const stages = rows.map((row) => ({ row, access: readAccess(ctx.actor, row) }))
@@ -38,7 +40,7 @@ export async function listReadableTaskStages(ctx: Ctx, ids: readonly string[]): 
   )
 }
 
-async function withResults(ctx: Ctx, stages: readonly Omit<TaskStage, 'results'>[]): Promise<TaskStage[]> {
+async function withResults(ctx: Ctx, stages: readonly Omit<store.TaskStage, 'results'>[]): Promise<store.TaskStage[]> {
   if (stages.length === 0) return []
   const ids = stages.map((stage) => stage.id)
   const results = Map.groupBy(await listResults(ctx.db, ids), (result) => result.task_stage_id)

@@ -41,7 +41,6 @@ export async function listStages(db: Db, runIds: readonly string[]) {
     .execute()
 }
 
-/** A stage with its results and the actor's permissions on its workspace. */
 export type TaskStage = TaskStageRow & {
   results: readonly (TaskResultRow & { plan_only: boolean })[]
   can: ReadonlySet<WorkspacePermission>
