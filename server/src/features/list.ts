@@ -42,7 +42,7 @@ import { planJobs } from './runs/plans/jobs.ts'
 import { applyRoutes, phaseLoaders, planRoutes } from './runs/plans/routes.ts'
 import { runDeciderRoutes } from './runs/run-deciders/routes.ts'
 import { runEventLoaders, runEventRoutes } from './runs/run-events/routes.ts'
-import { runTriggerJobs, runTriggerReactions } from './runs/run-triggers/jobs.ts'
+import { runTriggerJobs, runTriggerReactions } from './runs/run-triggers/fire.ts'
 import { runTriggerRoutes } from './runs/run-triggers/routes.ts'
 import { runJobs, runReactions } from './runs/runs/jobs.ts'
 import {

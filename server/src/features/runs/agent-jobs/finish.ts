@@ -1,9 +1,8 @@
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
-import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
-import { LATE_RESULT_WINDOW_MS, artifactKey } from '../plans/artifact.ts'
+import { LATE_RESULT_WINDOW_MS, artifactKey, ifStored } from '../plans/artifact.ts'
 import { applyChange } from '../runs/advance.ts'
 import { applyDeferredUntil, endDeferralJob } from '../runs/deferral.ts'
 import { type LockedRun, type RunRow, lockRun } from '../runs/locked-run-store.ts'
@@ -109,7 +108,9 @@ function resultColumns({ message, status, engineVersion }: FinishJob) {
  */
 async function recordLateResult(ctx: Ctx, job: Job, body: FinishJob) {
   // Read before the transaction, which must not wait for the object store. The agent sends the state before the result.
-  const keepsState = job.kind === 'apply' && (await hasErroredState(ctx, job))
+  const errored =
+    job.kind === 'apply' && (await ifStored(ctx.blobs.open(artifactKey(job.run_id, job.id, 'errored-state'))))
+  if (errored) errored.destroy()
   await transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const locked = await lockRun(ctx.db, { id: job.run_id, workspaceId: job.workspace_id })
     const since = new Date(ctx.now().getTime() - LATE_RESULT_WINDOW_MS)
@@ -117,7 +118,7 @@ async function recordLateResult(ctx: Ctx, job: Job, body: FinishJob) {
     if (!locked || !lost) return
     const agent = `the agent ${lost.agent_name ?? ''}`.trim()
     const time = `${ctx.now().toISOString().slice(0, 19)}Z`
-    const state = keepsState
+    const state = errored
       ? `the state that it could not store was kept: download it at ${ctx.baseUrl}/api/v2/applies/${locked.apply.id}/errored-state, ` +
         'and compare it with the state of the workspace before the next apply'
       : 'it left no unsaved state'
@@ -135,15 +136,4 @@ async function recordLateResult(ctx: Ctx, job: Job, body: FinishJob) {
 function describeResult({ status, message }: FinishJob) {
   if (status === 'finished') return 'the apply had finished'
   return `the apply had ${status === 'canceled' ? 'been canceled' : 'failed'}${message === undefined ? '' : ` (${message})`}`
-}
-
-async function hasErroredState(ctx: Ctx, job: Job) {
-  try {
-    const content = await ctx.blobs.open(artifactKey(job.run_id, job.id, 'errored-state'))
-    content.destroy()
-    return true
-  } catch (error) {
-    if (error instanceof BlobNotFoundError) return false
-    throw error
-  }
 }

@@ -76,7 +76,7 @@ describe('a result', () => {
     expect((await job.result({}, { log: 'after\n', files: { 'errored-state': '{}' } })).status).toBe(204)
 
     const { read } = await openLog(app, setting, { run, phase: 'apply' })
-    expect(String(await read(0, 1000))).toMatch(/^.before\n[^]*after\n[^]*was back/)
+    expect(String(await read(0, 1000))).toMatch(/^.before\n[^]*after\n[^]*reconnected/)
   })
 })
 

@@ -3,10 +3,10 @@ import type { ArtifactKind, DocumentsHeader, ResultHeader } from '@groundstate/c
 import { openEnvelope } from '@groundstate/contract/envelope'
 import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
-import { BlobExistsError, BlobNotFoundError, BlobTooLargeError } from '../../../blobs/errors.ts'
+import { BlobExistsError, BlobTooLargeError } from '../../../blobs/errors.ts'
 import { announce, runNotice } from '../../../changes/announce.ts'
 import { badRequest, notFound, tooLarge } from '../../../errors.ts'
-import { artifactKey, documentsTopic, isDocument } from '../plans/artifact.ts'
+import { artifactKey, documentsTopic, ifStored, isDocument } from '../plans/artifact.ts'
 import { acceptsLateResult, hasPendingDocuments, jobEnded } from './access.ts'
 import { finishJob } from './finish.ts'
 import { type Job, countColumns, updatePendingDocuments } from './store.ts'
@@ -81,8 +81,7 @@ export async function putArtifact(ctx: Ctx, job: Job, { kind, content }: Artifac
 /** A file of this job, or of the plan that it applies. Throws `not-found`. */
 export async function openArtifact(ctx: Ctx, job: Job, kind: ArtifactKind): Promise<Readable> {
   const jobId = job.kind === 'apply' ? (job.plan_job_id ?? job.id) : job.id
-  return ctx.blobs.open(artifactKey(job.run_id, jobId, kind)).catch((error: unknown) => {
-    if (error instanceof BlobNotFoundError) throw notFound(kind)
-    throw error
-  })
+  const content = await ifStored(ctx.blobs.open(artifactKey(job.run_id, jobId, kind)))
+  if (!content) throw notFound(kind)
+  return content
 }

@@ -6,8 +6,7 @@ import { jobHandler } from '../../../handlers.ts'
 import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { listDeletingWorkspaces } from '../../states/data-retention/store.ts'
-import * as retention from './retention-store.ts'
-import { failAbandoned, findArchiveKeys } from './store.ts'
+import * as store from './store.ts'
 import { ARCHIVE_PREFIX, abandonedBefore } from './urls.ts'
 
 const sweep = jobKind('configuration-versions.sweep', z.object({}), { concurrency: 1, timeLimitMs: 3_600_000 })
@@ -24,7 +23,7 @@ export const configurationVersionJobs = [
 export async function endAbandonedUploads(ctx: Ctx) {
   const now = ctx.now()
   const message = 'the archive was not uploaded within 25 hours: create a new configuration version'
-  const ended = await failAbandoned(ctx.db, { before: abandonedBefore(now), now, message })
+  const ended = await store.failAbandoned(ctx.db, { before: abandonedBefore(now), now, message })
   if (ended > 0) ctx.log.info({ ended }, 'ended configuration versions that were never uploaded')
 }
 
@@ -42,10 +41,10 @@ export async function expireArchives(ctx: Ctx, signal: AbortSignal) {
 async function expireByServer(ctx: Ctx, signal: AbortSignal) {
   const before = dueBefore(ctx.now(), ctx.config.archiveRetentionDays)
   if (!before) return
-  await expireInBatches<retention.ArchiveCursor>(ctx, 'archives', {
+  await expireInBatches<store.ArchiveCursor>(ctx, 'archives', {
     signal,
     batch: async (after) => {
-      const page = await retention.listOldArchives(ctx.db, { before, after, limit: BATCH })
+      const page = await store.listOldArchives(ctx.db, { before, after, limit: BATCH })
       const due = page.filter((archive) => archive.is_due)
       return { deleted: await archiveAll(ctx, due, before), next: page.length < BATCH ? undefined : page.at(-1) }
     },
@@ -70,7 +69,7 @@ async function expireByPolicies(ctx: Ctx, signal: AbortSignal) {
 async function expireIn(ctx: Ctx, workspaceId: string, before: Date) {
   let deleted = 0
   for (;;) {
-    const page = await retention.listOldArchivesOf(ctx.db, workspaceId, { before, limit: BATCH })
+    const page = await store.listOldArchivesOf(ctx.db, workspaceId, { before, limit: BATCH })
     const archived = await archiveAll(ctx, page, before)
     deleted += archived
     // Fewer than listed: the workspace is locked, and the next job continues.
@@ -84,8 +83,8 @@ async function archiveAll(ctx: Ctx, archives: Archives, before: Date) {
   const ids = archives.map(({ id }) => id)
   const archived = await transact(ctx, async (ctx) => {
     const workspaces = new Set(archives.map((archive) => archive.workspace_id))
-    const workspaceIds = await retention.lockFreeWorkspaces(ctx.db, [...workspaces])
-    return retention.archiveUnused(ctx.db, { ids, workspaceIds, before, now: ctx.now() })
+    const workspaceIds = await store.lockFreeWorkspaces(ctx.db, [...workspaces])
+    return store.archiveUnused(ctx.db, { ids, workspaceIds, before, now: ctx.now() })
   })
   const keys = archived.flatMap(({ key }) => key ?? [])
   await deleteBlobs(ctx.blobs, keys)
@@ -95,7 +94,7 @@ async function archiveAll(ctx: Ctx, archives: Archives, before: Date) {
 /** Deletes archives without a configuration version, from interrupted uploads and deleted workspaces. */
 export async function sweepArchives(ctx: Ctx, signal: AbortSignal) {
   const ownerOf = (key: string) => blobOwner(key, ARCHIVE_PREFIX)
-  const findUsed = async (keys: readonly string[]) => findArchiveKeys(ctx.db, keys.map(ownerOf))
+  const findUsed = async (keys: readonly string[]) => store.findArchiveKeys(ctx.db, keys.map(ownerOf))
   const swept = await sweepBlobs(ctx, ARCHIVE_PREFIX, findUsed, signal)
   if (swept > 0) ctx.log.info({ swept }, 'deleted archives without a configuration version')
   return swept

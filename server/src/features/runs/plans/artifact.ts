@@ -1,5 +1,6 @@
 import type { ArtifactKind } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
+import { BlobNotFoundError } from '../../../blobs/errors.ts'
 
 export const ARTIFACT_PREFIX = 'runs/'
 
@@ -40,6 +41,14 @@ const LOG_URL_TTL_MS = 25 * 3_600_000
 export function logUrl(ctx: Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>, phaseId: string) {
   const expiresAt = new Date(ctx.now().getTime() + LOG_URL_TTL_MS)
   return `${ctx.baseUrl}/_objects/logs/${ctx.secrets.signPath({ purpose: 'log', id: phaseId, expiresAt })}`
+}
+
+/** The result of reading a blob; undefined if there is none. */
+export async function ifStored<T>(read: Promise<T>): Promise<T | undefined> {
+  return read.catch((error: unknown) => {
+    if (error instanceof BlobNotFoundError) return undefined
+    throw error
+  })
 }
 
 export const LOG_PREFIX = 'logs/'

@@ -19,7 +19,6 @@ import {
   segmentKey,
   segmentKeys,
 } from './artifact.ts'
-import { type PhaseCursor, deleteHistories, expirePhaseParts } from './retention-store.ts'
 import * as store from './store.ts'
 
 /** Time that logs stay in rows after their end, in ms: new logs are read often, and rows are faster to read. */
@@ -88,13 +87,13 @@ export async function expirePlans(ctx: Ctx, signal: AbortSignal) {
     {
       what: 'histories',
       days: runHistoryRetentionDays,
-      expirePage: async ({ db }, query) => deleteHistories(db, query),
+      expirePage: async ({ db }, query) => store.deleteHistories(db, query),
     },
   ]
   for (const { what, days, expirePage } of expiries) {
     const before = dueBefore(ctx.now(), days)
     if (!before) continue
-    await expireInBatches<PhaseCursor>(ctx, what, {
+    await expireInBatches<store.PhaseCursor>(ctx, what, {
       signal,
       batch: async (after) => {
         const page = await expirePage(ctx, { before, after, now: ctx.now(), limit: BATCH })
@@ -105,13 +104,13 @@ export async function expirePlans(ctx: Ctx, signal: AbortSignal) {
   }
 }
 
-type Query = Parameters<typeof deleteHistories>[1]
-type ExpirePage = (ctx: Ctx, query: Query) => ReturnType<typeof deleteHistories>
+type Query = Parameters<typeof store.deleteHistories>[1]
+type ExpirePage = (ctx: Ctx, query: Query) => ReturnType<typeof store.deleteHistories>
 type Expiry = { what: Expiring; days: number; expirePage: ExpirePage }
 
 async function expireLogs(ctx: Ctx, query: Query) {
   const page = await transact(ctx, async (ctx) => {
-    const page = await expirePhaseParts(ctx.db, 'log', query)
+    const page = await store.expirePhaseParts(ctx.db, 'log', query)
     const runIds = page.flatMap((phase) => phase.run_id ?? [])
     await deleteOutcomeBodies(ctx, runIds)
     return page
@@ -125,7 +124,7 @@ async function expireLogs(ctx: Ctx, query: Query) {
 
 async function expireArtifacts(ctx: Ctx, part: 'json' | 'file', query: Query) {
   const kinds = part === 'json' ? JSON_KINDS : FILE_KINDS
-  const page = await expirePhaseParts(ctx.db, part, query)
+  const page = await store.expirePhaseParts(ctx.db, part, query)
   // Each attempt has its own files.
   const keys = page.flatMap(({ run_id: runId, job_ids: jobIds }) =>
     runId === null ? [] : jobIds.flatMap((jobId) => kinds.map((kind) => artifactKey(runId, jobId, kind))),

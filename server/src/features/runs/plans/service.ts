@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream'
 import type { ArtifactKind } from '@groundstate/contract/agent'
 import { hasPhaseEnded } from '@groundstate/contract/run-status'
 import type { Ctx } from '../../../app.ts'
-import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { invalid, noLongerKept, notFound, unavailable } from '../../../errors.ts'
 import { requirePhase } from './access.ts'
 import {
@@ -11,6 +10,7 @@ import {
   SEGMENT_BYTES,
   artifactKey,
   documentsTopic,
+  ifStored,
   segmentKey,
 } from './artifact.ts'
 import * as store from './store.ts'
@@ -49,10 +49,7 @@ async function openJson(ctx: Ctx, plan: store.Phase, kind: 'plan-json' | 'plan-j
 
 async function openArtifact(ctx: Ctx, phase: store.Phase, kind: ArtifactKind): Promise<Readable | undefined> {
   if (phase.job_id === null || !hasPhaseEnded(phase.status)) return undefined
-  return ctx.blobs.open(artifactKey(phase.run_id, phase.job_id, kind)).catch((error: unknown) => {
-    if (error instanceof BlobNotFoundError) return undefined
-    throw error
-  })
+  return ifStored(ctx.blobs.open(artifactKey(phase.run_id, phase.job_id, kind)))
 }
 
 /**
@@ -96,10 +93,9 @@ async function readBlobs(ctx: Ctx, log: { id: string; log_size: number | null },
   for (let at = from; at < end;) {
     const index = Math.floor(at / SEGMENT_BYTES)
     const start = index * SEGMENT_BYTES
-    const segment = await ctx.blobs.read(segmentKey(log.id, index)).catch((error: unknown) => {
-      // Deleted since the row was read.
-      throw error instanceof BlobNotFoundError ? noLongerKept(`the log of ${log.id}`, ctx.now()) : error
-    })
+    const segment = await ifStored(ctx.blobs.read(segmentKey(log.id, index)))
+    // Deleted since the row was read.
+    if (!segment) throw noLongerKept(`the log of ${log.id}`, ctx.now())
     const part = segment.subarray(at - start, end - start)
     parts.push(part)
     at += part.length

@@ -1,19 +1,19 @@
 import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
-import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { AppError, type ErrorKind } from '../../../errors.ts'
+import { jobHandler, reaction } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { listChangedOutputs } from '../../states/state-version-outputs/service.ts'
 import { type Workspace, listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
-import { artifactKey } from '../plans/artifact.ts'
-import { announceRuns } from '../runs/audit.ts'
+import { artifactKey, ifStored } from '../plans/artifact.ts'
+import { announceRuns, runApplied } from '../runs/audit.ts'
 import type { RunRow } from '../runs/locked-run-store.ts'
 import { runEventRow, runEventsInsert } from '../runs/run-event-store.ts'
 import { insertRun } from '../runs/service.ts'
-import type { WaitingFiring } from './firing-store.ts'
-import * as store from './firing-store.ts'
+import type { WaitingFiring } from './store.ts'
+import * as store from './store.ts'
 
 type Reasons = ReadonlyMap<WaitingFiring['id'], string>
 
@@ -149,17 +149,24 @@ function triggeredMessage(firings: readonly WaitingFiring[]) {
   return `Triggered by ${CONJUNCTION.format(more > 0 ? [...named, `${more} more`] : named)}`
 }
 
-/** Starts the run of a workspace for its waiting firings. */
-export const fireJob = jobKind('run-triggers.fire', z.object({ workspaceId: z.string() }), {
+const fireJob = jobKind('run-triggers.fire', z.object({ workspaceId: z.string() }), {
   concurrency: 4,
   timeLimitMs: 60_000,
 })
+const overdueJob = jobKind('run-triggers.overdue', z.object({}), { concurrency: 1 })
+
+export const runTriggerJobs = [
+  jobHandler(fireJob, async (ctx, { workspaceId }) => fireTriggers(ctx, workspaceId)),
+  jobHandler(overdueJob, async (ctx, _, signal) => fireOverdue(ctx, signal), { schedule: '* * * * *' }),
+]
+
+export const runTriggerReactions = [reaction(runApplied, recordFirings)]
 
 /**
  * Records the firings of an applied run in the transaction of the apply, and enqueues the jobs that start the runs. The jobs are
  * delayed, so that applies of other sources join the same run.
  */
-export async function recordFirings(ctx: TransactionCtx, run: RunRow) {
+async function recordFirings(ctx: TransactionCtx, run: RunRow) {
   const now = ctx.now()
   const fireAt = new Date(now.getTime() + ctx.config.triggerDelay)
   const workspaceIds = await store.insertFirings(ctx.db, run, { now, fireAt })
@@ -197,8 +204,8 @@ const MAX_ARCHIVE_BYTES = 16 * 1024 * 1024
 async function readOutputNames(ctx: Ctx, workspace: Workspace, { source_name: source }: WaitingFiring) {
   const plan = await store.findLastPlan(ctx.db, workspace.id)
   if (!plan?.job_id || !plan.blob_key || (plan.size ?? 0) > MAX_ARCHIVE_BYTES) return undefined
-  const json = await readBlob(ctx, artifactKey(plan.run_id, plan.job_id, 'plan-json'))
-  const archive = json && (await readBlob(ctx, plan.blob_key))
+  const json = await ifStored(ctx.blobs.read(artifactKey(plan.run_id, plan.job_id, 'plan-json')))
+  const archive = json && (await ifStored(ctx.blobs.read(plan.blob_key)))
   if (!archive) return undefined
   const outcome = await ctx.workers.remoteReads(json, archive)
   const reads = outcome.ok ? outcome.value : undefined
@@ -209,11 +216,4 @@ async function readOutputNames(ctx: Ctx, workspace: Workspace, { source_name: so
   // A workspace that does not read the source by a reference depends on it in another way.
   if (!own || own.length === 0 || own.some(({ outputs }) => outputs === null)) return undefined
   return own.flatMap(({ outputs }) => outputs ?? [])
-}
-
-async function readBlob(ctx: Ctx, key: string): Promise<Buffer | undefined> {
-  return ctx.blobs.read(key).catch((error: unknown) => {
-    if (error instanceof BlobNotFoundError) return undefined
-    throw error
-  })
 }

@@ -2,7 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { seesEveryWorkspace } from '../../../auth/access-context.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireRun } from '../runs/access.ts'
-import * as store from './graph-store.ts'
+import * as store from './store.ts'
 
 const MAX_RUNS = 1000
 const MAX_FIRINGS = 3000

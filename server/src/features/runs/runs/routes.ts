@@ -22,9 +22,9 @@ import { type Run, requireRun } from './access.ts'
 import * as runAccess from './access.ts'
 import { applyRun, cancelRun, discardRun, forceCancelRun, forceExecuteRun } from './actions.ts'
 import { FILTER_QUERY, QUEUE_QUERY } from './filter.ts'
-import { countQueue } from './list-store.ts'
 import { runResource } from './resource.ts'
 import { createRun, listOrganizationRuns, listQueue, listWorkspaceRuns, openConfiguration } from './service.ts'
+import { countQueue } from './store.ts'
 
 export const runRoutes: Routes = (http) => {
   http.post(

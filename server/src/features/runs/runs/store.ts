@@ -1,10 +1,22 @@
+import { EXECUTING_STATUSES, QUEUED_STATUSES, type RunStatus } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
-import { shareAccess } from '../../../auth/access-context.ts'
-import { type ActorInSql, sharedAccessColumn, userInSql, workspaceAccessColumn } from '../../../auth/access-sql.ts'
+import { type GrantsColumn, shareAccess } from '../../../auth/access-context.ts'
+import {
+  type ActorInSql,
+  grantsColumn,
+  sharedAccessColumn,
+  userInSql,
+  workspaceAccessColumn,
+} from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import type { Db } from '../../../db/db.ts'
+import { visibleWorkspace } from '../../../auth/visibility.ts'
+import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
+import { literals } from '../../../db/sql.ts'
 import { heardSince, stagesColumn, waitingColumn } from '../../workspaces/workspaces/waiting-store.ts'
+import { filterCondition, isUnfinished, pageWindow, statusCondition } from './filter-store.ts'
+import type { RunFilter } from './filter.ts'
+import { findFewRunIds, findRunIds } from './search-store.ts'
 
 /** Number of newest comments in the relationships of a run; the list has all. */
 const MAX_COMMENTS = 100
@@ -84,4 +96,136 @@ export async function findRunsOfConfigurations(db: Db, actor: Actor, { versionId
       where last.configuration_version_id = version order by last.seq desc limit 1)
     from unnest(${versionIds}::text[]) version)`
   return findRuns(db, actor, { ids, now })
+}
+
+/*
+ * The ids of the runs on a page are found first, so that the columns of the resource are read for these runs only and not for all
+ * that precede them in the list.
+ */
+
+type WorkspaceList = { organizationId: string; workspaceId: string; page: Page; filter: RunFilter | undefined }
+
+/** For workspaces with at most this many runs, scanning them is as fast as a search. */
+const MAX_SCANNED = 2000
+
+/**
+ * A page of a workspace's runs, newest first. Runs are numbered without gaps: without a filter the total needs no count, and a late
+ * page does not skip the runs before it.
+ */
+export async function listWorkspaceRuns(db: Db, { filter, now, ...list }: WorkspaceList & { now: Date }) {
+  const last = await sql<{ number: number }>`select coalesce(max(number), 0) as number from runs
+    where workspace_id = ${list.workspaceId}`.execute(db)
+  const count = last.rows[0]?.number ?? 0
+  const { ids, total } = filter
+    ? (count > MAX_SCANNED && (await findFewRunIds(db, { ...list, filter }))) ||
+      (await scanWorkspace(db, { ...list, filter }))
+    : { ids: await findNumbered(db, list, count), total: count }
+  const rows = await selectRuns(db, heardSince(now))
+    .where(sql<boolean>`r.id = any(${ids})`)
+    .orderBy('r.number', 'desc')
+    .execute()
+  return { rows, total }
+}
+
+async function findNumbered(db: Db, { workspaceId, page }: Omit<WorkspaceList, 'filter'>, last: number) {
+  const { rows } = await sql<{ id: string }>`select r.id from runs r
+    where r.workspace_id = ${workspaceId} and r.number <= ${last - pageOffset(page)}
+    order by r.number desc limit ${sql.lit(page.size)}`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+async function scanWorkspace(db: Db, { workspaceId, page, filter }: WorkspaceList & { filter: RunFilter }) {
+  const matching = sql`runs r join workspaces w on w.id = r.workspace_id
+    where r.workspace_id = ${workspaceId} and ${filterCondition(filter)}`
+  const { rows } = await sql<{ ids: string[]; total: number }>`select (select count(*) from ${matching}) as total,
+    array(select r.id from ${matching} order by r.number desc ${pageWindow(page)}) as ids`.execute(db)
+  return rows[0] ?? { ids: [], total: 0 }
+}
+
+type OrganizationList = {
+  organizationId: string
+  page: Page
+  /** The actor sees every workspace of the organization, so none has to be checked. */
+  seesAll: boolean
+  /** Whether the response depends on team access to each workspace. */
+  grants: boolean
+  now: Date
+}
+
+/** As `selectRuns`, with team access to each workspace. The rest of the access context is that of the organization. */
+function selectListed(db: Db, actor: Actor, { grants, now }: Pick<OrganizationList, 'grants' | 'now'>) {
+  const subject = { projectId: sql`w.project_id`, workspaceId: sql`w.id` }
+  const column = grants ? grantsColumn(actor, subject) : sql<GrantsColumn>`null::jsonb`
+  return selectRuns(db, heardSince(now)).select(column.as('grants'))
+}
+
+/** A page of an organization's runs, newest first, and one more if there is a next page. */
+export async function listOrganizationRuns(
+  db: Db,
+  actor: Actor,
+  { grants, now, ...search }: OrganizationList & { filter: RunFilter | undefined },
+) {
+  const ids = await findRunIds(db, actor, search)
+  const query = selectListed(db, actor, { grants, now }).where(sql<boolean>`r.id = any(${ids})`)
+  return query.orderBy('r.seq', 'desc').execute()
+}
+
+const isWaiting = sql<boolean>`(r.waits or r.status in (${literals(QUEUED_STATUSES)}))`
+const isExecuting = sql<boolean>`r.status in (${literals(EXECUTING_STATUSES)})`
+
+/**
+ * Unfinished runs of an organization in order of creation. `position` counts executing runs first, since the CLI subtracts their
+ * number; it is 0 for runs that do not wait.
+ */
+export async function listQueue(
+  db: Db,
+  actor: Actor,
+  {
+    organizationId,
+    page,
+    seesAll,
+    statuses,
+    ...access
+  }: OrganizationList & { statuses: readonly RunStatus[] | undefined },
+) {
+  // Without the join a count reads only an index.
+  const unfinished = sql`from runs r ${seesAll ? sql`` : sql`join workspaces w on w.id = r.workspace_id`}
+    where r.organization_id = ${organizationId} and ${isUnfinished}
+      ${statuses ? sql`and ${statusCondition(statuses)}` : sql``}
+      ${seesAll ? sql`` : sql`and ${visibleWorkspace(actor)}`}`
+  const isOnPage = sql<boolean>`r.id = any(array(select r.id ${unfinished} order by r.seq ${pageWindow(page)}))`
+  const rows = await selectListed(db, actor, access).where(isOnPage).orderBy('r.seq').execute()
+  const count = await sql<{ total: number }>`select count(*) as total ${unfinished}`.execute(db)
+  const ids = rows.map(({ id }) => id)
+  const positions = await findPositions(db, organizationId, ids)
+  return {
+    rows: rows.map((row) => ({ ...row, position: positions.get(row.id) ?? 0 })),
+    total: count.rows[0]?.total ?? 0,
+  }
+}
+
+/** The queue positions of the runs that wait. Later runs are not read. */
+async function findPositions(db: Db, organizationId: string, ids: readonly string[]) {
+  if (ids.length === 0) return new Map<string, number>()
+  const { rows } = await sql<{ id: string; position: number }>`select id, executing + place as position from (
+      select r.id, ${isWaiting} as is_waiting, count(*) filter (where ${isWaiting}) over (order by r.seq) as place
+        from runs r where r.organization_id = ${organizationId} and ${isUnfinished}
+         and r.seq <= (select max(last.seq) from runs last where last.id = any(${ids}))) placed
+    cross join (select count(*) as executing from runs r where r.organization_id = ${organizationId} and ${isExecuting}) e
+    where is_waiting and id = any(${ids})`.execute(db)
+  return new Map(rows.map(({ id, position }) => [id, position]))
+}
+
+/** Counts the waiting and the executing runs of the organization; `limit` is its run concurrency. */
+export async function countQueue(db: Db, organizationId: string) {
+  return db
+    .selectFrom('runs as r')
+    .where('r.organization_id', '=', organizationId)
+    .where(isUnfinished)
+    .select([
+      sql<number>`count(*) filter (where ${isWaiting})`.as('pending'),
+      sql<number>`count(*) filter (where ${isExecuting})`.as('running'),
+      sql<number | null>`(select run_concurrency from organizations where id = ${organizationId})`.as('limit'),
+    ])
+    .executeTakeFirstOrThrow()
 }
