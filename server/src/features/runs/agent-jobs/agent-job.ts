@@ -17,10 +17,8 @@ type Parts = {
   variables: z.input<typeof agentJob>['variables']
 }
 
-export function agentJobDocument(
-  { baseUrl, config }: Pick<Ctx, 'baseUrl' | 'config'>,
-  { queued, locked, product, token, engineToken, variables }: Parts,
-): AgentJob {
+export function agentJobDocument({ baseUrl, config }: Pick<Ctx, 'baseUrl' | 'config'>, parts: Parts): AgentJob {
+  const { queued, locked, product, token, engineToken, variables } = parts
   const { run, job, plan } = locked
   // The engine addresses the workspace by its current names in a plan, and by those of the plan in an apply.
   const current = { organization: queued.organization_name, workspace: queued.workspace_name }

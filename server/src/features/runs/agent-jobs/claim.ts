@@ -135,11 +135,7 @@ type JobParts = { queued: QueuedJob; product: Product; variables: ResolveVariabl
  * The job document for the agent. If it cannot be created, ends the run and returns undefined: in the queue, it would block the jobs
  * behind it. Database errors are not the run's fault and are thrown; one that is not recognised has aborted the transaction anyway.
  */
-async function makeJob(
-  ctx: TransactionCtx,
-  locked: JobRun,
-  { queued, product, variables }: JobParts,
-): Promise<AgentJob | undefined> {
+async function makeJob(ctx: TransactionCtx, locked: JobRun, { queued, product, variables }: JobParts) {
   const { run } = locked
   try {
     const tokens = { token: newTokenText(), engineToken: newTokenText() }

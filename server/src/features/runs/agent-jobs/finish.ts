@@ -23,12 +23,7 @@ type JobEnd = FinishJob & { log?: LogPart }
  * Records the result of a job and advances the run. Does nothing for a job that has ended, unless it is a lost apply. With `takesApply`
  * returns the job of the following apply, if the agent of the plan may have it.
  */
-export async function finishJob(
-  ctx: Ctx,
-  job: Job,
-  { log, ...body }: JobEnd,
-  { takesApply }: { takesApply: boolean } = { takesApply: false },
-): Promise<AgentJob | undefined> {
+export async function finishJob(ctx: Ctx, job: Job, { log, ...body }: JobEnd, { takesApply = false } = {}) {
   let next: AgentJob | undefined
   // Executed with the lock of the job, and without effect if the job has ended.
   const rest = log && restInsert(ctx, job, log)

@@ -11,17 +11,14 @@ const LIMIT_MARGIN_BYTES = 64 * 1024
 
 /** Bytes of a log, at `offset` of the output of its job. */
 export type LogPart = { offset: number; bytes: Buffer }
+type SentPart = LogPart & { token: string | undefined }
 
 /**
  * Appends bytes to the log of a job, running or a lost apply. Idempotent: bytes that are stored already are skipped. Returns the number
  * of bytes accepted so far, once they are durable. Bytes beyond the limit of a log are accepted and dropped, so that an engine with
  * endless output neither fills the disk nor blocks.
  */
-export async function appendLog(
-  ctx: Ctx,
-  jobId: string,
-  { token, offset, bytes }: LogPart & { token: string | undefined },
-): Promise<number> {
+export async function appendLog(ctx: Ctx, jobId: string, { token, offset, bytes }: SentPart): Promise<number> {
   if (token === undefined) throw unauthorized()
   const chunk = { jobId, tokenHash: tokenHash(token), offset, bytes, ...limitsOf(ctx) }
   for (;;) {

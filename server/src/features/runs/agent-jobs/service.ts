@@ -61,11 +61,7 @@ type Heartbeat = { token: string | undefined; waitMs: number; seen: JobCommand; 
  * Renews the lease of a job, and waits up to `waitMs` for a command that the agent has not `seen`. Throws `conflict` once the job has
  * ended; a forced cancel, which ends the job, is still returned.
  */
-export async function receiveHeartbeat(
-  ctx: Ctx,
-  jobId: string,
-  { token, waitMs, seen, signal }: Heartbeat,
-): Promise<JobCommand> {
+export async function receiveHeartbeat(ctx: Ctx, jobId: string, { token, waitMs, seen, signal }: Heartbeat) {
   // Without a wait, as in an acknowledgement, the statement that renews the lease authenticates its sender.
   const hash = waitMs > 0 || token === undefined ? undefined : tokenHash(token)
   const renewed = hash && (await store.renewLeaseOf(ctx.db, { id: jobId, hash }, ctx.now()))

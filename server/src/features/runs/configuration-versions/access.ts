@@ -9,15 +9,8 @@ import { type Workspace, requireWorkspace } from '../../workspaces/workspaces/ac
 import * as store from './store.ts'
 import { readUploadUrl, uploadDeadline } from './urls.ts'
 
-type Found = NonNullable<Awaited<ReturnType<typeof store.findConfigurationVersion>>>
-type ConfigurationVersion = Omit<Found, 'access'> & { can: ReadonlySet<WorkspacePermission> }
-
 /** Loads the version and checks `permission` on its workspace in one query. */
-export async function requireConfigurationVersion(
-  ctx: Ctx,
-  id: string,
-  permission: WorkspacePermission,
-): Promise<ConfigurationVersion> {
+export async function requireConfigurationVersion(ctx: Ctx, id: string, permission: WorkspacePermission) {
   const row = await store.findConfigurationVersion(ctx.db, ctx.actor, id)
   if (!row) throw notFound('configuration version')
   const { access: _, ...version } = row
@@ -62,11 +55,9 @@ function expired() {
   return forbidden('the upload URL has expired: create a new configuration version, and upload within 25 hours')
 }
 
-export function configurationVersionAudit(
-  organizationId: string,
-  action: string,
-  version: { id: string; workspace_id: string },
-): AuditEvent {
+type VersionKey = { id: string; workspace_id: string }
+
+export function configurationVersionAudit(organizationId: string, action: string, version: VersionKey): AuditEvent {
   return {
     organizationId,
     action,

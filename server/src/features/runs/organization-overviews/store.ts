@@ -46,12 +46,10 @@ type Count = 'jobs_waiting' | 'jobs_running' | 'agents_online' | 'agents_busy' |
 type Flag = 'built_in_online' | 'has_own_task' | 'has_token' | 'has_sample'
 type OrganizationCounts = Record<Count, number> & Record<Flag, boolean> & { run_concurrency: number | null }
 
+type Counted = { organizationId: string; since: Date; now: Date }
+
 /** `since` is the time of the last heartbeat from which an agent is online. */
-export async function countOrganization(
-  db: Db,
-  actor: Actor,
-  { organizationId, since, now }: { organizationId: string; since: Date; now: Date },
-): Promise<OrganizationCounts> {
+export async function countOrganization(db: Db, actor: Actor, { organizationId, since, now }: Counted) {
   const userId = actor.kind === 'user' ? actor.userId : null
   const { rows } = await sql<OrganizationCounts>`
     select jobs.*, agents.*, o.run_concurrency,

@@ -32,11 +32,7 @@ async function loadTrigger(ctx: Ctx, id: string) {
 }
 
 /** A workspace on which the actor has `permission`. Throws `not-found` otherwise (INTERFACE §8.2). */
-export async function requireTriggerWorkspace(
-  ctx: Ctx,
-  id: string,
-  permission: Extract<WorkspacePermission, 'runs:read' | 'run-triggers:manage'>,
-): Promise<Workspace> {
+export async function requireTriggerWorkspace(ctx: Ctx, id: string, permission: WorkspacePermission) {
   const workspace = await requireWorkspace(ctx, id, 'workspace:read')
   if (!workspace.can.has(permission)) throw notFound('workspace')
   return workspace

@@ -91,12 +91,10 @@ async function skipAll(ctx: Ctx, waiting: readonly WaitingFiring[], { id, name, 
   })
 }
 
+type Skipping = { reasonOf: (firing: WaitingFiring) => string; name: string | undefined }
+
 /** Ends firings without a run, and records that in the events of their source runs. */
-async function skip(
-  ctx: TransactionCtx,
-  firings: readonly WaitingFiring[],
-  { reasonOf, name }: { reasonOf: (firing: WaitingFiring) => string; name: string | undefined },
-) {
+async function skip(ctx: TransactionCtx, firings: readonly WaitingFiring[], { reasonOf, name }: Skipping) {
   if (firings.length === 0) return
   const where = name === undefined ? 'a workspace' : `the workspace ${name}`
   const skipped = firings.map((firing) => ({ id: firing.id, reason: reasonOf(firing), runId: firing.source_run_id }))
@@ -149,10 +147,8 @@ function triggeredMessage(firings: readonly WaitingFiring[]) {
   return `Triggered by ${CONJUNCTION.format(more > 0 ? [...named, `${more} more`] : named)}`
 }
 
-const fireJob = jobKind('run-triggers.fire', z.object({ workspaceId: z.string() }), {
-  concurrency: 4,
-  timeLimitMs: 60_000,
-})
+const fireData = z.object({ workspaceId: z.string() })
+const fireJob = jobKind('run-triggers.fire', fireData, { concurrency: 4, timeLimitMs: 60_000 })
 const overdueJob = jobKind('run-triggers.overdue', z.object({}), { concurrency: 1 })
 
 export const runTriggerJobs = [

@@ -110,12 +110,9 @@ export async function updateFired(tx: Tx, ids: readonly WaitingFiring['id'][], r
     .execute()
 }
 
-/** Ends firings without a run, each for its own reason. */
-export async function updateSkipped(
-  tx: Tx,
-  skipped: readonly { id: WaitingFiring['id']; reason: string }[],
-  now: Date,
-) {
+type Skipped = { id: WaitingFiring['id']; reason: string }
+
+export async function updateSkipped(tx: Tx, skipped: readonly Skipped[], now: Date) {
   await sql`update trigger_firings f set status = 'skipped', reason = s.reason, decided_at = ${now}::timestamptz
       from unnest(${skipped.map(({ id }) => id)}::bigint[], ${skipped.map(({ reason }) => reason)}::text[]) s (id, reason)
      where f.id = s.id and f.status = 'waiting'`.execute(tx)
@@ -156,12 +153,10 @@ export async function listTriggersOf(db: Db, organizationId: string, limit: numb
     .execute()
 }
 
+type Visible = { ids: readonly string[]; seesAll: boolean }
+
 /** The workspaces that the actor may see, by name, each with its current run. */
-export async function listGraphWorkspaces(
-  db: Db,
-  actor: Actor,
-  { ids, seesAll }: { ids: readonly string[]; seesAll: boolean },
-) {
+export async function listGraphWorkspaces(db: Db, actor: Actor, { ids, seesAll }: Visible) {
   return db
     .selectFrom('workspaces as w')
     .leftJoin('runs as r', 'r.id', 'w.current_run_id')
@@ -180,12 +175,10 @@ const LINKS = {
     where f.run_id is not null`,
 }
 
+type ChainSide = { side: keyof typeof LINKS; limit: number }
+
 /** The ids of a run and of its direct and indirect causes or consequences, closest first. */
-export async function listChainIds(
-  db: Db,
-  runId: string,
-  { side, limit }: { side: keyof typeof LINKS; limit: number },
-) {
+export async function listChainIds(db: Db, runId: string, { side, limit }: ChainSide) {
   const { rows } = await sql<{ id: string }>`
     with recursive chain(id) as (select ${runId}::text union ${LINKS[side]})
     select id from chain limit ${limit}`.execute(db)

@@ -40,6 +40,7 @@ export type SearchPlan = {
 /** The ids of a page, and the number of matching runs; null if the scan ended before all were found. */
 type Found = { ids: string[]; total: number | null }
 type Matching = { matching: ReturnType<typeof sql>; page: Page }
+type Newest = Matching & { organizationId: string; depth: number }
 
 /**
  * The ids of a page, newest first, and one more if there is a next page. The selectivity of a filter is unknown in advance: if many
@@ -79,11 +80,8 @@ export async function findRunIds(db: Db, actor: Actor, search: RunSearch, { dept
 type WorkspaceSearch = { organizationId: string; workspaceId: string; filter: RunFilter; page: Page }
 
 /** The ids of a page of a large workspace's runs, and their total; undefined if no plan was conclusive. */
-export async function findFewRunIds(
-  db: Db,
-  { organizationId, workspaceId, filter, page }: WorkspaceSearch,
-  { depth, overlap } = BOUNDS,
-): Promise<{ ids: string[]; total: number } | undefined> {
+export async function findFewRunIds(db: Db, search: WorkspaceSearch, { depth, overlap } = BOUNDS) {
+  const { organizationId, workspaceId, filter, page } = search
   const matching = sql`r.workspace_id = ${workspaceId} and ${filterCondition(filter)}`
   const plans = searchPlans(organizationId, { ...filter, workspaceNames: undefined }, overlap)
   const { rareText, others } = await rankPlans(db, { organizationId, filter, plans })
@@ -106,10 +104,7 @@ async function runPlan(db: Db, plan: SearchPlan, { matching, page, limit }: Matc
 }
 
 /** `offset 0` prevents PostgreSQL from starting elsewhere, such as at all runs of the one requested workspace. */
-async function readNewest(
-  db: Db,
-  { matching, organizationId, page, depth }: Matching & { organizationId: string; depth: number },
-) {
+async function readNewest(db: Db, { matching, organizationId, page, depth }: Newest) {
   const { rows } = await sql<Found>`with last as materialized (
       select seq from runs where organization_id = ${organizationId}
        order by seq desc offset ${sql.lit(depth)} + ${pageOffset(page)}::integer limit 1),

@@ -152,6 +152,9 @@ type OrganizationList = {
   now: Date
 }
 
+type FilteredList = OrganizationList & { filter: RunFilter | undefined }
+type QueueList = OrganizationList & { statuses: readonly RunStatus[] | undefined }
+
 /** As `selectRuns`, with team access to each workspace. The rest of the access context is that of the organization. */
 function selectListed(db: Db, actor: Actor, { grants, now }: Pick<OrganizationList, 'grants' | 'now'>) {
   const subject = { projectId: sql`w.project_id`, workspaceId: sql`w.id` }
@@ -160,11 +163,7 @@ function selectListed(db: Db, actor: Actor, { grants, now }: Pick<OrganizationLi
 }
 
 /** A page of an organization's runs, newest first, and one more if there is a next page. */
-export async function listOrganizationRuns(
-  db: Db,
-  actor: Actor,
-  { grants, now, ...search }: OrganizationList & { filter: RunFilter | undefined },
-) {
+export async function listOrganizationRuns(db: Db, actor: Actor, { grants, now, ...search }: FilteredList) {
   const ids = await findRunIds(db, actor, search)
   const query = selectListed(db, actor, { grants, now }).where(sql<boolean>`r.id = any(${ids})`)
   return query.orderBy('r.seq', 'desc').execute()
@@ -177,24 +176,15 @@ const isExecuting = sql<boolean>`r.status in (${literals(EXECUTING_STATUSES)})`
  * Unfinished runs of an organization in order of creation. `position` counts executing runs first, since the CLI subtracts their
  * number; it is 0 for runs that do not wait.
  */
-export async function listQueue(
-  db: Db,
-  actor: Actor,
-  {
-    organizationId,
-    page,
-    seesAll,
-    statuses,
-    ...access
-  }: OrganizationList & { statuses: readonly RunStatus[] | undefined },
-) {
+export async function listQueue(db: Db, actor: Actor, list: QueueList) {
+  const { organizationId, page, seesAll, statuses } = list
   // Without the join a count reads only an index.
   const unfinished = sql`from runs r ${seesAll ? sql`` : sql`join workspaces w on w.id = r.workspace_id`}
     where r.organization_id = ${organizationId} and ${isUnfinished}
       ${statuses ? sql`and ${statusCondition(statuses)}` : sql``}
       ${seesAll ? sql`` : sql`and ${visibleWorkspace(actor)}`}`
   const isOnPage = sql<boolean>`r.id = any(array(select r.id ${unfinished} order by r.seq ${pageWindow(page)}))`
-  const rows = await selectListed(db, actor, access).where(isOnPage).orderBy('r.seq').execute()
+  const rows = await selectListed(db, actor, list).where(isOnPage).orderBy('r.seq').execute()
   const count = await sql<{ total: number }>`select count(*) as total ${unfinished}`.execute(db)
   const ids = rows.map(({ id }) => id)
   const positions = await findPositions(db, organizationId, ids)

@@ -60,15 +60,14 @@ export async function insertNewRun(tx: Tx, locked: LockedRun, { transition, even
   await writeBatch(tx, writes)
 }
 
+type Saving = { transition: Transition; others: readonly OperationNodeSource[]; now: Date }
+
 /**
  * Writes a transition and `others` along with the next statement of the transaction. If a job ends, returns a function that reads the
  * topics of the pools that this may have unblocked, once that statement has been executed.
  */
-export async function saveTransition(
-  tx: Tx,
-  { run, job, plan, apply }: LockedRun,
-  { transition, others, now }: { transition: Transition; others: readonly OperationNodeSource[]; now: Date },
-) {
+export async function saveTransition(tx: Tx, locked: LockedRun, { transition, others, now }: Saving) {
+  const { run, job, plan, apply } = locked
   const { effects } = transition
   const writes = [
     tx
