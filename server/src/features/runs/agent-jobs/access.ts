@@ -21,10 +21,7 @@ export async function requireJob(ctx: Ctx, id: string, token: string | undefined
 
 type Upload = { token: string | undefined; kind?: ArtifactKind }
 
-/**
- * A job whose agent may upload its log or a file of the `kind`: a running job, a lost apply, or a plan with pending documents. Throws
- * `conflict` otherwise.
- */
+/** A job that may upload its log or a file of the `kind`: running, a lost apply, or a plan with pending documents. */
 export async function requireJobForUpload(ctx: Ctx, id: string, { token, kind }: Upload): Promise<Job> {
   const job = await requireAnyJob(ctx, id, token)
   const isPending = kind !== undefined && isDocument(kind) && hasPendingDocuments(job, ctx.now())

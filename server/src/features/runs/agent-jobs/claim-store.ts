@@ -225,10 +225,7 @@ function selectFreeJob(tx: Tx) {
     .skipLocked()
 }
 
-/**
- * Whether the limits still leave room for a job, checked by one claim at a time. False if another transaction has locked the limits:
- * the claim may retry.
- */
+/** Whether the limits still leave room for a job, checked by one claim at a time; false if they are locked. */
 export async function lockLimits(tx: Tx, job: QueuedJob): Promise<boolean> {
   if (job.run_concurrency === null && job.max_concurrent_jobs === null) return true
   const limits = sql`from organizations o join agent_pools pool on pool.id = ${job.agent_pool_id}

@@ -59,10 +59,7 @@ const MAX_SKIPPED = 50
 
 type ApplyKey = RunKey & { workspaceId: string; organizationId: string; agentId: string }
 
-/**
- * Leases the apply of a run to the agent of its plan, in the transaction that ends the plan. The agent acknowledges the job before it
- * starts. Returns undefined if the apply stays in the queue.
- */
+/** Leases an apply to the agent of its plan, in the transaction that ends the plan; undefined if it stays queued. */
 export async function claimApply(ctx: TransactionCtx, run: ApplyKey): Promise<AgentJob | undefined> {
   const variables = await readRunVariables(ctx, run)
   const [agents, jobs, workspaces, runs] = await pipeline(ctx.db, [

@@ -75,25 +75,17 @@ async function engineResponses(ctx: Ctx & { actor: RunActor }, job: Job) {
   const isHeld = workspace?.locked_by_type === 'run' && workspace.locked_by_id === job.run_id
   if (isHeld) prepared.push({ path: `workspaces/${workspaceId}/current-state-version`, response: state.response })
 
-  const bodies = prepared.map(({ response }) =>
-    response.document === undefined ? Buffer.alloc(0) : serialise(response.document).content,
-  )
-  const responses = prepared.map(({ path, response }, index) => ({
-    path,
-    status: response.status,
-    headers: {
-      ...BASE_HEADERS,
-      ...(response.document !== undefined && { 'content-type': JSON_API_TYPE }),
-      ...response.headers,
-    },
-    size: bodies[index]?.length ?? 0,
-  }))
+  const parts = prepared.map(({ path, response: { status, document, headers } }) => {
+    const body = document === undefined ? Buffer.alloc(0) : serialise(document).content
+    const type = document !== undefined && { 'content-type': JSON_API_TYPE }
+    return { body, response: { path, status, headers: { ...BASE_HEADERS, ...type, ...headers }, size: body.length } }
+  })
   const content = isHeld ? state.content : undefined
   const header = {
-    responses,
-    ...(content !== undefined && { state: { url: content.url, size: content.raw.length } }),
+    responses: parts.map(({ response }) => response),
+    ...(content && { state: { url: content.url, size: content.raw.length } }),
   } satisfies EngineResponsesHeader
-  return { header, bodies: content === undefined ? bodies : [...bodies, content.raw] }
+  return { header, bodies: [...parts.map(({ body }) => body), ...(content ? [content.raw] : [])] }
 }
 
 /** The response for the current state, even if that is an error, and the content of a small state. */

@@ -63,10 +63,7 @@ export function chunkInsert({ jobId, tokenHash, offset, bytes, limit, notice, lo
 /** The CLI drops the first three lines of an apply's log: the engine's name, its platform and a note. */
 const HEADER = '\n\n\n'
 
-/**
- * Appends a notice of the server to a phase's log; with `unlessRepeated`, only if the last chunk does not contain it. Returns the number
- * of bytes appended.
- */
+/** Appends a server notice to a phase's log, `unlessRepeated` in its last chunk; returns the appended bytes. */
 export async function insertNotice(tx: Tx, phaseId: string, text: string, { unlessRepeated = false } = {}) {
   const { rows } = await sql<{ bytes: number }>`
     insert into log_chunks (phase_id, start_offset, data)

@@ -46,10 +46,7 @@ export async function insertRest(ctx: Ctx, job: Job, rest: LogPart) {
   if (row) checkRest(row, rest)
 }
 
-/**
- * The statement that appends the rest of a job's log; `checkRest` checks its row. The transaction has locked the job against concurrent
- * appends. Undefined for a job without a token.
- */
+/** The statement that appends the rest of a locked job's log, for `checkRest`; undefined for a job without a token. */
 export function restInsert(ctx: Ctx, job: Job, { offset, bytes }: LogPart) {
   if (job.token_hash === null) return undefined
   return chunkInsert({ jobId: job.id, tokenHash: job.token_hash, offset, bytes, ...limitsOf(ctx) })

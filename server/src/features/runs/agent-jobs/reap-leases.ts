@@ -89,10 +89,7 @@ export function createLeaseReaper(ctx: Ctx) {
     fail() {
       watchedSince = undefined
     },
-    /**
-     * Checks for expired leases; call it every `intervalMs` or more often. Returns how many jobs it ended or requeued. `hasNone` means
-     * that a query has just found none.
-     */
+    /** Call it every `intervalMs`. Returns the number of ended or requeued jobs. `hasNone`: a query has just found none. */
     async check(hasNone = false) {
       // Leases that expire after this are left to the next check: this process may freeze during this one.
       const now = ctx.now()

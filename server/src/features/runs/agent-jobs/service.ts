@@ -10,10 +10,7 @@ import { checkRunning, jobEnded, requireAnyJob } from './access.ts'
 import type { Job, JobKey, LockedLease } from './store.ts'
 import * as store from './store.ts'
 
-/**
- * Signals the agents with jobs in a workspace or organization that this transaction deletes. Their heartbeats then fail, and they stop
- * the engine immediately; otherwise it could run for hours.
- */
+/** Signals agents whose jobs this transaction deletes: they stop the engine, which could otherwise run for hours. */
 export async function abandonJobs(ctx: TransactionCtx, scope: store.JobScope) {
   for (const { id } of await store.lockOpenJobs(ctx.db, scope)) ctx.signals.publish(ctx.db, `job:${id}`)
 }

@@ -56,10 +56,7 @@ type Lease = {
 /** An agent acknowledges a job immediately; a job without an acknowledgement is requeued after this time, in ms. */
 const ACK_TIMEOUT_MS = 5000
 
-/**
- * The statement that leases a job to an agent, for `writeBatch`. Until an acknowledgement the lease is short, so that a lost response
- * does not block the job.
- */
+/** Leases a job, for `writeBatch`. Until its acknowledgement the lease is short, in case the response is lost. */
 export function leaseUpdate(tx: Tx, lease: Lease): OperationNodeSource {
   const firstMs = lease.needsAck ? Math.min(ACK_TIMEOUT_MS, lease.leaseMs / 2) : lease.leaseMs
   const expiresAt = new Date(lease.now.getTime() + firstMs)
@@ -88,10 +85,7 @@ export function tokenInsert(tx: Tx, row: Insertable<Schema['tokens']>): Operatio
 
 export type LockedLease = InferResult<ReturnType<typeof leaseLock>>[number]
 
-/**
- * Locks the workspace of a job's run, reads the run, and locks the lease of the job, so that no heartbeat renews it. Then executes the
- * `statements`, whose rows it returns too.
- */
+/** Locks a job's workspace and its lease against heartbeats, and reads its run; then executes the `statements`. */
 export async function lockRunOfJob<Row>(tx: Tx, job: JobKey, statements: readonly RawBuilder<Row>[]) {
   const [workspaces, runs, [lease], ...responses] = await pipeline(tx, [
     ...runLock(tx, { id: job.run_id, workspaceId: job.workspace_id }),

@@ -223,10 +223,7 @@ export async function archiveUnused(tx: Tx, { ids, workspaceIds, before, now }: 
   return rows
 }
 
-/**
- * Whether a version `cv` is neither the current one of its workspace `w`, nor that of the current run, of an unfinished run or of one
- * since `before`.
- */
+/** Whether a version `cv` is not current in its workspace `w`, nor used by its current, an unfinished or a recent run. */
 function isUnused(before: Date) {
   return sql`cv.id is distinct from w.current_configuration_version_id
     and not exists (select from runs r where r.configuration_version_id = cv.id

@@ -6,10 +6,7 @@ const UPLOAD_URL_TTL_MS = 25 * 3_600_000
 /** Maximum duration of one upload, in ms: the server aborts longer requests. */
 const UPLOAD_TIMEOUT_MS = 3_600_000
 
-/**
- * The signed URL for the upload of an archive, without a token (INTERFACE §10.1). Its holder acts as the creator of the version, so it
- * is only in the response to the creation.
- */
+/** The signed upload URL (INTERFACE §10.1). Its holder acts as the creator, so only the creation's response has it. */
 export function uploadUrl(ctx: Pick<Ctx, 'secrets' | 'baseUrl'>, version: { id: string; created_at: Date }) {
   const grant = { purpose: PURPOSE, id: version.id, expiresAt: uploadDeadline(version) }
   return `${ctx.baseUrl}/_objects/configurations/${ctx.secrets.signPath(grant)}`

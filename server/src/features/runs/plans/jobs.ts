@@ -74,10 +74,7 @@ const BATCH = 50
 /** Days that plan files are kept, for investigating recent runs. */
 const FILE_DAYS = 1
 
-/**
- * Deletes expired parts of plans and applies of finished runs. Rows are updated before blobs are deleted, which a sweep deletes after
- * a crash.
- */
+/** Deletes expired parts of finished runs: rows first, since a sweep deletes blobs that remain after a crash. */
 export async function expirePlans(ctx: Ctx, signal: AbortSignal) {
   const { logRetentionDays, planRetentionDays, runHistoryRetentionDays } = ctx.config
   const expiries: Expiry[] = [

@@ -60,10 +60,7 @@ const STX = Buffer.from([2])
 const ETX = Buffer.from([3])
 type LogRange = { offset: number; limit: number }
 
-/**
- * The bytes of a log from `offset`, empty if there are none yet; `isEnd` if the log ends with them. Throws `not-found` with a specific
- * message for an expired log.
- */
+/** The bytes of a log from `offset`, empty if there are none yet. Throws `not-found` for an expired log. */
 export async function readLog(ctx: Ctx, phaseId: string, { offset, limit }: LogRange) {
   const size = Math.min(limit, MAX_READ_BYTES)
   // Offset 0 is the byte 0x02: the content starts at 1.

@@ -160,9 +160,7 @@ export async function expirePhaseParts(db: Db, part: ExpiringPart, query: Query)
   return rows
 }
 
-/**
- * Deletes the events and jobs of runs whose plan ended before a time and whose JSON is deleted: until then the jobs locate its files.
- */
+/** Deletes events and jobs of runs whose plan's JSON is deleted; until then the jobs locate its files. */
 export async function deleteHistories(db: Db, query: Query) {
   const isKept = sql`p.kind = 'plan' and p.json_deleted_at is not null and p.history_deleted_at is null`
   const { rows } = await sql<Expired>`

@@ -158,10 +158,7 @@ export const runTriggerJobs = [
 
 export const runTriggerReactions = [reaction(runApplied, recordFirings)]
 
-/**
- * Records the firings of an applied run in the transaction of the apply, and enqueues the jobs that start the runs. The jobs are
- * delayed, so that applies of other sources join the same run.
- */
+/** Records the firings of an apply. Their jobs are delayed, so that applies of other sources join the same run. */
 async function recordFirings(ctx: TransactionCtx, run: RunRow) {
   const now = ctx.now()
   const fireAt = new Date(now.getTime() + ctx.config.triggerDelay)

@@ -47,10 +47,7 @@ export async function readDependencyGraph(ctx: Ctx, name: string) {
 
 type Edge = { from: string; to: string }
 
-/**
- * Numbers the cycles of a graph from 1: nodes that reach each other get the same number, nodes outside of cycles none. Tarjan's
- * algorithm for strongly connected components, without recursion.
- */
+/** Numbers the cycles of a graph from 1, by Tarjan's strongly connected components without recursion. */
 export function cyclesOf(edges: readonly Edge[]): ReadonlyMap<string, number> {
   const outgoing = Map.groupBy(edges, ({ from }) => from)
   const cycles = new Map<string, number>()

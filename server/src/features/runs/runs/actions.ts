@@ -107,10 +107,7 @@ export async function discardRun(ctx: Ctx, run: Run, comment: string | undefined
   })
 }
 
-/**
- * Makes a pending run the next one of its workspace: discards the runs queued before it, and discards or cancels the active run.
- * Throws `conflict` if that one is applying.
- */
+/** Discards the runs queued before a pending run, and discards or cancels the active one unless it is applying. */
 export async function forceExecuteRun(ctx: Ctx, run: Run, comment: string | undefined) {
   return act(ctx, run, { action: 'force_executed', comment }, async (ctx, { run, workspace }) => {
     if (run.status !== 'pending' || !run.waits)

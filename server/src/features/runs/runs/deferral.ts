@@ -3,10 +3,7 @@ import { z } from 'zod'
 import { jobKind } from '../../../jobs/jobs.ts'
 import type { RunRow } from './locked-run-store.ts'
 
-/*
- * The CLI shows neither the changes nor the stages nor the apply log of a run that is already errored when it polls. So a failure
- * right after the plan ends the run with a delay.
- */
+/* The CLI shows no changes, stages or apply log of a run that is errored already, so failures after a plan are deferred. */
 
 /** Terraform reads the result of a stage 4 s after it reaches the stage; results after that end the run immediately. In ms. */
 export const RESULT_DEFERRAL_MS = 4000

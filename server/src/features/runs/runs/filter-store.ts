@@ -59,10 +59,7 @@ export function createdCondition({ from, before }: NonNullable<RunFilter['create
   return before ? sql`(r.created_at >= ${from} and r.created_at < ${before})` : sql`r.created_at >= ${from}`
 }
 
-/**
- * Limit and offset of a page, and `more` rows. The limit is a literal, and a first page has no offset, so that PostgreSQL plans a
- * prepared statement for few rows.
- */
+/** Literals, and no offset on the first page, let PostgreSQL plan a prepared statement for few rows. */
 export function pageWindow(page: Page, more = 0) {
   const offset = pageOffset(page)
   return sql`limit ${sql.lit(page.size + more)} ${offset === 0 ? sql`` : sql`offset ${offset}`}`

@@ -122,10 +122,7 @@ export type LockedJob = Pick<
   'id' | 'kind' | 'status' | 'attempt' | 'agent_id' | 'command'
 >
 
-/**
- * A run with all that changes with it, read while this transaction locks the workspace. Every change of a run takes that lock, so the
- * rows stay valid until the commit.
- */
+/** A run and all that changes with it. Every change locks the workspace, so the rows stay valid until the commit. */
 export type LockedRun = {
   workspace: LockedWorkspace
   run: RunRow

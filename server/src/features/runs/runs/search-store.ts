@@ -125,10 +125,7 @@ async function readAll(db: Db, { matching, page }: Matching) {
 
 type Plans = { organizationId: string; filter: RunFilter | undefined; plans: readonly SearchPlan[] }
 
-/**
- * The plan by text is the best for a rare text, and dropped for a common one, found in 1 % of messages: its index collects all places
- * before it returns any.
- */
+/** The plan by text is dropped if 1 % of messages have the text: its index collects all matches before the first. */
 async function rankPlans(db: Db, { organizationId, filter, plans }: Plans) {
   const others = plans.filter(({ isByText }) => !isByText)
   if (filter?.text === undefined) return { rareText: undefined, others }

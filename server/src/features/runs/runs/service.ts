@@ -44,10 +44,7 @@ export async function createRun(ctx: Ctx, workspaceId: string, { input, source, 
 
 type AuthorisedRun = { input: CreateRun; origin: RunOrigin }
 
-/**
- * Creates a run that the caller has authorised; returns its id. The workspace's auto-apply setting counts only for an actor that may
- * apply.
- */
+/** Creates a run that the caller has authorised. The workspace's auto-apply counts only for actors that may apply. */
 export async function insertRun(ctx: Ctx, workspace: Workspace, { input, origin }: AuthorisedRun): Promise<string> {
   checkOptions(input)
   return transact(ctx, async (ctx) => {

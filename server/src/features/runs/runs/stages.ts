@@ -17,10 +17,7 @@ export type StageResult = {
   message: string | null
 }
 
-/**
- * The result of a stage; undefined while one of its results is open. A mandatory task that did not pass stops the run, an advisory one
- * is reported as a warning.
- */
+/** Undefined while a result is open. A failed mandatory task stops the run, an advisory one is reported as a warning. */
 export function stageResult(results: readonly StageResult[]) {
   if (results.some(({ status }) => status === 'pending' || status === 'running')) return undefined
   // Canceled results were never requested.
@@ -39,10 +36,7 @@ function describeStageResult({ task_name, status, enforcement_level, message }: 
   return `the ${enforcement_level} task ${task_name} ${status === 'unreachable' ? 'was unreachable' : status}${why}`
 }
 
-/**
- * The stages of a new run of the workspace: those with an enabled task. They are read with the next statement of the transaction, after
- * which the returned function may be called.
- */
+/** The stages with an enabled task. They are read with the next statement; call the returned function after that. */
 export async function readPlannedStages(ctx: Pick<Ctx, 'db'>, workspace: { id: string; organization_id: string }) {
   const read = await readEffectiveTasks(ctx, workspace)
   return async () => {
@@ -69,10 +63,7 @@ export async function createStages(ctx: TransactionCtx, run: NewRun, stages: rea
   await createResults(ctx, run.id, { tasks, stages: new Map(rows.map((row) => [row.stage, row])) })
 }
 
-/**
- * Starts a stage that the run has reached; its requests are sent after the commit. A stage without open tasks ends immediately: then
- * returns the change of the run, for the caller to apply.
- */
+/** Starts a stage; its requests are sent after the commit. Without open tasks returns the change that its end causes. */
 export async function startStage(ctx: TransactionCtx, run: { id: string }, name: Stage): Promise<Change | undefined> {
   const stage = await store.beginStage(ctx.db, { runId: run.id, name, now: ctx.now() })
   if (!stage) return undefined

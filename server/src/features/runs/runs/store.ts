@@ -98,20 +98,14 @@ export async function findRunsOfConfigurations(db: Db, actor: Actor, { versionId
   return findRuns(db, actor, { ids, now })
 }
 
-/*
- * The ids of the runs on a page are found first, so that the columns of the resource are read for these runs only and not for all
- * that precede them in the list.
- */
+/* Lists find the ids of a page first, so that columns are read for these runs only. */
 
 type WorkspaceList = { organizationId: string; workspaceId: string; page: Page; filter: RunFilter | undefined }
 
 /** For workspaces with at most this many runs, scanning them is as fast as a search. */
 const MAX_SCANNED = 2000
 
-/**
- * A page of a workspace's runs, newest first. Runs are numbered without gaps: without a filter the total needs no count, and a late
- * page does not skip the runs before it.
- */
+/** A page of a workspace's runs, newest first. Runs are numbered without gaps, so totals and late pages are cheap. */
 export async function listWorkspaceRuns(db: Db, { filter, now, ...list }: WorkspaceList & { now: Date }) {
   const last = await sql<{ number: number }>`select coalesce(max(number), 0) as number from runs
     where workspace_id = ${list.workspaceId}`.execute(db)
@@ -172,10 +166,7 @@ export async function listOrganizationRuns(db: Db, actor: Actor, { grants, now, 
 const isWaiting = sql<boolean>`(r.waits or r.status in (${literals(QUEUED_STATUSES)}))`
 const isExecuting = sql<boolean>`r.status in (${literals(EXECUTING_STATUSES)})`
 
-/**
- * Unfinished runs of an organization in order of creation. `position` counts executing runs first, since the CLI subtracts their
- * number; it is 0 for runs that do not wait.
- */
+/** `position` counts executing runs first, since the CLI subtracts their number; 0 for runs that do not wait. */
 export async function listQueue(db: Db, actor: Actor, list: QueueList) {
   const { organizationId, page, seesAll, statuses } = list
   // Without the join a count reads only an index.

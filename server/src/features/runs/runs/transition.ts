@@ -212,10 +212,7 @@ export function currentRunColumns({ id, status, created_at }: Pick<RunRow, 'id' 
 
 type Outcome = { effects: Effects; hasChanges: boolean }
 
-/**
- * Whether the workspace has drift; undefined if unknown. Refresh-only plans detect it, and an apply removes it. With targets, an apply
- * or a plan without changes has not checked all resources.
- */
+/** Undefined if unknown: with targets, an apply or a plan without changes has not checked all resources. */
 function driftAfter({ refresh, refresh_only, target_addrs }: RunRow, { effects, hasChanges }: Outcome) {
   const isWhole = target_addrs.length === 0
   if (effects.applied) return refresh && isWhole ? false : undefined
