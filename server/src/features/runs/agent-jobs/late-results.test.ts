@@ -9,7 +9,7 @@ import { openLog, startPlan } from './testing/jobs.ts'
 const app = await createTestApp()
 const agent = await createFakeAgent(app)
 
-/** An apply that has logged `before`, and whose lease was lost then. */
+/** An apply that logged `before` and then lost its lease. */
 async function loseApply() {
   const { setting, run, job: plan } = await startPlan(app, agent, { 'auto-apply': true })
   await plan.finish()
@@ -70,7 +70,7 @@ describe('an apply whose lease was lost', () => {
     expect(apply.json().data.attributes).toMatchObject({ status: 'errored', 'resource-additions': 3 })
   })
 
-  test('says where the state is that its engine could not store', async () => {
+  test('reports where to download the errored state', async () => {
     const { setting, run, job, applyId } = await loseApply()
 
     expect((await job.put('errored-state', '{"version":4}')).status).toBe(204)
@@ -83,7 +83,7 @@ describe('an apply whose lease was lost', () => {
     expect((await app.request({ url, token: setting.user.token })).json()).toEqual({ version: 4 })
   })
 
-  test('takes one result', async () => {
+  test('accepts one result', async () => {
     const lost = await loseApply()
 
     await lost.job.finish()
@@ -106,7 +106,7 @@ describe('an apply whose lease was lost', () => {
     expect((await eventsOf(lost)).map(({ action }) => action)).not.toContain('late_result')
   })
 
-  test('keeps its log open to late output until the result has come', async () => {
+  test('accepts late output until its result', async () => {
     const lost = await loseApply()
     app.clock.advance(3_600_000)
     await compactLogs(app.as(), app.now())

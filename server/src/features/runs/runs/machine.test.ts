@@ -36,8 +36,8 @@ test.each(RUN_STATUS)('a forced cancel of a run that is %s is offered only where
   expect(go({ status }, { requested: 'force-cancel' }).includes('force_canceled')).toBe(offered)
 })
 
-describe('the way of a run', () => {
-  test('a free workspace takes a new run to the agents in one go', () => {
+describe('the path of a run', () => {
+  test('in a free workspace a new run is queued for agents immediately', () => {
     expect(go({})).toEqual(['fetching', 'fetching_completed', 'queuing', 'plan_queued'])
   })
 
@@ -47,18 +47,18 @@ describe('the way of a run', () => {
     expect(go({ savePlan: true }, { canStart: false }).at(-1)).toBe('plan_queued')
   })
 
-  test('a plan with changes waits for a person', () => {
+  test('a plan with changes waits for confirmation', () => {
     expect(go({ status: 'planning', occupies: true }, { job: 'finished' })).toEqual(['planned'])
   })
 
-  test('a plan without changes ends the run, unless an empty apply is wanted', () => {
+  test('a plan without changes ends the run, unless an empty apply is allowed', () => {
     const run = { status: 'planning', occupies: true, hasChanges: false } as const
 
     expect(go(run, { job: 'finished' })).toEqual(['planned', 'planned_and_finished'])
     expect(go({ ...run, allowEmptyApply: true }, { job: 'finished' })).toEqual(['planned'])
   })
 
-  test('auto-apply confirms by itself', () => {
+  test('auto-apply confirms automatically', () => {
     expect(go({ status: 'planning', occupies: true, autoApply: true }, { job: 'finished' })).toEqual([
       'planned',
       'confirmed',
@@ -67,7 +67,7 @@ describe('the way of a run', () => {
     ])
   })
 
-  test('a saved plan rests, and waits for the workspace once it is confirmed', () => {
+  test('a saved plan waits for confirmation, and then for the workspace', () => {
     const run = { status: 'planning', savePlan: true } as const
 
     expect(go(run, { job: 'finished' })).toEqual(['planned', 'planned_and_saved'])
@@ -76,13 +76,13 @@ describe('the way of a run', () => {
     expect(go({ ...run, status: 'confirmed', confirmed: true }, { stale: true })).toEqual(['errored'])
   })
 
-  test('a lost plan is queued again, a lost apply is an error', () => {
+  test('a lost plan is requeued, a lost apply is errored', () => {
     expect(go({ status: 'planning', occupies: true }, { job: 'retry' })).toEqual(['plan_queued'])
     expect(go({ status: 'planning', occupies: true }, { job: 'lost' })).toEqual(['errored'])
     expect(go({ status: 'applying', occupies: true }, { job: 'lost' })).toEqual(['errored'])
   })
 
-  test('the end of a failed apply that is deferred is not reported yet', () => {
+  test('a failed apply stays running while its end is deferred', () => {
     expect(go({ status: 'applying', occupies: true }, { job: 'deferred' })).toEqual([])
   })
 
@@ -96,7 +96,7 @@ describe('the way of a run', () => {
     ])
   })
 
-  test('stages are in order', () => {
+  test('stages run in order', () => {
     const stages = { pre_plan: 'pending', post_plan: 'pending', pre_apply: 'pending', post_apply: 'pending' } as const
 
     expect(go({}, { stages }).at(-1)).toBe('pre_plan_running')
@@ -121,7 +121,7 @@ describe('the way of a run', () => {
 })
 
 describe('a cancel', () => {
-  test('ends at once what no agent works on', () => {
+  test('ends a run immediately if no agent executes it', () => {
     for (const status of ['pending', 'plan_queued', 'planned', 'confirmed', 'apply_queued'] as const) {
       expect([
         status,
@@ -130,19 +130,19 @@ describe('a cancel', () => {
     }
   })
 
-  test('waits for the agent to wind up', () => {
+  test('waits for the agent to stop', () => {
     expect(go({ status: 'planning' }, { requested: 'cancel', job: 'running' })).toEqual([])
     expect(go({ status: 'planning' }, { requested: 'cancel', job: 'canceled' })).toEqual(['canceled'])
     expect(go({ status: 'planning' }, { requested: 'cancel', job: 'finished' })).toEqual(['canceled'])
     expect(go({ status: 'planning' }, { requested: 'cancel', job: 'retry' })).toEqual(['canceled'])
   })
 
-  test('that comes too late for an apply changes nothing', () => {
+  test('of an apply that has finished changes nothing', () => {
     expect(go({ status: 'applying' }, { requested: 'cancel', job: 'finished' })).toEqual(['applied'])
     expect(go({ status: 'applying' }, { requested: 'cancel', job: 'errored' })).toEqual(['errored'])
   })
 
-  test('by force does not wait', () => {
+  test('does not wait if forced', () => {
     expect(go({ status: 'planning' }, { requested: 'force-cancel', job: 'running' })).toEqual(['force_canceled'])
     expect(go({ status: 'applying' }, { requested: 'force-cancel', job: 'running' })).toEqual(['force_canceled'])
   })
@@ -188,7 +188,7 @@ const APPLY_PART: ReadonlySet<RunStatus> = new Set([
   'post_apply_running',
   'post_apply_completed',
 ])
-/** A run at any point of its way, as it can have got there. */
+/** A run in any reachable state. */
 const anyRun: fc.Arbitrary<MachineRun> = fc
   .record({
     status: fc.constantFrom<RunStatus>(...RUN_STATUS.filter((status) => !isEnded(status))),
@@ -209,7 +209,7 @@ const anyRun: fc.Arbitrary<MachineRun> = fc
     occupies: APPLY_PART.has(run.status) || (kind === 'plain' && run.status !== 'pending'),
   }))
 
-test('no walk makes a step that the table does not allow, and every walk keeps its promises', () => {
+test('every random walk takes only transitions of the table and keeps the invariants', () => {
   const reached = new Set<string>()
   fc.assert(
     fc.property(anyRun, fc.array(anyFacts, { maxLength: 30 }), (start, walk) => {
@@ -232,7 +232,7 @@ test('no walk makes a step that the table does not allow, and every walk keeps i
         run = { ...run, status: from, occupies: effects.occupies }
       }
     }),
-    // With 3,000 a rare step was missed now and then.
+    // 3,000 walks occasionally miss a rare transition.
     { numRuns: 10_000 },
   )
   const missed = RUN_STATUS.flatMap((from) => RUN_STATUS_TABLE[from].next.map((to) => `${from} → ${to}`)).filter(
