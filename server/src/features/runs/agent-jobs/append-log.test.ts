@@ -49,7 +49,7 @@ describe('the log of a job', () => {
 
   test('is truncated at its limit with a notice, and later bytes are accepted and dropped', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true })
-    const notice = `\nThe log is cut off here: it is longer than ${LOG_LIMIT} bytes. The run goes on.\n`
+    const notice = `\nThe log is cut off here: it is longer than ${LOG_LIMIT} bytes. The run continues.\n`
     const chunk = 'x'.repeat(1_000_000)
 
     for (let at = 0; at < LOG_LIMIT + 1_500_000; at += chunk.length)

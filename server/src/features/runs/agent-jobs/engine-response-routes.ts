@@ -31,7 +31,7 @@ export const engineResponsesRoutes: Routes = (http) => {
     {
       access: 'job',
       prefix: AGENT_API,
-      summary: 'Show what the engine of a job will ask for',
+      summary: 'Download prepared responses for the engine of a job',
       responses: { 200: binary(ENVELOPE) },
     },
     async (req) => {

@@ -61,7 +61,7 @@ function limitsOf({ config, now }: Ctx) {
   return {
     lostAfter: new Date(now().getTime() - LATE_RESULT_WINDOW_MS),
     limit: config.logLimit + LIMIT_MARGIN_BYTES,
-    notice: `\nThe log is cut off here: it is longer than ${config.logLimit} bytes. The run goes on.\n`,
+    notice: `\nThe log is cut off here: it is longer than ${config.logLimit} bytes. The run continues.\n`,
   }
 }
 

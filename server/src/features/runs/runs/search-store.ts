@@ -38,7 +38,7 @@ export type SearchPlan = {
 }
 
 /** The ids of a page, and the number of matching runs; null if the scan ended before all were found. */
-type Found = { ids: string[]; total: number | null }
+type SearchResult = { ids: string[]; total: number | null }
 type Matching = { matching: ReturnType<typeof sql>; page: Page }
 type Newest = Matching & { organizationId: string; depth: number }
 
@@ -58,7 +58,8 @@ export async function findRunIds(db: Db, actor: Actor, search: RunSearch, { dept
   const exactPlan = filter && seesAll && plans.find((plan) => plan.isInOrder && isCovered(filter, plan))
   if (exactPlan) return (await runPlan(db, exactPlan, { matching, page, limit: exact })).ids
 
-  const enough = ({ ids, total }: Found, isInOrder = true) => total !== null || (isInOrder && ids.length > page.size)
+  const enough = ({ ids, total }: SearchResult, isInOrder = true) =>
+    total !== null || (isInOrder && ids.length > page.size)
   const limit = pageOffset(page) + depth
   const { rareText, others } = await rankPlans(db, { organizationId, filter, plans })
   const rare = rareText && (await runPlan(db, rareText, { matching, page, limit }))
@@ -94,7 +95,7 @@ export async function findFewRunIds(db: Db, search: WorkspaceSearch, { depth, ov
 
 /** Looks up the runs one by one: PostgreSQL does not know how few the plan returns, and would scan all runs. */
 async function runPlan(db: Db, plan: SearchPlan, { matching, page, limit }: Matching & { limit: number }) {
-  const { rows } = await sql<Found>`with found as materialized (${plan.runs(limit)}),
+  const { rows } = await sql<SearchResult>`with found as materialized (${plan.runs(limit)}),
     matching as materialized (select r.id, r.seq from found
       cross join lateral (select * from runs where runs.id = found.id offset 0) r join workspaces w on w.id = r.workspace_id
       where ${matching})
@@ -105,7 +106,7 @@ async function runPlan(db: Db, plan: SearchPlan, { matching, page, limit }: Matc
 
 /** `offset 0` prevents PostgreSQL from starting elsewhere, such as at all runs of the one requested workspace. */
 async function readNewest(db: Db, { matching, organizationId, page, depth }: Newest) {
-  const { rows } = await sql<Found>`with last as materialized (
+  const { rows } = await sql<SearchResult>`with last as materialized (
       select seq from runs where organization_id = ${organizationId}
        order by seq desc offset ${sql.lit(depth)} + ${pageOffset(page)}::integer limit 1),
     ids as materialized (select array(
