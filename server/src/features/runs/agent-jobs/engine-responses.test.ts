@@ -53,7 +53,7 @@ describe('the prepared responses of a job', () => {
   test.each([
     ['with a state', rawState({ serial: 3, resources: ['a'], outputs: { x: 'y' } })],
     ['without one', undefined],
-  ])('is what the public API answers it, in a workspace %s', async (_, state) => {
+  ])('equal those of the public API, in a workspace %s', async (_, state) => {
     const { job } = await startJob(state === undefined ? {} : { state })
 
     const { responses } = await responsesOf(job)

@@ -12,23 +12,16 @@ type Visible = { organizationId: string; grants: Grants | undefined }
 
 /** Counts workspaces by the status of their current run; `own` are those that do not belong to the sample. */
 export async function countWorkspaces(db: Db, actor: Actor, { organizationId, grants }: Visible) {
+  const isInSample = sql<boolean>`w.id in (s.network_workspace_id, s.app_workspace_id)`
+  const { projectIds = [], teamIds = [] } = grants ?? {}
+  const isGranted = sql<boolean>`(w.project_id = any(${projectIds}::text[])
+    or w.id in (select g.workspace_id from team_workspaces g where g.team_id = any(${teamIds}::text[])))`
   return db
     .selectFrom('workspaces as w')
-    .leftJoin('samples as s', (join) =>
-      join
-        .onRef('s.organization_id', '=', 'w.organization_id')
-        .on((eb) =>
-          eb.or([eb('s.network_workspace_id', '=', eb.ref('w.id')), eb('s.app_workspace_id', '=', eb.ref('w.id'))]),
-        ),
-    )
+    .leftJoin('samples as s', (join) => join.onRef('s.organization_id', '=', 'w.organization_id').on(isInSample))
     .where('w.organization_id', '=', organizationId)
     .$if(actor.kind === 'run', (query) => query.where('w.id', '=', actor.kind === 'run' ? actor.workspaceId : ''))
-    .$if(grants !== undefined, (query) =>
-      query.where(
-        sql<boolean>`(w.project_id = any(${grants?.projectIds ?? []}::text[])
-          or w.id in (select g.workspace_id from team_workspaces g where g.team_id = any(${grants?.teamIds ?? []}::text[])))`,
-      ),
-    )
+    .$if(grants !== undefined, (query) => query.where(isGranted))
     .select([
       currentRunStatus.as('run_status'),
       sql<number>`count(*)`.as('total'),

@@ -43,7 +43,7 @@ function selectRun(tx: Tx, id: string) {
   return tx
     .selectFrom('runs')
     .selectAll('runs')
-    .select((eb) => [
+    .select([
       phaseColumn('plan').as('plan'),
       phaseColumn('apply').as('apply'),
       sql<LockedJob | null>`(select to_jsonb(j) from (
@@ -51,14 +51,10 @@ function selectRun(tx: Tx, id: string) {
            where run_id = runs.id and status <> 'ended') j)`.as('job'),
       sql<string | null>`(select j.agent_id from phases p join agent_jobs j on j.id = p.job_id
           where p.run_id = runs.id and p.kind = 'plan')`.as('plan_agent_id'),
-      eb
-        .selectFrom('runs as queued')
-        .select('queued.id')
-        .whereRef('queued.workspace_id', '=', 'runs.workspace_id')
-        .where('queued.waits', '=', sql.lit(true))
-        .orderBy('queued.queue_order')
-        .limit(sql.lit(1))
-        .as('first_waiting'),
+      sql<
+        string | null
+      >`(select queued.id from runs queued where queued.workspace_id = runs.workspace_id and queued.waits
+          order by queued.queue_order limit 1)`.as('first_waiting'),
       isNewerConfiguration({
         id: sql.ref('runs.configuration_version_id'),
         currentId: sql`(select current_configuration_version_id from workspaces where id = runs.workspace_id)`,

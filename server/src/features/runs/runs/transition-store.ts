@@ -6,7 +6,7 @@ import { deferWrite, pipeline, writeBatch } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { literals } from '../../../db/sql.ts'
 import { selectVersionForRun } from '../configuration-versions/store.ts'
-import { type LockedJob, type LockedRun, runWorkspaceLock } from './locked-run-store.ts'
+import { type LockedJob, type LockedRun, type RunRow, runWorkspaceLock } from './locked-run-store.ts'
 import { wordsOf } from './message-store.ts'
 import { queuedJobInsert, unblockedPools } from './queued-job-store.ts'
 import { runEventsInsert } from './run-event-store.ts'
@@ -106,7 +106,7 @@ function jobEnd(tx: Tx, { status, plan }: Transition, { jobId, runId, now }: Job
   return [end, tx.deleteFrom('tokens').where(isRunToken).where('run_id', '=', runId)]
 }
 
-function workspaceUpdate(tx: Tx, run: LockedRun['run'], { workspace, ended }: Transition) {
+function workspaceUpdate(tx: Tx, run: RunRow, { workspace, ended }: Transition) {
   if (ended) {
     return tx
       .updateTable('workspaces')
@@ -126,7 +126,7 @@ function workspaceUpdate(tx: Tx, run: LockedRun['run'], { workspace, ended }: Tr
 const KPI_RUNS = 30
 
 /** KPIs of the workspace's last applied or failed runs, including the one that is ending. */
-function kpisWith({ id, workspace_id }: LockedRun['run'], { number, isFailure, planMs, applyMs }: EndedRun) {
+function kpisWith({ id, workspace_id }: RunRow, { number, isFailure, planMs, applyMs }: EndedRun) {
   const phaseMs = (kind: 'plan' | 'apply') => sql`(
     select extract(epoch from p.ended_at - (p.status_timestamps->>'running')::timestamptz) * 1000
       from phases p where p.run_id = r.id and p.kind = ${sql.lit(kind)})`
@@ -148,14 +148,9 @@ function kpisWith({ id, workspace_id }: LockedRun['run'], { number, isFailure, p
 }
 
 export async function findFirstInQueue(tx: Tx, workspaceId: string) {
-  return tx
-    .selectFrom('runs')
-    .select(['id', 'status', 'created_at'])
-    .where('workspace_id', '=', workspaceId)
-    .where('waits', '=', sql.lit(true))
-    .orderBy('queue_order')
-    .limit(sql.lit(1))
-    .executeTakeFirst()
+  const { rows } = await sql<Pick<RunRow, 'id' | 'status' | 'created_at'>>`select id, status, created_at from runs
+    where workspace_id = ${workspaceId} and waits order by queue_order limit 1`.execute(tx)
+  return rows[0]
 }
 
 export async function updateCurrentRun(tx: Tx, id: string, columns: ReturnType<typeof currentRunColumns>) {
@@ -167,18 +162,11 @@ export async function updateJobCommand(tx: Tx, jobId: string, command: LockedJob
 }
 
 /** The ids of the runs queued before `run` in its workspace, followed by the active run. */
-export async function listRunsBefore(tx: Tx, run: Pick<LockedRun['run'], 'id' | 'workspace_id' | 'queue_order'>) {
-  const rows = await tx
-    .selectFrom('runs')
-    .select('id')
-    .where('workspace_id', '=', run.workspace_id)
-    .where((eb) =>
-      eb.or([eb('occupies', '=', true), eb.and([eb('waits', '=', true), eb('queue_order', '<', run.queue_order)])]),
-    )
-    .where('id', '<>', run.id)
-    .orderBy('occupies')
-    .orderBy('queue_order')
-    .execute()
+export async function listRunsBefore(tx: Tx, run: Pick<RunRow, 'id' | 'workspace_id' | 'queue_order'>) {
+  const { rows } = await sql<{
+    id: string
+  }>`select id from runs where workspace_id = ${run.workspace_id} and id <> ${run.id}
+    and (occupies or waits and queue_order < ${run.queue_order}) order by occupies, queue_order`.execute(tx)
   return rows.map(({ id }) => id)
 }
 
