@@ -167,7 +167,7 @@ describe.skipIf(!hasTerraform)('an apply, on servers whose clocks are wrong', ()
       return all.at(-1)?.action === 'late_result' ? all : undefined
     })
     expect(events.map(({ action }) => action)).toContain('errored')
-    expect(events.at(-1)?.description).toContain('the agent a1 was back at')
+    expect(events.at(-1)?.description).toContain('the agent a1 reconnected at')
     expect(await logOf(site, run, 'apply')).toContain(events.at(-1)?.description)
     const { data } = await site.api('GET', `/workspaces/${workspace.id}`)
     expect(data.attributes.locked).toBe(false)

@@ -28,24 +28,30 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamTokenRoutes } from './organizations/team-tokens/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
-import { jobContentRoutes } from './runs/agent-jobs/content-routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
-import { agentJobReactions } from './runs/agent-jobs/jobs.ts'
-import { agentJobRoutes } from './runs/agent-jobs/routes.ts'
+import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { commentLoaders, commentRoutes } from './runs/comments/routes.ts'
 import { configurationVersionJobs } from './runs/configuration-versions/jobs.ts'
-import { workspaceReadmeRoutes } from './runs/configuration-versions/readme-routes.ts'
-import { configurationVersionLoaders, configurationVersionRoutes } from './runs/configuration-versions/routes.ts'
+import {
+  configurationVersionLoaders,
+  configurationVersionRoutes,
+  workspaceReadmeRoutes,
+} from './runs/configuration-versions/routes.ts'
 import { organizationOverviewRoutes } from './runs/organization-overviews/routes.ts'
 import { planJobs } from './runs/plans/jobs.ts'
 import { applyRoutes, phaseLoaders, planRoutes } from './runs/plans/routes.ts'
 import { runDeciderRoutes } from './runs/run-deciders/routes.ts'
 import { runEventLoaders, runEventRoutes } from './runs/run-events/routes.ts'
-import { runTriggerJobs, runTriggerReactions } from './runs/run-triggers/jobs.ts'
+import { runTriggerJobs, runTriggerReactions } from './runs/run-triggers/fire.ts'
 import { runTriggerRoutes } from './runs/run-triggers/routes.ts'
-import { runConfigurationRoutes } from './runs/runs/configuration-routes.ts'
 import { runJobs, runReactions } from './runs/runs/jobs.ts'
-import { organizationRunRoutes, runActionRoutes, runLoaders, runRoutes } from './runs/runs/routes.ts'
+import {
+  organizationRunRoutes,
+  runActionRoutes,
+  runConfigurationRoutes,
+  runLoaders,
+  runRoutes,
+} from './runs/runs/routes.ts'
 import { taskStageLoaders, taskStageRoutes } from './runs/task-stages/routes.ts'
 import { workspaceDeletionRoutes } from './runs/workspace-deletion/routes.ts'
 import { adminOrganizationRoutes, adminUserRoutes } from './site/admin/routes.ts'
@@ -96,7 +102,6 @@ export const ROUTES: readonly Routes[] = [
   adminOrganizationRoutes,
   adminUserRoutes,
   agentJobRoutes,
-  jobContentRoutes,
   engineResponsesRoutes,
   agentPackageRoutes,
   agentPoolRoutes,

@@ -13,7 +13,7 @@ const agent = await createFakeAgent(app)
 const listening = app.listen()
 
 describe('the log of a job', () => {
-  test('is framed for its readers, and read at any offset while it grows', async () => {
+  test('is framed by STX and ETX, and readable at any offset while it grows', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true })
     const log = await openLog(app, setting, { run, phase: 'plan' })
     expect(String(await log.read(0, 100))).toBe('\u0002')
@@ -32,7 +32,7 @@ describe('the log of a job', () => {
     expect(String(await log.read(0, 12))).toBe('\u0002hello world')
   })
 
-  test('stores bytes that are sent twice once', async () => {
+  test('stores repeated bytes once', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true })
 
     await job.log('abc')
@@ -47,9 +47,9 @@ describe('the log of a job', () => {
     await job.finish({ hasChanges: false })
   })
 
-  test('is cut off at its limit with a line that says so, and what comes after is taken and dropped', async () => {
+  test('is truncated at its limit with a notice, and later bytes are accepted and dropped', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true })
-    const notice = `\nThe log is cut off here: it is longer than ${LOG_LIMIT} bytes. The run goes on.\n`
+    const notice = `\nThe log is cut off here: it is longer than ${LOG_LIMIT} bytes. The run continues.\n`
     const chunk = 'x'.repeat(1_000_000)
 
     for (let at = 0; at < LOG_LIMIT + 1_500_000; at += chunk.length)
@@ -64,7 +64,7 @@ describe('the log of a job', () => {
     expect(text.endsWith(`x${notice}\u0003`)).toBe(true)
   })
 
-  test('reports its whole size to a request that repeats what another one is storing', async () => {
+  test('reports its whole size to a request that repeats a concurrent one', async () => {
     const { job } = await startPlan(app, agent, { 'plan-only': true })
     const { phase_id } = await app.db
       .selectFrom('agent_jobs')
@@ -89,7 +89,7 @@ describe('the log of a job', () => {
     await job.finish({ hasChanges: false })
   })
 
-  test('reads the same after it has moved to blobs', async () => {
+  test('reads the same after compaction', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true })
     const text = Array.from({ length: 300_000 }, (_, index) => `${index}\n`).join('')
     for (let at = 0; at < text.length; at += 700_000) await job.log(text.slice(at, at + 700_000))
@@ -127,7 +127,7 @@ describe('the log of a job', () => {
     },
   )
 
-  test('goes on after a plan was handed back in its midst', async () => {
+  test('continues after its plan was released and requeued', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true })
     await job.log('the first one, ')
     await job.release()
@@ -140,7 +140,7 @@ describe('the log of a job', () => {
     await again.finish({ hasChanges: false })
   })
 
-  test('takes the token of its job only', async () => {
+  test('accepts only the token of its job', async () => {
     const { job } = await startPlan(app, agent, { 'plan-only': true })
     const url = `${AGENT_API}/jobs/${job.id}/log?offset=0`
 

@@ -51,7 +51,7 @@ describe('a claim', () => {
     expect(await agent.claim({ waitMs: 10 })).toBeUndefined()
   })
 
-  test('gets the configuration, the options and the variables', async () => {
+  test('gets the configuration, options and variables', async () => {
     const setting = await createRunSetting(app)
     const variable = (attributes: Record<string, unknown>) =>
       app.request({
@@ -84,7 +84,7 @@ describe('a claim', () => {
     await job.finish({ hasChanges: false })
   })
 
-  test('names the providers of the state, as far as they are known', async () => {
+  test('names the providers of the state, if known', async () => {
     const setting = await createRunSetting(app)
     const states = stateClient(app, { id: setting.workspaceId, name: setting.workspaceName }, setting.user.token)
     const take = async () => {
@@ -106,7 +106,7 @@ describe('a claim', () => {
     expect(await take()).toBeUndefined()
   })
 
-  test('takes the token of that agent only', async () => {
+  test('accepts only the token of its agent', async () => {
     const { setting, job } = await startPlan(app, agent, { 'plan-only': true })
     const url = `${AGENT_API}/agents/${agent.id}/claim`
 
@@ -127,7 +127,7 @@ describe('a claim', () => {
     await job.finish({ hasChanges: false })
   })
 
-  test('of an apply is reserved for the agent that made the plan at first', async () => {
+  test('of an apply is reserved for the agent of its plan at first', async () => {
     const other = await createFakeAgent(app, { name: 'other' })
     const { job } = await startPlan(app, agent, { 'auto-apply': true })
     await job.finish()
@@ -142,7 +142,7 @@ describe('a claim', () => {
   })
 })
 
-test('a run whose variables cannot be opened ends, and does not hold up others', async () => {
+test('a run whose variables cannot be decrypted ends and does not block others', async () => {
   const setting = await createRunSetting(app)
   const response = await app.request({
     method: 'POST',
@@ -165,12 +165,12 @@ test('a run whose variables cannot be opened ends, and does not hold up others',
   const { attributes } = await readRun(app, setting, run)
   expect(attributes).toMatchObject({ status: 'errored', 'error-message': expect.stringContaining('Set it again') })
   const log = await openLog(app, setting, { run, phase: 'plan' })
-  expect(String(await log.read(0, 1000))).toContain("a sensitive value can't be opened")
+  expect(String(await log.read(0, 1000))).toContain('a sensitive value cannot be decrypted')
   expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   await job.finish({ hasChanges: false })
 })
 
-test('a run that no job can be made of ends, and does not hold up others', async () => {
+test('a run whose job cannot be created ends and does not block others', async () => {
   const setting = await createRunSetting(app)
   const run = await createRun(app, setting)
   await setVariables(run, [{ key: 1, value: '"x"' }])
@@ -183,10 +183,10 @@ test('a run that no job can be made of ends, and does not hold up others', async
   const { attributes } = await readRun(app, setting, run)
   expect(attributes).toMatchObject({
     status: 'errored',
-    'error-message': expect.stringMatching(/^the server can't make the job for an agent: variables.0.key: /),
+    'error-message': expect.stringMatching(/^the server cannot create the job for an agent: variables.0.key: /),
   })
   const log = await openLog(app, setting, { run, phase: 'plan' })
-  expect(String(await log.read(0, 1000))).toContain("the server can't make the job")
+  expect(String(await log.read(0, 1000))).toContain('the server cannot create the job')
   expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   await job.finish({ hasChanges: false })
 })
@@ -200,7 +200,7 @@ async function setVariables(run: string, variables: unknown[]) {
 }
 
 describe('while the database fails', () => {
-  test('a claim is answered 503, and no run ends', async () => {
+  test('a claim gets 503, and no run ends', async () => {
     const run = await createRun(app, await createRunSetting(app))
     await sql`alter table variables rename to variables_away`.execute(app.db)
 
@@ -213,7 +213,7 @@ describe('while the database fails', () => {
     await job.finish({ hasChanges: false })
   })
 
-  test('a claim is answered 503 when the database does not answer', async () => {
+  test('a claim gets 503 if the database does not respond', async () => {
     const run = await createRun(app, await createRunSetting(app))
 
     const claim = await app.db.transaction().execute(async (tx) => {
@@ -229,7 +229,7 @@ describe('while the database fails', () => {
   })
 })
 
-test('a job of a plain http server names the page of its run, for which the command line prints another address', async () => {
+test('a job of a server with plain http has the address of its run page', async () => {
   const headers = { 'terraform-version': '1.11.4' }
   const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true, headers })
   const { name } = (await readWorkspace(app, setting)).attributes

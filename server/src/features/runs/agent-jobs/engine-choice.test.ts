@@ -4,7 +4,7 @@ import { endFile, endTest } from '../../../testing/cleanup.ts'
 import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
 import { createRun, createRunSetting, type RunSetting } from '../../../testing/runs.ts'
 
-// Each test has its own app, and all of them at once would take every connection of the database.
+// Each test has its own app; in parallel they would exhaust the connections of the database.
 afterEach(async () => {
   endTest()
   await endFile()
@@ -12,7 +12,7 @@ afterEach(async () => {
 
 type Version = `${'terraform' | 'tofu'} ${string}`
 
-/** A separate app, whose agents have only these engines. */
+/** A separate app whose agents have only these engines. */
 async function site(agents: readonly (readonly Version[])[], settings: Record<string, string> = {}) {
   const app = await createTestApp(settings)
   const made: FakeAgent[] = []
@@ -51,7 +51,7 @@ test.each([
   expect(job?.engine.product).toBe(product)
 })
 
-test('the apply has the engine of the plan, and so has the next run', async () => {
+test('the apply and the next run use the engine of the plan', async () => {
   const { app, agents, setting } = await site([['tofu 1.10.0']])
   await createRun(app, setting, { 'auto-apply': true })
   await (await agents[0]?.take())?.finish()
@@ -97,7 +97,7 @@ test.each(['1.5.7', '~> 1.5.0', '< 1.6'])('a run that requires %s goes to the ag
   expect(job?.engine).toEqual({ product: 'terraform', version, required: true })
 })
 
-test('what is left to another agent holds up nothing behind it', async () => {
+test('jobs left to another agent do not block those behind them', async () => {
   const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])
   await require('1.5.7')
   await createRun(app, setting)
@@ -108,7 +108,7 @@ test('what is left to another agent holds up nothing behind it', async () => {
   expect(job?.runId).toBe(other)
 })
 
-test('a run goes to an agent that can get its version, or may have it', async () => {
+test('a run is claimed by an agent that has or downloads its version', async () => {
   const { app, agents, setting, require } = await site([['terraform 1.11.4']])
   await require('1.5.7')
   const former = await createFakeAgent(app, { name: 'former' })
@@ -118,7 +118,7 @@ test('a run goes to an agent that can get its version, or may have it', async ()
   expect((await former.take()).engine.version).toBe('1.5.7')
 })
 
-test('a run whose version no one has is taken all the same, so that the agent says so', async () => {
+test('a run whose version no agent has is claimed, so that the agent reports it', async () => {
   const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.10.0']])
   await require('~> 1.5.0')
   await createRun(app, setting)
@@ -126,7 +126,7 @@ test('a run whose version no one has is taken all the same, so that the agent sa
   expect((await agents[0]?.take())?.engine.version).toBe('~> 1.5.0')
 })
 
-test('a run waits for no agent that is gone', async () => {
+test('a run does not wait for an offline agent', async () => {
   const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])
   await require('1.5.7')
   await createRun(app, setting)
@@ -135,7 +135,7 @@ test('a run waits for no agent that is gone', async () => {
   expect((await agents[0]?.take())?.engine.version).toBe('1.5.7')
 })
 
-test('a run waits for the agent that has its version, which is at work and asks for nothing', async () => {
+test('a run waits for the busy agent that has its version', async () => {
   const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])
   await createRun(app, setting)
   const long = await agents[1]?.take()
@@ -151,7 +151,7 @@ test('a run waits for the agent that has its version, which is at work and asks 
   expect((await agents[1]?.take())?.runId).toBe(run)
 })
 
-test('any number of runs that are left to another agent hold up nothing behind them', async () => {
+test('any number of runs left to another agent do not block those behind them', async () => {
   const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])
   await require('1.5.7')
   for (let count = 0; count < 60; count += 1) await createRun(app, setting, { 'plan-only': true })
@@ -165,7 +165,7 @@ test('any number of runs that are left to another agent hold up nothing behind t
   expect((await agents[1]?.take())?.engine.version).toBe('1.5.7')
 })
 
-test('what is left hides nothing however long the queue is', async () => {
+test('skipped jobs hide no others, whatever the length of the queue', async () => {
   const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])
   await require('1.5.7')
   for (let count = 0; count < 2010; count += 30)
@@ -194,7 +194,7 @@ test('skipped jobs are distinguished by version, by engine and by whether the ve
   expect(await agents[0]?.claim()).toBeUndefined()
 })
 
-test('an agent that downloads gets the preferred engine where it has none that would do', async () => {
+test('an agent that downloads engines gets the preferred one if it has no suitable one', async () => {
   const { app, setting, require } = await site([])
   const engines = [{ product: 'tofu', version: '1.10.0' }] as const
   const agent = await createFakeAgent(app, { engines: [...engines], downloadsEngines: true })
@@ -204,7 +204,7 @@ test('an agent that downloads gets the preferred engine where it has none that w
   expect((await agent.take()).engine).toEqual({ product: 'terraform', version: '1.11.4', required: true })
 })
 
-test('a plan that is queued again is tied to no engine that no one has named', async () => {
+test('a requeued plan is not tied to an engine that nobody requested', async () => {
   const { app, agents, setting } = await site([['tofu 1.10.0']])
   await createRun(app, setting)
   const first = await agents[0]?.take()
@@ -217,7 +217,7 @@ test('a plan that is queued again is tied to no engine that no one has named', a
   expect([first?.engine.product, again.engine.product]).toEqual(['tofu', 'terraform'])
 })
 
-test('the apply of a plan that a server of the version before has ended has the engine of the plan', async () => {
+test('the apply of a plan that the previous server version ended uses the engine of the plan', async () => {
   const { app, agents, setting } = await site([['tofu 1.10.0']])
   const run = await createRun(app, setting, { 'auto-apply': true })
   await (await agents[0]?.take())?.finish()

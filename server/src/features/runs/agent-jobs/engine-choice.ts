@@ -2,58 +2,55 @@ import { parseConstraint } from '@groundstate/contract/version-constraint'
 
 export type Product = 'terraform' | 'tofu'
 
-/** The engine that a run requests. */
-export type WantedEngine = {
-  /** Null where no one has named one: then the engine that an agent has. */
+export type RequestedEngine = {
+  /** Null for any engine that an agent has. */
   product: Product | null
-  /** The one to take where an agent has both. */
+  /** The one to use if an agent has both. */
   preferred: Product
   version: string
-  /** Whether another version would not do. */
+  /** Whether no other version may be used. */
   required: boolean
 }
 
-/** The engines that an agent reports. */
-export type EngineHolder = {
+export type AgentEngines = {
   engines: readonly { product: Product; version: string }[]
-  /** Null for agents that do not say so: they may have or get any. */
+  /** Null for agents that do not report it: they may have or download any. */
   downloads: boolean | null
 }
 
-/** How well an agent can do with the engine that a run asks for: `preferred`, `other` (another engine than the preferred one) or `none`. */
-export type EngineMatch = 'preferred' | 'other' | 'none'
+const MATCHES = ['none', 'other', 'preferred'] as const
+/** Suitability of an agent for a requested engine; `other` is another engine than the preferred one. */
+export type EngineMatch = (typeof MATCHES)[number]
 
-const FITS: readonly EngineMatch[] = ['none', 'other', 'preferred']
-
-export function matchOf(wanted: WantedEngine, agent: EngineHolder): EngineMatch {
+export function matchOf(requested: RequestedEngine, agent: AgentEngines): EngineMatch {
   if (agent.downloads !== false) return 'preferred'
-  const product = bestProduct(wanted, agent)
+  const product = bestProduct(requested, agent)
   if (product === undefined) return 'none'
-  return product === (wanted.product ?? wanted.preferred) ? 'preferred' : 'other'
+  return product === (requested.product ?? requested.preferred) ? 'preferred' : 'other'
 }
 
 export function isBetterMatch(one: EngineMatch, other: EngineMatch) {
-  return FITS.indexOf(one) > FITS.indexOf(other)
+  return MATCHES.indexOf(one) > MATCHES.indexOf(other)
 }
 
-/** The engine for an agent that takes the run. An agent that lacks it and can't download it says so in the run's log. */
-export function productFor(wanted: WantedEngine, agent: EngineHolder): Product {
-  if (wanted.product !== null) return wanted.product
-  const fitting = bestProduct(wanted, agent)
-  if (fitting !== undefined) return fitting
-  if (agent.downloads !== false) return wanted.preferred
-  return bestProduct({ ...wanted, required: false }, agent) ?? wanted.preferred
+/** The engine for an agent that executes the run. An agent that neither has nor downloads it reports that in the run's log. */
+export function productFor(requested: RequestedEngine, agent: AgentEngines): Product {
+  if (requested.product !== null) return requested.product
+  const product = bestProduct(requested, agent)
+  if (product !== undefined) return product
+  if (agent.downloads !== false) return requested.preferred
+  return bestProduct({ ...requested, required: false }, agent) ?? requested.preferred
 }
 
-function bestProduct({ product, preferred, version, required }: WantedEngine, { engines }: EngineHolder) {
+function bestProduct({ product, preferred, version, required }: RequestedEngine, { engines }: AgentEngines) {
   const meets = required ? conditionOf(version) : () => true
-  const fitting = engines.filter((engine) => meets(engine.version)).map((engine) => engine.product)
-  if (product !== null) return fitting.find((one) => one === product)
-  return fitting.find((one) => one === preferred) ?? fitting[0]
+  const suitable = engines.filter((engine) => meets(engine.version)).map((engine) => engine.product)
+  if (product !== null) return suitable.find((one) => one === product)
+  return suitable.find((one) => one === preferred) ?? suitable[0]
 }
 
 function conditionOf(version: string): (version: string) => boolean {
   if (version === 'latest' || version === '') return () => true
-  // What is neither a version nor a constraint is refused by any agent, in words.
+  // Every agent rejects an invalid version or constraint with a message.
   return parseConstraint(version)?.meets ?? (() => true)
 }

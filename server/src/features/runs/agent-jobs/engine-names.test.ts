@@ -21,7 +21,7 @@ async function rename({ user, organization, workspaceId }: Setting, place: Place
   }
 }
 
-/** Resolves with the resources that the engine of a job finds under these names. */
+/** The resources that the engine of a job finds under these names. */
 async function found({ engineToken }: FakeJob, { organization, workspace }: Place) {
   const read = async (path: string) =>
     app.request({ url: `/api/v2/organizations/${organization}${path}`, token: engineToken })
@@ -29,7 +29,7 @@ async function found({ engineToken }: FakeJob, { organization, workspace }: Plac
   return { workspace: named.json().data?.id, entitlements: entitlements.status }
 }
 
-test('an engine finds its workspace by the names of its plan until the end of the apply, and by the new ones', async () => {
+test('an engine finds its workspace by the names of its plan until the apply ends, and by new ones', async () => {
   const { setting, job: plan } = await startPlan(app, agent, { 'auto-apply': true })
   const old = { organization: plan.organizationName, workspace: plan.workspaceName }
   const next = { organization: `${old.organization}-renamed`, workspace: 'renamed' }
@@ -46,7 +46,7 @@ test('an engine finds its workspace by the names of its plan until the end of th
   await apply.finish()
 })
 
-test('an engine is not led to what has got its old names meanwhile', async () => {
+test('an engine does not get a workspace that took the old names', async () => {
   const { setting, job } = await startPlan(app, agent)
   const old = { organization: job.organizationName, workspace: job.workspaceName }
   await rename(setting, { organization: `${old.organization}-renamed`, workspace: 'renamed' })
@@ -69,7 +69,7 @@ test('an engine is not led to what has got its old names meanwhile', async () =>
   await job.finish({ hasChanges: false })
 })
 
-test('the next run has the new names only', async () => {
+test('the next run has only the new names', async () => {
   const { setting, run, job } = await startPlan(app, agent)
   const old = { organization: job.organizationName, workspace: job.workspaceName }
   await job.finish({ hasChanges: false })

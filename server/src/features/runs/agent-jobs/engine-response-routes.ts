@@ -20,7 +20,7 @@ import { showWorkspace } from '../../workspaces/workspaces/service.ts'
 import { requireJob } from './access.ts'
 import type { Job } from './store.ts'
 
-/** Up to this size (bytes) a state is sent with the responses; of a larger one the engine fetches the content itself. */
+/** Larger states, in bytes, are not sent with the responses: the engine downloads them. */
 const MAX_STATE_BYTES = 1024 * 1024
 
 const ENVELOPE = 'application/octet-stream'
@@ -31,7 +31,7 @@ export const engineResponsesRoutes: Routes = (http) => {
     {
       access: 'job',
       prefix: AGENT_API,
-      summary: 'Show what the engine of a job will ask for',
+      summary: 'Download prepared responses for the engine of a job',
       responses: { 200: binary(ENVELOPE) },
     },
     async (req) => {
@@ -42,7 +42,7 @@ export const engineResponsesRoutes: Routes = (http) => {
   )
 }
 
-/** The actor behind the engine's token. The token itself is not known here, and nothing is written that would name it. */
+/** The actor of the engine's token. The token's id is unknown, and needed only for writes. */
 function engineOf(job: Job): RunActor {
   return {
     kind: 'run',
@@ -54,54 +54,41 @@ function engineOf(job: Job): RunActor {
   }
 }
 
-type Found = { path: string; response: ApiResponse }
+type PreparedResponse = { path: string; response: ApiResponse }
 
-/** The public API's responses to the requests every engine makes. Refusals are left out, so that the engine gets them itself. */
+/** The public API's responses to requests that every engine sends. Rejected requests are omitted, so that the engine sends them. */
 async function engineResponses(ctx: Ctx & { actor: RunActor }, job: Job) {
   const { workspaceId, names } = ctx.actor
   const [workspace, entitlements, state] = await Promise.all([
-    unlessRefused(async () => requireWorkspace(ctx, workspaceId, 'workspace:read')),
-    unlessRefused(async () => (names ? requireOrganization(ctx, names.organization, 'organization:read') : undefined)),
+    unlessRejected(async () => requireWorkspace(ctx, workspaceId, 'workspace:read')),
+    unlessRejected(async () => (names ? requireOrganization(ctx, names.organization, 'organization:read') : undefined)),
     currentState(ctx),
   ])
-  const found: Found[] = [{ path: 'ping', response: noContent() }]
+  const prepared: PreparedResponse[] = [{ path: 'ping', response: noContent() }]
   if (names !== undefined && entitlements !== undefined) {
     const path = `organizations/${names.organization}`
-    found.push({ path: `${path}/entitlement-set`, response: ok(entitlementSetResource(entitlements)) })
-    if (workspace !== undefined)
-      found.push({
-        path: `${path}/workspaces/${names.workspace}`,
-        response: ok(await showWorkspace(ctx, workspace)),
-      })
+    prepared.push({ path: `${path}/entitlement-set`, response: ok(entitlementSetResource(entitlements)) })
+    const response = workspace && ok(await showWorkspace(ctx, workspace))
+    if (response) prepared.push({ path: `${path}/workspaces/${names.workspace}`, response })
   }
-  // Without the lock of the run others may store a state at any time.
+  // Unless the run holds the lock, others may store a state at any time.
   const isHeld = workspace?.locked_by_type === 'run' && workspace.locked_by_id === job.run_id
-  if (isHeld) found.push({ path: `workspaces/${workspaceId}/current-state-version`, response: state.response })
+  if (isHeld) prepared.push({ path: `workspaces/${workspaceId}/current-state-version`, response: state.response })
 
-  const bodies = found.map(({ response }) =>
-    response.document === undefined ? EMPTY : serialise(response.document).content,
-  )
-  const responses = found.map(({ path, response }, index) => ({
-    path,
-    status: response.status,
-    headers: {
-      ...BASE_HEADERS,
-      ...(response.document !== undefined && { 'content-type': JSON_API_TYPE }),
-      ...response.headers,
-    },
-    size: bodies[index]?.length ?? 0,
-  }))
+  const parts = prepared.map(({ path, response: { status, document, headers } }) => {
+    const body = document === undefined ? Buffer.alloc(0) : serialise(document).content
+    const type = document !== undefined && { 'content-type': JSON_API_TYPE }
+    return { body, response: { path, status, headers: { ...BASE_HEADERS, ...type, ...headers }, size: body.length } }
+  })
   const content = isHeld ? state.content : undefined
   const header = {
-    responses,
-    ...(content !== undefined && { state: { url: content.url, size: content.raw.length } }),
+    responses: parts.map(({ response }) => response),
+    ...(content && { state: { url: content.url, size: content.raw.length } }),
   } satisfies EngineResponsesHeader
-  return { header, bodies: content === undefined ? bodies : [...bodies, content.raw] }
+  return { header, bodies: [...parts.map(({ body }) => body), ...(content ? [content.raw] : [])] }
 }
 
-const EMPTY = Buffer.alloc(0)
-
-/** The response about the current state, be it that there is none, and the content of a state that is not large. */
+/** The response for the current state, even if that is an error, and the content of a small state. */
 async function currentState(ctx: Ctx & { actor: RunActor }) {
   try {
     const version = await requireCurrentStateVersion(ctx, ctx.actor.workspaceId)
@@ -121,7 +108,7 @@ async function currentState(ctx: Ctx & { actor: RunActor }) {
   }
 }
 
-async function unlessRefused<T>(load: () => Promise<T>): Promise<T | undefined> {
+async function unlessRejected<T>(load: () => Promise<T>): Promise<T | undefined> {
   try {
     return await load()
   } catch (error) {

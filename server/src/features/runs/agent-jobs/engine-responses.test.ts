@@ -24,10 +24,10 @@ async function responsesOf(job: FakeJob) {
   return { responses, state: header.state && { url: header.state.url, content: take(header.state.size) } }
 }
 
-/** A body without the ends of its signed URLs, which tell the second in which it was made. */
+/** A body without the ends of its signed URLs, which depend on the time. */
 const unsigned = (body: string) => body.replaceAll(/(\/object\/[\w-]+)\.[\w.-]+/g, '$1')
 
-/** A job of a run in a workspace, with a state or without. */
+/** A job of a run in a workspace with or without a state. */
 async function startJob({ state }: { state?: Buffer } = {}, attributes: Record<string, unknown> = {}) {
   const setting = await createRunSetting(app)
   const workspace = { id: setting.workspaceId, name: setting.workspaceName }
@@ -49,11 +49,11 @@ const PATHS = (job: FakeJob) => [
   `workspaces/${job.workspaceId}/current-state-version`,
 ]
 
-describe('what the engine of a job will ask for', () => {
+describe('the prepared responses of a job', () => {
   test.each([
     ['with a state', rawState({ serial: 3, resources: ['a'], outputs: { x: 'y' } })],
     ['without one', undefined],
-  ])('is what the public API answers it, in a workspace %s', async (_, state) => {
+  ])('equal those of the public API, in a workspace %s', async (_, state) => {
     const { job } = await startJob(state === undefined ? {} : { state })
 
     const { responses } = await responsesOf(job)
@@ -70,7 +70,7 @@ describe('what the engine of a job will ask for', () => {
     }
   })
 
-  test('comes with the content of the state', async () => {
+  test('include the content of the state', async () => {
     const raw = rawState({ serial: 3, resources: ['a'] })
     const { job } = await startJob({ state: raw })
 
@@ -80,7 +80,7 @@ describe('what the engine of a job will ask for', () => {
     expect((await download(app, state?.url ?? '')).bytes).toEqual(raw)
   })
 
-  test('comes without the content of a large state', async () => {
+  test('omit the content of a large state', async () => {
     const { job } = await startJob({ state: rawState({ serial: 3, outputs: { x: 'y'.repeat(1024 * 1024) } }) })
 
     const { responses, state } = await responsesOf(job)
@@ -89,7 +89,7 @@ describe('what the engine of a job will ask for', () => {
     expect(state).toBeUndefined()
   })
 
-  test('has no state where the run does not hold the workspace, since that may change at any time', async () => {
+  test('omit the state if the run does not hold the workspace lock', async () => {
     const { job } = await startJob({ state: rawState({ serial: 3 }) }, { 'plan-only': true })
 
     const { responses, state } = await responsesOf(job)
@@ -98,7 +98,7 @@ describe('what the engine of a job will ask for', () => {
     expect(state).toBeUndefined()
   })
 
-  test('is for the agent that has the job, and only as long as it runs', async () => {
+  test('are only for the agent of a running job', async () => {
     const { job } = await startJob()
     const url = `${AGENT_API}/jobs/${job.id}/engine-answers`
 

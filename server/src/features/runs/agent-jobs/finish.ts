@@ -1,58 +1,56 @@
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { SYSTEM } from '../../../auth/actor.ts'
+import { transact } from '../../../db/db.ts'
+import { LATE_RESULT_WINDOW_MS, artifactKey, ifStored } from '../plans/artifact.ts'
 import { applyChange } from '../runs/advance.ts'
 import { applyDeferredUntil, endDeferralJob } from '../runs/deferral.ts'
-import type { LockedRun, RunRow } from '../runs/locked-run-store.ts'
+import { type LockedRun, type RunRow, lockRun } from '../runs/locked-run-store.ts'
 import { poolTopic } from '../runs/queued-job-store.ts'
 import type { NewRunEvent } from '../runs/run-event-store.ts'
 import type { Change } from '../runs/transition.ts'
-import { acceptsLate } from './access.ts'
-import { changeRunOfJob } from './change-run.ts'
+import { acceptsLateResult } from './access.ts'
 import { claimApply } from './claim.ts'
-import { recordLateResult } from './late-results.ts'
-import { insertNotice } from './log-store.ts'
+import { type ChunkedLog, insertNotice } from './log-store.ts'
 import { type LogPart, announceLog, checkRest, insertRest, restInsert } from './log.ts'
-import { type Job, appliesByItself, countColumns } from './store.ts'
+import { type RunOfJob, changeRunOfJob } from './service.ts'
+import { type Job, appliesImmediately, countColumns, lockLostApply, markLateResult } from './store.ts'
 
 /** The result of a job; `log` is the rest of its log, as in `PUT /log`. */
 type JobEnd = FinishJob & { log?: LogPart }
 
 /**
- * Records the result of a job and lets the run advance. Does nothing when the job has ended already, unless it is an apply that
- * was lost. With `takesApply` the agent of a plan gets the job of the apply that comes next, if it may have it: then that is returned.
+ * Records the result of a job and advances the run. Does nothing for a job that has ended, unless it is a lost apply. With `takesApply`
+ * returns the job of the following apply, if the agent of the plan may have it.
  */
-export async function finishJob(
-  ctx: Ctx,
-  job: Job,
-  { log, ...body }: JobEnd,
-  { takesApply }: { takesApply: boolean } = { takesApply: false },
-): Promise<AgentJob | undefined> {
+export async function finishJob(ctx: Ctx, job: Job, { log, ...body }: JobEnd, { takesApply = false } = {}) {
   let next: AgentJob | undefined
-  // It is stored as the job is locked, and not at all when the job has ended.
+  // Executed with the lock of the job, and without effect if the job has ended.
   const rest = log && restInsert(ctx, job, log)
-  const along = rest === undefined ? [] : [rest]
-  const isRecorded = await changeRunOfJob(ctx, job, { along }, async (ctx, { locked, lease, responses }) => {
+  const change = async (ctx: TransactionCtx, { locked, lease, responses }: RunOfJob<ChunkedLog>) => {
     const { message } = body
     const [stored] = responses[0] ?? []
     if (log !== undefined && stored !== undefined) checkRest(stored, log)
     if (message !== undefined) await insertNotice(ctx.db, locked[job.kind].id, message, { unlessRepeated: true })
-    const change = job.kind === 'plan' ? planEnd(ctx, locked, body) : applyEnd(ctx, locked, body)
-    const goesOn = takesApply && job.kind === 'plan' && body.hasChanges === true && appliesByItself(locked.run)
-    await applyChange(ctx, locked, { ...change, events: eventsOf(body), isQuiet: goesOn })
-    const startAfter = change.apply?.held_until
+    const end = job.kind === 'plan' ? planEnd(ctx, locked, body) : applyEnd(ctx, locked, body)
+    const continues = takesApply && job.kind === 'plan' && body.hasChanges === true && appliesImmediately(locked.run)
+    await applyChange(ctx, locked, { ...end, events: eventsOf(body), skipsJobSignal: continues })
+    const startAfter = end.apply?.held_until
     if (startAfter instanceof Date)
       await ctx.jobs.enqueue(ctx.db, endDeferralJob, { runId: job.run_id }, { startAfter })
-    next = goesOn ? await giveApply(ctx, locked.run, lease.agent_id) : undefined
-  })
-  if (isRecorded && log !== undefined) announceLog(ctx, job)
-  if (isRecorded) return next
-  if (log !== undefined && acceptsLate(job, ctx.now())) await insertRest(ctx, job, log)
+    if (continues) next = await assignApply(ctx, locked.run, lease.agent_id)
+  }
+  if (await changeRunOfJob(ctx, job, change, rest ? [rest] : [])) {
+    if (log !== undefined) announceLog(ctx, job)
+    return next
+  }
+  if (log !== undefined && acceptsLateResult(job, ctx.now())) await insertRest(ctx, job, log)
   await recordLateResult(ctx, job, body)
   return undefined
 }
 
-/** Gives the apply that has just been queued to the agent of its plan, or else tells all agents of it. */
-async function giveApply(ctx: TransactionCtx, run: RunRow, agentId: string | null): Promise<AgentJob | undefined> {
+/** Leases the queued apply to the agent of its plan, or else signals it to the pool. */
+async function assignApply(ctx: TransactionCtx, run: RunRow, agentId: string | null): Promise<AgentJob | undefined> {
   const key = { id: run.id, workspaceId: run.workspace_id, organizationId: run.organization_id }
   const job = agentId === null ? undefined : await claimApply(ctx, { ...key, agentId })
   if (!job) ctx.signals.publishToOne(ctx.db, poolTopic(run.agent_pool_id))
@@ -60,36 +58,33 @@ async function giveApply(ctx: TransactionCtx, run: RunRow, agentId: string | nul
 }
 
 function planEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {
-  const isOwed = body.owesDocuments === true && body.status === 'finished' && body.hasChanges === true
+  const isPending = body.owesDocuments === true && body.status === 'finished' && body.hasChanges === true
   return {
     job: body.status,
-    // From now on the run has the engine that made its plan.
+    // The apply must use the engine of the plan.
     run: { ...resultColumns(body), has_changes: body.hasChanges ?? false, engine_is_open: false },
     plan: {
       ...countColumns(body),
       has_changes: body.hasChanges ?? false,
       generated_configuration: body.generatedConfiguration ?? false,
-      ...(isOwed && appliesByItself(run) && { documents_owed_at: ctx.now() }),
+      ...(isPending && appliesImmediately(run) && { documents_owed_at: ctx.now() }),
     },
   }
 }
 
 function applyEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {
-  // A person who has confirmed an apply has seen the end of its plan.
+  // A user who confirmed an apply has seen the end of its plan.
   const mayDefer = body.status === 'errored' && run.auto_apply
   const until = mayDefer ? applyDeferredUntil(run, ctx.now()) : undefined
   return {
     job: until === undefined ? body.status : 'deferred',
     run: resultColumns(body),
-    apply: {
-      ...countColumns(body),
-      ...(until !== undefined && { held_until: until }),
-    },
+    apply: { ...countColumns(body), ...(until !== undefined && { held_until: until }) },
     endsJob: true,
   }
 }
 
-/** Adds the agent's message to the history of the run. A cancellation is there already, with its user. */
+/** The agent's message as a run event. A cancel has an event already, with its user. */
 function eventsOf({ status, message }: FinishJob): NewRunEvent[] {
   if (message === undefined || status === 'canceled') return []
   return [{ action: status === 'errored' ? 'errored' : 'reported', description: message }]
@@ -100,4 +95,40 @@ function resultColumns({ message, status, engineVersion }: FinishJob) {
     ...(engineVersion !== undefined && { engine_version: engineVersion }),
     ...(message !== undefined && status === 'errored' && { error: message }),
   }
+}
+
+/**
+ * Records the late result of a lost apply. The run stays errored, since another may have started; its log, events and error describe how
+ * the apply ended. Does nothing for any other job, and for a repeated result.
+ */
+async function recordLateResult(ctx: Ctx, job: Job, body: FinishJob) {
+  // Read before the transaction, which must not wait for the object store. The agent sends the state before the result.
+  const errored =
+    job.kind === 'apply' && (await ifStored(ctx.blobs.open(artifactKey(job.run_id, job.id, 'errored-state'))))
+  if (errored) errored.destroy()
+  await transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
+    const locked = await lockRun(ctx.db, { id: job.run_id, workspaceId: job.workspace_id })
+    const since = new Date(ctx.now().getTime() - LATE_RESULT_WINDOW_MS)
+    const lost = locked && (await lockLostApply(ctx.db, job.id, since))
+    if (!locked || !lost) return
+    const agent = `the agent ${lost.agent_name ?? ''}`.trim()
+    const time = `${ctx.now().toISOString().slice(0, 19)}Z`
+    const state = errored
+      ? `the state that it could not store was kept: download it at ${ctx.baseUrl}/api/v2/applies/${locked.apply.id}/errored-state, ` +
+        'and compare it with the state of the workspace before the next apply'
+      : 'it left no unsaved state'
+    const description = `${agent} reconnected at ${time}: ${describeResult(body)}; ${state}`
+    await insertNotice(ctx.db, locked.apply.id, description)
+    await markLateResult(ctx.db, job.id, ctx.now())
+    await applyChange(ctx, locked, {
+      ...(body.counts && { apply: countColumns(body) }),
+      run: { error: description },
+      events: [{ action: 'late_result', description }],
+    })
+  })
+}
+
+function describeResult({ status, message }: FinishJob) {
+  if (status === 'finished') return 'the apply had finished'
+  return `the apply had ${status === 'canceled' ? 'been canceled' : 'failed'}${message === undefined ? '' : ` (${message})`}`
 }

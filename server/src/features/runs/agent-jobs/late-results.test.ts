@@ -9,7 +9,7 @@ import { openLog, startPlan } from './testing/jobs.ts'
 const app = await createTestApp()
 const agent = await createFakeAgent(app)
 
-/** An apply that has logged `before`, and whose lease was lost then. */
+/** An apply that logged `before` and then lost its lease. */
 async function loseApply() {
   const { setting, run, job: plan } = await startPlan(app, agent, { 'auto-apply': true })
   await plan.finish()
@@ -29,7 +29,7 @@ async function eventsOf({ setting, run }: Pick<Lost, 'setting' | 'run'>) {
 }
 
 describe('an apply whose lease was lost', () => {
-  test('still takes the rest of its log, behind what the server has said', async () => {
+  test('still accepts the rest of its log, after the notice of the server', async () => {
     const lost = await loseApply()
 
     expect((await lost.job.log('fore\nafter\n', 2)).json()).toEqual({ size: 'before\nafter\n'.length })
@@ -38,11 +38,11 @@ describe('an apply whose lease was lost', () => {
 
     const { read } = await openLog(app, lost.setting, { run: lost.run, phase: 'apply' })
     expect(String(await read(0, 10_000))).toMatch(
-      /^.before\n\nthe agent fake stopped sending[^]*after\n\nthe agent fake was back/,
+      /^.before\n\nthe agent fake stopped sending[^]*after\n\nthe agent fake reconnected/,
     )
   })
 
-  test('gets no commands, and nothing but its log, errored state and result is taken', async () => {
+  test('gets no commands and accepts only its log, errored state and result', async () => {
     const { job } = await loseApply()
 
     expect((await job.heartbeat()).status).toBe(409)
@@ -51,7 +51,7 @@ describe('an apply whose lease was lost', () => {
     expect((await job.release()).status).toBe(204)
   })
 
-  test('stays errored, and says that it had finished', async () => {
+  test('stays errored, and reports that it had finished', async () => {
     const lost = await loseApply()
     const { setting, run, job } = lost
 
@@ -61,7 +61,7 @@ describe('an apply whose lease was lost', () => {
     const { attributes } = await readRun(app, setting, run)
     expect(attributes.status).toBe('errored')
     expect(attributes['error-message']).toMatch(
-      /^the agent fake was back at 20[-\dT:]+Z: the apply had finished; it has left no state that is not stored$/,
+      /^the agent fake reconnected at 20[-\dT:]+Z: the apply had finished; it left no unsaved state$/,
     )
     expect(await eventsOf(lost)).toContainEqual(
       expect.objectContaining({ action: 'late_result', description: attributes['error-message'] }),
@@ -70,7 +70,7 @@ describe('an apply whose lease was lost', () => {
     expect(apply.json().data.attributes).toMatchObject({ status: 'errored', 'resource-additions': 3 })
   })
 
-  test('says where the state is that its engine could not store', async () => {
+  test('reports where to download the errored state', async () => {
     const { setting, run, job, applyId } = await loseApply()
 
     expect((await job.put('errored-state', '{"version":4}')).status).toBe(204)
@@ -83,7 +83,7 @@ describe('an apply whose lease was lost', () => {
     expect((await app.request({ url, token: setting.user.token })).json()).toEqual({ version: 4 })
   })
 
-  test('takes one result', async () => {
+  test('accepts one result', async () => {
     const lost = await loseApply()
 
     await lost.job.finish()
@@ -106,7 +106,7 @@ describe('an apply whose lease was lost', () => {
     expect((await eventsOf(lost)).map(({ action }) => action)).not.toContain('late_result')
   })
 
-  test('keeps its log open to late output until the result has come', async () => {
+  test('accepts late output until its result', async () => {
     const lost = await loseApply()
     app.clock.advance(3_600_000)
     await compactLogs(app.as(), app.now())
@@ -117,7 +117,7 @@ describe('an apply whose lease was lost', () => {
 
     const { read } = await openLog(app, lost.setting, { run: lost.run, phase: 'apply' })
     const text = String(await read(0, 10_000))
-    expect(text).toMatch(/late\n[^]*was back/)
+    expect(text).toMatch(/late\n[^]*reconnected/)
     expect(text.endsWith('\n\u0003')).toBe(true)
     const row = app.db.selectFrom('phases').select('log_size').where('id', '=', lost.applyId)
     expect((await row.executeTakeFirstOrThrow()).log_size).not.toBeNull()

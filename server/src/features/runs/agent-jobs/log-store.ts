@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 
-/** Bytes of a log, at `offset` of what this job has written. Beyond `limit` bytes, `notice` ends the log. */
-export type Chunk = {
+/** Bytes of a log, at `offset` of the output of its job. Beyond `limit` bytes, `notice` ends the log. */
+type Chunk = {
   jobId: string
   tokenHash: Buffer
   offset: number
   bytes: Buffer
   limit: number
   notice: string
-  /** An apply that was lost later than this still takes output. */
+  /** Applies lost after this still accept output. */
   lostAfter: Date
 }
 
@@ -24,16 +24,14 @@ export type ChunkedLog = {
 }
 
 /**
- * Stores the bytes of a chunk that are not stored yet. Returns whether the job takes output, the size of what it has written,
- * whether the log is full and whose it is; undefined when the token is not the job's. The statement locks the job's row, so that nothing is
- * added once the job has ended.
+ * Stores the bytes of a chunk that are not stored yet. Returns whether the job accepts output (`open`), the size of its output, whether
+ * the log is full, and its owner; undefined for another job's token. Locks the job's row, so that nothing is added once it has ended.
  */
 export async function insertChunk(db: Db, chunk: Chunk) {
   const { rows } = await chunkInsert(chunk).execute(db)
   return rows[0]
 }
 
-/** The statement of `insertChunk`. */
 export function chunkInsert({ jobId, tokenHash, offset, bytes, limit, notice, lostAfter }: Chunk) {
   const end = offset + bytes.length
   return sql<ChunkedLog>`
@@ -62,19 +60,11 @@ export function chunkInsert({ jobId, tokenHash, offset, bytes, limit, notice, lo
       from stored, lateral (select stored.size + coalesce((select bytes from added), 0) as size) total`
 }
 
-/** Command lines drop the first three lines of an apply's log, which are the engine's name, platform and a note. */
+/** The CLI drops the first three lines of an apply's log: the engine's name, its platform and a note. */
 const HEADER = '\n\n\n'
 
-/**
- * Appends a line of the server itself to a phase's log; with `unlessRepeated`, only if the last chunk does not hold it. Returns
- * the number of bytes appended.
- */
-export async function insertNotice(
-  tx: Tx,
-  phaseId: string,
-  text: string,
-  { unlessRepeated = false }: { unlessRepeated?: boolean } = {},
-): Promise<number> {
+/** Appends a server notice to a phase's log, `unlessRepeated` in its last chunk; returns the appended bytes. */
+export async function insertNotice(tx: Tx, phaseId: string, text: string, { unlessRepeated = false } = {}) {
   const { rows } = await sql<{ bytes: number }>`
     insert into log_chunks (phase_id, start_offset, data)
     select p.id, coalesce(l.size, 0), convert_to(case when l.size is null then ${HEADER} else '' end || ${`\n${text}\n`}, 'UTF8')

@@ -13,7 +13,7 @@ const other = await createFakeAgent(app, { name: 'other' })
 let sent = ''
 const replica = await createReplica(app, { reach })
 
-/** Keeps what the replica sends to the database. */
+/** Records what the replica sends to the database. */
 async function reach(databaseUrl: string) {
   return passedBy(databaseUrl, (client, target) => {
     client.on('data', (data: Buffer) => {
@@ -23,7 +23,7 @@ async function reach(databaseUrl: string) {
   })
 }
 
-/** How often the replica has looked into the queue by itself: whether there is a job, and for one to claim. */
+/** How often the replica checked the queue for jobs, and tried to claim one. */
 function looksThere() {
   return { asked: sent.split(' as ids').length - 1, claimed: sent.split('as has_agent from').length - 1 }
 }
@@ -38,7 +38,7 @@ async function claimThere({ id, token }: FakeAgent) {
   return response.statusCode === 200 ? (response.json().runId as string) : undefined
 }
 
-/** Until a claim of this process waits. */
+/** Resolves once a claim of this process waits. */
 async function waitsHere() {
   await expect.poll(() => app.signals.toOne(poolTopic('apool-builtin'))).toContain(' ')
 }
@@ -58,12 +58,12 @@ test('a job that is queued where a claim waits wakes no other server', async () 
 
   expect(job?.runId).toBe(first)
   expect(await there).toBe(next)
-  // Signals come in their order: the first one was heard before the second, which no one else waited for.
+  // Signals arrive in order: the first was received before the second, for which no other claim waited.
   expect(looksThere().claimed - before.claimed).toBe(1)
   await job?.finish({ hasChanges: false })
 })
 
-test('jobs that the claims of a server cannot take go to another server at once', async () => {
+test('jobs that the claims of a server cannot take are signalled to another server immediately', async () => {
   const setting = await createRunSetting(app)
   sent = ''
   const there = claimThere(other)

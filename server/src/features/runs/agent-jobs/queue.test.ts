@@ -13,7 +13,7 @@ const app = await createTestApp()
 const admin = await createUser(app, { isSiteAdmin: true })
 const agent = await createFakeAgent(app)
 
-/** A workspace whose runs are for a pool of its organization, and an agent of that pool. */
+/** A workspace with a pool of its organization, and an agent of that pool. */
 async function createPoolSetting(attributes: object = {}) {
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting, { attributes })
@@ -42,7 +42,7 @@ async function repeat<T>(times: number, work: () => Promise<T>): Promise<T[]> {
   return results
 }
 
-/** Claims and finishes jobs until none is left; returns them in their order. */
+/** Claims and finishes jobs until none is left; returns them in order. */
 async function drain(by: FakeAgent): Promise<FakeJob[]> {
   const jobs: FakeJob[] = []
   for (;;) {
@@ -57,12 +57,12 @@ const waitingReason = async (setting: RunSetting, run: string) =>
   (await readRun(app, setting, run)).attributes['waiting-reason']
 
 afterEach(async () => {
-  // A test that fails leaves nothing to the next one.
+  // Clean up after a failed test.
   await drain(agent)
 })
 
 describe('the order of the queue', () => {
-  test('has applies before plans, and plans before those that are plan-only', async () => {
+  test('has applies before plans, and plans before plan-only runs', async () => {
     const setting = await createRunSetting(app)
     const toApply = await createRun(app, setting)
     await (await agent.take()).finish()
@@ -79,7 +79,7 @@ describe('the order of the queue', () => {
     ])
   })
 
-  test('gives organizations with 100, 10 and 1 jobs their turns', async () => {
+  test('alternates between organizations with 100, 10 and 1 jobs', async () => {
     const [many, some, one] = [await createRunSetting(app), await createRunSetting(app), await createRunSetting(app)]
     await repeat(100, () => planOnly(many))
     await repeat(10, () => planOnly(some))
@@ -89,11 +89,11 @@ describe('the order of the queue', () => {
 
     expect(order).toHaveLength(111)
     expect(order.indexOf(one.organization)).toBeLessThan(6)
-    // While the second organization has jobs, it gets every other one.
+    // While the second organization has jobs, it gets every second claim.
     expect(order.slice(0, 24).filter((name) => name === some.organization)).toHaveLength(10)
   })
 
-  test('does not put an organization behind jobs that an agent took ahead of others', async () => {
+  test('ignores jobs that an agent claimed ahead of others', async () => {
     const many = await createRunSetting(app)
     const one = await createRunSetting(app)
     const spare = await createFakeAgent(app, { name: 'spare' })
@@ -118,7 +118,7 @@ describe('the order of the queue', () => {
     await ahead.finish()
   })
 
-  test('gives the workspaces of an organization their turns', async () => {
+  test('alternates between the workspaces of an organization', async () => {
     const first = await createRunSetting(app)
     const second = await addWorkspace(app, first)
     await repeat(20, () => planOnly(first))
@@ -141,7 +141,7 @@ describe('the order of the queue', () => {
     await Promise.all(begun.map((job) => job.finish({ hasChanges: false })))
   })
 
-  test('lets no one wait for ever behind organizations that come back again and again', async () => {
+  test('starves no organization, however often others return', async () => {
     const patient = await createRunSetting(app)
     const others = [await createRunSetting(app), await createRunSetting(app)]
     const waiting = await repeat(3, () => planOnly(patient))
@@ -159,7 +159,7 @@ describe('the order of the queue', () => {
     for (const run of waiting) expect(seen).toContain(run)
   })
 
-  test('goes on with other workspaces while one is locked by a transaction', async () => {
+  test('continues with other workspaces while one is locked by a transaction', async () => {
     const busy = await createRunSetting(app)
     const free = await addWorkspace(app, busy)
     await repeat(2, () => planOnly(busy))
@@ -175,8 +175,8 @@ describe('the order of the queue', () => {
   })
 })
 
-describe('an agent that takes some kinds of jobs', () => {
-  test('leaves the others to other agents', async () => {
+describe('an agent that accepts some kinds of jobs', () => {
+  test('leaves the other kinds to other agents', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
 
@@ -192,7 +192,7 @@ describe('an agent that takes some kinds of jobs', () => {
     await apply?.finish()
   })
 
-  test('does not keep an agent from its jobs that waits in the same pool', async () => {
+  test('does not keep jobs from another agent that waits in the same pool', async () => {
     const setting = await createRunSetting(app)
     const other = await createFakeAgent(app, { name: 'applies' })
     const applies = other.claim({ waitMs: 3000, accepts: ['apply'] })
@@ -218,7 +218,7 @@ describe('an agent that takes some kinds of jobs', () => {
   })
 })
 
-test('a job whose signal is lost reaches an agent that waits within seconds', async () => {
+test('a job whose signal is lost reaches a waiting agent within seconds', async () => {
   const setting = await createRunSetting(app)
   const waiting = agent.claim({ waitMs: 20_000 })
   await sql`select pg_terminate_backend(pid) from pg_stat_activity
@@ -234,7 +234,7 @@ test('a job whose signal is lost reaches an agent that waits within seconds', as
 })
 
 describe('the limit of an organization', () => {
-  test('holds its jobs back while so many are at work, and lets others pass', async () => {
+  test('blocks its jobs while that many are running, and lets others pass', async () => {
     const setting = await createRunSetting(app)
     const other = await createRunSetting(app)
     await limit(setting.organization, 1)
@@ -252,7 +252,7 @@ describe('the limit of an organization', () => {
     expect((await next)?.runId).toBe(second)
   })
 
-  test('lets others pass however many jobs it holds back at the head of the queue', async () => {
+  test('lets others pass, however many blocked jobs are at the head of the queue', async () => {
     const setting = await createRunSetting(app)
     const other = await createRunSetting(app)
     await limit(setting.organization, 1)
@@ -267,7 +267,7 @@ describe('the limit of an organization', () => {
     await Promise.all([job, ...jobs].map((one) => one.finish({ hasChanges: false })))
   })
 
-  test('is kept when two servers hand out jobs at once', async () => {
+  test('holds when two servers lease jobs concurrently', async () => {
     const setting = await createRunSetting(app)
     await limit(setting.organization, 3)
     await repeat(12, () => planOnly(setting))
@@ -293,7 +293,7 @@ describe('the limit of an organization', () => {
     await limit(setting.organization, null)
   })
 
-  test('wakes the agents of all its pools when it is raised or lifted', async () => {
+  test('wakes the agents of all its pools when it is raised or removed', async () => {
     const { setting, poolId } = await createPoolSetting()
 
     for (const value of [1, 2, null]) {
@@ -306,7 +306,7 @@ describe('the limit of an organization', () => {
     }
   })
 
-  test('is shown next to the load, and set by site administrators only', async () => {
+  test('is shown with the capacity, and set by site administrators only', async () => {
     const setting = await createRunSetting(app)
     const url = `/api/v2/organizations/${setting.organization}/capacity`
 
@@ -323,7 +323,7 @@ describe('the limit of an organization', () => {
 })
 
 describe('the limit of a pool', () => {
-  test('holds jobs back while so many are at work in the pool', async () => {
+  test('blocks jobs while that many are running in the pool', async () => {
     const { setting, another, join } = await createPoolSetting({ 'max-concurrent-jobs': 1 })
     const rack = await join()
     const first = await createRun(app, setting)
@@ -340,7 +340,7 @@ describe('the limit of a pool', () => {
     expect((await next)?.runId).toBe(second)
   })
 
-  test('wakes the agents of the pool when it is raised or lifted', async () => {
+  test('wakes the agents of the pool when it is raised or removed', async () => {
     const { setting, poolId } = await createPoolSetting({ 'max-concurrent-jobs': 1 })
 
     for (const value of [2, null]) {
@@ -356,7 +356,7 @@ describe('the limit of a pool', () => {
     }
   })
 
-  test('is changed and lifted by users who manage the pool', async () => {
+  test('is changed and removed by users who manage the pool', async () => {
     const { setting, poolId } = await createPoolSetting()
     const send = (value: unknown) =>
       app.request({
@@ -372,7 +372,7 @@ describe('the limit of a pool', () => {
   })
 })
 
-describe('a pool whose scope leaves out a workspace with runs that wait', () => {
+describe('a pool whose scope no longer includes a workspace with queued runs', () => {
   const narrow = async (setting: RunSetting, poolId: string) =>
     app.request({
       method: 'PATCH',
@@ -400,14 +400,14 @@ describe('a pool whose scope leaves out a workspace with runs that wait', () => 
     const { attributes } = await readRun(app, setting, run)
     expect(attributes.status).toBe('errored')
     expect(attributes['error-message']).toMatch(
-      /^the agent pool pool serves the workspace \S+ no more: allow the workspace/,
+      /^the agent pool pool no longer serves the workspace \S+: allow the workspace/,
     )
     await job.finish({ hasChanges: false })
   })
 })
 
 describe('a run that waits for an agent', () => {
-  test('says how many jobs are ahead of it, and whether it is next', async () => {
+  test('reports how many jobs are ahead of it, and whether it is next', async () => {
     const { setting, join } = await createPoolSetting()
     const rack = await join()
     const [first, second, third] = await repeat(3, () => planOnly(setting))
@@ -418,7 +418,7 @@ describe('a run that waits for an agent', () => {
     await drain(rack)
   })
 
-  test('says that the agents which are online do not take such jobs', async () => {
+  test('reports that no online agent accepts such jobs', async () => {
     const { setting, join } = await createPoolSetting()
     await join(['apply', 'task'])
     const run = await planOnly(setting)
@@ -426,7 +426,7 @@ describe('a run that waits for an agent', () => {
     expect(await waitingReason(setting, run)).toBe('no agent of the pool pool that is online takes plans')
   })
 
-  test('does not call a pool empty whose agents are all at work', async () => {
+  test('does not report a pool as empty if all its agents are busy', async () => {
     const { setting, join } = await createPoolSetting()
     const rack = await join()
     const [, second] = await repeat(2, () => planOnly(setting))

@@ -73,7 +73,7 @@ describe('a lost lease', () => {
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 
-  test('ends an apply, says what to check, and frees the workspace', async () => {
+  test('ends an apply, reports what to check, and unlocks the workspace', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
     await job.finish()
     await agent.take()
@@ -86,7 +86,7 @@ describe('a lost lease', () => {
 
     const { attributes } = await readRun(app, setting, run)
     expect(attributes.status).toBe('errored')
-    expect(attributes['error-message']).toContain('compare the state with what really exists')
+    expect(attributes['error-message']).toContain('compare the state with the real resources')
     expect(await runStatus(app, setting, next)).toBe('plan_queued')
     expect((await agent.take()).runId).toBe(next)
     await actOnRun(app, setting, { run: next, action: 'cancel' })
@@ -95,7 +95,7 @@ describe('a lost lease', () => {
     expect(await runStatus(app, setting, next)).toBe('canceled')
   })
 
-  test('ends although another one cannot be ended', async () => {
+  test('ends even if another one cannot be ended', async () => {
     const { setting, run, job } = await startPlan(app, agent)
     const stuck = await startPlan(app, agent)
     await app.db.updateTable('agent_jobs').set({ attempt: 9 }).where('id', '=', stuck.job.id).execute()
@@ -165,7 +165,7 @@ describe('a job that its agent did not acknowledge', () => {
     expect(await runStatus(app, setting, run)).toBe(phase === 'plan' ? 'planned_and_finished' : 'applied')
   })
 
-  test('stays with it when it says so before anyone looks', async () => {
+  test('is not requeued if the acknowledgement arrives before the check', async () => {
     const setting = await createRunSetting(app)
     await createRun(app, setting)
     const job = await unheard()
@@ -200,7 +200,7 @@ describe('a job that its agent did not acknowledge', () => {
     expect(await waiting).toBeUndefined()
   })
 
-  test('is not waited for with words of silence', async () => {
+  test('is not shown as waiting for a heartbeat', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
     const job = await unheard()
@@ -211,7 +211,7 @@ describe('a job that its agent did not acknowledge', () => {
     await job.finish({ hasChanges: false })
   })
 
-  test('keeps its whole lease where the agent is of a version that begins at once', async () => {
+  test('keeps its whole lease if the agent does not send acknowledgements', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting, { 'auto-apply': true })
     await (await agent.take()).finish()
@@ -225,7 +225,7 @@ describe('a job that its agent did not acknowledge', () => {
     expect(await runStatus(app, setting, run)).toBe('applied')
   })
 
-  test('is canceled when someone has asked for that', async () => {
+  test('is canceled if that was requested', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
     const job = await unheard()
@@ -238,10 +238,10 @@ describe('a job that its agent did not acknowledge', () => {
     expect((await job.heartbeat()).status).toBe(409)
   })
 
-  test('ends the run when it has been so ten times, and says what to look for', async () => {
+  test('ends the run after ten attempts, and reports what to check', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
-    // What agents hand back when they end is another matter, and so is what the server takes back before it has sent it.
+    // Jobs released by exiting agents do not count, nor do jobs requeued by the server before they were sent.
     for (let attempt = 0; attempt < 10; attempt += 1) await (await agent.take()).release()
     for (let attempt = 0; attempt < 10; attempt += 1) await (await unheard()).release()
     for (let attempt = 0; attempt <= 10; attempt += 1) {

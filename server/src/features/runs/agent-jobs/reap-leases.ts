@@ -3,31 +3,24 @@ import type { Ctx } from '../../../app.ts'
 import { claimsTopic } from '../../../claims/claims.ts'
 import { POLL_MS } from '../../../polls.ts'
 import { applyChange } from '../runs/advance.ts'
-import { mayRetry } from '../runs/transition.ts'
-import { changeRunOfJob } from './change-run.ts'
+import { type Change, mayRetry } from '../runs/transition.ts'
 import { insertNotice } from './log-store.ts'
-import {
-  type JobKey,
-  countUnacknowledged,
-  hasExpiredJobs,
-  isUnacknowledged,
-  listExpiredJobs,
-  markLost,
-} from './store.ts'
+import { changeRunOfJob } from './service.ts'
+import * as store from './store.ts'
 
 /** Interval of lease checks, in ms; a fifth of the lease where that is shorter. */
 const INTERVAL_MS = 5000
 /** A check later than this, in ms, means that this process or its machine was suspended. */
 const MAX_DELAY_MS = 5000
-/** Attempts to hand out a phase that no agent acknowledges. */
+/** Attempts to assign a phase that no agent acknowledges. */
 const MAX_UNACKNOWLEDGED = 10
 
-/** Ends or repeats every job whose lease has expired, and returns their number. Replicas may do this concurrently. */
+/** Ends or requeues the jobs whose lease has expired, and returns their number. Replicas may do this concurrently. */
 export async function reapLostLeases(ctx: Ctx, now = ctx.now()): Promise<number> {
-  const expired = await listExpiredJobs(ctx.db, now)
+  const expired = await store.listExpiredJobs(ctx.db, now)
   for (const job of expired) {
-    // A job that cannot be ended must not hold up those behind it.
-    await endOrRepeat(ctx, job, now).catch((error: unknown) => {
+    // A job that cannot be ended must not block the others.
+    await endOrRequeue(ctx, job, now).catch((error: unknown) => {
       ctx.log.error({ err: error, job: job.id, run: job.run_id }, 'the lease of a job is lost')
     })
   }
@@ -35,39 +28,35 @@ export async function reapLostLeases(ctx: Ctx, now = ctx.now()): Promise<number>
 }
 
 /**
- * Requeues a job that its agent did not acknowledge. A plan is repeated a few times. An apply that may have begun is never
- * repeated, since its progress is unknown: the run is errored, and the state that reached the server is kept.
+ * Requeues a job that its agent did not acknowledge. A plan is retried a few times. An apply that may have started is not, since its
+ * progress is unknown: the run is errored, and the state that reached the server is kept.
  */
-async function endOrRepeat(ctx: Ctx, job: JobKey, now: Date) {
-  await changeRunOfJob(ctx, job, {}, async (ctx, { locked, lease }) => {
+async function endOrRequeue(ctx: Ctx, job: store.JobKey, now: Date) {
+  await changeRunOfJob(ctx, job, async (ctx, { locked, lease }) => {
     // A heartbeat may have renewed it in the meantime.
     if (!lease.lease_expires_at || lease.lease_expires_at > now) return
-    const wasUnacknowledged = isUnacknowledged(lease)
-    if (wasUnacknowledged && (await countUnacknowledged(ctx.db, lease.phase_id)) < MAX_UNACKNOWLEDGED) {
+    const wasUnacknowledged = store.isUnacknowledged(lease)
+    if (wasUnacknowledged && (await store.countUnacknowledged(ctx.db, lease.phase_id)) < MAX_UNACKNOWLEDGED) {
       ctx.log.warn({ job: job.id, run: job.run_id, agent: lease.agent_id }, 'a job did not reach its agent')
-      // The agent's other claims may be dead as well, and this job would go to them first.
+      // Ends the agent's waiting claims, which may be dead too and would get this job first.
       if (lease.agent_id) ctx.signals.publish(ctx.db, claimsTopic(lease.agent_id))
       await applyChange(ctx, locked, { job: 'retry', isRequeued: true })
       return
     }
     const agent = `the agent ${lease.agent_name ?? ''}`.trim()
-    if (!wasUnacknowledged && mayRetry(lease)) {
-      const notice = `${agent} stopped sending heartbeats: the plan starts again on another`
-      const noticeBytes = await insertNotice(ctx.db, locked.plan.id, notice)
-      await markLost(ctx.db, job.id, { now, noticeBytes })
-      await applyChange(ctx, locked, { job: 'retry' })
-      return
-    }
+    const isRetried = !wasUnacknowledged && mayRetry(lease)
     const error = wasUnacknowledged ? unacknowledgedError(agent, lease.kind) : lostError(agent, lease)
-    const noticeBytes = await insertNotice(ctx.db, locked[lease.kind].id, error)
-    await markLost(ctx.db, job.id, { now, noticeBytes })
-    await applyChange(ctx, locked, { job: 'lost', run: { error }, events: [{ action: 'errored', description: error }] })
+    const notice = isRetried ? `${agent} stopped sending heartbeats: the plan starts again on another` : error
+    const noticeBytes = await insertNotice(ctx.db, locked[lease.kind].id, notice)
+    await store.markLost(ctx.db, job.id, { now, noticeBytes })
+    const end: Change = { job: 'lost', run: { error }, events: [{ action: 'errored', description: error }] }
+    await applyChange(ctx, locked, isRetried ? { job: 'retry' } : end)
   })
 }
 
 function unacknowledgedError(agent: string, kind: 'plan' | 'apply') {
   return (
-    `${agent} did not acknowledge the ${kind}, as no agent before it in ${MAX_UNACKNOWLEDGED} attempts: nothing was started. ` +
+    `${agent} did not acknowledge the ${kind}, nor did any agent in ${MAX_UNACKNOWLEDGED} attempts: nothing was started. ` +
     'Check the logs of the agents, and whether their version matches this server'
   )
 }
@@ -76,27 +65,18 @@ function lostError(agent: string, { kind, attempt }: { kind: 'plan' | 'apply'; a
   return kind === 'plan'
     ? `${agent} stopped sending heartbeats, as did ${attempt - 1} before it: check whether agents are killed, for example by the OOM killer`
     : `${agent} stopped sending heartbeats during the apply, whose progress is unknown. It was requested to interrupt the ` +
-        'engine, and what it reports when it is back is added to this run. The state that reached the server was kept. See ' +
-        'whether the engine still runs there, compare the state with what really exists, and import or remove what differs ' +
+        'engine, and its late result will be added to this run. The state that reached the server was kept. Check whether ' +
+        'the engine is still running there, compare the state with the real resources, and import or remove what differs ' +
         'before the next apply'
 }
 
-export type LeaseReaper = {
-  /**
-   * Checks for expired leases; call it every `intervalMs` or more often. Returns how many jobs it ended or repeated.
-   * `hasNone` means that a query has just found none.
-   */
-  check: (hasNone?: boolean) => Promise<number>
-  /** The query for expired leases failed. */
-  fail: () => void
-  intervalMs: number
-}
+export type LeaseReaper = ReturnType<typeof createLeaseReaper>
 
 /**
- * Reaps expired leases once this process has watched for the length of a lease without a break. While a server was down or disconnected
- * from its database, no agent could renew a lease, so an expired one says nothing about the agent.
+ * Reaps expired leases once this process has watched them for the length of a lease without interruption. While a server was down or
+ * disconnected from its database, no agent could renew a lease, so an expired one does not mean that the agent is lost.
  */
-export function createLeaseReaper(ctx: Ctx): LeaseReaper {
+export function createLeaseReaper(ctx: Ctx) {
   const { lease } = ctx.config
   const intervalMs = Math.min(INTERVAL_MS, lease / 5)
   const latestMs = intervalMs + Math.min(MAX_DELAY_MS, lease / 2)
@@ -105,11 +85,13 @@ export function createLeaseReaper(ctx: Ctx): LeaseReaper {
 
   return {
     intervalMs,
+    /** Restarts the wait after a failed query. */
     fail() {
       watchedSince = undefined
     },
+    /** Call it every `intervalMs`. Returns the number of ended or requeued jobs. `hasNone`: a query has just found none. */
     async check(hasNone = false) {
-      // Leases that expire after this are left to the next check: this process may freeze in the middle of this one.
+      // Leases that expire after this are left to the next check: this process may freeze during this one.
       const now = ctx.now()
       const elapsedMs = now.getTime() - checkedAt
       if (watchedSince === undefined || elapsedMs > latestMs || elapsedMs < 0) watchedSince = now.getTime()
@@ -117,8 +99,8 @@ export function createLeaseReaper(ctx: Ctx): LeaseReaper {
       if (hasNone) return 0
       try {
         if (now.getTime() - watchedSince >= lease) return await reapLostLeases(ctx, now)
-        // A failure of the database restarts the wait.
-        await listExpiredJobs(ctx.db, now)
+        // A failing query restarts the wait.
+        await store.listExpiredJobs(ctx.db, now)
         return 0
       } catch (error) {
         watchedSince = undefined
@@ -128,7 +110,7 @@ export function createLeaseReaper(ctx: Ctx): LeaseReaper {
   }
 }
 
-/** Reaps expired leases until it is disposed of: with the polls of the process, or more often where leases are short. */
+/** Reaps expired leases until disposed: with the polls of the process, or more often if leases are short. */
 export function startLeaseReaper(ctx: Ctx): AsyncDisposable {
   const reaper = createLeaseReaper(ctx)
   return reaper.intervalMs < POLL_MS ? reapInLoop(ctx, reaper) : reapWithPolls(ctx, reaper)
@@ -137,29 +119,30 @@ export function startLeaseReaper(ctx: Ctx): AsyncDisposable {
 function reapWithPolls(ctx: Ctx, reaper: LeaseReaper): AsyncDisposable {
   let checking: Promise<unknown> | undefined
   const check = (hasNone: boolean) => {
-    checking ??= reaper
-      .check(hasNone)
-      .catch((error: unknown) => ctx.log.error({ err: error }, 'checking for lost leases'))
-      .finally(() => (checking = undefined))
+    checking ??= checkLogged(ctx, reaper, hasNone).finally(() => (checking = undefined))
   }
-  const question = ctx.polls.add({
-    ask: () => hasExpiredJobs(ctx.now()),
-    response: (areThere) => check(!areThere),
+  const poll = ctx.polls.add({
+    ask: () => store.hasExpiredJobs(ctx.now()),
+    response: (hasExpired) => check(!hasExpired),
     fail: reaper.fail,
   })
   return {
     async [Symbol.asyncDispose]() {
-      question[Symbol.dispose]()
+      poll[Symbol.dispose]()
       await checking
     },
   }
+}
+
+async function checkLogged(ctx: Ctx, reaper: LeaseReaper, hasNone = false) {
+  await reaper.check(hasNone).catch((error: unknown) => ctx.log.error({ err: error }, 'checking for lost leases'))
 }
 
 function reapInLoop(ctx: Ctx, reaper: LeaseReaper): AsyncDisposable {
   const stop = new AbortController()
   const loop = async () => {
     while (!stop.signal.aborted) {
-      await reaper.check().catch((error: unknown) => ctx.log.error({ err: error }, 'checking for lost leases'))
+      await checkLogged(ctx, reaper)
       await delay(reaper.intervalMs, undefined, { signal: stop.signal, ref: false }).catch(() => {})
     }
   }

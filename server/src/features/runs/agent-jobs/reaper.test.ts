@@ -8,7 +8,7 @@ import { startPlan } from './testing/jobs.ts'
 const app = await createTestApp({ GROUNDSTATE_LEASE: '20000' })
 const agent = await createFakeAgent(app)
 
-/** Looks as often as the loop does for so long, in ms; returns the number of jobs that were reaped. */
+/** Checks as often as the loop for this time, in ms; returns the number of reaped jobs. */
 async function watch(reaper: LeaseReaper, ms: number) {
   let reaped = 0
   for (let left = ms; left > 0; left -= reaper.intervalMs) {
@@ -24,7 +24,7 @@ async function losePlan() {
   return started
 }
 
-test('a server that starts waits for the length of a lease before it takes a job from an agent', async () => {
+test('a server waits for the length of a lease after its start before it ends a lease', async () => {
   const { setting, run, job } = await losePlan()
   const reaper = createLeaseReaper(app.as())
 
@@ -37,7 +37,7 @@ test('a server that starts waits for the length of a lease before it takes a job
   await (await agent.take()).finish({ hasChanges: false })
 })
 
-test('a server that stood still for a while waits again', async () => {
+test('a suspended server waits again', async () => {
   const reaper = createLeaseReaper(app.as())
   await watch(reaper, 60_000)
   const { setting, run, job } = await losePlan()
@@ -52,7 +52,7 @@ test('a server that stood still for a while waits again', async () => {
   await job.finish({ hasChanges: false })
 })
 
-test('a server that could not reach its database waits again', async () => {
+test('a server that was disconnected from its database waits again', async () => {
   let isAway = false
   const ctx = app.as()
   const reaper = createLeaseReaper({
@@ -75,7 +75,7 @@ test('a server that could not reach its database waits again', async () => {
   await job.finish({ hasChanges: false })
 })
 
-test('the length of a lease is a setting; an apply has four times as much', async () => {
+test('the length of a lease is a setting; that of an apply is four times as long', async () => {
   const { job: plan } = await startPlan(app, agent, { 'auto-apply': true })
   await plan.finish()
   const apply = await agent.take()

@@ -15,7 +15,7 @@ async function readJson(setting: { user: { token: string } }, run: string, kind 
 }
 
 describe('a result', () => {
-  test('brings the rest of the log, the files and the outcome at once', async () => {
+  test('has the rest of the log, the files and the status in one request', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
     await job.log('begun\n')
 
@@ -41,7 +41,7 @@ describe('a result', () => {
     await (await agent.take()).finish()
   })
 
-  test('whose log has a gap is refused, and changes nothing', async () => {
+  test('whose log has a gap is rejected and changes nothing', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
 
     const response = await job.result({}, { log: 'done\n', offset: 7 })
@@ -65,7 +65,7 @@ describe('a result', () => {
     await job.finish({ hasChanges: false })
   })
 
-  test('of an apply that was lost comes with the rest of its log', async () => {
+  test('of a lost apply includes the rest of its log', async () => {
     const { setting, run, job: plan } = await startPlan(app, agent, { 'auto-apply': true })
     await plan.finish()
     const job = await agent.take()
@@ -76,11 +76,11 @@ describe('a result', () => {
     expect((await job.result({}, { log: 'after\n', files: { 'errored-state': '{}' } })).status).toBe(204)
 
     const { read } = await openLog(app, setting, { run, phase: 'apply' })
-    expect(String(await read(0, 1000))).toMatch(/^.before\n[^]*after\n[^]*was back/)
+    expect(String(await read(0, 1000))).toMatch(/^.before\n[^]*after\n[^]*reconnected/)
   })
 })
 
-describe('the documents of a plan that is reported before them', () => {
+describe('documents that follow the result of their plan', () => {
   async function owingPlan() {
     const started = await startPlan(app, agent, { 'auto-apply': true })
     await started.job.result({ owesDocuments: true, counts: { additions: 1, changes: 0, destructions: 0, imports: 0 } })
@@ -89,7 +89,7 @@ describe('the documents of a plan that is reported before them', () => {
     return started
   }
 
-  test('may follow when the run applies by itself', async () => {
+  test('may follow if the run is auto-applied', async () => {
     const itself = await startPlan(app, agent, { 'auto-apply': true })
     const asked = await startPlan(app, agent, { 'auto-apply': false })
     const only = await startPlan(app, agent, { 'plan-only': true, 'auto-apply': true })
@@ -108,7 +108,7 @@ describe('the documents of a plan that is reported before them', () => {
     expect((await asked).text).toBe(PLAN_JSON)
   })
 
-  test('may come one by one, and then count', async () => {
+  test('may arrive one by one, and then count', async () => {
     const { setting, run, job } = await owingPlan()
     await job.put('plan-json', PLAN_JSON)
     await job.put('plan-json-redacted', PLAN_JSON)
@@ -119,7 +119,7 @@ describe('the documents of a plan that is reported before them', () => {
     expect(plan.json().data.attributes['resource-additions']).toBe(2)
   })
 
-  test('that are no longer available are reported as such, also to clients that wait', async () => {
+  test('that become unavailable are reported as such, also to waiting clients', async () => {
     const { setting, run, job } = await owingPlan()
     const asked = readJson(setting, run)
     await job.documents({}, { problem: 'the agent was killed' })
@@ -130,7 +130,7 @@ describe('the documents of a plan that is reported before them', () => {
     expect(responses[0]?.json().errors[0].detail).toContain('the agent was killed')
   })
 
-  test('are taken once, for a day, and no other file with them', async () => {
+  test('are accepted once, for a day, and without other files', async () => {
     const { job } = await owingPlan()
     const late = await owingPlan()
 
@@ -144,7 +144,7 @@ describe('the documents of a plan that is reported before them', () => {
     expect((await readJson(late.setting, late.run)).status).toBe(422)
   })
 
-  test('bring no file that the apply would use', async () => {
+  test('include no file that the apply would use', async () => {
     const { job } = await owingPlan()
 
     const refused = await job.documents({ 'plan-json': PLAN_JSON, 'plan-file': 'another plan' })
@@ -153,7 +153,7 @@ describe('the documents of a plan that is reported before them', () => {
     expect(refused.json().errors[0].detail).toContain('plan-file')
   })
 
-  test('are not waited for after a plan that owes none, whatever its agent says', async () => {
+  test('are not awaited unless the run is auto-applied', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true })
 
     await job.result({ owesDocuments: true, hasChanges: true })
@@ -161,7 +161,7 @@ describe('the documents of a plan that is reported before them', () => {
     expect((await readJson(setting, run)).status).toBe(204)
   })
 
-  test('that are owed for long are not waited for', async () => {
+  test('that are pending for long are not awaited', async () => {
     const { setting, run } = await owingPlan()
     app.clock.advance(3_600_000)
 
@@ -170,7 +170,7 @@ describe('the documents of a plan that is reported before them', () => {
     expect([response.status, response.headers['retry-after']]).toEqual([503, '5'])
   })
 
-  test('of a plan that is not over are not there', async () => {
+  test('of a plan that has not ended do not exist', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
 
     expect((await readJson(setting, run)).status).toBe(204)

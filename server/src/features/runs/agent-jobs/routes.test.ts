@@ -10,7 +10,7 @@ import { openLog, startPlan } from './testing/jobs.ts'
 const app = await createTestApp()
 const agent = await createFakeAgent(app)
 
-/** The addresses of what holds a job, to delete it. */
+/** The URLs of the resources that contain a job, for their deletion. */
 const PLACES = {
   workspace: ({ workspaceId }: RunSetting) => `/api/v2/workspaces/${workspaceId}`,
   organization: ({ organization }: RunSetting) => `/api/v2/organizations/${organization}`,
@@ -42,7 +42,7 @@ test.each(['/live/db', './live/db/'])('the working directory %s is a directory o
   await job.finish({ status: 'canceled' })
 })
 
-test('a heartbeat goes on waiting after a signal without a new command', async () => {
+test('a heartbeat continues waiting after a signal without a new command', async () => {
   const { setting, job } = await startPlan(app, agent)
   using announced = app.signals.subscribe(`job:${job.id}`)
   const beat = job.heartbeat({ waitMs: 20_000 })
@@ -66,7 +66,7 @@ test('a forced cancel at the moment of a heartbeat is reported', async () => {
   app.clock.advance(40_000)
   const held = Promise.withResolvers<void>()
   const locked = Promise.withResolvers<void>()
-  // As the transaction of the cancel holds the row, between its write and its commit.
+  // Holds the row as the transaction of the cancel does before its commit.
   const cancel = app.db.transaction().execute(async (tx) => {
     const change = { status: 'ended', command: 'force-cancel', lease_expires_at: null, ended_at: app.now() } as const
     await tx.updateTable('agent_jobs').set(change).where('id', '=', apply.id).execute()
@@ -84,7 +84,7 @@ test('a forced cancel at the moment of a heartbeat is reported', async () => {
 })
 
 describe('files of a job', () => {
-  test('are there for the apply, and the plan is there as JSON for people', async () => {
+  test('are available to the apply, and the plan JSON to users', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
     const plan = (await readRun(app, setting, run)).relationships.plan.data.id
     const url = `/api/v2/plans/${plan}/json-output`
@@ -111,7 +111,7 @@ describe('files of a job', () => {
   })
 })
 
-test('numbers of a plan keep all digits on their way from the agent to people', async () => {
+test('numbers of a plan keep all digits from the agent to the user', async () => {
   const { setting, run, job } = await startPlan(app, agent)
   const plan = (await readRun(app, setting, run)).relationships.plan.data.id
   const document =
@@ -143,7 +143,7 @@ describe('the end of a job', () => {
     await actOnRun(app, setting, { run, action: 'discard' })
   })
 
-  test('queues the job again when it was handed back', async () => {
+  test('requeues a released job', async () => {
     const { setting, run, job } = await startPlan(app, agent)
 
     expect((await job.release()).status).toBe(204)
@@ -158,7 +158,7 @@ describe('the end of a job', () => {
 })
 
 describe('output that arrives as its job ends', () => {
-  /** Holds up the end of a job, or the deletion of its workspace, just before the job's row is changed. */
+  /** Delays the end of a job, or the deletion of its workspace, just before the job's row is changed. */
   async function holdEnd(change: 'update' | 'delete' = 'update') {
     await sql`create or replace function wait_for_test() returns trigger language plpgsql as
       'begin perform pg_advisory_xact_lock(1); return null; end'`.execute(app.db)
@@ -189,7 +189,7 @@ describe('output that arrives as its job ends', () => {
     return rows.length
   }
 
-  /** Sends output while that end is held up, and answers the status of both. */
+  /** Sends output during that delay; returns the status of both. */
   async function withOutput(job: FakeJob, end: Promise<{ status: number }>, release: () => Promise<void>) {
     await expect.poll(waiters).toBe(1)
     const output = job.log('more\n', 8)
@@ -217,7 +217,7 @@ describe('output that arrives as its job ends', () => {
     expect(await withOutput(job, deletion, release)).toEqual([204, 401])
   })
 
-  test('waits for that end of an apply that was lost too', async () => {
+  test('waits for that end of a lost apply too', async () => {
     const { job: plan } = await startPlan(app, agent, { 'auto-apply': true })
     await plan.finish()
     const job = await agent.take()
@@ -231,7 +231,7 @@ describe('output that arrives as its job ends', () => {
   })
 })
 
-describe('what an agent has to say of a phase', () => {
+describe('the message of an agent about a phase', () => {
   test.each([
     ['errored', 'The agent was killed during the apply, and the engine was interrupted.', 'errored', 'errored'],
     ['finished', 'Its engine completed it, and stored its state.', 'reported', 'applied'],
@@ -251,7 +251,7 @@ describe('what an agent has to say of a phase', () => {
   })
 })
 
-/** Whether a statement waits for what a transaction has locked. */
+/** Whether a statement waits for a lock of a transaction. */
 async function waitsForLock(db: Db) {
   const { rows } = await sql`select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`.execute(db)

@@ -1,67 +1,87 @@
 import type { AgentJob, JobCommand } from '@groundstate/contract/agent'
+import type { RawBuilder } from 'kysely'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { SYSTEM } from '../../../auth/actor.ts'
 import { tokenHash } from '../../../auth/tokens.ts'
+import { transact } from '../../../db/db.ts'
 import { applyChange } from '../runs/advance.ts'
-import { checkRunning, jobGone, requireAnyJob } from './access.ts'
-import { changeRunOfJob } from './change-run.ts'
-import { type Job, type JobKey, type JobPlace, excuseAck, lockOpenJobs, renewLease, renewLeaseOf } from './store.ts'
+import type { LockedRun } from '../runs/locked-run-store.ts'
+import { checkRunning, jobEnded, requireAnyJob } from './access.ts'
+import type { Job, JobKey, LockedLease } from './store.ts'
+import * as store from './store.ts'
 
-/**
- * Wakes the agents with jobs in a workspace or an organization that this transaction deletes. Their heartbeats then find the job
- * deleted, and they stop the engine at once. Otherwise it could run unseen for hours.
- */
-export async function abandonJobs(ctx: TransactionCtx, place: JobPlace) {
-  for (const { id } of await lockOpenJobs(ctx.db, place)) ctx.signals.publish(ctx.db, `job:${id}`)
+/** Signals agents whose jobs this transaction deletes: they stop the engine, which could otherwise run for hours. */
+export async function abandonJobs(ctx: TransactionCtx, scope: store.JobScope) {
+  for (const { id } of await store.lockOpenJobs(ctx.db, scope)) ctx.signals.publish(ctx.db, `job:${id}`)
 }
 
-/** Queues a job again that an agent hands back before it has begun. It does not count as an attempt. */
+/** The locked rows of a job's run; `responses` are the rows of the caller's statements. */
+export type RunOfJob<Row> = { locked: LockedRun; lease: LockedLease; responses: readonly Row[][] }
+
+/**
+ * Locks the run of a job, then the job, and calls `change`. Does nothing and returns false if the job has ended. An append to the log
+ * locks the job before it writes its chunk; other writers of that log must do so too, or they deadlock. `statements` are executed with
+ * the locks, whether or not the job has ended.
+ */
+export async function changeRunOfJob<Row = unknown>(
+  ctx: Ctx,
+  job: JobKey,
+  change: (ctx: TransactionCtx, run: RunOfJob<Row>) => Promise<void>,
+  statements: readonly RawBuilder<Row>[] = [],
+): Promise<boolean> {
+  return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
+    const { locked, lease, responses } = await store.lockRunOfJob(ctx.db, job, statements)
+    if (locked?.job?.id !== job.id || locked.job.status !== 'running' || !lease) return false
+    await change(ctx, { locked, lease, responses })
+    return true
+  })
+}
+
+/** Requeues a job that its agent released before it started. This does not count as an attempt. */
 export async function releaseJob(ctx: Ctx, job: JobKey) {
-  await changeRunOfJob(ctx, job, {}, async (ctx, { locked }) => {
-    await excuseAck(ctx.db, job.id)
+  await changeRunOfJob(ctx, job, async (ctx, { locked }) => {
+    await store.excuseAck(ctx.db, job.id)
     await applyChange(ctx, locked, { job: 'retry', isRequeued: true })
   })
 }
 
-/** Queues a job again that its agent has not received. */
 export async function requeueJob(ctx: Ctx, { id, runId, workspaceId }: AgentJob) {
   await releaseJob(ctx, { id, run_id: runId, workspace_id: workspaceId })
 }
 
-/** A lease of which less than this part is used up is not written again. */
-const FRESH = 0.1
+/** Fraction of a lease that must have passed before it is renewed in the database. */
+const RENEWAL_THRESHOLD = 0.1
+
+type Heartbeat = { token: string | undefined; waitMs: number; seen: JobCommand; signal: AbortSignal }
 
 /**
- * Renews the lease of a job, and waits up to `waitMs` for a command that the agent has not `seen`. Throws `conflict` once the
- * job is no longer the agent's, except that a forced cancel, which ends the job, is still reported.
+ * Renews the lease of a job, and waits up to `waitMs` for a command that the agent has not `seen`. Throws `conflict` once the job has
+ * ended; a forced cancel, which ends the job, is still returned.
  */
-export async function receiveHeartbeat(
-  ctx: Ctx,
-  jobId: string,
-  { token, waitMs, seen, signal }: { token: string | undefined; waitMs: number; seen: JobCommand; signal: AbortSignal },
-): Promise<JobCommand> {
-  // A receipt, for one: the statement that renews the lease authenticates its sender.
+export async function receiveHeartbeat(ctx: Ctx, jobId: string, { token, waitMs, seen, signal }: Heartbeat) {
+  // Without a wait, as in an acknowledgement, the statement that renews the lease authenticates its sender.
   const hash = waitMs > 0 || token === undefined ? undefined : tokenHash(token)
-  const renewed = hash && (await renewLeaseOf(ctx.db, { id: jobId, hash }, ctx.now()))
+  const renewed = hash && (await store.renewLeaseOf(ctx.db, { id: jobId, hash }, ctx.now()))
   if (renewed !== undefined) return renewed === 'continue' ? seen : renewed
 
   using signals = ctx.signals.subscribe(`job:${jobId}`)
+  const readCommand = async () => newCommand(await requireAnyJob(ctx, jobId, token), seen)
   const job = await requireAnyJob(ctx, jobId, token)
   const command = newCommand(job, seen)
   if (command !== undefined) return command
   if (!(await renew(ctx, job))) {
-    // It has ended in between: by a forced cancel, for one.
-    const last = newCommand(await requireAnyJob(ctx, jobId, token), seen)
-    if (last === undefined) throw jobGone(job.id)
+    // The job has ended in the meantime, for example by a forced cancel.
+    const last = await readCommand()
+    if (last === undefined) throw jobEnded(job.id)
     return last
   }
   const end = performance.now() + waitMs
-  // A late signal may be about a command that the agent has seen. Then the wait goes on.
+  // A late signal may be about a command that the agent has seen: continue waiting.
   while (await signals.next({ timeoutMs: Math.max(0, end - performance.now()), signal })) {
-    const next = newCommand(await requireAnyJob(ctx, jobId, token), seen)
+    const next = await readCommand()
     if (next !== undefined) return next
   }
-  if (signal.aborted) return seen
-  return newCommand(await requireAnyJob(ctx, jobId, token), seen) ?? seen
+  return signal.aborted ? seen : ((await readCommand()) ?? seen)
 }
 
 function newCommand(job: Job, seen: JobCommand): JobCommand | undefined {
@@ -73,6 +93,6 @@ function newCommand(job: Job, seen: JobCommand): JobCommand | undefined {
 
 async function renew(ctx: Ctx, job: Job): Promise<boolean> {
   const expiry = ctx.now().getTime() + job.lease_ms
-  if (job.lease_expires_at !== null && job.lease_expires_at.getTime() > expiry - FRESH * job.lease_ms) return true
-  return renewLease(ctx.db, job.id, new Date(expiry))
+  const isFresh = job.lease_expires_at && job.lease_expires_at.getTime() > expiry - RENEWAL_THRESHOLD * job.lease_ms
+  return isFresh || store.renewLease(ctx.db, job.id, new Date(expiry))
 }

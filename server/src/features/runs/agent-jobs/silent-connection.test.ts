@@ -12,7 +12,7 @@ const agent = await createFakeAgent(app)
 const silent: Socket[] = []
 const replica = await createReplica(app, { reach })
 
-/** Silently drops the connection of the first claim: nothing reaches the database, and neither side gets an error. */
+/** Silently drops the connection of the first claim, without an error on either side. */
 async function reach(databaseUrl: string) {
   return passedBy(databaseUrl, (client, target) => {
     client.on('data', (data: Buffer) => {
@@ -23,7 +23,7 @@ async function reach(databaseUrl: string) {
   })
 }
 
-test('a claim that the database leaves without a response keeps no job from the agents that wait', async () => {
+test('a claim whose database connection is silent keeps no job from waiting agents', async () => {
   const setting = await createRunSetting(app)
   const response = replica.fastify.inject({
     method: 'POST',

@@ -16,8 +16,8 @@ const admin = await createUser(app, { isSiteAdmin: true })
 
 const start = async () => startPlan(app, agent, { 'auto-apply': true })
 
-describe('an agent that would go on with the apply of its plan', () => {
-  test('gets it with the response to the result, and is held to say that it received it', async () => {
+describe('an agent that takes the apply of its plan', () => {
+  test('gets it with the response to the result, and must acknowledge it', async () => {
     const { setting, run, job } = await start()
 
     const apply = receivedJob(app, await job.result({}, { takesApply: true }))
@@ -34,7 +34,7 @@ describe('an agent that would go on with the apply of its plan', () => {
     expect(await runStatus(app, setting, run)).toBe('applied')
   })
 
-  test('gets it where the organization runs one job at a time: it takes the place of its plan', async () => {
+  test('gets it if the organization runs one job at a time: it replaces its plan', async () => {
     const { setting, job } = await start()
     await app.request({
       method: 'PATCH',
@@ -49,7 +49,7 @@ describe('an agent that would go on with the apply of its plan', () => {
     await receivedJob(app, response).finish()
   })
 
-  test('does not get it twice, and others get it once its receipt is overdue', async () => {
+  test('does not get it twice, and others get it once the acknowledgement is overdue', async () => {
     const { setting, run, job } = await start()
     const lost = receivedJob(app, await job.result({}, { takesApply: true }))
 
@@ -65,7 +65,7 @@ describe('an agent that would go on with the apply of its plan', () => {
     expect(await runStatus(app, setting, run)).toBe('applied')
   })
 
-  test('leaves it to others at once when it goes before it is answered', async () => {
+  test('loses it to others immediately if it disconnects before the response', async () => {
     const { run, job } = await start()
     const held = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
@@ -97,7 +97,7 @@ describe('an agent that would go on with the apply of its plan', () => {
     await claimed.finish()
   })
 
-  test('need not wait for a claim that it makes besides', async () => {
+  test('is not blocked by its own concurrent claim', async () => {
     const { job } = await start()
     const waiting = agent.claim({ waitMs: 300 })
 
@@ -109,7 +109,7 @@ describe('an agent that would go on with the apply of its plan', () => {
 })
 
 describe('the apply of a plan is queued', () => {
-  test('where its agent does not ask for it', async () => {
+  test('if its agent does not request it', async () => {
     const { run, job } = await start()
     const waiting = agent.claim({ waitMs: 5000 })
 
@@ -119,7 +119,7 @@ describe('the apply of a plan is queued', () => {
     await (await waiting)?.finish()
   })
 
-  test('where its agent takes no applies', async () => {
+  test('if its agent accepts no applies', async () => {
     const planner = await createFakeAgent(app, { name: 'planner', accepts: ['plan'] })
     const { run, job } = await startPlan(app, planner, { 'auto-apply': true })
     const waiting = agent.claim({ waitMs: 5000 })
@@ -130,7 +130,7 @@ describe('the apply of a plan is queued', () => {
     await (await waiting)?.finish()
   })
 
-  test('where its agent has said goodbye', async () => {
+  test('if its agent has exited', async () => {
     const leaving = await createFakeAgent(app, { name: 'leaving' })
     const { run, job } = await startPlan(app, leaving, { 'auto-apply': true })
     const goodbye = `/api/agent/v1/agents/${leaving.id}/deregister`

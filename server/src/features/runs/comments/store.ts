@@ -4,13 +4,9 @@ import { sharedAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 
-/** Comments with the event that each of them came with. */
 function selectComments(db: Db) {
-  return db
-    .selectFrom('comments as c')
-    .leftJoin('run_events as e', 'e.comment_id', 'c.id')
-    .selectAll('c')
-    .select('e.id as run_event_id')
+  const comments = db.selectFrom('comments as c').leftJoin('run_events as e', 'e.comment_id', 'c.id')
+  return comments.selectAll('c').select('e.id as run_event_id')
 }
 
 export async function findComment(db: Db, id: string) {
@@ -18,7 +14,6 @@ export async function findComment(db: Db, id: string) {
 }
 export type CommentRow = NonNullable<Awaited<ReturnType<typeof findComment>>>
 
-/** Comments with the facts about their workspaces for `actor`. */
 export async function findComments(db: Db, actor: Actor, ids: readonly string[]) {
   const rows = await selectComments(db)
     .innerJoin('runs as r', 'r.id', 'c.run_id')
@@ -30,18 +25,11 @@ export async function findComments(db: Db, actor: Actor, ids: readonly string[])
   return shareAccess(rows)
 }
 
-/** A page of the comments on a run, the oldest first. */
+/** A page of the comments on a run, oldest first. */
 export async function listComments(db: Db, { runId, page }: { runId: string; page: Page }) {
-  const rows = await selectComments(db)
-    .where('c.run_id', '=', runId)
-    .orderBy('c.seq')
-    .limit(page.size)
-    .offset(pageOffset(page))
-    .execute()
-  const count = await db
-    .selectFrom('comments as c')
-    .where('c.run_id', '=', runId)
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  return { rows, total: count.total }
+  const query = selectComments(db).where('c.run_id', '=', runId)
+  const rows = await query.orderBy('c.seq').limit(page.size).offset(pageOffset(page)).execute()
+  const count = db.selectFrom('comments').where('run_id', '=', runId)
+  const { total } = await count.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { rows, total }
 }

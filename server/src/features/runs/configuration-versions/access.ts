@@ -9,15 +9,8 @@ import { type Workspace, requireWorkspace } from '../../workspaces/workspaces/ac
 import * as store from './store.ts'
 import { readUploadUrl, uploadDeadline } from './urls.ts'
 
-type Found = NonNullable<Awaited<ReturnType<typeof store.findConfigurationVersion>>>
-type ConfigurationVersion = Omit<Found, 'access'> & { can: ReadonlySet<WorkspacePermission> }
-
 /** Loads the version and checks `permission` on its workspace in one query. */
-export async function requireConfigurationVersion(
-  ctx: Ctx,
-  id: string,
-  permission: WorkspacePermission,
-): Promise<ConfigurationVersion> {
+export async function requireConfigurationVersion(ctx: Ctx, id: string, permission: WorkspacePermission) {
   const row = await store.findConfigurationVersion(ctx.db, ctx.actor, id)
   if (!row) throw notFound('configuration version')
   const { access: _, ...version } = row
@@ -26,7 +19,6 @@ export async function requireConfigurationVersion(
   return { ...version, can: access.can }
 }
 
-/** The versions with these ids that the actor may read. */
 export async function listReadableConfigurationVersions(ctx: Ctx, ids: readonly string[]) {
   if (ids.length === 0) return []
   const rows = await store.findConfigurationVersions(ctx.db, ctx.actor, ids)
@@ -34,8 +26,8 @@ export async function listReadableConfigurationVersions(ctx: Ctx, ids: readonly 
 }
 
 /**
- * The version that an upload URL is for, with the creator of the version as the actor of `ctx`: the URL was given to no one else.
- * Throws `not-found` for a URL that is not ours, and `forbidden` for one that has expired or whose creator may no longer plan.
+ * The version of an upload URL, with its creator as the actor of `ctx`, since only the creator received the URL. Throws `not-found` for
+ * an invalid URL, and `forbidden` if it has expired or its creator may no longer plan.
  */
 export async function requireUpload(ctx: Ctx, token: string) {
   const grant = readUploadUrl(ctx, token)
@@ -46,13 +38,15 @@ export async function requireUpload(ctx: Ctx, token: string) {
   const creatorId = version.created_by_user_id
   const actor = creatorId === null ? undefined : await findUserActor(ctx, creatorId)
   if (!actor)
-    throw forbidden(`the account that created ${version.id} is gone or suspended: create a new configuration version`)
+    throw forbidden(
+      `the account that created ${version.id} is deleted or suspended: create a new configuration version`,
+    )
   const asCreator: Ctx = { ...ctx, actor }
   await requireUploadWorkspace(asCreator, version.workspace_id)
   return { ctx: asCreator, version }
 }
 
-/** The workspace that a version is uploaded to, if the actor may still plan there. */
+/** The workspace of an upload, if the actor may still plan there. */
 export async function requireUploadWorkspace(ctx: Ctx, workspaceId: string) {
   return requireWorkspace(ctx, workspaceId, 'runs:plan')
 }
@@ -61,11 +55,9 @@ function expired() {
   return forbidden('the upload URL has expired: create a new configuration version, and upload within 25 hours')
 }
 
-export function configurationVersionAudit(
-  organizationId: string,
-  action: string,
-  version: { id: string; workspace_id: string },
-): AuditEvent {
+type VersionKey = { id: string; workspace_id: string }
+
+export function configurationVersionAudit(organizationId: string, action: string, version: VersionKey): AuditEvent {
   return {
     organizationId,
     action,
@@ -75,5 +67,5 @@ export function configurationVersionAudit(
   }
 }
 
-/** A configuration with `auto_queue_runs` was uploaded by the actor, who may plan in the workspace. Raised in that transaction. */
+/** The actor, who may plan in the workspace, uploaded a configuration with `auto_queue_runs`. Raised in that transaction. */
 export const configurationUploaded = domainEvent<{ workspace: Workspace; versionId: string }>('configuration.uploaded')

@@ -33,7 +33,7 @@ async function setPolicy(owner: string, days: number | null) {
   expect(response.status).toBe(201)
 }
 
-/** Plans a version to the end; another run is the current one of the workspace then. */
+/** Plans a version to the end, and then makes another run the current one of the workspace. */
 async function useUp(configurationVersionId: string) {
   const agent = await createFakeAgent(app)
   await createRun(app, setting, { configurationVersionId })
@@ -42,7 +42,7 @@ async function useUp(configurationVersionId: string) {
   await (await agent.take()).finish({ hasChanges: false })
 }
 
-test('an archive that no one has used for its time is archived, and not before', async () => {
+test('an archive that was unused for the retention period is deleted, and not earlier', async () => {
   const old = setting.configurationVersionId
   const current = await uploadConfiguration(app, setting)
   app.clock.advance(9 * DAY_MS)
@@ -59,12 +59,12 @@ test('an archive that no one has used for its time is archived, and not before',
   expect((await postRun(app, setting, { configurationVersionId: old })).json().errors[0].detail).toContain(
     'is archived',
   )
-  // That of the workspace stays for ever.
+  // The current one of the workspace is never archived.
   expect(await statusOf(current)).toBe('uploaded')
   expect((await read(`/configuration-versions/${current}/download`)).status).toBe(200)
 })
 
-test('an archive stays while a run needs it, and for its time after the last run began', async () => {
+test('an archive is kept while a run needs it, and for the retention period after its last run', async () => {
   const old = setting.configurationVersionId
   await uploadConfiguration(app, setting)
   const saved = await uploadConfiguration(app, setting, { speculative: false, provisional: true })
@@ -84,7 +84,7 @@ test('an archive stays while a run needs it, and for its time after the last run
   expect(await statusOf(saved)).toBe('uploaded')
 })
 
-test('a policy of the organization or of the workspace goes before the setting of the server', async () => {
+test('a policy of the organization or workspace overrides the setting of the server', async () => {
   const old = setting.configurationVersionId
   await uploadConfiguration(app, setting)
   await setPolicy(`organizations/${setting.organization}`, null)
@@ -101,7 +101,7 @@ test('a policy of the organization or of the workspace goes before the setting o
   expect(await statusOf(old)).toBe('archived')
 })
 
-test('a server that dies between the row and the archive leaves an archive that is swept', async () => {
+test('an archive left by a crash between the row and the blob is swept', async () => {
   const old = setting.configurationVersionId
   const current = await uploadConfiguration(app, setting)
   app.clock.advance(11 * DAY_MS)

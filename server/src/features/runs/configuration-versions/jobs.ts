@@ -6,13 +6,6 @@ import { jobHandler } from '../../../handlers.ts'
 import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { listDeletingWorkspaces } from '../../states/data-retention/store.ts'
-import {
-  type ArchivePlace,
-  archiveUnused,
-  listOldArchives,
-  listOldArchivesOf,
-  lockFreeWorkspaces,
-} from './retention-store.ts'
 import * as store from './store.ts'
 import { ARCHIVE_PREFIX, abandonedBefore } from './urls.ts'
 
@@ -26,12 +19,11 @@ export const configurationVersionJobs = [
   jobHandler(end, async (ctx) => endAbandonedUploads(ctx), { schedule: '41 * * * *' }),
 ]
 
-const MESSAGE = 'the archive was not uploaded within 25 hours: create a new configuration version'
-
-/** Makes pending versions errored whose upload URL has expired, and whose archive can't be under way any more. */
+/** Marks pending versions as errored whose upload URL has expired and whose upload must have ended. */
 export async function endAbandonedUploads(ctx: Ctx) {
   const now = ctx.now()
-  const ended = await store.failAbandoned(ctx.db, { before: abandonedBefore(now), now, message: MESSAGE })
+  const message = 'the archive was not uploaded within 25 hours: create a new configuration version'
+  const ended = await store.failAbandoned(ctx.db, { before: abandonedBefore(now), now, message })
   if (ended > 0) ctx.log.info({ ended }, 'ended configuration versions that were never uploaded')
 }
 
@@ -39,23 +31,20 @@ const BATCH = 50
 
 type Archives = readonly { id: string; workspace_id: string }[]
 
-/**
- * Archives versions that their workspaces no longer need, when their time is over. What a data retention policy says goes before what
- * the server does.
- */
+/** Archives unused versions after their retention period. A data retention policy takes precedence over the server's setting. */
 export async function expireArchives(ctx: Ctx, signal: AbortSignal) {
   await expireByServer(ctx, signal)
-  // Policies are a part of the self-managed edition.
+  // Only the self-managed edition has policies.
   if (ctx.config.edition === 'self-managed') await expireByPolicies(ctx, signal)
 }
 
 async function expireByServer(ctx: Ctx, signal: AbortSignal) {
   const before = dueBefore(ctx.now(), ctx.config.archiveRetentionDays)
   if (!before) return
-  await expireInBatches<ArchivePlace>(ctx, 'archives', {
+  await expireInBatches<store.ArchiveCursor>(ctx, 'archives', {
     signal,
     batch: async (after) => {
-      const page = await listOldArchives(ctx.db, { before, after, limit: BATCH })
+      const page = await store.listOldArchives(ctx.db, { before, after, limit: BATCH })
       const due = page.filter((archive) => archive.is_due)
       return { deleted: await archiveAll(ctx, due, before), next: page.length < BATCH ? undefined : page.at(-1) }
     },
@@ -80,36 +69,33 @@ async function expireByPolicies(ctx: Ctx, signal: AbortSignal) {
 async function expireIn(ctx: Ctx, workspaceId: string, before: Date) {
   let deleted = 0
   for (;;) {
-    const page = await listOldArchivesOf(ctx.db, workspaceId, { before, limit: BATCH })
+    const page = await store.listOldArchivesOf(ctx.db, workspaceId, { before, limit: BATCH })
     const archived = await archiveAll(ctx, page, before)
     deleted += archived
-    // Fewer than were listed: someone is at work in the workspace, and the next job does the rest.
+    // Fewer than listed: the workspace is locked, and the next job continues.
     if (page.length < BATCH || archived < page.length) return deleted
   }
 }
 
-/** The rows first: a blob that a kill leaves behind is swept as one that no row names. Returns how many were archived. */
+/** Updates rows before it deletes blobs, which a sweep deletes after a crash. Returns the number of archived versions. */
 async function archiveAll(ctx: Ctx, archives: Archives, before: Date) {
   if (archives.length === 0) return 0
+  const ids = archives.map(({ id }) => id)
   const archived = await transact(ctx, async (ctx) => {
-    const workspaceIds = await lockFreeWorkspaces(ctx.db, [...new Set(archives.map((archive) => archive.workspace_id))])
-    return archiveUnused(ctx.db, { ids: archives.map(({ id }) => id), workspaceIds, before, now: ctx.now() })
+    const workspaces = new Set(archives.map((archive) => archive.workspace_id))
+    const workspaceIds = await store.lockFreeWorkspaces(ctx.db, [...workspaces])
+    return store.archiveUnused(ctx.db, { ids, workspaceIds, before, now: ctx.now() })
   })
-  await deleteBlobs(
-    ctx.blobs,
-    archived.flatMap(({ key }) => key ?? []),
-  )
+  const keys = archived.flatMap(({ key }) => key ?? [])
+  await deleteBlobs(ctx.blobs, keys)
   return archived.length
 }
 
-/** Deletes archives without a configuration version: from broken uploads and deleted workspaces. */
+/** Deletes archives without a configuration version, from interrupted uploads and deleted workspaces. */
 export async function sweepArchives(ctx: Ctx, signal: AbortSignal) {
-  const named = async (keys: readonly string[]) =>
-    store.findNamedArchives(
-      ctx.db,
-      keys.map((key) => blobOwner(key, ARCHIVE_PREFIX)),
-    )
-  const swept = await sweepBlobs(ctx, ARCHIVE_PREFIX, named, signal)
-  if (swept > 0) ctx.log.info({ swept }, 'deleted archives that no configuration version names')
+  const ownerOf = (key: string) => blobOwner(key, ARCHIVE_PREFIX)
+  const findUsed = async (keys: readonly string[]) => store.findArchiveKeys(ctx.db, keys.map(ownerOf))
+  const swept = await sweepBlobs(ctx, ARCHIVE_PREFIX, findUsed, signal)
+  if (swept > 0) ctx.log.info({ swept }, 'deleted archives without a configuration version')
   return swept
 }

@@ -18,7 +18,7 @@ const app = await createTestApp(
 const [proxy] = proxies
 if (!proxy) throw new Error('the app has not asked for its database')
 
-test('an upload whose COMMIT was answered to no one is kept, and may be sent again', async () => {
+test('an upload whose COMMIT got no response is kept, and may be repeated', async () => {
   const setting = await createRunSetting(app)
   const version = await createConfigurationVersion(app, setting, { 'auto-queue-runs': true })
   const get = async (path: string) => app.request({ url: `/api/v2${path}`, token: setting.user.token })
@@ -37,7 +37,7 @@ test('an upload whose COMMIT was answered to no one is kept, and may be sent aga
   expect((await get(`/workspaces/${setting.workspaceId}/runs`)).json().data).toHaveLength(1)
 })
 
-test('a large state whose statement was answered to no one is kept', async () => {
+test('a large state whose statement got no response is kept', async () => {
   const setting = await createRunSetting(app)
   const client = stateClient(app, { id: setting.workspaceId, name: setting.workspaceName }, setting.user.token)
   await client.lock()

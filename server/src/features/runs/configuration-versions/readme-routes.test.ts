@@ -28,7 +28,7 @@ async function readme({ workspaceId, user }: RunSetting) {
   return app.request({ url: `/api/v2/workspaces/${workspaceId}/readme`, token: user.token })
 }
 
-test('the README of the working directory comes before that of the root', async () => {
+test('the README of the working directory precedes that of the root', async () => {
   const setting = await createRunSetting(app, { 'working-directory': '/db' })
   const version = await upload(setting, { 'README.md': '# root', 'db/ReadMe.MD': '# db', 'web/README.md': '# web' })
 
@@ -43,7 +43,7 @@ test('the README of the working directory comes before that of the root', async 
   expect(again.json()).toEqual(first.json())
 })
 
-test('without one in the working directory, that of the root is shown', async () => {
+test('without one in the working directory, the README of the root is shown', async () => {
   const setting = await createRunSetting(app, { 'working-directory': 'db' })
   await upload(setting, { './README.md': '# root', 'db/main.tf': '' })
 
@@ -63,7 +63,7 @@ test('a newer configuration has its own README, or none', async () => {
   expect([none.status, first.status, second.status]).toEqual([204, 200, 204])
 })
 
-test('a long README is cut between two characters', async () => {
+test('a long README is truncated between two characters', async () => {
   const setting = await createRunSetting(app)
   await upload(setting, { 'README.md': `a${'ü'.repeat(200_000)}\0` })
 
@@ -73,7 +73,7 @@ test('a long README is cut between two characters', async () => {
   expect(attributes['raw-markdown']).toBe(`a${'ü'.repeat(128 * 1024 - 1)}`)
 })
 
-test('nothing of a README stays when its archive is deleted', async () => {
+test('a README is deleted with its archive', async () => {
   const setting = await createRunSetting(app)
   const version = await upload(setting, { 'README.md': 'secret' })
   await readme(setting)
@@ -91,7 +91,7 @@ test('nothing of a README stays when its archive is deleted', async () => {
   expect(kept).toEqual([])
 })
 
-test('for others there is no README', async () => {
+test('others get no README', async () => {
   const setting = await createRunSetting(app)
   await upload(setting, { 'README.md': 'ours' })
 

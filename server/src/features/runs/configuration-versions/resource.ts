@@ -1,7 +1,8 @@
 import type { ConfigurationVersionResource } from '@groundstate/contract/configuration-versions'
+import { timestamps } from '../../tasks/task-results/resource.ts'
 import type { ConfigurationVersionRow } from './store.ts'
 
-/** `uploadUrl` is for the response to the creation alone. */
+/** `uploadUrl` is only for the response to the creation. */
 export function configurationVersionResource(
   version: ConfigurationVersionRow,
   uploadUrl: string | null = null,
@@ -30,8 +31,4 @@ export function configurationVersionResource(
     },
     links: { self, download: `${self}/download` },
   }
-}
-
-function timestamps(stamps: Record<string, string>) {
-  return Object.fromEntries(Object.entries(stamps).map(([name, at]) => [`${name}-at`, at]))
 }

@@ -30,7 +30,7 @@ describe('the current configuration of a workspace', () => {
   const current = async (setting: RunSetting) =>
     (await readWorkspace(app, setting)).relationships['current-configuration-version'].data.id
 
-  test('is no provisional one until that is applied', async () => {
+  test('is not a provisional one until that is applied', async () => {
     const setting = await createRunSetting(app, { 'auto-apply': true })
     const version = await uploadConfiguration(app, setting, { provisional: true })
     expect(await current(setting)).toBe(setting.configurationVersionId)
@@ -42,7 +42,7 @@ describe('the current configuration of a workspace', () => {
     expect(await current(setting)).toBe(version)
   })
 
-  test('is the one that was created last, in whatever order they are uploaded', async () => {
+  test('is the one that was created last, whatever the order of uploads', async () => {
     const setting = await createRunSetting(app)
     const [first, second] = [
       await createConfigurationVersion(app, setting),
@@ -95,7 +95,7 @@ test.each([
   await actOnRun(app, setting, { run, action: 'cancel' })
 })
 
-test('versions are listed, the newest first, and hidden from strangers', async () => {
+test('versions are listed newest first, and hidden from strangers', async () => {
   const setting = await createRunSetting(app)
   const second = await uploadConfiguration(app, setting)
   const stranger = await createUser(app)
@@ -108,7 +108,7 @@ test('versions are listed, the newest first, and hidden from strangers', async (
   expect((await read(setting, `/configuration-versions/${second}/ingress-attributes`)).status).toBe(404)
 })
 
-test('a run shows its version and gives its archive', async () => {
+test('the version of a run is shown, and its archive can be downloaded', async () => {
   const setting = await createRunSetting(app)
   const run = await createRun(app, setting, { 'plan-only': true })
 
@@ -119,7 +119,7 @@ test('a run shows its version and gives its archive', async () => {
   await (await agent.take()).finish({ hasChanges: false })
 })
 
-test('an archive that is lost is not found, so that an agent asks for it once', async () => {
+test('a lost archive is not found, so that an agent requests it once', async () => {
   const setting = await createRunSetting(app)
   await createRun(app, setting)
   const job = await agent.take()
@@ -152,7 +152,7 @@ test('a version is archived when nothing needs it', async () => {
   )
 })
 
-test('owners take backing data away, bring it back and delete it for good', async () => {
+test('owners soft-delete, restore and permanently delete backing data', async () => {
   const setting = await createRunSetting(app)
   const old = setting.configurationVersionId
   await uploadConfiguration(app, setting)

@@ -5,10 +5,11 @@ import {
 } from '@groundstate/contract/configuration-versions'
 import { configurationVersionIncludes } from '@groundstate/contract/includes'
 import { documentOf, errorsDocument, pageOf } from '@groundstate/contract/responses'
+import { type WorkspaceReadmeResource, workspaceReadmeSchema } from '@groundstate/contract/workspace-resources'
 import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
-import { accepted, binary, bytes, created, ok } from '../../../http/responses.ts'
+import { accepted, binary, bytes, created, noContent, ok } from '../../../http/responses.ts'
 import { listReadableConfigurationVersions, requireConfigurationVersion } from './access.ts'
 import { configurationVersionResource } from './resource.ts'
 import {
@@ -16,26 +17,15 @@ import {
   changeBackingData,
   createConfigurationVersion,
   listConfigurationVersions,
+  readWorkspaceReadme,
 } from './service.ts'
 import { MAX_ARCHIVE_BYTES, uploadConfiguration } from './upload.ts'
 import { clientSource, uploadUrl } from './urls.ts'
 
 export const VERSION = documentOf(configurationVersionSchema)
 export const ARCHIVE = binary('application/gzip')
-const BACKING_DATA = {
-  soft_delete: {
-    summary: 'Delete the archive of a configuration version',
-    audit: 'configuration_version soft_delete_backing_data',
-  },
-  restore: {
-    summary: 'Restore the archive of a configuration version',
-    audit: 'configuration_version restore_backing_data',
-  },
-  permanently_delete: {
-    summary: 'Delete the archive of a configuration version for good',
-    audit: 'configuration_version permanently_delete_backing_data',
-  },
-} as const
+const BACKING_DATA = { soft_delete: 'Delete', restore: 'Restore', permanently_delete: 'Permanently delete' } as const
+const BACKING_DATA_ACTIONS = Object.keys(BACKING_DATA) as (keyof typeof BACKING_DATA)[]
 
 export const configurationVersionRoutes: Routes = (http) => {
   http.get(
@@ -47,9 +37,8 @@ export const configurationVersionRoutes: Routes = (http) => {
       responses: { 200: pageOf(configurationVersionSchema) },
     },
     async (req) => {
-      return req.list(await listConfigurationVersions(req.ctx, req.params.workspaceId, req.page()), (row) =>
-        configurationVersionResource(row),
-      )
+      const versions = await listConfigurationVersions(req.ctx, req.params.workspaceId, req.page())
+      return req.list(versions, (row) => configurationVersionResource(row))
     },
   )
   http.post(
@@ -91,7 +80,7 @@ export const configurationVersionRoutes: Routes = (http) => {
     },
     async (req) => {
       await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
-      // Only configurations from version control have ingress attributes, and this server has no such connections.
+      // Only configurations from version control, which is not supported, have ingress attributes.
       throw notFound('ingress attributes')
     },
   )
@@ -109,13 +98,16 @@ export const configurationVersionRoutes: Routes = (http) => {
       return accepted()
     },
   )
-  for (const action of ['soft_delete', 'restore', 'permanently_delete'] as const) {
+  for (const action of BACKING_DATA_ACTIONS) {
     http.post(
       `/configuration-versions/:id/actions/${action}_backing_data`,
-      { ...BACKING_DATA[action], access: { organization: 'owner' }, responses: { 200: VERSION } },
-      async (req) => {
-        return ok(configurationVersionResource(await changeBackingData(req.ctx, req.params.id, action)))
+      {
+        summary: `${BACKING_DATA[action]} the archive of a configuration version`,
+        access: { organization: 'owner' },
+        audit: `configuration_version ${action}_backing_data`,
+        responses: { 200: VERSION },
       },
+      async (req) => ok(configurationVersionResource(await changeBackingData(req.ctx, req.params.id, action))),
     )
   }
 
@@ -137,6 +129,37 @@ export const configurationVersionRoutes: Routes = (http) => {
   )
 }
 
+export const workspaceReadmeRoutes: Routes = (http) => {
+  http.get(
+    '/workspaces/:id/readme',
+    {
+      summary: 'Show the README of the current configuration of a workspace',
+      access: { workspace: 'runs:read' },
+      responses: { 200: documentOf(workspaceReadmeSchema), 204: null },
+    },
+    async (req) => {
+      const readme = await readWorkspaceReadme(req.ctx, req.params.id)
+      // Not an error: workspace pages request it without knowing whether there is one.
+      return readme ? ok(workspaceReadmeResource(readme)) : noContent()
+    },
+  )
+}
+
+type Readme = NonNullable<Awaited<ReturnType<typeof readWorkspaceReadme>>>
+
+function workspaceReadmeResource({ workspaceId, versionId, row }: Readme): WorkspaceReadmeResource {
+  return {
+    id: workspaceId,
+    type: 'workspace-readmes',
+    attributes: { path: row.path ?? '', 'raw-markdown': row.markdown ?? '', 'is-cut': row.is_cut },
+    relationships: {
+      workspace: { data: { id: workspaceId, type: 'workspaces' } },
+      'configuration-version': { data: { id: versionId, type: 'configuration-versions' } },
+    },
+    links: { self: `/api/v2/workspaces/${workspaceId}/readme` },
+  }
+}
+
 export function archiveResponse({ content, size }: { content: Readable; size: number | null }) {
   return bytes(content, 'application/gzip', size ?? undefined)
 }
@@ -144,7 +167,9 @@ export function archiveResponse({ content, size }: { content: Readable; size: nu
 export const configurationVersionLoaders: readonly Loader[] = [
   {
     type: 'configuration-versions',
-    load: async (ctx, ids) =>
-      (await listReadableConfigurationVersions(ctx, ids)).map((version) => configurationVersionResource(version)),
+    load: async (ctx, ids) => {
+      const versions = await listReadableConfigurationVersions(ctx, ids)
+      return versions.map((version) => configurationVersionResource(version))
+    },
   },
 ]

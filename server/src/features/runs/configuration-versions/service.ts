@@ -1,5 +1,6 @@
 import type { CreateConfigurationVersion } from '@groundstate/contract/configuration-versions'
 import type { Ctx } from '../../../app.ts'
+import { findReadme } from '../../../archives/readme.ts'
 import { auditedStatement, recordAudit } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
@@ -11,11 +12,9 @@ import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import { configurationVersionAudit, requireConfigurationVersion } from './access.ts'
 import * as store from './store.ts'
 
-export async function createConfigurationVersion(
-  ctx: Ctx,
-  workspaceId: string,
-  { input, source }: { input: CreateConfigurationVersion; source: store.ConfigurationVersionRow['source'] },
-) {
+type NewVersion = { input: CreateConfigurationVersion; source: store.ConfigurationVersionRow['source'] }
+
+export async function createConfigurationVersion(ctx: Ctx, workspaceId: string, { input, source }: NewVersion) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'runs:plan')
   const now = ctx.now()
   const id = ctx.newId('cv')
@@ -42,27 +41,26 @@ export async function listConfigurationVersions(ctx: Ctx, workspaceId: string, p
   return store.listConfigurationVersions(ctx.db, { workspaceId: workspace.id, page })
 }
 
-export async function openArchive(
-  ctx: Ctx,
-  version: Pick<store.ConfigurationVersionRow, 'status' | 'blob_key' | 'size'>,
-) {
+type Archived = Pick<store.ConfigurationVersionRow, 'status' | 'blob_key' | 'size'>
+
+export async function openArchive(ctx: Ctx, version: Archived) {
   if (version.status !== 'uploaded' || version.blob_key === null) throw notFound('configuration archive')
   const content = await ctx.blobs.open(version.blob_key).catch((error: unknown) => {
-    // Lost, as with a disk that was not restored. An agent that gets an error of ours would ask for it for ever.
+    // The blob is lost, for example after an incomplete restore. An agent would retry a 5xx response for ever.
     if (error instanceof BlobNotFoundError) throw notFound('configuration archive')
     throw error
   })
   return { content, size: version.size }
 }
 
-/** The archive for a job that is already authorised. */
+/** The archive for a job that the caller has authorised. */
 export async function openJobConfiguration(ctx: Ctx, id: string) {
   const version = await store.findConfigurationVersionRow(ctx.db, id)
   if (!version) throw notFound('configuration version')
   return openArchive(ctx, version)
 }
 
-/** Deletes the archive of a version. Throws `conflict` if it is current in its workspace or a run needs it. */
+/** Deletes the archive of a version. Throws `conflict` if it is current or used by an unfinished run. */
 export async function archiveConfigurationVersion(ctx: Ctx, id: string) {
   const version = await requireConfigurationVersion(ctx, id, 'runs:apply')
   if (version.status !== 'uploaded')
@@ -71,23 +69,17 @@ export async function archiveConfigurationVersion(ctx: Ctx, id: string) {
     const workspace = await lockWorkspaceRow(ctx.db, version.workspace_id)
     if (workspace?.current_configuration_version_id === id)
       throw conflict('transition not allowed: the configuration could not be archived because it is current')
-    const run = await store.findRunInNeed(ctx.db, id)
+    const run = await store.findRunOf(ctx.db, id)
     if (run !== undefined) throw conflict(`transition not allowed: the configuration is needed by ${run}`)
-    const now = ctx.now()
-    const row = await store.updateStatus(ctx.db, id, {
-      from: 'uploaded',
-      to: 'archived',
-      stamp: 'archived',
-      now,
-      changes: { blob_key: null, size: null },
-    })
+    const change = { from: 'uploaded', to: 'archived', now: ctx.now(), changes: NO_ARCHIVE } as const
+    const row = await store.updateStatus(ctx.db, id, change)
     if (!row) throw conflict('transition not allowed: the configuration version has just changed')
     await recordAudit(ctx, configurationVersionAudit(version.organization_id, 'archive', version))
   })
   if (version.blob_key !== null) await ctx.blobs.delete(version.blob_key)
 }
 
-type BackingDataAction = 'soft_delete' | 'restore' | 'permanently_delete'
+const NO_ARCHIVE = { blob_key: null, size: null }
 
 const BACKING_DATA = {
   soft_delete: { from: 'uploaded', to: 'backing_data_soft_deleted', stamp: 'soft-delete-backing-data' },
@@ -97,30 +89,59 @@ const BACKING_DATA = {
     to: 'backing_data_permanently_deleted',
     stamp: 'permanently-delete-backing-data',
   },
-} as const satisfies Record<BackingDataAction, { from: string; to: string; stamp: string }>
+} as const
 
-/** Owners of an organization on a self-managed server may delete an archive, restore it, and delete it for good. */
-export async function changeBackingData(ctx: Ctx, id: string, action: BackingDataAction) {
+/** Soft-deletes, restores or permanently deletes an archive; for owners, on self-managed servers. */
+export async function changeBackingData(ctx: Ctx, id: string, action: keyof typeof BACKING_DATA) {
   if (ctx.config.edition === 'hosted') throw notFound('resource')
   const version = await requireConfigurationVersion(ctx, id, 'runs:read')
-  // Only owners learn that the version exists, as for state versions.
+  // For others the version does not exist, as for state versions.
   const organization = await requireOrganizationById(ctx, version.organization_id, 'organization:read')
   if (!organization.can.has('owner')) throw notFound('configuration version')
   const { from, to, stamp } = BACKING_DATA[action]
-  const forGood = action === 'permanently_delete'
+  const isPermanent = action === 'permanently_delete'
   const row = await transact(ctx, async (ctx) => {
     const workspace = await lockWorkspaceRow(ctx.db, version.workspace_id)
     if (action === 'soft_delete' && workspace?.current_configuration_version_id === id)
       throw badRequest('transition not allowed: it is the current configuration version of its workspace')
-    const run = action === 'soft_delete' ? await store.findRunInNeed(ctx.db, id) : undefined
+    const run = action === 'soft_delete' ? await store.findRunOf(ctx.db, id) : undefined
     if (run !== undefined) throw badRequest(`transition not allowed: the configuration version is needed by ${run}`)
-    const changes = forGood ? { blob_key: null, size: null } : {}
+    const changes = isPermanent ? NO_ARCHIVE : {}
     const row = await store.updateStatus(ctx.db, id, { from, to, stamp, now: ctx.now(), changes })
     if (row)
       await recordAudit(ctx, configurationVersionAudit(version.organization_id, `${action}_backing_data`, version))
     return row
   })
   if (!row) throw badRequest(`transition not allowed: the configuration version is ${version.status}, not ${from}`)
-  if (forGood && version.blob_key !== null) await ctx.blobs.delete(version.blob_key)
+  if (isPermanent && version.blob_key !== null) await ctx.blobs.delete(version.blob_key)
+  return row
+}
+
+/** The README of the current configuration, cached after the first read; undefined if there is none. */
+export async function readWorkspaceReadme(ctx: Ctx, workspaceId: string) {
+  const workspace = await requireWorkspace(ctx, workspaceId, 'runs:read')
+  const { current_configuration_version_id: id, working_directory: workingDirectory } = workspace
+  const version = id === null ? undefined : await store.findConfigurationVersionRow(ctx.db, id)
+  if (version?.status !== 'uploaded') return undefined
+  const key = { versionId: version.id, workingDirectory }
+  const row = (await store.findReadme(ctx.db, key)) ?? (await shareRead(ctx, version, key))
+  return row.path === null ? undefined : { workspaceId: workspace.id, versionId: version.id, row }
+}
+
+/** Archives being read: concurrent requests share one read. */
+const reads = new Map<string, Promise<store.ReadmeRow>>()
+
+async function shareRead(ctx: Ctx, version: Archived, key: store.ReadmeKey): Promise<store.ReadmeRow> {
+  const name = `${version.blob_key}/${key.workingDirectory}`
+  const read = reads.get(name) ?? extractReadme(ctx, version, key).finally(() => reads.delete(name))
+  reads.set(name, read)
+  return read
+}
+
+async function extractReadme(ctx: Ctx, version: Archived, key: store.ReadmeKey): Promise<store.ReadmeRow> {
+  const { content } = await openArchive(ctx, version)
+  const readme = await findReadme(content, key.workingDirectory)
+  const row = { path: readme?.path ?? null, markdown: readme?.markdown ?? null, is_cut: readme?.isCut ?? false }
+  await store.insertReadme(ctx.db, key, row)
   return row
 }

@@ -5,15 +5,13 @@ import { shareAccess } from '../../../auth/access-context.ts'
 import { sharedAccessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { deleteReadmes } from './readme-store.ts'
 
-export type ConfigurationVersionRow = Selectable<Schema['configuration_versions']>
+type Versions = Schema['configuration_versions']
+export type ConfigurationVersionRow = Selectable<Versions>
 
-export const insertConfigurationVersion = changeWithEvent<
-  Insertable<Schema['configuration_versions']>,
-  ConfigurationVersionRow
->((db, slot) =>
+export const insertConfigurationVersion = changeWithEvent<Insertable<Versions>, ConfigurationVersionRow>((db, slot) =>
   db
     .insertInto('configuration_versions')
     .values({
@@ -31,7 +29,7 @@ export const insertConfigurationVersion = changeWithEvent<
     .returningAll(),
 )
 
-/** Versions with their workspace and its facts. */
+/** Versions with their workspace and the actor's access to it. */
 function selectVersions(db: Db, access: ReturnType<typeof workspaceAccessColumn>) {
   return db
     .selectFrom('configuration_versions as cv')
@@ -50,16 +48,13 @@ export async function findConfigurationVersionRow(db: Db, id: string) {
   return db.selectFrom('configuration_versions').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The fields that decide whether a new run can use the given version of the workspace, or else the current one. */
+/** Selects what decides whether a new run can use the version, by default the current one of the workspace. */
 export function selectVersionForRun(db: Db, { id, workspaceId }: { id: string | undefined; workspaceId: string }) {
-  const wanted =
-    id === undefined
-      ? sql`(select current_configuration_version_id from workspaces where id = ${workspaceId})`
-      : sql`${id}`
+  const current = sql<string>`(select current_configuration_version_id from workspaces where id = ${workspaceId})`
   return db
     .selectFrom('configuration_versions')
     .select(['id', 'status', 'speculative'])
-    .where('id', '=', sql<string>`${wanted}`)
+    .where('id', '=', id ?? current)
     .where('workspace_id', '=', workspaceId)
 }
 
@@ -78,26 +73,16 @@ export async function listConfigurationVersions(db: Db, { workspaceId, page }: {
 }
 
 type Status = ConfigurationVersionRow['status']
+type StatusChange = { from: Status; to: Status; now: Date; stamp?: string; changes?: Updateable<Versions> }
 
-/** Changes the status of a version and records the time; undefined if its status is no longer `from`. */
-export async function updateStatus(
-  tx: Tx,
-  id: string,
-  {
-    from,
-    to,
-    stamp,
-    now,
-    changes,
-  }: { from: Status; to: Status; stamp: string; now: Date; changes?: Updateable<Schema['configuration_versions']> },
-) {
+const stampColumn = (name: string, now: Date) =>
+  sql<string>`status_timestamps || jsonb_build_object(${name}::text, ${now.toISOString()}::text)`
+
+/** Changes the status of a version and records the time as `stamp`; undefined if its status is no longer `from`. */
+export async function updateStatus(tx: Tx, id: string, { from, to, now, stamp = to, changes }: StatusChange) {
   const version = await tx
     .updateTable('configuration_versions')
-    .set({
-      ...changes,
-      status: to,
-      status_timestamps: sql<string>`status_timestamps || jsonb_build_object(${stamp}::text, ${now.toISOString()}::text)`,
-    })
+    .set({ ...changes, status: to, status_timestamps: stampColumn(stamp, now) })
     .where('id', '=', id)
     .where('status', '=', from)
     .returningAll()
@@ -106,23 +91,20 @@ export async function updateStatus(
   return version
 }
 
-/** Makes a version the current one of its workspace, unless that was created later. */
+/** Makes a version the current one of its workspace, unless the current one is newer. */
 export async function setCurrentConfiguration(db: Db, { id, workspaceId }: { id: string; workspaceId: string }) {
-  await db
-    .updateTable('workspaces')
-    .set({ current_configuration_version_id: id })
-    .where('id', '=', workspaceId)
-    .where(isNewerConfiguration({ id: sql`${id}`, currentId: sql.ref('current_configuration_version_id') }))
-    .execute()
+  const isNewer = isNewerConfiguration({ id: sql`${id}`, currentId: sql.ref('current_configuration_version_id') })
+  const update = db.updateTable('workspaces').set({ current_configuration_version_id: id })
+  await update.where('id', '=', workspaceId).where(isNewer).execute()
 }
 
-/** Whether a version was created after the current one, or there is none. Clocks of servers differ, so numbers count. */
+/** Whether a version was created after the current one, or there is none; by number, because of clock skew. */
 export function isNewerConfiguration({ id, currentId }: { id: RawBuilder<unknown>; currentId: RawBuilder<unknown> }) {
   const seqOf = (id: RawBuilder<unknown>) => sql`(select seq from configuration_versions where id = ${id})`
   return sql<boolean>`coalesce(${seqOf(id)} > ${seqOf(currentId)}, true)`
 }
 
-/** Makes versions errored that were created before `before` and never got their archive; returns how many. */
+/** Marks pending versions created before `before` as errored; returns their number. */
 export async function failAbandoned(db: Db, { before, now, message }: { before: Date; now: Date; message: string }) {
   const { numUpdatedRows } = await db
     .updateTable('configuration_versions')
@@ -130,7 +112,7 @@ export async function failAbandoned(db: Db, { before, now, message }: { before: 
       status: 'errored',
       error: 'upload_expired',
       error_message: message,
-      status_timestamps: sql<string>`status_timestamps || jsonb_build_object('errored', ${now.toISOString()}::text)`,
+      status_timestamps: stampColumn('errored', now),
     })
     .where('status', '=', sql.lit('pending' as const))
     .where('created_at', '<', before)
@@ -138,8 +120,7 @@ export async function failAbandoned(db: Db, { before, now, message }: { before: 
   return Number(numUpdatedRows)
 }
 
-/** The id of an unfinished run that needs the archive. */
-export async function findRunInNeed(db: Db, id: string) {
+export async function findRunOf(db: Db, id: string) {
   const row = await db
     .selectFrom('runs')
     .select('id')
@@ -150,12 +131,101 @@ export async function findRunInNeed(db: Db, id: string) {
   return row?.id
 }
 
-/** The blob keys of the archives of these versions. */
-export async function findNamedArchives(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  const rows = await db
-    .selectFrom('configuration_versions')
-    .select('blob_key')
-    .where('id', '=', sql<string>`any(${ids})`)
-    .execute()
+export async function findArchiveKeys(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const versions = db.selectFrom('configuration_versions').where('id', '=', sql<string>`any(${ids})`)
+  const rows = await versions.select('blob_key').execute()
   return new Set(rows.flatMap((row) => row.blob_key ?? []))
+}
+
+export type ReadmeRow = Pick<Selectable<Schema['configuration_readmes']>, 'path' | 'markdown' | 'is_cut'>
+export type ReadmeKey = { versionId: string; workingDirectory: string }
+
+/** The cached README; undefined before the first read, a null path if there is none. */
+export async function findReadme(db: Db, { versionId, workingDirectory }: ReadmeKey): Promise<ReadmeRow | undefined> {
+  return db
+    .selectFrom('configuration_readmes')
+    .select(['path', 'markdown', 'is_cut'])
+    .where('configuration_version_id', '=', versionId)
+    .where('working_directory', '=', workingDirectory)
+    .executeTakeFirst()
+}
+
+/** Caches a README, unless the archive was deleted in the meantime. */
+export async function insertReadme(db: Db, { versionId, workingDirectory }: ReadmeKey, row: ReadmeRow) {
+  await sql`insert into configuration_readmes (configuration_version_id, working_directory, path, markdown, is_cut)
+    select cv.id, ${workingDirectory}, ${row.path}, ${row.markdown}, ${row.is_cut}
+      from configuration_versions cv where cv.id = ${versionId} and cv.status = 'uploaded' for share
+    on conflict do nothing`.execute(db)
+}
+
+/** Deletes the READMEs of deleted archives, with the next statement of the transaction. */
+export async function deleteReadmes(tx: Tx, versionIds: readonly string[]) {
+  const ofVersions = sql<boolean>`configuration_version_id = any(${versionIds})`
+  await deferWrite(tx, tx.deleteFrom('configuration_readmes').where(ofVersions))
+}
+
+export type ArchiveCursor = { created_at: Date; id: string }
+type Listed = ArchiveCursor & { workspace_id: string }
+type ArchivePage = { before: Date; after: ArchiveCursor | undefined; limit: number }
+
+/** Archives of versions created before a time, oldest first. `is_due`: unused, and its workspace has no data retention policy. */
+export async function listOldArchives(db: Db, { before, after, limit }: ArchivePage) {
+  const isLater = after ? sql`(cv.created_at, cv.id) > (${after.created_at}, ${after.id})` : sql`true`
+  const { rows } = await sql<Listed & { is_due: boolean }>`
+    with page as materialized (
+      select cv.id, cv.created_at, cv.workspace_id from configuration_versions cv
+       where cv.status = 'uploaded' and cv.created_at < ${before} and ${isLater}
+       order by cv.created_at, cv.id limit ${limit}
+    )
+    select cv.*, ${isUnused(before)}
+             and not exists (select from data_retention_policies p
+                              where p.workspace_id = w.id or p.organization_id = w.organization_id) as is_due
+      from page cv join workspaces w on w.id = cv.workspace_id
+     order by cv.created_at, cv.id`.execute(db)
+  return rows
+}
+
+/** Unused archives of a workspace created before a time, oldest first. */
+export async function listOldArchivesOf(db: Db, workspaceId: string, { before, limit }: Omit<ArchivePage, 'after'>) {
+  const { rows } = await sql<Listed>`
+    select cv.id, cv.created_at, cv.workspace_id from configuration_versions cv join workspaces w on w.id = cv.workspace_id
+     where cv.workspace_id = ${workspaceId} and cv.status = 'uploaded' and cv.created_at < ${before}
+       and ${isUnused(before)}
+     order by cv.seq limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Locks those of the workspaces that are not locked, so that no new run uses an archive. Returns their ids. */
+export async function lockFreeWorkspaces(tx: Tx, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from workspaces where id = any(${ids}) order by id for no key update skip locked`.execute(tx)
+  return rows.map(({ id }) => id)
+}
+
+type Unused = { ids: readonly string[]; workspaceIds: readonly string[]; before: Date; now: Date }
+
+/** Archives those of the versions that are unused. Returns the keys of their archives. The caller has locked the workspaces. */
+export async function archiveUnused(tx: Tx, { ids, workspaceIds, before, now }: Unused) {
+  const { rows } = await sql<{ id: string; key: string | null }>`
+    with due as (
+      select cv.id, cv.blob_key from configuration_versions cv join workspaces w on w.id = cv.workspace_id
+       where cv.id = any(${ids}) and cv.workspace_id = any(${workspaceIds}) and cv.status = 'uploaded'
+         and ${isUnused(before)}
+         for no key update of cv skip locked
+    )
+    update configuration_versions cv
+       set status = 'archived', blob_key = null, size = null,
+           status_timestamps = status_timestamps || jsonb_build_object('archived', ${now.toISOString()}::text)
+      from due where cv.id = due.id
+    returning cv.id, due.blob_key as key`.execute(tx)
+  const archived = rows.map(({ id }) => id)
+  if (archived.length > 0) await deleteReadmes(tx, archived)
+  return rows
+}
+
+/** Whether a version `cv` is not current in its workspace `w`, nor used by its current, an unfinished or a recent run. */
+function isUnused(before: Date) {
+  return sql`cv.id is distinct from w.current_configuration_version_id
+    and not exists (select from runs r where r.configuration_version_id = cv.id
+                       and (r.status <> all(${ENDED_STATUSES}) or r.id = w.current_run_id or r.created_at >= ${before}))`
 }

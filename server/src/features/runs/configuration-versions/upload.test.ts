@@ -26,14 +26,14 @@ async function read(setting: RunSetting, path: string) {
   return app.request({ url: `/api/v2${path}`, token: setting.user.token })
 }
 
-/** How many archives are stored for a version. */
+/** The number of archives stored for a version. */
 async function archivesOf(versionId: string) {
   let count = 0
   for await (const { keys } of app.blobs.list(`${ARCHIVE_PREFIX}${versionId}/`)) count += keys.length
   return count
 }
 
-/** An archive whose one link leads out of its directory. */
+/** An archive with a link out of its directory. */
 function leavingArchive() {
   const header = new Header({
     path: 'out',
@@ -66,7 +66,7 @@ async function colleague(setting: RunSetting, level: 'read' | 'plan' | 'write') 
 }
 
 describe('the run of an upload', () => {
-  /** The runs that there are after someone's team with this access has uploaded a version. */
+  /** The runs after a member of a team with this access has uploaded a version. */
   async function uploadAs(level: 'plan' | 'write', { byTeam = false } = {}) {
     const setting = await createRunSetting(app, { 'auto-apply': true })
     const { user, teamId, ...target } = await colleague(setting, level)
@@ -85,12 +85,12 @@ describe('the run of an upload', () => {
     }))
   }
 
-  test('applies automatically when the creator of the version may apply, and waits otherwise', async () => {
+  test('is auto-applied if the creator of the version may apply, and waits otherwise', async () => {
     expect(await uploadAs('write')).toEqual([{ autoApply: true, by: true }])
     expect(await uploadAs('plan')).toEqual([{ autoApply: false, by: true }])
   })
 
-  test('is one of the team when a token of the team made the version', async () => {
+  test('belongs to the team if a team token created the version', async () => {
     expect(await uploadAs('write', { byTeam: true })).toEqual([{ autoApply: true, by: false }])
   })
 })
@@ -130,7 +130,7 @@ describe('the upload URL', () => {
     expect((await put(app, `${url}x`, EMPTY_ARCHIVE)).status).toBe(404)
   })
 
-  test('is of no use to anyone once its receiver may no longer plan', async () => {
+  test('is invalid once its receiver may no longer plan', async () => {
     const setting = await createRunSetting(app)
     const [left, suspended] = [await colleague(setting, 'write'), await colleague(setting, 'write')]
     const versions = [await createConfigurationVersion(app, left), await createConfigurationVersion(app, suspended)]
@@ -148,7 +148,7 @@ describe('the upload URL', () => {
     }
   })
 
-  test('is of no use either when that happens during the upload, of which nothing is kept', async () => {
+  test('is also invalid if that happens during the upload, of which nothing is kept', async () => {
     const setting = await createRunSetting(app)
     const uploader = await colleague(setting, 'write')
     const version = await createConfigurationVersion(app, uploader, { 'auto-queue-runs': true })
@@ -167,7 +167,7 @@ describe('the upload URL', () => {
     expect((await read(setting, `/workspaces/${setting.workspaceId}/runs`)).json().data).toEqual([])
   })
 
-  test('that was never used ends the version', async () => {
+  test('that was never used makes the version errored', async () => {
     const setting = await createRunSetting(app)
     const old = await createConfigurationVersion(app, setting)
     app.clock.advance(27 * HOUR_MS)
@@ -187,7 +187,7 @@ describe('the upload URL', () => {
 })
 
 describe('an upload', () => {
-  test('makes the version uploaded, and its own of the workspace, before it is answered', async () => {
+  test('makes the version uploaded and current before the response', async () => {
     const setting = await createRunSetting(app)
     const version = await createConfigurationVersion(app, setting)
     expect(version.attributes).toMatchObject({
@@ -208,7 +208,7 @@ describe('an upload', () => {
     expect(download.bytes).toEqual(EMPTY_ARCHIVE)
   })
 
-  test('starts a run when the version asks for one', async () => {
+  test('starts a run if the version has auto-queue-runs', async () => {
     const setting = await createRunSetting(app)
     const version = await createConfigurationVersion(app, setting, { 'auto-queue-runs': true })
 
@@ -222,7 +222,7 @@ describe('an upload', () => {
     await actOnRun(app, setting, { run: shown.included[0].id, action: 'cancel' })
   })
 
-  test('is taken once', async () => {
+  test('is accepted once', async () => {
     const setting = await createRunSetting(app)
     const version = await createConfigurationVersion(app, setting)
     const url = version.attributes['upload-url']

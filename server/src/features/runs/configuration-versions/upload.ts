@@ -12,14 +12,12 @@ import { configurationUploaded, requireUpload, requireUploadWorkspace } from './
 import * as store from './store.ts'
 import { ARCHIVE_PREFIX } from './urls.ts'
 
-/** The maximum size of a compressed archive, in bytes. */
 export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
 
 /**
- * Stores the archive of a configuration version, and creates its run if the version has `auto_queue_runs`; both are done by the
- * creator of the version. When this returns, the version is `uploaded`, since clients check its status at once. An unsafe
- * archive makes the version `errored` and throws `invalid`. A broken connection does not change the version. The same archive
- * may be sent again, by a client that did not see the response.
+ * Stores the archive of a configuration version as its creator, and creates a run if the version has `auto_queue_runs`. The version is
+ * `uploaded` on return, since clients check its status immediately. An unsafe archive makes the version `errored` and throws `invalid`;
+ * an interrupted upload does not change it. A client that did not get the response may send the same archive again.
  */
 export async function uploadConfiguration(anyone: Ctx, token: string, archive: Readable) {
   const { ctx, version } = await requireUpload(anyone, token)
@@ -28,7 +26,7 @@ export async function uploadConfiguration(anyone: Ctx, token: string, archive: R
     return
   }
 
-  // Each attempt has its own key: an attempt that was killed may have left a blob.
+  // Each attempt has its own key: an earlier attempt may have crashed and left a blob.
   const key = `${ARCHIVE_PREFIX}${version.id}/${ctx.newId('upload')}`
   const stored = await ctx.blobs.put(key, archive, { maxBytes: MAX_ARCHIVE_BYTES, compress: false }).catch(translate)
   try {
@@ -36,7 +34,14 @@ export async function uploadConfiguration(anyone: Ctx, token: string, archive: R
   } catch (error) {
     await ctx.blobs.delete(key)
     if (!(error instanceof ArchiveError)) throw error
-    await refuse(ctx, version, error)
+    await transact(ctx, async (ctx) =>
+      store.updateStatus(ctx.db, version.id, {
+        from: 'pending',
+        to: 'errored',
+        now: ctx.now(),
+        changes: { error: 'invalid_archive', error_message: error.message },
+      }),
+    )
     throw invalid(error.message)
   }
   try {
@@ -48,8 +53,8 @@ export async function uploadConfiguration(anyone: Ctx, token: string, archive: R
   }
 }
 
-/** Throws `invalid` unless this archive is the one that the version has. */
-function checkRepeated(version: Pick<store.ConfigurationVersionRow, 'id' | 'status' | 'md5'>, md5: string | null) {
+/** Throws `invalid` unless the version has this archive already. */
+function checkRepeated(version: store.ConfigurationVersionRow, md5: string | null) {
   if (version.status !== 'uploaded')
     throw invalid(
       `the configuration version ${version.id} is ${version.status}: it can be uploaded while it is pending`,
@@ -64,25 +69,17 @@ async function md5Of(archive: Readable) {
   return hash.digest('hex')
 }
 
-/** False when the same archive was accepted meanwhile. */
-async function accept(
-  ctx: Ctx,
-  { id, workspace_id: workspaceId }: store.ConfigurationVersionRow,
-  stored: StoredArchive,
-) {
+type StoredArchive = { key: string; size: number; md5: string }
+
+/** False if a concurrent upload of the same archive was accepted. */
+async function accept(ctx: Ctx, version: store.ConfigurationVersionRow, { key, size, md5 }: StoredArchive) {
+  const { id, workspace_id: workspaceId } = version
   return transact(ctx, async (ctx) => {
     await lockWorkspaceRow(ctx.db, workspaceId)
-    // An upload may take an hour.
+    // Permissions may have changed during the upload, which may take an hour.
     const workspace = await requireUploadWorkspace(ctx, workspaceId)
-    const { key, size, md5 } = stored
-    const version = await store.updateStatus(ctx.db, id, {
-      from: 'pending',
-      to: 'uploaded',
-      stamp: 'uploaded',
-      now: ctx.now(),
-      changes: { blob_key: key, size, md5 },
-    })
-    if (!version) {
+    const change = { from: 'pending', to: 'uploaded', now: ctx.now(), changes: { blob_key: key, size, md5 } } as const
+    if (!(await store.updateStatus(ctx.db, id, change))) {
       const other = await store.findConfigurationVersionRow(ctx.db, id)
       if (!other) throw notFound('upload')
       checkRepeated(other, md5)
@@ -101,23 +98,9 @@ async function accept(
   })
 }
 
-type StoredArchive = { key: string; size: number; md5: string }
-
 function outcomeUnknown(cause: unknown) {
-  const detail = 'the database has not said whether the upload is kept: send the same archive to the same URL again'
+  const detail = 'the database has not confirmed the upload: send the same archive to the same URL again'
   return new AppError('unavailable', [{ detail }], { cause, retryAfterMs: 1000 })
-}
-
-async function refuse(ctx: Ctx, version: store.ConfigurationVersionRow, error: ArchiveError) {
-  await transact(ctx, async (ctx) =>
-    store.updateStatus(ctx.db, version.id, {
-      from: 'pending',
-      to: 'errored',
-      stamp: 'errored',
-      now: ctx.now(),
-      changes: { error: 'invalid_archive', error_message: error.message },
-    }),
-  )
 }
 
 function translate(error: unknown): never {
@@ -125,11 +108,8 @@ function translate(error: unknown): never {
     throw tooLarge(
       `the archive is larger than ${MAX_ARCHIVE_BYTES} bytes; a .terraformignore file leaves directories out`,
     )
-  if (
-    error instanceof Error &&
-    'code' in error &&
-    (error.code === 'ECONNRESET' || error.code === 'ERR_STREAM_PREMATURE_CLOSE')
-  )
-    throw new AppError('bad-request', [{ detail: 'the upload was cut off' }], { cause: error })
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE')
+    throw new AppError('bad-request', [{ detail: 'the upload was interrupted' }], { cause: error })
   throw error
 }

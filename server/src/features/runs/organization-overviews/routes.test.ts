@@ -49,7 +49,7 @@ test('a workspace is counted in the group of its current run, and listed by it',
   expect(groups).toEqual(['without-runs', 'waiting', 'running', 'needs-approval', 'waiting', 'running', 'finished'])
 })
 
-test('a refresh of one target says nothing of the drift elsewhere', async () => {
+test('a refresh of one target does not change the drift of the workspace', async () => {
   const setting = await createRunSetting(app)
   const check = async (hasChanges: boolean, targets?: string[]) => {
     await createRun(app, setting, { 'refresh-only': true, 'plan-only': true, 'target-addrs': targets })
@@ -64,7 +64,7 @@ test('a refresh of one target says nothing of the drift elsewhere', async () => 
   expect([...found, await check(true, one)]).toEqual([null, true, true, false, true])
 })
 
-test('a plan that only refreshes finds drift, and the next apply ends it', async () => {
+test('a refresh-only plan detects drift, and the next apply removes it', async () => {
   const setting = await createRunSetting(app)
   const drifted = async () => {
     const url = `/api/v2/organizations/${setting.organization}/workspaces?filter[drifted]=true`
@@ -88,7 +88,7 @@ test('a plan that only refreshes finds drift, and the next apply ends it', async
   ])
 })
 
-test('a member gets only the workspaces that they may see', async () => {
+test('members count only the workspaces that they may see', async () => {
   const owner = await createUser(app)
   const organization = await createOrganization(app, owner)
   const add = () => addWorkspace(app, { user: owner, organization: organization.name })
@@ -151,7 +151,7 @@ test('agents and the limits of the plan are counted', async () => {
   expect(running.usage['run-tasks']).toEqual({ used: 0, limit: null })
 })
 
-test('the sample is included, and completes no getting-started step', async () => {
+test('the sample is counted, and completes no getting-started step', async () => {
   const user = await createUser(app)
   const organization = await createOrganization(app, user)
   const url = `/api/v2/organizations/${organization.name}/actions/make-sample`

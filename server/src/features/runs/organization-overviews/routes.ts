@@ -10,9 +10,8 @@ import type { Routes } from '../../../http/http.ts'
 import { ok } from '../../../http/responses.ts'
 import { onlineSince } from '../../agents/agent-pools/store.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
-import { PLAN_LIMITS, type PlanLimits } from '../../organizations/organizations/quotas.ts'
+import { PLAN_LIMITS } from '../../organizations/organizations/quotas.ts'
 import { readGrants } from '../../workspaces/workspaces/access.ts'
-import type { OrganizationCounts, WorkspaceCounts } from './store.ts'
 import * as store from './store.ts'
 
 export const organizationOverviewRoutes: Routes = (http) => {
@@ -27,8 +26,7 @@ export const organizationOverviewRoutes: Routes = (http) => {
   )
 }
 
-/** Reads what needs attention in the organization, in two statements that read only unfinished runs. */
-async function readOrganizationOverview(ctx: Ctx, name: string): Promise<OrganizationOverview> {
+async function readOrganizationOverview(ctx: Ctx, name: string) {
   const organization = await requireOrganization(ctx, name, 'organization:read')
   const { actor, db } = ctx
   const { id: organizationId, access, can } = organization
@@ -49,14 +47,7 @@ async function readOrganizationOverview(ctx: Ctx, name: string): Promise<Organiz
   }
 }
 
-type OrganizationOverview = {
-  name: string
-  limits: PlanLimits
-  mayReadTasks: boolean
-  mayReadPools: boolean
-  workspaces: readonly WorkspaceCounts[]
-  counts: OrganizationCounts
-}
+type OrganizationOverview = Awaited<ReturnType<typeof readOrganizationOverview>>
 
 function organizationOverviewResource(overview: OrganizationOverview): OrganizationOverviewResource {
   const { name, limits, mayReadTasks, mayReadPools, workspaces, counts } = overview

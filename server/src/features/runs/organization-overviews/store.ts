@@ -1,4 +1,4 @@
-import { EXECUTING_STATUSES, FINAL_STATUSES, QUEUED_STATUSES, type RunStatus } from '@groundstate/contract/run-status'
+import { EXECUTING_STATUSES, FINAL_STATUSES, QUEUED_STATUSES } from '@groundstate/contract/run-status'
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import type { Db } from '../../../db/db.ts'
@@ -7,42 +7,21 @@ import { isPresent } from '../../agents/agents/store.ts'
 import type { Grants } from '../../workspaces/workspaces/list-store.ts'
 import { currentRunStatus } from '../../workspaces/workspaces/store.ts'
 
-/** Without `grants` the actor sees every workspace of the organization, and a run its own alone. */
-type Reach = { organizationId: string; grants: Grants | undefined }
+/** Without `grants` the actor sees every workspace of the organization, or only its own if it is a run. */
+type Visible = { organizationId: string; grants: Grants | undefined }
 
-export type WorkspaceCounts = {
-  run_status: RunStatus | null
-  total: number
-  locked: number
-  drifted: number
-  /** Workspaces other than the sample's, and those of them that ever had a run. */
-  own: number
-  own_with_runs: number
-}
-
-/** The workspaces by the status of their current run. One pass over their rows, which have the final statuses. */
-export async function countWorkspaces(
-  db: Db,
-  actor: Actor,
-  { organizationId, grants }: Reach,
-): Promise<WorkspaceCounts[]> {
+/** Counts workspaces by the status of their current run; `own` are those that do not belong to the sample. */
+export async function countWorkspaces(db: Db, actor: Actor, { organizationId, grants }: Visible) {
+  const isInSample = sql<boolean>`w.id in (s.network_workspace_id, s.app_workspace_id)`
+  const { projectIds = [], teamIds = [] } = grants ?? {}
+  const isGranted = sql<boolean>`(w.project_id = any(${projectIds}::text[])
+    or w.id in (select g.workspace_id from team_workspaces g where g.team_id = any(${teamIds}::text[])))`
   return db
     .selectFrom('workspaces as w')
-    .leftJoin('samples as s', (join) =>
-      join
-        .onRef('s.organization_id', '=', 'w.organization_id')
-        .on((eb) =>
-          eb.or([eb('s.network_workspace_id', '=', eb.ref('w.id')), eb('s.app_workspace_id', '=', eb.ref('w.id'))]),
-        ),
-    )
+    .leftJoin('samples as s', (join) => join.onRef('s.organization_id', '=', 'w.organization_id').on(isInSample))
     .where('w.organization_id', '=', organizationId)
     .$if(actor.kind === 'run', (query) => query.where('w.id', '=', actor.kind === 'run' ? actor.workspaceId : ''))
-    .$if(grants !== undefined, (query) =>
-      query.where(
-        sql<boolean>`(w.project_id = any(${grants?.projectIds ?? []}::text[])
-          or w.id in (select g.workspace_id from team_workspaces g where g.team_id = any(${grants?.teamIds ?? []}::text[])))`,
-      ),
-    )
+    .$if(grants !== undefined, (query) => query.where(isGranted))
     .select([
       currentRunStatus.as('run_status'),
       sql<number>`count(*)`.as('total'),
@@ -55,27 +34,15 @@ export async function countWorkspaces(
     .execute()
 }
 
-export type OrganizationCounts = {
-  jobs_waiting: number
-  jobs_running: number
-  run_concurrency: number | null
-  agents_online: number
-  agents_busy: number
-  built_in_online: boolean
-  tasks: number
-  /** Whether there is a run task other than the sample's. */
-  has_own_task: boolean
-  task_workspaces: number
-  has_token: boolean
-  has_sample: boolean
-}
+type Count = 'jobs_waiting' | 'jobs_running' | 'agents_online' | 'agents_busy' | 'tasks' | 'task_workspaces'
+/** `has_own_task` does not count the sample's run task. */
+type Flag = 'built_in_online' | 'has_own_task' | 'has_token' | 'has_sample'
+type OrganizationCounts = Record<Count, number> & Record<Flag, boolean> & { run_concurrency: number | null }
 
-/** `since` is when an agent must have been heard. */
-export async function countOrganization(
-  db: Db,
-  actor: Actor,
-  { organizationId, since, now }: { organizationId: string; since: Date; now: Date },
-): Promise<OrganizationCounts> {
+type Counted = { organizationId: string; since: Date; now: Date }
+
+/** `since` is the time of the last heartbeat from which an agent is online. */
+export async function countOrganization(db: Db, actor: Actor, { organizationId, since, now }: Counted) {
   const userId = actor.kind === 'user' ? actor.userId : null
   const { rows } = await sql<OrganizationCounts>`
     select jobs.*, agents.*, o.run_concurrency,
@@ -94,7 +61,7 @@ export async function countOrganization(
                            count(*) filter (where r.status in (${literals(EXECUTING_STATUSES)})) as jobs_running
                       from runs r
                      where r.organization_id = o.id and r.status not in (${literals(FINAL_STATUSES)})) jobs,
-           -- Of the agents that all organizations share, only whether there is one: how busy they are says something of the others.
+           -- Built-in agents are shared: the number of busy ones would reveal activity of other organizations.
            lateral (select count(*) filter (where a.is_own) as agents_online,
                            count(*) filter (where a.is_own and a.is_busy) as agents_busy,
                            coalesce(bool_or(not a.is_own), false) as built_in_online
@@ -104,7 +71,6 @@ export async function countOrganization(
                              where (p.organization_id = o.id or p.organization_id is null)
                                and ${isPresent({ since, now })}) a) agents
      where o.id = ${organizationId}`.execute(db)
-  const [row] = rows
-  if (!row) throw new Error(`the organization ${organizationId} is gone`)
-  return row
+  if (!rows[0]) throw new Error(`the organization ${organizationId} is deleted`)
+  return rows[0]
 }

@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 type Made = { id: string; planId: string; jobId: string }
 
-/** A run whose plan has a log and files, and finds changes or none. */
+/** A run whose plan has a log and files, with or without changes. */
 async function plannedRun({ hasChanges = false, ...attributes }: Record<string, unknown> = {}): Promise<Made> {
   const id = await createRun(app, setting, attributes)
   const job = await agent.take()
@@ -45,7 +45,7 @@ async function readLog(planId: string, query = '') {
   return app.request({ url: new URL(plan.attributes['log-read-url']).pathname + query })
 }
 
-/** The files of a run that are there. */
+/** The stored files of a run. */
 async function stored({ id, planId, jobId }: Made) {
   const keys = ['plan-file', 'lock-file', 'plan-json', 'plan-json-redacted'].map(
     (kind) => `runs/${id}/${jobId}/${kind}`,
@@ -54,7 +54,7 @@ async function stored({ id, planId, jobId }: Made) {
   return found.flatMap((blob) => blob?.key.split('/').slice(-1) ?? [])
 }
 
-describe('what is kept of a run that has ended', () => {
+describe('a finished run', () => {
   let run: Made
   let current: Made
   beforeAll(async () => {
@@ -62,7 +62,7 @@ describe('what is kept of a run that has ended', () => {
     current = await plannedRun()
   })
 
-  test('is all there in the beginning, and the plan file for a day', async () => {
+  test('keeps everything at first, and the plan file for a day', async () => {
     app.clock.advance(DAY_MS / 2)
     await expirePlans(app.as(), signal)
 
@@ -77,7 +77,7 @@ describe('what is kept of a run that has ended', () => {
     expect((await read(`/plans/${run.planId}`)).json().data.attributes['json-deleted-at']).toBe(null)
   })
 
-  test('is without the JSON of the plan after its time, and says so', async () => {
+  test('loses the JSON of the plan after the retention period, and reports that', async () => {
     app.clock.advance(9 * DAY_MS)
     await expirePlans(app.as(), signal)
 
@@ -93,7 +93,7 @@ describe('what is kept of a run that has ended', () => {
     expect((await readLog(run.planId)).text).toContain('Terraform has begun')
   })
 
-  test('is without its logs after theirs, and reading them is neither empty nor a failure of the server', async () => {
+  test('loses its logs after their retention period, and reading them is a 404', async () => {
     app.clock.advance(10 * DAY_MS)
     await expirePlans(app.as(), signal)
 
@@ -105,7 +105,7 @@ describe('what is kept of a run that has ended', () => {
     }
   })
 
-  test('is without events and jobs at last, and is still a run with its counts', async () => {
+  test('finally loses its events and jobs, and keeps its counts', async () => {
     const events = async ({ id }: Made) => (await read(`/runs/${id}/run-events`)).json().data.length
     expect(await events(run)).toBeGreaterThan(0)
 
@@ -118,14 +118,14 @@ describe('what is kept of a run that has ended', () => {
     expect((await readRun(app, setting, run.id)).attributes.status).toBe('planned_and_finished')
   })
 
-  test('stays whole in the current run of the workspace, but for the plan file', async () => {
+  test('keeps everything but the plan file while it is the current run of the workspace', async () => {
     expect(await stored(current)).toEqual(['plan-json', 'plan-json-redacted', '0'])
     expect((await read(`/runs/${current.id}/run-events`)).json().data.length).toBeGreaterThan(0)
     expect((await readLog(current.planId)).text).toContain('Terraform has begun')
   })
 })
 
-test('a plan that waits for its confirmation, and one that is saved, are never touched', async () => {
+test('a plan that waits for confirmation and a saved plan never expire', async () => {
   const saved = await plannedRun({ hasChanges: true, 'save-plan': true })
   const waiting = await plannedRun({ hasChanges: true })
 
@@ -137,7 +137,7 @@ test('a plan that waits for its confirmation, and one that is saved, are never t
   expect((await readLog(saved.planId)).status).toBe(200)
 })
 
-test('0 days keep logs and plans for ever', async () => {
+test('0 days keep logs and plans forever', async () => {
   const other = await createTestApp({ GROUNDSTATE_LOG_RETENTION_DAYS: '0', GROUNDSTATE_PLAN_RETENTION_DAYS: '0' })
   ;[app, setting, agent] = [other, await createRunSetting(other), await createFakeAgent(other)]
   const run = await plannedRun()
@@ -149,7 +149,7 @@ test('0 days keep logs and plans for ever', async () => {
   expect(await stored(run)).toEqual(['plan-json', 'plan-json-redacted', '0'])
 })
 
-test('a server that dies between the rows and the files leaves files that are swept, and no row names them', async () => {
+test('files left by a crash between rows and blobs are swept', async () => {
   const other = await createTestApp(SETTINGS)
   ;[app, setting, agent] = [other, await createRunSetting(other), await createFakeAgent(other)]
   const run = await plannedRun()
@@ -157,7 +157,7 @@ test('a server that dies between the rows and the files leaves files that are sw
   app.clock.advance(25 * DAY_MS)
   const dying: Ctx = { ...app.as(), blobs: { ...app.blobs, delete: () => Promise.reject(new Error('killed')) } }
 
-  // Each is killed at its first batch: that of the logs, of the plans, of the plan files.
+  // Each is killed at its first batch: of logs, plans and plan files.
   await expect(expirePlans(dying, signal)).rejects.toThrow('killed')
   expect((await readLog(run.planId)).status).toBe(404)
   expect(await stored(run)).toHaveLength(5)

@@ -4,14 +4,14 @@ import { BlobExistsError } from '../../../blobs/errors.ts'
 import { blobOwner, deleteBlobs, sweepBlobs } from '../../../blobs/sweep.ts'
 import { transact } from '../../../db/db.ts'
 import { jobHandler } from '../../../handlers.ts'
-import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
+import { type Expiring, dueBefore, expireInBatches } from '../../../jobs/expire.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { deleteOutcomeBodies } from '../../tasks/task-results/jobs.ts'
 import {
   ARTIFACT_PREFIX,
   FILE_KINDS,
   JSON_KINDS,
-  LATE_MS,
+  LATE_RESULT_WINDOW_MS,
   LOG_PREFIX,
   SEGMENT_BYTES,
   artifactKey,
@@ -19,10 +19,9 @@ import {
   segmentKey,
   segmentKeys,
 } from './artifact.ts'
-import { type KeptPart, type PhasePlace, endHistories, endPhaseParts } from './retention-store.ts'
 import * as store from './store.ts'
 
-/** How long logs stay in rows after their end, in ms: new logs are read often, and rows are cheaper to read. */
+/** Time that logs stay in rows after their end, in ms: new logs are read often, and rows are faster to read. */
 const COMPACTION_DELAY_MS = 30_000
 
 const compaction = jobKind('logs.compact', z.object({}), { concurrency: 1, retryLimit: 0 })
@@ -33,9 +32,7 @@ export const planJobs = [
   jobHandler(
     compaction,
     async (ctx, _, signal) => compactLogs(ctx, new Date(ctx.now().getTime() - COMPACTION_DELAY_MS), signal),
-    {
-      schedule: '* * * * *',
-    },
+    { schedule: '* * * * *' },
   ),
   jobHandler(sweep, async (ctx, _, signal) => void (await sweepRunBlobs(ctx, signal)), { schedule: '7 3 * * *' }),
   jobHandler(expiry, async (ctx, _, signal) => expirePlans(ctx, signal), { schedule: '22 * * * *' }),
@@ -43,9 +40,9 @@ export const planJobs = [
 
 const COMPACTION_BATCH = 200
 
-/** Moves the logs of phases that ended before `before` from rows to blobs. It can be repeated after a crash. */
+/** Moves the logs of phases that ended before `before` from rows to blobs. Idempotent. */
 export async function compactLogs(ctx: Ctx, before: Date, signal?: AbortSignal) {
-  const lostBefore = new Date(before.getTime() - LATE_MS)
+  const lostBefore = new Date(before.getTime() - LATE_RESULT_WINDOW_MS)
   for (;;) {
     const phases = await store.listUncompacted(ctx.db, { before, lostBefore, limit: COMPACTION_BATCH })
     for (const { id } of phases) {
@@ -61,7 +58,7 @@ async function compactLog(ctx: Ctx, phaseId: string) {
   for (let index = 0; ; index += 1) {
     const from = index * SEGMENT_BYTES
     const log = await store.findLog(ctx.db, phaseId, { from, to: from + SEGMENT_BYTES })
-    // Another process may have moved the log already.
+    // Moved by another process.
     if (!log || log.log_size !== null) return
     size = log.chunks_end ?? 0
     if (!log.bytes || log.bytes.length === 0) break
@@ -72,107 +69,90 @@ async function compactLog(ctx: Ctx, phaseId: string) {
   await store.deleteLogRows(ctx.db, { phaseId, size })
 }
 
-/** A statement for so many takes about 7 ms of the database, the same among a million as among a thousand. */
+/** A statement for this many phases takes about 7 ms, whatever the size of the table. */
 const BATCH = 50
 /** Days that plan files are kept, for investigating recent runs. */
 const FILE_DAYS = 1
 
-/**
- * Deletes expired documents of plans and applies of finished runs. Rows come first: a blob left behind by a kill is
- * swept as one that no row names.
- */
+/** Deletes expired parts of finished runs: rows first, since a sweep deletes blobs that remain after a crash. */
 export async function expirePlans(ctx: Ctx, signal: AbortSignal) {
   const { logRetentionDays, planRetentionDays, runHistoryRetentionDays } = ctx.config
-  await expireLogs(ctx, dueBefore(ctx.now(), logRetentionDays), signal)
-  await expireArtifacts(ctx, { part: 'json', before: dueBefore(ctx.now(), planRetentionDays) }, signal)
-  await expireArtifacts(ctx, { part: 'file', before: dueBefore(ctx.now(), FILE_DAYS) }, signal)
-  await expireHistories(ctx, dueBefore(ctx.now(), runHistoryRetentionDays), signal)
-}
-
-async function expireLogs(ctx: Ctx, before: Date | undefined, signal: AbortSignal) {
-  if (!before) return
-  await expireInBatches<PhasePlace>(ctx, 'logs', {
-    signal,
-    batch: async (after) => {
-      const page = await transact(ctx, async (ctx) => {
-        const page = await endPhaseParts(ctx.db, 'log', { before, after, now: ctx.now(), limit: BATCH })
-        await deleteOutcomeBodies(
-          ctx,
-          page.flatMap((phase) => phase.run_id ?? []),
-        )
-        return page
-      })
-      const ended = page.filter((phase) => phase.run_id !== null)
-      await deleteBlobs(
-        ctx.blobs,
-        ended.flatMap((phase) => segmentKeys(phase.id, phase.log_size ?? 0)),
-      )
-      return { deleted: ended.length, next: nextPlace(page) }
+  const expiries: Expiry[] = [
+    { what: 'logs', days: logRetentionDays, expirePage: expireLogs },
+    { what: 'plans', days: planRetentionDays, expirePage: async (ctx, query) => expireArtifacts(ctx, 'json', query) },
+    { what: 'plan files', days: FILE_DAYS, expirePage: async (ctx, query) => expireArtifacts(ctx, 'file', query) },
+    {
+      what: 'histories',
+      days: runHistoryRetentionDays,
+      expirePage: async ({ db }, query) => store.deleteHistories(db, query),
     },
-  })
+  ]
+  for (const { what, days, expirePage } of expiries) {
+    const before = dueBefore(ctx.now(), days)
+    if (!before) continue
+    await expireInBatches<store.PhaseCursor>(ctx, what, {
+      signal,
+      batch: async (after) => {
+        const page = await expirePage(ctx, { before, after, now: ctx.now(), limit: BATCH })
+        const deleted = page.filter((phase) => phase.run_id !== null).length
+        return { deleted, next: page.length < BATCH ? undefined : page.at(-1) }
+      },
+    })
+  }
 }
 
-type Artifacts = { part: Exclude<KeptPart, 'log'>; before: Date | undefined }
+type Query = Parameters<typeof store.deleteHistories>[1]
+type ExpirePage = (ctx: Ctx, query: Query) => ReturnType<typeof store.deleteHistories>
+type Expiry = { what: Expiring; days: number; expirePage: ExpirePage }
 
-async function expireArtifacts(ctx: Ctx, { part, before }: Artifacts, signal: AbortSignal) {
-  if (!before) return
+async function expireLogs(ctx: Ctx, query: Query) {
+  const page = await transact(ctx, async (ctx) => {
+    const page = await store.expirePhaseParts(ctx.db, 'log', query)
+    const runIds = page.flatMap((phase) => phase.run_id ?? [])
+    await deleteOutcomeBodies(ctx, runIds)
+    return page
+  })
+  const keys = page.flatMap(({ id, run_id: runId, log_size: size }) =>
+    runId === null ? [] : segmentKeys(id, size ?? 0),
+  )
+  await deleteBlobs(ctx.blobs, keys)
+  return page
+}
+
+async function expireArtifacts(ctx: Ctx, part: 'json' | 'file', query: Query) {
   const kinds = part === 'json' ? JSON_KINDS : FILE_KINDS
-  await expireInBatches<PhasePlace>(ctx, part === 'json' ? 'plans' : 'plan files', {
-    signal,
-    batch: async (after) => {
-      const page = await endPhaseParts(ctx.db, part, { before, after, now: ctx.now(), limit: BATCH })
-      // Each attempt has its own files.
-      const keys = page.flatMap(({ run_id: runId, job_ids: jobIds }) =>
-        runId === null ? [] : jobIds.flatMap((jobId) => kinds.map((kind) => artifactKey(runId, jobId, kind))),
-      )
-      await deleteBlobs(ctx.blobs, keys)
-      return { deleted: page.filter((phase) => phase.run_id !== null).length, next: nextPlace(page) }
-    },
-  })
+  const page = await store.expirePhaseParts(ctx.db, part, query)
+  // Each attempt has its own files.
+  const keys = page.flatMap(({ run_id: runId, job_ids: jobIds }) =>
+    runId === null ? [] : jobIds.flatMap((jobId) => kinds.map((kind) => artifactKey(runId, jobId, kind))),
+  )
+  await deleteBlobs(ctx.blobs, keys)
+  return page
 }
 
-async function expireHistories(ctx: Ctx, before: Date | undefined, signal: AbortSignal) {
-  if (!before) return
-  await expireInBatches<PhasePlace>(ctx, 'histories', {
-    signal,
-    batch: async (after) => {
-      const page = await endHistories(ctx.db, { before, after, now: ctx.now(), limit: BATCH })
-      return { deleted: page.filter((plan) => plan.run_id !== null).length, next: nextPlace(page) }
-    },
-  })
-}
-
-function nextPlace(page: readonly PhasePlace[]): PhasePlace | undefined {
-  return page.length < BATCH ? undefined : page.at(-1)
-}
-
-/** Deletes the logs and files of deleted runs, and those that are no longer kept. Returns the number of deleted blobs. */
+/** Deletes the logs and files of deleted runs, and expired ones. Returns the number of deleted blobs. */
 export async function sweepRunBlobs(ctx: Ctx, signal: AbortSignal) {
-  const logs = await sweepBlobs(ctx, LOG_PREFIX, async (keys) => namedLogs(ctx, keys), signal)
-  const artifacts = await sweepBlobs(ctx, ARTIFACT_PREFIX, async (keys) => namedArtifacts(ctx, keys), signal)
-  if (logs + artifacts > 0) ctx.log.info({ logs, artifacts }, 'deleted logs and files that no run has')
+  const logs = await sweepBlobs(ctx, LOG_PREFIX, async (keys) => findUsedLogs(ctx, keys), signal)
+  const artifacts = await sweepBlobs(ctx, ARTIFACT_PREFIX, async (keys) => findUsedArtifacts(ctx, keys), signal)
+  if (logs + artifacts > 0) ctx.log.info({ logs, artifacts }, 'deleted logs and files without a run')
   return logs + artifacts
 }
 
-async function namedLogs(ctx: Ctx, keys: readonly string[]) {
+async function findUsedLogs(ctx: Ctx, keys: readonly string[]) {
   const owner = (key: string) => blobOwner(key, LOG_PREFIX)
-  const found = await store.findLoggedPhases(ctx.db, [...new Set(keys.map(owner))])
-  return new Set(keys.filter((key) => found.has(owner(key))))
+  const phases = await store.findLoggedPhases(ctx.db, [...new Set(keys.map(owner))])
+  return new Set(keys.filter((key) => phases.has(owner(key))))
 }
 
-async function namedArtifacts(ctx: Ctx, keys: readonly string[]) {
+async function findUsedArtifacts(ctx: Ctx, keys: readonly string[]) {
   const runIds = new Set(keys.map((key) => readArtifactKey(key).runId))
   const plans = new Map((await store.findPlansOfRuns(ctx.db, [...runIds])).map((plan) => [plan.run_id, plan]))
-  const isNamed = (key: string) => {
+  const isUsed = (key: string) => {
     const { runId, kind } = readArtifactKey(key)
     const plan = plans.get(runId)
     if (!plan) return false
-    if (isOf(JSON_KINDS, kind)) return plan.json_deleted_at === null
-    return !isOf(FILE_KINDS, kind) || plan.file_deleted_at === null
+    if (JSON_KINDS.includes(kind)) return plan.json_deleted_at === null
+    return !FILE_KINDS.includes(kind) || plan.file_deleted_at === null
   }
-  return new Set(keys.filter(isNamed))
-}
-
-function isOf(kinds: readonly string[], kind: string) {
-  return kinds.includes(kind)
+  return new Set(keys.filter(isUsed))
 }

@@ -1,5 +1,6 @@
 import type { ApplyResource, PlanResource } from '@groundstate/contract/plans'
 import type { Ctx } from '../../../app.ts'
+import { timestamps } from '../../tasks/task-results/resource.ts'
 import { logUrl } from './artifact.ts'
 import type { Phase } from './store.ts'
 
@@ -19,10 +20,7 @@ export function planResource(ctx: UrlCtx, plan: Phase): PlanResource {
       actions: { 'is-exportable': false },
       permissions: { 'can-export': false },
     },
-    relationships: {
-      'state-versions': { data: [] },
-      exports: { data: [] },
-    },
+    relationships: { 'state-versions': { data: [] }, exports: { data: [] } },
     links: { self, 'json-output': `${self}/json-output`, 'json-output-redacted': `${self}/json-output-redacted` },
   }
 }
@@ -31,11 +29,7 @@ export function applyResource(ctx: UrlCtx, apply: Phase): ApplyResource {
   return {
     id: apply.id,
     type: 'applies',
-    attributes: {
-      ...phaseAttributes(ctx, apply),
-      'action-invocations': null,
-      'action-failures': null,
-    },
+    attributes: { ...phaseAttributes(ctx, apply), 'action-invocations': null, 'action-failures': null },
     relationships: {
       'state-versions': { data: apply.state_version_ids.map((id) => ({ id, type: 'state-versions' })) },
     },
@@ -46,7 +40,7 @@ export function applyResource(ctx: UrlCtx, apply: Phase): ApplyResource {
 function phaseAttributes(ctx: UrlCtx, phase: Phase) {
   return {
     status: phase.status,
-    'status-timestamps': timestamps(phase.status_timestamps as Record<string, string>),
+    'status-timestamps': phaseTimestamps(phase.status_timestamps as Record<string, string>),
     'log-read-url': logUrl(ctx, phase.id),
     'log-deleted-at': phase.log_deleted_at,
     'resource-additions': phase.resource_additions,
@@ -57,10 +51,9 @@ function phaseAttributes(ctx: UrlCtx, phase: Phase) {
   }
 }
 
-/** Clients know the timestamp of `running` as `started-at`. */
-function timestamps(stamps: Record<string, string>) {
-  const name = (status: string) => (status === 'running' ? 'started' : status)
-  return Object.fromEntries(Object.entries(stamps).map(([status, at]) => [`${name(status)}-at`, at]))
+/** The timestamp of `running` is `started-at` in the API. */
+function phaseTimestamps({ running, ...stamps }: Record<string, string>) {
+  return timestamps({ ...(running !== undefined && { started: running }), ...stamps })
 }
 
 function executionDetails(phase: Phase) {

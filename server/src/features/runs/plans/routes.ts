@@ -23,7 +23,9 @@ import { openErroredState, openPlanJson, openRedactedPlan, readLog } from './ser
 const JSON_TYPE = 'application/json; charset=utf-8'
 const LOG_TYPE = 'text/plain; charset=utf-8'
 
-const PLAN = { 200: documentOf(planSchema) }
+const RUNS_READ = { access: { workspace: 'runs:read' } } as const
+const PLAN = { ...RUNS_READ, responses: { 200: documentOf(planSchema) } }
+const APPLY = { ...RUNS_READ, responses: { 200: documentOf(applySchema) } }
 const PLAN_JSON = {
   summary: 'Download a plan as JSON',
   access: [{ workspace: 'plan-json:read' }, 'task'],
@@ -31,36 +33,16 @@ const PLAN_JSON = {
 } as const
 const REDACTED = {
   summary: 'Download a plan as JSON without sensitive values',
-  access: { workspace: 'runs:read' },
+  ...RUNS_READ,
   responses: { 200: redactedPlanJsonResponse, 204: null },
 } as const
-const LOG = {
-  summary: 'Download the log of a plan or apply',
-  access: 'signed',
-  prefix: '',
-  query: {
-    offset: count().describe('the first byte to send, 0 by default'),
-    limit: count().describe('the most bytes to send, at most 1048576; without it, the rest of the log is sent'),
-  },
-  responses: { 200: binary('text/plain') },
-} as const
-
 export const planRoutes: Routes = (http) => {
-  http.get(
-    '/plans/:planId',
-    { summary: 'Show a plan', access: { workspace: 'runs:read' }, responses: PLAN },
-    async (req) => {
-      const { phase } = await requirePhase(req.ctx, req.params.planId, { kind: 'plan' })
-      return ok(planResource(req.ctx, phase))
-    },
-  )
-  http.get(
-    '/runs/:runId/plan',
-    { summary: 'Show the plan of a run', access: { workspace: 'runs:read' }, responses: PLAN },
-    async (req) => {
-      const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
-      return ok(planResource(req.ctx, await requireRunPhase(req.ctx, run.plan_id)))
-    },
+  http.get('/plans/:planId', { summary: 'Show a plan', ...PLAN }, async (req) => {
+    const { phase } = await requirePhase(req.ctx, req.params.planId, { kind: 'plan' })
+    return ok(planResource(req.ctx, phase))
+  })
+  http.get('/runs/:runId/plan', { summary: 'Show the plan of a run', ...PLAN }, async (req) =>
+    ok(planResource(req.ctx, await requireRunPhase(req.ctx, req.params.runId, 'plan'))),
   )
 
   http.get('/plans/:planId/json-output', PLAN_JSON, async (req) =>
@@ -70,37 +52,44 @@ export const planRoutes: Routes = (http) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read', { forTask: true })
     return unstored(jsonResponse(await openPlanJson(req.ctx, run.plan_id, clientSignal(req.raw, req.reply))))
   })
-  http.get('/plans/:planId/json-output-redacted', REDACTED, async (req) => {
-    return jsonResponse(await openRedactedPlan(req.ctx, req.params.planId, clientSignal(req.raw, req.reply)))
-  })
+  http.get('/plans/:planId/json-output-redacted', REDACTED, async (req) =>
+    jsonResponse(await openRedactedPlan(req.ctx, req.params.planId, clientSignal(req.raw, req.reply))),
+  )
   http.get('/runs/:runId/plan/json-output-redacted', REDACTED, async (req) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
     return jsonResponse(await openRedactedPlan(req.ctx, run.plan_id, clientSignal(req.raw, req.reply)))
   })
 
-  http.get('/_objects/logs/:token', LOG, async (req) => {
-    const grant = req.ctx.secrets.verifyPath(req.params.token, 'log', req.ctx.now())
-    if ('problem' in grant) throw notFound('log')
-    const offset = req.query.offset ?? 0
-    const limit = req.query.limit
-    if (limit !== undefined) {
+  http.get(
+    '/_objects/logs/:token',
+    {
+      summary: 'Download the log of a plan or apply',
+      access: 'signed',
+      prefix: '',
+      query: {
+        offset: count().describe('the first byte to send, 0 by default'),
+        limit: count().describe('the most bytes to send, at most 1048576; without it, the rest of the log is sent'),
+      },
+      responses: { 200: binary('text/plain') },
+    },
+    async (req) => {
+      const grant = req.ctx.secrets.verifyPath(req.params.token, 'log', req.ctx.now())
+      if ('problem' in grant) throw notFound('log')
+      const { offset = 0, limit = MAX_READ_BYTES } = req.query
+      // Read before the response starts, so that a missing log is an error.
       const chunk = await readLog(req.ctx, grant.id, { offset, limit: Math.min(limit, MAX_READ_BYTES) })
-      return bytes(chunk.bytes, LOG_TYPE)
-    }
-    // Read before the response begins: a log that is not there is an error.
-    const first = await readLog(req.ctx, grant.id, { offset, limit: MAX_READ_BYTES })
-    return bytes(
-      Readable.from(restOfLog(req.ctx, grant.id, { offset, first: first.bytes }), { objectMode: false }),
-      LOG_TYPE,
-    )
-  })
+      if (req.query.limit !== undefined) return bytes(chunk.bytes, LOG_TYPE)
+      const rest = restOfLog(req.ctx, grant.id, { offset, first: chunk.bytes })
+      return bytes(Readable.from(rest, { objectMode: false }), LOG_TYPE)
+    },
+  )
 }
 
 function jsonResponse(content: Readable | undefined) {
   return content ? bytes(content, JSON_TYPE) : noContent()
 }
 
-/** The log from `offset` to its current end, in pieces; `first` is the first of them. */
+/** The log from `offset` to its current end, in chunks; `first` is the first of them. */
 async function* restOfLog(ctx: Ctx, phaseId: string, { offset, first }: { offset: number; first: Buffer }) {
   let chunk = first
   for (let at = offset; chunk.length > 0;) {
@@ -110,33 +99,23 @@ async function* restOfLog(ctx: Ctx, phaseId: string, { offset, first }: { offset
   }
 }
 
-const APPLY = { 200: documentOf(applySchema) }
-const ERRORED_STATE = {
-  summary: 'Download the state that the engine could not store',
-  access: { workspace: ['runs:read', 'state-versions:read'] },
-  responses: { 200: erroredStateResponse },
-} as const
-
 export const applyRoutes: Routes = (http) => {
-  http.get(
-    '/applies/:applyId',
-    { summary: 'Show an apply', access: { workspace: 'runs:read' }, responses: APPLY },
-    async (req) => {
-      const { phase } = await requirePhase(req.ctx, req.params.applyId, { kind: 'apply' })
-      return ok(applyResource(req.ctx, phase))
-    },
-  )
-  http.get(
-    '/runs/:runId/apply',
-    { summary: 'Show the apply of a run', access: { workspace: 'runs:read' }, responses: APPLY },
-    async (req) => {
-      const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
-      return ok(applyResource(req.ctx, await requireRunPhase(req.ctx, run.apply_id)))
-    },
-  )
-  http.get('/applies/:applyId/errored-state', ERRORED_STATE, async (req) => {
-    return unstored(bytes(await openErroredState(req.ctx, req.params.applyId), 'application/json'))
+  http.get('/applies/:applyId', { summary: 'Show an apply', ...APPLY }, async (req) => {
+    const { phase } = await requirePhase(req.ctx, req.params.applyId, { kind: 'apply' })
+    return ok(applyResource(req.ctx, phase))
   })
+  http.get('/runs/:runId/apply', { summary: 'Show the apply of a run', ...APPLY }, async (req) =>
+    ok(applyResource(req.ctx, await requireRunPhase(req.ctx, req.params.runId, 'apply'))),
+  )
+  http.get(
+    '/applies/:applyId/errored-state',
+    {
+      summary: 'Download the state that the engine could not store',
+      access: { workspace: ['runs:read', 'state-versions:read'] },
+      responses: { 200: erroredStateResponse },
+    },
+    async (req) => unstored(bytes(await openErroredState(req.ctx, req.params.applyId), 'application/json')),
+  )
 }
 
 export const phaseLoaders: readonly Loader[] = [

@@ -1,26 +1,24 @@
-import { sql } from 'kysely'
+import { ENDED_STATUSES } from '@groundstate/contract/run-status'
+import { type RawBuilder, sql } from 'kysely'
 import { shareAccess } from '../../../auth/access-context.ts'
 import { sharedAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import type { Db } from '../../../db/db.ts'
 
-/** Phases with their run and the last agent that executed them. */
+/** Phases with their run and the last agent that executed them. Only applies have state versions, which refer to the run. */
 function selectPhases(db: Db) {
-  return (
-    db
-      .selectFrom('phases as p')
-      .innerJoin('runs as r', 'r.id', 'p.run_id')
-      .leftJoin('agent_jobs as j', 'j.id', 'p.job_id')
-      .leftJoin('agent_pools as pool', 'pool.id', 'r.agent_pool_id')
-      .selectAll('p')
-      .select(['r.structured_output', 'r.execution_mode', 'r.agent_pool_id', 'r.workspace_id'])
-      .select(['j.executed_by', 'j.agent_name', 'pool.name as agent_pool_name'])
-      // Only applies create state versions, which refer to the run.
-      .select(
-        sql<string[]>`array(select sv.id from state_versions sv where p.kind = 'apply' and sv.run_id = p.run_id
+  return db
+    .selectFrom('phases as p')
+    .innerJoin('runs as r', 'r.id', 'p.run_id')
+    .leftJoin('agent_jobs as j', 'j.id', 'p.job_id')
+    .leftJoin('agent_pools as pool', 'pool.id', 'r.agent_pool_id')
+    .selectAll('p')
+    .select(['r.structured_output', 'r.execution_mode', 'r.agent_pool_id', 'r.workspace_id'])
+    .select(['j.executed_by', 'j.agent_name', 'pool.name as agent_pool_name'])
+    .select(
+      sql<string[]>`array(select sv.id from state_versions sv where p.kind = 'apply' and sv.run_id = p.run_id
           order by sv.revision)`.as('state_version_ids'),
-      )
-  )
+    )
 }
 
 export async function findPhase(db: Db, id: string) {
@@ -28,7 +26,6 @@ export async function findPhase(db: Db, id: string) {
 }
 export type Phase = NonNullable<Awaited<ReturnType<typeof findPhase>>>
 
-/** Phases with the facts about their workspaces for `actor`. */
 export async function findPhases(db: Db, actor: Actor, ids: readonly string[]) {
   const rows = await selectPhases(db)
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
@@ -39,12 +36,11 @@ export async function findPhases(db: Db, actor: Actor, ids: readonly string[]) {
   return shareAccess(rows)
 }
 
-/** The size of a log, and its bytes from `from` to `to` that are in rows, without gaps. */
+/** The size of a log, and its bytes from `from` to `to` if they are stored in rows. */
 export async function findLog(db: Db, phaseId: string, { from, to }: { from: number; to: number }) {
   return db
     .selectFrom('phases as p')
-    .select(['p.id', 'p.status', 'p.log_size'])
-    .select('p.log_deleted_at')
+    .select(['p.id', 'p.status', 'p.log_size', 'p.log_deleted_at'])
     .select([
       sql<number | null>`(select start_offset + octet_length(data) from log_chunks where phase_id = p.id
           order by start_offset desc limit 1)`.as('chunks_end'),
@@ -60,49 +56,29 @@ export async function findLog(db: Db, phaseId: string, { from, to }: { from: num
     .executeTakeFirst()
 }
 
-/**
- * Phases that ended before `before` and still have their log in rows. That of an apply that was lost later than `lostBefore` may
- * still grow.
- */
-export async function listUncompacted(
-  db: Db,
-  { before, lostBefore, limit }: { before: Date; lostBefore: Date; limit: number },
-) {
+type Uncompacted = { before: Date; lostBefore: Date; limit: number }
+
+/** Phases that ended before `before` with their log in rows, except applies lost after `lostBefore`, whose log may still grow. */
+export async function listUncompacted(db: Db, { before, lostBefore, limit }: Uncompacted) {
+  const mayGrow = sql<boolean>`exists (select from agent_jobs j where j.phase_id = phases.id and j.kind = 'apply'
+    and j.lost_at >= ${lostBefore} and j.late_result_at is null)`
   return db
     .selectFrom('phases')
     .select('id')
     .where('ended_at', '<', before)
     .where('log_size', 'is', null)
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('agent_jobs as j')
-            .select('j.id')
-            .whereRef('j.phase_id', '=', 'phases.id')
-            .where('j.kind', '=', 'apply')
-            .where('j.lost_at', '>=', lostBefore)
-            .where('j.late_result_at', 'is', null),
-        ),
-      ),
-    )
+    .where((eb) => eb.not(mayGrow))
     .orderBy('ended_at')
     .limit(limit)
     .execute()
 }
 
-/** The ids among these of phases whose log is kept. */
 export async function findLoggedPhases(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  const rows = await db
-    .selectFrom('phases')
-    .select('id')
-    .where('id', '=', sql<string>`any(${ids})`)
-    .where('log_deleted_at', 'is', null)
-    .execute()
+  const phases = db.selectFrom('phases').where('id', '=', sql<string>`any(${ids})`)
+  const rows = await phases.select('id').where('log_deleted_at', 'is', null).execute()
   return new Set(rows.map((row) => row.id))
 }
 
-/** Those of the runs that are there, and whether the files of their plans are kept. */
 export async function findPlansOfRuns(db: Db, runIds: readonly string[]) {
   return db
     .selectFrom('phases')
@@ -112,7 +88,7 @@ export async function findPlansOfRuns(db: Db, runIds: readonly string[]) {
     .execute()
 }
 
-/** Records the size of a log that was moved to blobs, and deletes its rows. */
+/** Records the size of a log that was moved to blobs and deletes its rows. */
 export async function deleteLogRows(db: Db, { phaseId, size }: { phaseId: string; size: number }) {
   await db
     .with('stored', (db) =>
@@ -123,11 +99,84 @@ export async function deleteLogRows(db: Db, { phaseId, size }: { phaseId: string
     .execute()
 }
 
-/** Since when the documents of a plan are owed, and why they can't be had. */
-export async function findOwedDocuments(db: Db, phaseId: string) {
-  return db
-    .selectFrom('phases')
-    .select(['documents_owed_at', 'documents_error'])
-    .where('id', '=', phaseId)
-    .executeTakeFirst()
+/** Since when the documents of a plan are pending, or why they are unavailable. */
+export async function findPendingDocuments(db: Db, phaseId: string) {
+  const columns = ['documents_owed_at', 'documents_error'] as const
+  return db.selectFrom('phases').select(columns).where('id', '=', phaseId).executeTakeFirst()
+}
+
+export type ExpiringPart = 'log' | 'json' | 'file'
+export type PhaseCursor = { ended_at: Date; id: string }
+
+type Part = { column: string; isKept: RawBuilder<unknown>; isKeptWhileCurrent: boolean }
+
+const planPart = (column: string, isKeptWhileCurrent: boolean): Part => {
+  const isKept = sql`p.kind = 'plan' and p.ended_at is not null and ${sql.ref(`p.${column}`)} is null`
+  return { column, isKept, isKeptWhileCurrent }
+}
+const PARTS: Readonly<Record<ExpiringPart, Part>> = {
+  log: {
+    column: 'log_deleted_at',
+    isKept: sql`p.log_size > 0 and p.log_deleted_at is null`,
+    isKeptWhileCurrent: true,
+  },
+  json: planPart('json_deleted_at', true),
+  file: planPart('file_deleted_at', false),
+}
+
+type Query = { before: Date; after: PhaseCursor | undefined; now: Date; limit: number }
+
+/** The next phases that ended before a time, oldest first. */
+function nextPhases(isKept: RawBuilder<unknown>, { before, after, limit }: Query) {
+  const isLater = after ? sql`(p.ended_at, p.id) > (${after.ended_at}, ${after.id})` : sql`true`
+  return sql`select p.id, p.ended_at from phases p
+     where ${isKept} and p.ended_at < ${before} and ${isLater}
+     order by p.ended_at, p.id limit ${limit}`
+}
+
+/** `run_id` is null for phases that are kept: the run is unfinished, current in its workspace or locked. */
+type Expired = PhaseCursor & { run_id: string | null }
+
+/** Marks a part of the next phases as deleted. Returns these phases with the jobs that executed them. */
+export async function expirePhaseParts(db: Db, part: ExpiringPart, query: Query) {
+  const { column, isKept, isKeptWhileCurrent } = PARTS[part]
+  const isFree = isKeptWhileCurrent ? sql`r.id is distinct from w.current_run_id` : sql`true`
+  const { rows } = await sql<Expired & { log_size: number | null; job_ids: string[] }>`
+    with page as materialized (${nextPhases(isKept, query)}), due as (
+      select p.id from page
+        join phases p on p.id = page.id
+        join runs r on r.id = p.run_id
+        join workspaces w on w.id = r.workspace_id
+       where ${isKept} and r.status = any(${ENDED_STATUSES}) and ${isFree}
+         for no key update of p skip locked
+    ), ended as (
+      update phases p set ${sql.ref(column)} = ${query.now} from due where p.id = due.id
+      returning p.id, p.run_id, p.log_size
+    )
+    select page.id, page.ended_at, ended.run_id, ended.log_size,
+           array(select j.id from agent_jobs j where j.phase_id = ended.id) as job_ids
+      from page left join ended on ended.id = page.id
+     order by page.ended_at, page.id`.execute(db)
+  return rows
+}
+
+/** Deletes events and jobs of runs whose plan's JSON is deleted; until then the jobs locate its files. */
+export async function deleteHistories(db: Db, query: Query) {
+  const isKept = sql`p.kind = 'plan' and p.json_deleted_at is not null and p.history_deleted_at is null`
+  const { rows } = await sql<Expired>`
+    with page as materialized (${nextPhases(isKept, query)}), due as (
+      select p.id from page join phases p on p.id = page.id
+       where ${isKept} and p.file_deleted_at is not null
+         for no key update of p skip locked
+    ), ended as (
+      update phases p set history_deleted_at = ${query.now} from due where p.id = due.id returning p.id, p.run_id
+    ), events as (
+      delete from run_events e using ended where e.run_id = ended.run_id
+    ), jobs as (
+      delete from agent_jobs j using ended where j.run_id = ended.run_id and j.status = 'ended'
+    )
+    select page.id, page.ended_at, ended.run_id
+      from page left join ended on ended.id = page.id
+     order by page.ended_at, page.id`.execute(db)
+  return rows
 }

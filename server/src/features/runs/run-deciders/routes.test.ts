@@ -6,7 +6,7 @@ import { addWorkspace, createRun } from '../../../testing/runs.ts'
 
 const app = await createTestApp()
 
-test('the teams that can unblock a run are named, with their people, as far as the caller sees them', async () => {
+test('the teams that can unblock a run are listed with their members, if visible to the caller', async () => {
   const owner = await createUser(app)
   const organization = await createOrganization(app, owner)
   const setting = await addWorkspace(app, { user: owner, organization: organization.name })

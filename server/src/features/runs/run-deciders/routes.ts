@@ -25,26 +25,17 @@ export const runDeciderRoutes: Routes = (http) => {
   )
 }
 
-/** The ids of the teams that the actor sees whose members may decide about the run, by what they may do. */
+/** The teams visible to the actor whose members can unblock the run, by permission. */
 async function listRunDeciders(ctx: Ctx, runId: string) {
   const run = await requireRun(ctx, runId, 'runs:read')
   const grants = await store.listTeamGrants(ctx.db, run.workspace_id)
-  const readable = await listReadableTeams(
-    ctx,
-    grants.map(({ id }) => id),
-  )
-  const shown = new Set(readable.map(({ id }) => id))
-  const teams = grants.filter(({ id }) => shown.has(id)).map((team) => ({ id: team.id, can: permissionsOf(team) }))
-  const having = (permission: WorkspacePermission) => teams.filter(({ can }) => can.has(permission)).map(({ id }) => id)
-  return {
-    runId: run.id,
-    mayApply: having('runs:apply'),
-    mayOverride: having('policy-overrides'),
-    mayForceUnlock: having('force-unlock'),
-  }
+  const ids = grants.map(({ id }) => id)
+  const visible = new Set((await listReadableTeams(ctx, ids)).map(({ id }) => id))
+  const teams = grants.filter(({ id }) => visible.has(id)).map((team) => ({ id: team.id, can: permissionsOf(team) }))
+  return { runId: run.id, teams }
 }
 
-/** Access of a user in only this team to the workspace. */
+/** Permissions of a user whose only team is this one. */
 function permissionsOf({ is_owners: isOwners, access, project, workspace }: store.TeamGrants) {
   return workspacePermissions({
     ...NO_ACCESS,
@@ -55,17 +46,17 @@ function permissionsOf({ is_owners: isOwners, access, project, workspace }: stor
   })
 }
 
-type Deciders = { runId: string } & Record<'mayApply' | 'mayOverride' | 'mayForceUnlock', readonly string[]>
-
-function runDecidersResource({ runId, mayApply, mayOverride, mayForceUnlock }: Deciders): RunDecidersResource {
-  const teams = (ids: readonly string[]) => ({ data: ids.map((id) => ({ id, type: 'teams' as const })) })
+function runDecidersResource({ runId, teams }: Awaited<ReturnType<typeof listRunDeciders>>): RunDecidersResource {
+  const having = (permission: WorkspacePermission) => ({
+    data: teams.filter(({ can }) => can.has(permission)).map(({ id }) => ({ id, type: 'teams' as const })),
+  })
   return {
     id: runId,
     type: 'run-deciders',
     relationships: {
-      'may-apply': teams(mayApply),
-      'may-override': teams(mayOverride),
-      'may-force-unlock': teams(mayForceUnlock),
+      'may-apply': having('runs:apply'),
+      'may-override': having('policy-overrides'),
+      'may-force-unlock': having('force-unlock'),
     },
   }
 }

@@ -2,7 +2,6 @@ import { sql } from 'kysely'
 import type { ProjectGrant, WorkspaceGrant } from '../../../auth/grants.ts'
 import type { Db } from '../../../db/db.ts'
 
-/** A team and what it has in one workspace. */
 export type TeamGrants = {
   id: string
   is_owners: boolean
@@ -12,7 +11,6 @@ export type TeamGrants = {
   workspace: WorkspaceGrant | null
 }
 
-/** The teams that have anything in the workspace. */
 export async function listTeamGrants(db: Db, workspaceId: string): Promise<TeamGrants[]> {
   const { rows } = await sql<TeamGrants>`
     select t.id, t.is_owners, t.organization_access as access, to_jsonb(p) as project, to_jsonb(g) as workspace

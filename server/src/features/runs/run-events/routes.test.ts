@@ -5,7 +5,7 @@ import { actOnRun, createRun, createRunSetting } from '../../../testing/runs.ts'
 
 const app = await createTestApp()
 
-test('events and comments show what happened, and who did it', async () => {
+test('events and comments show what happened and who did it', async () => {
   const setting = await createRunSetting(app)
   const run = await createRun(app, setting)
   await actOnRun(app, setting, { run, action: 'cancel', comment: 'changed my mind' })
@@ -30,7 +30,7 @@ test('events and comments show what happened, and who did it', async () => {
   expect((await app.request({ url: `/api/v2/run-events/${event.id}`, token: setting.user.token })).status).toBe(200)
 })
 
-test('a run names its comments, those of actions too, wherever it is shown', async () => {
+test('a run lists its comments, also those of actions', async () => {
   const setting = await createRunSetting(app)
   const agent = await createFakeAgent(app)
   const run = await createRun(app, setting)

@@ -1,16 +1,15 @@
 import { runEventIncludes } from '@groundstate/contract/includes'
 import { documentOf, wholeListOf } from '@groundstate/contract/responses'
 import { type RunEventResource, runEventSchema } from '@groundstate/contract/run-events'
-import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { listAll, ok } from '../../../http/responses.ts'
 import { requireRun } from '../runs/access.ts'
-import { type RunEventRow, listEventsOfRuns } from './store.ts'
-import * as store from './store.ts'
+import { type RunEventRow, findRunEvent, listRunEvents } from './store.ts'
 
 export const runEventRoutes: Routes = (http) => {
+  // Not paginated: clients expect the whole list.
   http.get(
     '/runs/:runId/run-events',
     {
@@ -20,8 +19,8 @@ export const runEventRoutes: Routes = (http) => {
       responses: { 200: wholeListOf(runEventSchema) },
     },
     async (req) => {
-      const events = await listRunEvents(req.ctx, req.params.runId)
-      return listAll(events.map(runEventResource))
+      const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
+      return listAll((await listRunEvents(req.ctx.db, [run.id])).map(runEventResource))
     },
   )
   http.get(
@@ -32,32 +31,25 @@ export const runEventRoutes: Routes = (http) => {
       include: runEventIncludes,
       responses: { 200: documentOf(runEventSchema) },
     },
-    async (req) => ok(runEventResource(await requireRunEvent(req.ctx, req.params.runEventId))),
+    async (req) => {
+      const row = await findRunEvent(req.ctx.db, req.params.runEventId)
+      if (!row) throw notFound('run event')
+      await requireRun(req.ctx, row.run_id, 'runs:read', { noun: 'run event' })
+      return ok(runEventResource(row))
+    },
   )
 }
 
-async function requireRunEvent(ctx: Ctx, id: string): Promise<store.RunEventRow> {
-  const row = await store.findRunEvent(ctx.db, id)
-  if (!row) throw notFound('run event')
-  await requireRun(ctx, row.run_id, 'runs:read', { noun: 'run event' })
-  return row
-}
-
-/** Events of a run, oldest first. The list has no pages: clients read all of it at once. */
-async function listRunEvents(ctx: Ctx, runId: string) {
-  const run = await requireRun(ctx, runId, 'runs:read')
-  return store.listRunEvents(ctx.db, run.id)
-}
-
 function runEventResource(event: RunEventRow): RunEventResource {
+  const { run_id: runId, actor_user_id: userId, comment_id: commentId } = event
   return {
     id: event.id,
     type: 'run-events',
     attributes: { action: event.action, description: event.description, 'created-at': event.created_at },
     relationships: {
-      run: { data: { id: event.run_id, type: 'runs' } },
-      actor: { data: event.actor_user_id === null ? null : { id: event.actor_user_id, type: 'users' } },
-      comment: { data: event.comment_id === null ? null : { id: event.comment_id, type: 'comments' } },
+      run: { data: { id: runId, type: 'runs' } },
+      actor: { data: userId === null ? null : { id: userId, type: 'users' } },
+      comment: { data: commentId === null ? null : { id: commentId, type: 'comments' } },
     },
     links: { self: `/api/v2/run-events/${event.id}` },
   }
@@ -65,12 +57,12 @@ function runEventResource(event: RunEventRow): RunEventResource {
 
 export const runEventLoaders: readonly Loader[] = [
   {
-    // Everyone who may read a run may read its events.
+    // The events of a run need no permission besides that to read the run.
     of: 'runs',
     relation: 'run-events',
     load: async (ctx, runs) => {
       const ids = runs.map(({ id }) => id)
-      const events = Map.groupBy(await listEventsOfRuns(ctx.db, ids), (event) => event.run_id)
+      const events = Map.groupBy(await listRunEvents(ctx.db, ids), (event) => event.run_id)
       return new Map(ids.map((id) => [id, (events.get(id) ?? []).map(runEventResource)]))
     },
   },

@@ -6,17 +6,8 @@ export async function findRunEvent(db: Db, id: string) {
 }
 export type RunEventRow = NonNullable<Awaited<ReturnType<typeof findRunEvent>>>
 
-/** The events of a run, the oldest first. */
-export async function listRunEvents(db: Db, runId: string) {
-  return db.selectFrom('run_events').selectAll().where('run_id', '=', runId).orderBy('seq').execute()
-}
-
-/** As `listRunEvents`, of several runs. */
-export async function listEventsOfRuns(db: Db, runIds: readonly string[]) {
-  return db
-    .selectFrom('run_events')
-    .selectAll()
-    .where(sql<boolean>`run_id = any(${runIds})`)
-    .orderBy('seq')
-    .execute()
+/** The events of the runs, oldest first. */
+export async function listRunEvents(db: Db, runIds: readonly string[]) {
+  const ofRuns = sql<boolean>`run_id = any(${runIds})`
+  return db.selectFrom('run_events').selectAll().where(ofRuns).orderBy('seq').execute()
 }

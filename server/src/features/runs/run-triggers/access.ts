@@ -6,14 +6,14 @@ import { AppError, notFound } from '../../../errors.ts'
 import { type Workspace, listReadableWorkspaces, requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import * as store from './store.ts'
 
-/** A run trigger, for who may read the runs of its destination or of its source. Throws `not-found` for everybody else. */
+/** A run trigger. Throws `not-found` unless the actor may read the runs of its destination or its source. */
 export async function requireRunTrigger(ctx: Ctx, id: string): Promise<store.RunTriggerRow> {
   const { trigger, sides } = await loadTrigger(ctx, id)
   if (!sides.some(canReadRuns)) throw notFound('run trigger')
   return trigger
 }
 
-/** A run trigger, for administrators of its destination. Throws `not-found` for everybody else (INTERFACE §8.2). */
+/** A run trigger. Throws `not-found` unless the actor may manage triggers of its destination (INTERFACE §8.2). */
 export async function requireRunTriggerToDelete(ctx: Ctx, id: string): Promise<store.RunTriggerRow> {
   const { trigger, destination } = await loadTrigger(ctx, id)
   if (!destination.can.has('run-triggers:manage')) throw notFound('run trigger')
@@ -23,7 +23,7 @@ export async function requireRunTriggerToDelete(ctx: Ctx, id: string): Promise<s
 async function loadTrigger(ctx: Ctx, id: string) {
   const row = await store.findRunTrigger(ctx.db, ctx.actor, id)
   if (!row) throw notFound('run trigger')
-  const { access, source_facts: sourceAccess, ...trigger } = row
+  const { access, source_access: sourceAccess, ...trigger } = row
   const destination = readAccess(ctx.actor, { ...trigger, access })
   const source = readAccess(ctx.actor, { ...trigger, workspace_id: trigger.source_id, access: sourceAccess })
   const sides = [destination, source]
@@ -32,20 +32,13 @@ async function loadTrigger(ctx: Ctx, id: string) {
 }
 
 /** A workspace on which the actor has `permission`. Throws `not-found` otherwise (INTERFACE §8.2). */
-export async function requireTriggerWorkspace(
-  ctx: Ctx,
-  id: string,
-  permission: Extract<WorkspacePermission, 'runs:read' | 'run-triggers:manage'>,
-): Promise<Workspace> {
+export async function requireTriggerWorkspace(ctx: Ctx, id: string, permission: WorkspacePermission) {
   const workspace = await requireWorkspace(ctx, id, 'workspace:read')
   if (!workspace.can.has(permission)) throw notFound('workspace')
   return workspace
 }
 
-/**
- * The source that a body names: a workspace of the same organization whose runs the actor may read. Throws `not-found`
- * (INTERFACE §8.2).
- */
+/** The source named in a body. Throws `not-found` unless it is in the same organization and its runs are readable (INTERFACE §8.2). */
 export async function requireSource(ctx: Ctx, workspace: Workspace, sourceId: string): Promise<Workspace> {
   const [source] = await listReadableWorkspaces(ctx, [sourceId])
   if (!source?.can.has('runs:read')) throw notFound('workspace', { pointer: SOURCE })
@@ -56,5 +49,4 @@ export async function requireSource(ctx: Ctx, workspace: Workspace, sourceId: st
   return source
 }
 
-/** Pointer to the source in a body. */
 export const SOURCE = '/data/relationships/sourceable/data/id'

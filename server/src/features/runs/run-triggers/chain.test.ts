@@ -37,7 +37,7 @@ function idIn(chain: any, workspace: { workspaceId: string }): string {
   return chain.runs.find((run: any) => run['workspace-id'] === workspace.workspaceId).id
 }
 
-test('the chain of the first run shows all that it has led to', async () => {
+test('the chain of the first run has all its consequences', async () => {
   const { network, dns, web, db, root } = await createChain()
 
   const chain = await readChain(app, user.token, root)
@@ -56,7 +56,7 @@ test('the chain of the first run shows all that it has led to', async () => {
   expect(chain.truncated).toBe(false)
 })
 
-test('a run whose chain loses those of a deleted workspace is announced', async () => {
+test('a run whose chain loses the runs of a deleted workspace is announced', async () => {
   const { network, dns, root } = await createChain()
   await allSignals(app)
   const announced: string[] = []
@@ -68,7 +68,7 @@ test('a run whose chain loses those of a deleted workspace is announced', async 
   expect(announced).toContain(`runs ${root} ${network.workspaceId}`)
 })
 
-test('the chain of the last run shows what has led to it, and not what that has led to elsewhere', async () => {
+test('the chain of the last run has its causes, without their other consequences', async () => {
   const { dns, web, root } = await createChain()
   const last = idIn(await readChain(app, user.token, root), web)
 
@@ -92,7 +92,7 @@ test('a run with two causes has both in its chain', async () => {
   expect(chain.firings.map((firing: any) => firing['run-id'])).toEqual([run, run])
 })
 
-test('a firing that waits shows when it fires', async () => {
+test('a waiting firing shows when it fires', async () => {
   const [network, web] = [await add(), await add()]
   await connect(app, network, web)
   const run = await applyRun(app, agent, network)
@@ -116,7 +116,7 @@ test('a run that was not triggered, and that triggers nothing, is a separate cha
   expect(chain).toMatchObject({ runs: [{ id: run, depth: 0, 'is-readable': true }], firings: [], truncated: false })
 })
 
-test('runs that the caller may not read keep their place in the chain, without a name', async () => {
+test('runs that the caller may not read are in the chain without a name', async () => {
   const { network, dns, db, web, root } = await createChain()
   const reader = await createUser(app)
   await createTeamWithAccess(app, {
@@ -149,7 +149,7 @@ test('runs that the caller may not read keep their place in the chain, without a
   for (const hidden of [dns, db]) expect(JSON.stringify(chain.firings)).not.toContain(hidden.workspaceName)
 })
 
-test('a chain whose middle was deleted still shows the links that are left', async () => {
+test('a chain whose middle was deleted has the remaining links', async () => {
   const { dns, root } = await createChain()
   await app.request({ method: 'DELETE', url: `/api/v2/workspaces/${dns.workspaceId}`, token: user.token })
 
@@ -201,7 +201,7 @@ describe('the dependency graph', () => {
     expect(graph.truncated).toBe(false)
   })
 
-  test('shows what the caller may read, and nothing that follows from the rest', async () => {
+  test('has what the caller may read, and reveals nothing else', async () => {
     const owner = await createUser(app)
     const other = await createOrganization(app, owner)
     const [one, two, three] = [

@@ -66,7 +66,7 @@ test('a successful apply starts one run in each workspace that it triggers', asy
   }
 })
 
-test('a run starts only once the delay is over', async () => {
+test('a run starts only after the delay', async () => {
   await connect(app, network, web)
 
   await applyRun(app, agent, network)
@@ -90,7 +90,7 @@ test.each([
   expect(run.attributes).toMatchObject({ status, 'auto-apply': auto })
 })
 
-describe('what is no successful apply fires nothing:', () => {
+describe('without a successful apply nothing fires:', () => {
   beforeEach(() => connect(app, network, web))
 
   test('a plan-only run', async () => {
@@ -140,7 +140,7 @@ test.each([{ 'is-destroy': true }, { 'allow-empty-apply': true }])('an apply wit
   expect(await listTriggered(app, web)).toHaveLength(1)
 })
 
-test('sources that finish within the delay start one run, which names all of them', async () => {
+test('sources that finish within the delay start one run, which names them all', async () => {
   await connect(app, network, web)
   await connect(app, dns, web)
 
@@ -157,7 +157,7 @@ test('sources that finish within the delay start one run, which names all of the
   expect(runs[0].relationships['triggering-runs'].data.map(({ id }: any) => id)).toEqual([first, second])
 })
 
-test('sources that finish far apart start a run each', async () => {
+test('sources that finish far apart start one run each', async () => {
   await connect(app, network, web)
   await connect(app, dns, web)
 
@@ -170,7 +170,7 @@ test('sources that finish far apart start a run each', async () => {
   expect(await listTriggered(app, web)).toHaveLength(2)
 })
 
-test('jobs that run twice or at the same time start one run', async () => {
+test('repeated and concurrent jobs start one run', async () => {
   await connect(app, network, web)
   await applyRun(app, agent, network)
 
@@ -180,7 +180,7 @@ test('jobs that run twice or at the same time start one run', async () => {
   expect(await listTriggered(app, web)).toHaveLength(1)
 })
 
-test('a firing whose job was lost starts its run all the same', async () => {
+test('a firing whose job was lost still starts its run', async () => {
   await connect(app, network, web)
   await applyRun(app, agent, network)
   await sql`delete from pgboss.job`.execute(app.db)
@@ -191,7 +191,7 @@ test('a firing whose job was lost starts its run all the same', async () => {
   expect(await listTriggered(app, web)).toHaveLength(1)
 })
 
-test('a run waits for the lock of the workspace that it is started in', async () => {
+test('a triggered run waits for the lock of its workspace', async () => {
   await connect(app, network, web)
   const lock = `/api/v2/workspaces/${web.workspaceId}/actions/`
   await app.request({ method: 'POST', url: `${lock}lock`, token: user.token, body: { reason: 'repair' } })
@@ -205,7 +205,7 @@ test('a run waits for the lock of the workspace that it is started in', async ()
   await app.request({ method: 'POST', url: `${lock}unlock`, token: user.token })
 })
 
-describe('a firing that can start no run is skipped, and says why:', () => {
+describe('a firing that cannot start a run is skipped with a reason:', () => {
   const skipped = async (destination: Pick<RunSetting, 'user' | 'workspaceId'>) => {
     const run = await applyRun(app, agent, network)
     await fire(app)
@@ -223,14 +223,14 @@ describe('a firing that can start no run is skipped, and says why:', () => {
     expect(await skipped({ user, workspaceId })).toContain('has no configuration yet')
   })
 
-  test('runs are made by the command line', async () => {
+  test('the execution mode is local', async () => {
     const local = await add({ 'execution-mode': 'local' })
     await connect(app, network, local)
 
     expect(await skipped(local)).toContain('execution mode local')
   })
 
-  test('the agent pool is no longer for the workspace', async () => {
+  test('the agent pool no longer serves the workspace', async () => {
     const pool = await createPool(app, { user, organization }, { name: 'cellar' })
     const inside = await add({ 'execution-mode': 'agent', 'agent-pool-id': pool.id })
     await connect(app, network, inside)
@@ -242,7 +242,7 @@ describe('a firing that can start no run is skipped, and says why:', () => {
     )
   })
 
-  test('the workspace was deleted meanwhile', async () => {
+  test('the workspace was deleted in the meantime', async () => {
     await connect(app, network, web)
     const run = await applyRun(app, agent, network)
     await app.request({ method: 'DELETE', url: `/api/v2/workspaces/${web.workspaceId}`, token: user.token })
@@ -270,7 +270,7 @@ test('a run in a cycle triggers its cause again', async () => {
   expect(again.attributes.message).toContain(two.workspaceName)
 })
 
-test('a chain is cut after 25 links, and says so', async () => {
+test('a chain ends after 25 links with a reason', async () => {
   const [one, two] = [await add({ 'auto-apply-run-trigger': true }), await add({ 'auto-apply-run-trigger': true })]
   await connect(app, one, two)
   await connect(app, two, one)
@@ -290,7 +290,7 @@ test('a chain is cut after 25 links, and says so', async () => {
   expect(firings).toHaveLength(26)
 })
 
-test('an apply that a person has confirmed fires', async () => {
+test('an apply confirmed by a user fires', async () => {
   await connect(app, network, web)
   const run = await createRun(app, network)
   await (await agent.take()).finish()
@@ -302,7 +302,7 @@ test('an apply that a person has confirmed fires', async () => {
   expect((await readRun(app, web, triggered.id)).relationships['triggering-run'].data.id).toBe(run)
 })
 
-test('a deleted trigger fires no more, and neither does one of a deleted workspace', async () => {
+test('deleted triggers and those of deleted workspaces do not fire', async () => {
   const trigger = await connect(app, network, web)
   await app.request({ method: 'DELETE', url: `/api/v2/run-triggers/${trigger}`, token: user.token })
 

@@ -2,62 +2,54 @@ import type { Ctx } from '../../../app.ts'
 import { seesEveryWorkspace } from '../../../auth/access-context.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireRun } from '../runs/access.ts'
-import * as store from './graph-store.ts'
-import type { DependencyGraph, TriggerChain } from './resource.ts'
+import * as store from './store.ts'
 
-/** The most runs and firings of a chain that are shown. */
 const MAX_RUNS = 1000
 const MAX_FIRINGS = 3000
 
-/** Reads the causes and the consequences of a run that the actor may read. */
-export async function readTriggerChain(ctx: Ctx, id: string): Promise<TriggerChain> {
+export type TriggerChain = Awaited<ReturnType<typeof readTriggerChain>>
+
+export async function readTriggerChain(ctx: Ctx, id: string) {
   const { id: runId } = await requireRun(ctx, id, 'runs:read')
-  const foundCauses = await store.listCauseIds(ctx.db, runId, MAX_RUNS + 1)
-  const causes = foundCauses.slice(0, MAX_RUNS)
-  // The run itself is on both sides.
+  const allCauses = await store.listChainIds(ctx.db, runId, { side: 'causes', limit: MAX_RUNS + 1 })
+  const causes = allCauses.slice(0, MAX_RUNS)
+  // Both sides contain the run itself.
   const room = MAX_RUNS - causes.length + 1
-  const foundConsequences = await store.listConsequenceIds(ctx.db, runId, room + 1)
-  const consequences = foundConsequences.slice(0, room)
+  const allConsequences = await store.listChainIds(ctx.db, runId, { side: 'consequences', limit: room + 1 })
+  const consequences = allConsequences.slice(0, room)
   const [runs, firings] = await Promise.all([
     store.listChainRuns(ctx.db, ctx.actor, [...causes, ...consequences]),
     store.listChainFirings(ctx.db, ctx.actor, { causes, consequences, limit: MAX_FIRINGS + 1 }),
   ])
-  const isWhole = foundCauses.length <= MAX_RUNS && foundConsequences.length <= room && firings.length <= MAX_FIRINGS
-  return { runId, runs, firings: firings.slice(0, MAX_FIRINGS), truncated: !isWhole }
+  const truncated = allCauses.length > MAX_RUNS || allConsequences.length > room || firings.length > MAX_FIRINGS
+  return { runId, runs, firings: firings.slice(0, MAX_FIRINGS), truncated }
 }
 
 const MAX_TRIGGERS = 10_000
 
-export async function readDependencyGraph(ctx: Ctx, name: string): Promise<DependencyGraph> {
+export type DependencyGraph = Awaited<ReturnType<typeof readDependencyGraph>>
+
+/** Reads the workspaces of an organization that the actor may read, and the run triggers and cycles between them. */
+export async function readDependencyGraph(ctx: Ctx, name: string) {
   const organization = await requireOrganization(ctx, name, 'organization:read')
-  const found = await store.listTriggersOf(ctx.db, organization.id, MAX_TRIGGERS + 1)
-  const ids = new Set(found.flatMap((trigger) => [trigger.source_id, trigger.workspace_id]))
-  const workspaces = await store.listGraphWorkspaces(ctx.db, ctx.actor, {
-    ids: [...ids],
-    seesAll: seesEveryWorkspace(organization.access),
-  })
-  const shown = new Set(workspaces.map(({ id }) => id))
-  const triggers = found
+  const all = await store.listTriggersOf(ctx.db, organization.id, MAX_TRIGGERS + 1)
+  const ids = [...new Set(all.flatMap((trigger) => [trigger.source_id, trigger.workspace_id]))]
+  const seesAll = seesEveryWorkspace(organization.access)
+  const workspaces = await store.listGraphWorkspaces(ctx.db, ctx.actor, { ids, seesAll })
+  const visible = new Set(workspaces.map(({ id }) => id))
+  const triggers = all
     .slice(0, MAX_TRIGGERS)
-    .filter((trigger) => shown.has(trigger.source_id) && shown.has(trigger.workspace_id))
-  // A cycle through a workspace that the actor may not read would tell it of triggers there.
+    .filter((trigger) => visible.has(trigger.source_id) && visible.has(trigger.workspace_id))
+  // A cycle through a workspace that the actor may not read would reveal triggers there.
   const cycles = cyclesOf(triggers.map((trigger) => ({ from: trigger.source_id, to: trigger.workspace_id })))
-  return { organization: organization.name, workspaces, triggers, cycles, truncated: found.length > MAX_TRIGGERS }
+  return { organization: organization.name, workspaces, triggers, cycles, truncated: all.length > MAX_TRIGGERS }
 }
 
-/** An edge of a directed graph. */
 type Edge = { from: string; to: string }
 
-/**
- * Numbers the cycles of a graph from 1: nodes that reach each other have the same number. Nodes outside of every cycle are
- * left out. This is Tarjan's algorithm for strongly connected components, without recursion.
- */
+/** Numbers the cycles of a graph from 1, by Tarjan's strongly connected components without recursion. */
 export function cyclesOf(edges: readonly Edge[]): ReadonlyMap<string, number> {
-  const next = new Map<string, string[]>()
-  for (const { from, to } of edges) {
-    next.set(from, [...(next.get(from) ?? []), to])
-    if (!next.has(to)) next.set(to, [])
-  }
+  const outgoing = Map.groupBy(edges, ({ from }) => from)
   const cycles = new Map<string, number>()
   const index = new Map<string, number>()
   const low = new Map<string, number>()
@@ -70,7 +62,7 @@ export function cyclesOf(edges: readonly Edge[]): ReadonlyMap<string, number> {
     low.set(node, index.size - 1)
     open.push(node)
     isOpen.add(node)
-    return { node, ends: next.get(node) ?? [], at: 0 }
+    return { node, edges: outgoing.get(node) ?? [], at: 0 }
   }
   const lower = (node: string, value: number) => low.set(node, Math.min(low.get(node) ?? value, value))
   const leave = (node: string) => {
@@ -82,10 +74,10 @@ export function cyclesOf(edges: readonly Edge[]): ReadonlyMap<string, number> {
     for (const member of members) cycles.set(member, count)
   }
 
-  for (const start of next.keys()) {
+  for (const start of new Set(edges.flatMap(({ from, to }) => [from, to]))) {
     const path = index.has(start) ? [] : [enter(start)]
     for (let step = path.at(-1); step; step = path.at(-1)) {
-      const end = step.ends[step.at]
+      const end = step.edges[step.at]?.to
       step.at += 1
       if (end === undefined) {
         path.pop()

@@ -8,13 +8,13 @@ import { fire, readChain } from './testing/triggers.ts'
 const app = await createTestApp()
 const agent = await createFakeAgent(app)
 
-/** A chain of this many workspaces, each of which also triggers as many others as make 1,000 in all. */
+/** Length of a chain of workspaces, each of which also triggers others, 1,000 in total. */
 const LINKS = 20
 const WORKSPACES = 1000
 const FAN = (WORKSPACES - LINKS) / LINKS
 
 /**
- * 1,000 workspaces like the given one, with its configuration; through the interface this would take most of the test's
+ * 1,000 copies of a workspace with its configuration; through the API this would take most of the test's
  * time. Those of the chain have the numbers from 1 to `LINKS`, and every workspace n triggers the next of the chain and
  * `FAN` others.
  */
@@ -44,7 +44,7 @@ async function work() {
   for (let job = await agent.claim(); job; job = await agent.claim()) await job.finish()
 }
 
-/** A pool without agents: the runs of all workspaces but those of the chain stay in its queue. */
+/** A pool without agents: runs outside of the chain stay in its queue. */
 async function createPool({ user, organization }: RunSetting) {
   const body = { data: { type: 'agent-pools', attributes: { name: 'idle' } } }
   const url = `/api/v2/organizations/${organization}/agent-pools`

@@ -46,7 +46,7 @@ const applyOutputs = async (serial: number, outputs: Record<string, unknown>, so
 
 const countTriggered = async () => (await listTriggered(app, web)).length
 
-test('an apply that changes no output starts no run, and says so', async () => {
+test('an apply that changes no output starts no run, with a reason', async () => {
   await applyOutputs(1, { vpc: 'v', list: { value: [1, 2], type: ['tuple', ['number', 'number']] } })
   const before = await countTriggered()
 
@@ -98,7 +98,7 @@ test('the first state starts none when it has no outputs', async () => {
   expect(await countTriggered()).toBe(0)
 })
 
-test('outputs of a large state are compared, though they are extracted later', async () => {
+test('outputs of a large state are compared although they are extracted later', async () => {
   const large = (serial: number, vpc: string) =>
     rawState({ serial, outputs: { vpc }, resources: ['a'], padding: 400_000 })
   await applyState(network, large(1, 'v'))
@@ -119,7 +119,7 @@ test('an unreadable state starts a run', async () => {
   expect(await countTriggered()).toBe(1)
 })
 
-test('of two sources that finish together, the one whose outputs have changed is the cause', async () => {
+test('of two sources that finish together, the one whose outputs changed is the cause', async () => {
   const dns = await addWorkspace(app, { user, organization })
   await connect(app, dns, web)
   await applyOutputs(1, { zone: 'z' }, dns)
@@ -142,7 +142,7 @@ function archiveOf(text: string) {
   return execFileSync('tar', ['-C', directory, '-cz', '.'])
 }
 
-/** Gives the destination a configuration, and a plan of it that reads the state of the source. */
+/** Uploads a configuration of the destination, and plans it with a plan that reads the state of the source. */
 async function planReading(text: string) {
   const version = await createConfigurationVersion(app, web)
   await put(app, version.attributes['upload-url'], archiveOf(text))
@@ -162,7 +162,7 @@ async function planReading(text: string) {
   await job.finish({ hasChanges: false })
 }
 
-test('where the plan and the configuration tell which outputs are read, only these count', async () => {
+test('if it is known which outputs are read, only these count', async () => {
   await planReading('locals { vpc = data.terraform_remote_state.net.outputs.vpc }')
   await applyOutputs(1, { vpc: 'v', other: '1' })
   const before = await countTriggered()
@@ -174,7 +174,7 @@ test('where the plan and the configuration tell which outputs are read, only the
   expect([before, afterOther, await countTriggered()]).toEqual([1, 1, 2])
 })
 
-test('where any output may be read, all count', async () => {
+test('if any output may be read, all count', async () => {
   await planReading('locals { all = data.terraform_remote_state.net.outputs }')
   await applyOutputs(1, { vpc: 'v', other: '1' })
 
@@ -183,7 +183,7 @@ test('where any output may be read, all count', async () => {
   expect(await countTriggered()).toBe(2)
 })
 
-test('a configuration that was not planned yet counts as one that reads all', async () => {
+test('a configuration that was not planned yet counts as reading all outputs', async () => {
   await planReading('locals { vpc = data.terraform_remote_state.net.outputs.vpc }')
   const version = await createConfigurationVersion(app, web)
   await put(app, version.attributes['upload-url'], archiveOf('# reads another output now'))

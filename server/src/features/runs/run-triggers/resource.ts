@@ -3,7 +3,7 @@ import type {
   RunTriggerResource,
   TriggerChainResource,
 } from '@groundstate/contract/run-triggers'
-import type { ChainFiringRow, ChainRunRow, GraphTriggerRow, GraphWorkspaceRow } from './graph-store.ts'
+import type { DependencyGraph, TriggerChain } from './graphs.ts'
 import type { RunTriggerRow } from './store.ts'
 
 export function runTriggerResource(trigger: RunTriggerRow): RunTriggerResource {
@@ -33,7 +33,9 @@ export function triggerChainResource({ runId, runs, firings, truncated }: Trigge
   }
 }
 
-function chainRun(run: ChainRunRow): TriggerChainResource['attributes']['runs'][number] {
+type ChainAttributes = TriggerChainResource['attributes']
+
+function chainRun(run: TriggerChain['runs'][number]): ChainAttributes['runs'][number] {
   const shown = <T>(value: T) => (run.is_readable ? value : null)
   return {
     id: run.id,
@@ -48,7 +50,7 @@ function chainRun(run: ChainRunRow): TriggerChainResource['attributes']['runs'][
   }
 }
 
-function chainFiring(firing: ChainFiringRow): TriggerChainResource['attributes']['firings'][number] {
+function chainFiring(firing: TriggerChain['firings'][number]): ChainAttributes['firings'][number] {
   const shown = <T>(value: T) => (firing.is_readable ? value : null)
   return {
     'source-run-id': firing.source_run_id,
@@ -56,7 +58,7 @@ function chainFiring(firing: ChainFiringRow): TriggerChainResource['attributes']
     'workspace-id': shown(firing.workspace_id),
     'workspace-name': shown(firing.workspace_name),
     status: firing.status,
-    // It may name the workspace.
+    // The reason may name the workspace.
     reason: shown(firing.reason),
     'created-at': firing.created_at,
     'fires-at': firing.fire_at,
@@ -71,18 +73,15 @@ export function dependencyGraphResource(graph: DependencyGraph): DependencyGraph
     id: organization,
     type: 'dependency-graphs',
     attributes: {
-      workspaces: workspaces.map((workspace) => ({
-        id: workspace.id,
-        name: workspace.name,
+      workspaces: workspaces.map(({ id, name, locked, run_id: runId, run_status: status, ...workspace }) => ({
+        id,
+        name,
         'auto-apply-run-trigger': workspace.auto_apply_run_trigger,
         'trigger-only-on-output-change': workspace.trigger_only_on_output_change,
-        locked: workspace.locked,
+        locked,
         'latest-change-at': workspace.latest_change_at,
-        'current-run':
-          workspace.run_id === null || workspace.run_status === null
-            ? null
-            : { id: workspace.run_id, status: workspace.run_status },
-        cycle: cycleOf(workspace.id),
+        'current-run': runId === null || status === null ? null : { id: runId, status },
+        cycle: cycleOf(id),
       })),
       triggers: triggers.map((trigger) => ({
         id: trigger.id,
@@ -96,16 +95,3 @@ export function dependencyGraphResource(graph: DependencyGraph): DependencyGraph
     links: { self: `/api/v2/organizations/${organization}/dependency-graph` },
   }
 }
-
-/** The workspaces of an organization that the actor may read, and the run triggers between them. */
-export type DependencyGraph = {
-  organization: string
-  workspaces: GraphWorkspaceRow[]
-  triggers: GraphTriggerRow[]
-  /** The number of the cycle that a workspace is in. */
-  cycles: ReadonlyMap<string, number>
-  truncated: boolean
-}
-
-/** The chain that a run belongs to: what has led to it, and what it has led to. */
-export type TriggerChain = { runId: string; runs: ChainRunRow[]; firings: ChainFiringRow[]; truncated: boolean }

@@ -22,7 +22,7 @@ beforeEach(async () => {
   web = await add()
 })
 
-/** A person whose team has this access to workspaces. */
+/** A user whose team has this access to workspaces. */
 async function personWith(access: Record<string, 'read' | 'write' | 'admin'>): Promise<TestUser> {
   const person = await createUser(app)
   await createTeamWithAccess(app, { organizationId: acme.id, members: [person], workspaces: access })
@@ -41,7 +41,7 @@ const INBOUND = '?filter[run-trigger][type]=inbound'
 const OUTBOUND = '?filter[run-trigger][type]=outbound'
 
 describe('a run trigger', () => {
-  test('has all its fields when it is created, and when it is shown', async () => {
+  test('has all its fields when created and when shown', async () => {
     const response = await postTrigger(app, web, { sourceId: network.workspaceId })
 
     expect(response.status).toBe(201)
@@ -75,7 +75,7 @@ describe('a run trigger', () => {
     expect(response.status).toBe(201)
   })
 
-  test('shows the names that its workspaces have now', async () => {
+  test('shows the current names of its workspaces', async () => {
     const id = await connect(app, network, web)
     const body = { data: { type: 'workspaces', attributes: { name: `${network.name}-renamed` } } }
     await app.request({ method: 'PATCH', url: `/api/v2/workspaces/${network.workspaceId}`, token: user.token, body })
@@ -85,7 +85,7 @@ describe('a run trigger', () => {
     expect(data.attributes['sourceable-name']).toBe(`${network.name}-renamed`)
   })
 
-  test('goes when it is deleted', async () => {
+  test('can be deleted', async () => {
     const id = await connect(app, network, web)
 
     const response = await app.request({ method: 'DELETE', url: `/api/v2/run-triggers/${id}`, token: user.token })
@@ -97,7 +97,7 @@ describe('a run trigger', () => {
     expect(again.status).toBe(404)
   })
 
-  test('goes with either of its workspaces', async () => {
+  test('is deleted with either of its workspaces', async () => {
     const db = await add()
     const ids = [await connect(app, network, web), await connect(app, web, db)]
 
@@ -109,7 +109,7 @@ describe('a run trigger', () => {
 })
 
 describe('a list', () => {
-  test('has the inbound or the outbound triggers, in the order of their creation, with links and pagination', async () => {
+  test('has the inbound or the outbound triggers in order of creation, with links and pagination', async () => {
     const dns = await add()
     const first = await connect(app, network, web)
     const second = await connect(app, dns, web)
@@ -149,7 +149,7 @@ describe('a list', () => {
 })
 
 describe('an include', () => {
-  test.each(['workspace', 'sourceable'])('of %s brings the whole workspace', async (include) => {
+  test.each(['workspace', 'sourceable'])('of %s includes the whole workspace', async (include) => {
     const id = await connect(app, network, web)
     const expected = include === 'workspace' ? web : network
 
@@ -206,7 +206,7 @@ describe('who may', () => {
     expect(hidden.json().errors[0].source).toEqual({ pointer: SOURCE })
   })
 
-  test('show: who reads the runs of either workspace, and no one else', async () => {
+  test('show: anyone who may read the runs of either workspace, and no other', async () => {
     const id = await connect(app, network, web)
     const readers = [
       await personWith({ [web.workspaceId]: 'read' }),
@@ -227,7 +227,7 @@ describe('who may', () => {
     expect(await remove(await personWith({ [web.workspaceId]: 'admin' }))).toBe(204)
   })
 
-  test('list: who reads the runs of the workspace', async () => {
+  test('list: anyone who may read the runs of the workspace', async () => {
     const { token } = await personWith({ [web.workspaceId]: 'read' })
 
     expect((await list(web, INBOUND, token)).status).toBe(200)
@@ -235,7 +235,7 @@ describe('who may', () => {
   })
 })
 
-describe('a body is refused', () => {
+describe('a body is rejected', () => {
   test('when the source is the workspace itself', async () => {
     const response = await postTrigger(app, web, { sourceId: web.workspaceId })
 
@@ -272,7 +272,7 @@ describe('a body is refused', () => {
     ])
   })
 
-  test('when it would be the 21st source, also of requests at the same time', async () => {
+  test('when it would be the 21st source, also in concurrent requests', async () => {
     const sources = await Promise.all(Array.from({ length: 22 }, async () => add()))
 
     const responses = await Promise.all(
@@ -285,7 +285,7 @@ describe('a body is refused', () => {
     expect(refused[0]?.json().errors[0].detail).toContain('at most 20')
   })
 
-  test('when it is one of two equal requests at the same time', async () => {
+  test('when it is one of two equal concurrent requests', async () => {
     const responses = await Promise.all(
       [1, 2, 3].map(async () => postTrigger(app, web, { sourceId: network.workspaceId })),
     )
@@ -325,7 +325,7 @@ test('workspaces may trigger each other', async () => {
   expect(responses.map(({ status }) => status)).toEqual([201, 201])
 })
 
-test('a workspace does not wait for outputs by default', async () => {
+test('by default a workspace ignores whether outputs changed', async () => {
   const settings = { 'auto-apply-run-trigger': true, 'trigger-only-on-output-change': true }
   const change = async (attributes: object) => {
     const body = { data: { type: 'workspaces', attributes } }

@@ -14,7 +14,8 @@ import { created, ok } from '../../../http/responses.ts'
 import { requireRunTrigger, requireTriggerWorkspace } from './access.ts'
 import { readDependencyGraph, readTriggerChain } from './graphs.ts'
 import { dependencyGraphResource, runTriggerResource, triggerChainResource } from './resource.ts'
-import { createRunTrigger, deleteRunTrigger, listRunTriggers } from './service.ts'
+import { createRunTrigger, deleteRunTrigger } from './service.ts'
+import { listRunTriggers } from './store.ts'
 
 const TRIGGER = documentOf(runTriggerSchema)
 const TYPE = z
@@ -22,8 +23,8 @@ const TYPE = z
     lastText,
     z.enum(TRIGGER_TYPES, {
       error: ({ input }) => {
-        const given = typeof input === 'string' ? `is ${JSON.stringify(input.slice(0, 100))}` : 'is missing'
-        return `${given}, it must be ${TRIGGER_TYPES.join(' or ')}`
+        const actual = typeof input === 'string' ? `is ${JSON.stringify(input.slice(0, 100))}` : 'is missing'
+        return `${actual}, it must be ${TRIGGER_TYPES.join(' or ')}`
       },
     }),
   )
@@ -58,9 +59,8 @@ export const runTriggerRoutes: Routes = (http) => {
       responses: { 200: pageOf(runTriggerSchema) },
     },
     async (req) => {
-      const type = req.query['filter[run-trigger][type]']
-      const { rows, total } = await listRunTriggers(req.ctx, req.subject, { page: req.page(), type })
-      return req.list({ rows, total }, runTriggerResource)
+      const list = { workspaceId: req.subject.id, type: req.query['filter[run-trigger][type]'], page: req.page() }
+      return req.list(await listRunTriggers(req.ctx.db, list), runTriggerResource)
     },
   )
   http.get(
@@ -84,7 +84,7 @@ export const runTriggerRoutes: Routes = (http) => {
     async (req) => deleteRunTrigger(req.ctx, req.params.triggerId),
   )
 
-  // Not part of the public API: the chain that a run belongs to, and the graph of an organization.
+  // Not part of the public API.
   http.get(
     '/runs/:runId/trigger-chain',
     {

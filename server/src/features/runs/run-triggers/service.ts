@@ -1,17 +1,13 @@
-import type { TRIGGER_TYPES } from '@groundstate/contract/run-triggers'
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited } from '../../../audit/record.ts'
-import type { Page, Paged } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import type { Workspace } from '../../workspaces/workspaces/access.ts'
 import { SOURCE, requireRunTriggerToDelete, requireSource } from './access.ts'
-import type { RunTriggerRow } from './store.ts'
 import * as store from './store.ts'
 
-/** The most workspaces whose applies may start runs in one workspace. */
 const MAX_SOURCES = 20
 
-/** Lets applies of the source start runs in the workspace. The caller has authorised the workspace. */
+/** Creates a trigger for which the caller has authorised the workspace. */
 export async function createRunTrigger(ctx: Ctx, workspace: Workspace, sourceId: string): Promise<store.RunTriggerRow> {
   const { id: workspaceId, name } = workspace
   const source = await requireSource(ctx, workspace, sourceId)
@@ -29,30 +25,15 @@ export async function createRunTrigger(ctx: Ctx, workspace: Workspace, sourceId:
           `the workspace ${name} has ${sources.size} sources, at most ${MAX_SOURCES} are possible: delete a run trigger first`,
           SOURCE,
         )
-      const trigger = await store.insertRunTrigger(ctx.db, {
-        id: ctx.newId('rt'),
-        workspaceId,
-        sourceId: source.id,
-        now: ctx.now(),
-      })
+      const keys = { id: ctx.newId('rt'), workspaceId, sourceId: source.id }
+      const trigger = await store.insertRunTrigger(ctx.db, { ...keys, now: ctx.now() })
       if (!trigger) throw notFound('workspace', { pointer: SOURCE })
       return trigger
     },
   )
 }
 
-type ListInput = { page: Page; type: (typeof TRIGGER_TYPES)[number] }
-
-/** The triggers that start runs in a workspace (`inbound`), or those that its applies fire (`outbound`). */
-export async function listRunTriggers(
-  ctx: Ctx,
-  workspace: Workspace,
-  { page, type }: ListInput,
-): Promise<Paged<store.RunTriggerRow>> {
-  return store.listRunTriggers(ctx.db, { workspaceId: workspace.id, type, page })
-}
-
-/** Deletes a run trigger. What it has fired before still starts its run. */
+/** Deletes a run trigger. Runs of earlier firings still start. */
 export async function deleteRunTrigger(ctx: Ctx, id: string) {
   const trigger = await requireRunTriggerToDelete(ctx, id)
   await audited(ctx, runTriggerAudit(trigger, 'destroy'), async (ctx) => {
@@ -60,14 +41,14 @@ export async function deleteRunTrigger(ctx: Ctx, id: string) {
   })
 }
 
-function runTriggerAudit(trigger: RunTriggerRow, action: 'create' | 'destroy'): AuditEvent {
+function runTriggerAudit(trigger: store.RunTriggerRow, action: 'create' | 'destroy'): AuditEvent {
   const { id, organization_id: organizationId, workspace_id: workspace, source_id: source } = trigger
   return {
     organizationId,
     action,
     resource: { type: 'run_trigger', id },
     meta: { workspace, source },
-    // Both sides show it.
+    // The pages of both workspaces show it.
     notices: [
       { type: 'run-triggers', id, workspace },
       { type: 'run-triggers', id, workspace: source },

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { accessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
+import { visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 
 /** Run triggers `t` with their destination `w` and their source `s`. */
@@ -14,71 +15,203 @@ function selectRunTriggers(db: Db) {
 }
 export type RunTriggerRow = Awaited<ReturnType<ReturnType<typeof selectRunTriggers>['execute']>>[number]
 
-/** A run trigger, with the facts about both of its workspaces for `actor`. */
+/** A run trigger with the actor's access to its destination and its source. */
 export async function findRunTrigger(db: Db, actor: Actor, id: string) {
+  const source = { organizationId: sql`s.organization_id`, projectId: sql`s.project_id`, workspaceId: sql`s.id` }
   return selectRunTriggers(db)
-    .select(workspaceAccessColumn(actor).as('access'))
-    .select(
-      accessColumn(actor, {
-        organizationId: sql`s.organization_id`,
-        projectId: sql`s.project_id`,
-        workspaceId: sql`s.id`,
-      }).as('source_facts'),
-    )
+    .select([workspaceAccessColumn(actor).as('access'), accessColumn(actor, source).as('source_access')])
     .where('t.id', '=', id)
     .executeTakeFirst()
 }
 
 const SIDE = { inbound: 't.workspace_id', outbound: 't.source_id' } as const
+type TriggerList = { workspaceId: string; type: keyof typeof SIDE; page: Page }
 
-/** A page of the triggers that start runs in a workspace, or of those that its applies fire, in the order of their creation. */
-export async function listRunTriggers(
-  db: Db,
-  { workspaceId, type, page }: { workspaceId: string; type: keyof typeof SIDE; page: Page },
-) {
-  const rows = await selectRunTriggers(db)
-    .where(SIDE[type], '=', workspaceId)
-    .orderBy('t.seq')
-    .limit(page.size)
-    .offset(pageOffset(page))
-    .execute()
-  const count = await db
-    .selectFrom('run_triggers as t')
-    .where(SIDE[type], '=', workspaceId)
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  return { rows, total: count.total }
+/** A page of the inbound or outbound triggers of a workspace, in order of creation. */
+export async function listRunTriggers(db: Db, { workspaceId, type, page }: TriggerList) {
+  const query = selectRunTriggers(db).where(SIDE[type], '=', workspaceId)
+  const rows = await query.orderBy('t.seq').limit(page.size).offset(pageOffset(page)).execute()
+  const count = db.selectFrom('run_triggers as t').where(SIDE[type], '=', workspaceId)
+  const { total } = await count.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { rows, total }
 }
 
 /**
- * Locks a workspace against changes of its inbound triggers and returns the ids of its sources; undefined when it is
- * gone. Two workspaces that become the source of each other do not wait for each other.
+ * Locks a workspace against changes of its inbound triggers and returns the ids of its sources; undefined if it was deleted.
+ * Two workspaces that become the source of each other do not wait for each other.
  */
 export async function lockSources(tx: Tx, workspaceId: string): Promise<ReadonlySet<string> | undefined> {
-  const locked = await tx
-    .selectFrom('workspaces')
-    .select('id')
-    .where('id', '=', workspaceId)
-    .forNoKeyUpdate()
-    .executeTakeFirst()
-  if (!locked) return undefined
+  const workspace = tx.selectFrom('workspaces').select('id').where('id', '=', workspaceId).forNoKeyUpdate()
+  if (!(await workspace.executeTakeFirst())) return undefined
   const rows = await tx.selectFrom('run_triggers').select('source_id').where('workspace_id', '=', workspaceId).execute()
   return new Set(rows.map((row) => row.source_id))
 }
 
-/** Inserts a trigger; undefined when the source has just been deleted. */
-export async function insertRunTrigger(
-  tx: Tx,
-  { id, workspaceId, sourceId, now }: { id: string; workspaceId: string; sourceId: string; now: Date },
-): Promise<RunTriggerRow | undefined> {
+type NewTrigger = { id: string; workspaceId: string; sourceId: string; now: Date }
+
+/** Inserts a trigger; undefined if the source was just deleted. */
+export async function insertRunTrigger(tx: Tx, { id, workspaceId, sourceId, now }: NewTrigger) {
   const { rows } = await sql`insert into run_triggers (id, workspace_id, source_id, created_at)
     select ${id}, ${workspaceId}, s.id, ${now}::timestamptz from workspaces s where s.id = ${sourceId} for key share
     returning id`.execute(tx)
   return rows.length === 0 ? undefined : selectRunTriggers(tx).where('t.id', '=', id).executeTakeFirst()
 }
 
-/** Returns whether the trigger was still there. */
+/** Returns whether the trigger still existed. */
 export async function deleteRunTrigger(tx: Tx, id: string) {
   const { numDeletedRows } = await tx.deleteFrom('run_triggers').where('id', '=', id).executeTakeFirst()
   return numDeletedRows > 0n
+}
+
+type AppliedRun = { id: string; workspace_id: string; base_state_version_id: string | null }
+
+/** Fires the outbound triggers of a run's workspace, at most once per run. Returns the ids of the destination workspaces. */
+export async function insertFirings(tx: Tx, run: AppliedRun, { now, fireAt }: { now: Date; fireAt: Date }) {
+  const { rows } = await sql<{ workspace_id: string }>`
+    insert into trigger_firings (source_run_id, before_state_version_id, after_state_version_id, workspace_id, fire_at,
+        created_at)
+    select ${run.id}, ${run.base_state_version_id}, s.current_state_version_id,
+        t.workspace_id, ${fireAt}::timestamptz, ${now}::timestamptz
+      from run_triggers t join workspaces s on s.id = t.source_id
+     where t.source_id = ${run.workspace_id}
+     order by t.seq
+    on conflict (source_run_id, workspace_id) do nothing
+    returning workspace_id`.execute(tx)
+  return rows.map((row) => row.workspace_id)
+}
+
+/** The waiting firings of a destination workspace, oldest first. */
+export async function listWaitingFirings(db: Db, workspaceId: string) {
+  return selectWaiting(db, workspaceId).execute()
+}
+
+export async function lockWaitingFirings(tx: Tx, workspaceId: string) {
+  return selectWaiting(tx, workspaceId).forNoKeyUpdate('f').execute()
+}
+
+function selectWaiting(db: Db, workspaceId: string) {
+  return db
+    .selectFrom('trigger_firings as f')
+    .innerJoin('runs as r', 'r.id', 'f.source_run_id')
+    .innerJoin('workspaces as s', 's.id', 'r.workspace_id')
+    .select(['f.id', 'f.source_run_id', 'f.before_state_version_id', 'f.after_state_version_id'])
+    .select(['r.trigger_depth as source_depth', 's.id as source_id', 's.name as source_name'])
+    .where('f.workspace_id', '=', workspaceId)
+    .where('f.status', '=', sql.lit('waiting' as const))
+    .orderBy('f.id')
+}
+export type WaitingFiring = Awaited<ReturnType<typeof listWaitingFirings>>[number]
+
+export async function updateFired(tx: Tx, ids: readonly WaitingFiring['id'][], run: { runId: string; now: Date }) {
+  await tx
+    .updateTable('trigger_firings')
+    .set({ status: 'fired', run_id: run.runId, decided_at: run.now })
+    .where(sql<boolean>`id = any(${ids}::bigint[])`)
+    .execute()
+}
+
+type Skipped = { id: WaitingFiring['id']; reason: string }
+
+export async function updateSkipped(tx: Tx, skipped: readonly Skipped[], now: Date) {
+  await sql`update trigger_firings f set status = 'skipped', reason = s.reason, decided_at = ${now}::timestamptz
+      from unnest(${skipped.map(({ id }) => id)}::bigint[], ${skipped.map(({ reason }) => reason)}::text[]) s (id, reason)
+     where f.id = s.id and f.status = 'waiting'`.execute(tx)
+}
+
+/** Workspaces with a firing that has been due since before `before`: its job was lost. */
+export async function listOverdueWorkspaces(db: Db, { before, limit }: { before: Date; limit: number }) {
+  const { rows } = await sql<{ workspace_id: string }>`
+    select distinct workspace_id from (
+      select workspace_id from trigger_firings where status = 'waiting' and fire_at < ${before} order by fire_at limit ${limit}
+    ) overdue`.execute(db)
+  return rows.map((row) => row.workspace_id)
+}
+
+/** The newest plan of a workspace's current configuration, and the archive of that configuration. */
+export async function findLastPlan(db: Db, workspaceId: string) {
+  return db
+    .selectFrom('workspaces as w')
+    .innerJoin('configuration_versions as v', 'v.id', 'w.current_configuration_version_id')
+    .innerJoin('runs as r', 'r.configuration_version_id', 'v.id')
+    .innerJoin('phases as p', (join) => join.onRef('p.run_id', '=', 'r.id').on('p.kind', '=', 'plan'))
+    .select(['r.id as run_id', 'p.job_id', 'v.blob_key', 'v.size'])
+    .where('w.id', '=', workspaceId)
+    .where('p.status', '=', 'finished')
+    .orderBy('r.seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+export async function listTriggersOf(db: Db, organizationId: string, limit: number) {
+  return db
+    .selectFrom('run_triggers as t')
+    .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
+    .select(['t.id', 't.workspace_id', 't.source_id'])
+    .where('w.organization_id', '=', organizationId)
+    .orderBy('t.seq')
+    .limit(limit)
+    .execute()
+}
+
+type Visible = { ids: readonly string[]; seesAll: boolean }
+
+/** The workspaces that the actor may see, by name, each with its current run. */
+export async function listGraphWorkspaces(db: Db, actor: Actor, { ids, seesAll }: Visible) {
+  return db
+    .selectFrom('workspaces as w')
+    .leftJoin('runs as r', 'r.id', 'w.current_run_id')
+    .select(['w.id', 'w.name', 'w.auto_apply_run_trigger', 'w.trigger_only_on_output_change', 'w.latest_change_at'])
+    .select(['r.id as run_id', 'r.status as run_status', sql<boolean>`w.locked_by_type is not null`.as('locked')])
+    .where(sql<boolean>`w.id = any(${ids})`)
+    .where(seesAll ? sql<boolean>`true` : visibleWorkspace(actor))
+    .orderBy('w.name')
+    .orderBy('w.id')
+    .execute()
+}
+
+const LINKS = {
+  causes: sql`select f.source_run_id from chain join trigger_firings f on f.run_id = chain.id`,
+  consequences: sql`select f.run_id from chain join trigger_firings f on f.source_run_id = chain.id
+    where f.run_id is not null`,
+}
+
+type ChainSide = { side: keyof typeof LINKS; limit: number }
+
+/** The ids of a run and of its direct and indirect causes or consequences, closest first. */
+export async function listChainIds(db: Db, runId: string, { side, limit }: ChainSide) {
+  const { rows } = await sql<{ id: string }>`
+    with recursive chain(id) as (select ${runId}::text union ${LINKS[side]})
+    select id from chain limit ${limit}`.execute(db)
+  return rows.map((row) => row.id)
+}
+
+/** Columns of the runs in a chain. An actor who sees a workspace may read its runs. */
+export async function listChainRuns(db: Db, actor: Actor, ids: readonly string[]) {
+  return db
+    .selectFrom('runs as r')
+    .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
+    .select(['r.id', 'r.workspace_id', 'r.status', 'r.message', 'r.trigger_depth', 'r.created_at', 'r.updated_at'])
+    .select(['w.name as workspace_name', visibleWorkspace(actor).as('is_readable')])
+    .where(sql<boolean>`r.id = any(${ids})`)
+    .orderBy('r.seq')
+    .execute()
+}
+
+type Sides = { causes: readonly string[]; consequences: readonly string[]; limit: number }
+
+/** The firings between the causes, and all firings of the consequences. */
+export async function listChainFirings(db: Db, actor: Actor, { causes, consequences, limit }: Sides) {
+  return db
+    .selectFrom('trigger_firings as f')
+    .leftJoin('workspaces as w', 'w.id', 'f.workspace_id')
+    .select(['f.source_run_id', 'f.run_id', 'f.workspace_id', 'f.status', 'f.reason'])
+    .select(['f.created_at', 'f.fire_at', 'f.decided_at', 'w.name as workspace_name'])
+    .select(sql<boolean>`(w.id is null or ${visibleWorkspace(actor)})`.as('is_readable'))
+    .where(
+      sql<boolean>`(f.source_run_id = any(${causes}) and f.run_id = any(${causes})
+        or f.source_run_id = any(${consequences}) and (f.run_id is null or f.run_id = any(${consequences})))`,
+    )
+    .orderBy('f.id')
+    .limit(limit)
+    .execute()
 }

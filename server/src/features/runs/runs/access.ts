@@ -5,13 +5,15 @@ import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-ac
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import { findConfigurationVersionRow } from '../configuration-versions/store.ts'
-import type { FoundRun } from './store.ts'
 import * as store from './store.ts'
 
+/** A run that the actor may see, with the actor's permissions on its workspace. */
+export type Run = Omit<store.FoundRun, 'access'> & { can: ReadonlySet<WorkspacePermission>; access: AccessContext }
+
 /**
- * Loads the run and checks `permission` on its workspace in one query. Throws `not-found` when the actor may not see it,
- * `forbidden` when it sees it but lacks the permission. `forTask` admits the token of a task result of this very run.
- * `noun` names the part of the run that the request is about: a refusal then says that the part does not exist.
+ * Loads the run and checks `permission` on its workspace in one query. Throws `not-found` if the actor may not see it, `forbidden` if
+ * it lacks the permission. `forTask` admits the token of a task result of this run. `noun` names the part of the run that errors are
+ * about.
  */
 export async function requireRun(
   ctx: Ctx,
@@ -20,8 +22,8 @@ export async function requireRun(
   { forTask = false, noun = 'run' }: { forTask?: boolean; noun?: string } = {},
 ): Promise<Run> {
   const row = await store.findRun(ctx.db, ctx.actor, { id, now: ctx.now() })
-  const run = row && withAccess(ctx, row)
-  if (!run) throw notFound(noun)
+  if (!row) throw notFound(noun)
+  const run = withAccess(ctx, row)
   if (forTask && ctx.actor.kind === 'task' && ctx.actor.runId === run.id) return run
   checkAccess(run, { noun, permission, workspaceName: run.workspace_name })
   return run
@@ -31,11 +33,10 @@ function withAccess(ctx: Ctx, row: store.FoundRun): Run {
   return { ...row, ...readAccess(ctx.actor, row) }
 }
 
-/** For discarding and canceling a run. It takes the right to apply, or to plan where the run is plan-only. */
+/** For discarding and canceling: requires permission to apply, or to plan if the run is plan-only. */
 export async function requireRunToEnd(ctx: Ctx, id: string): Promise<Run> {
   const run = await requireRun(ctx, id, 'runs:plan')
-  if (run.plan_only) return run
-  return run.can.has('runs:apply') ? run : requireRun(ctx, id, 'runs:apply')
+  return run.plan_only || run.can.has('runs:apply') ? run : requireRun(ctx, id, 'runs:apply')
 }
 
 export async function requireRunToForceCancel(ctx: Ctx, id: string): Promise<Run> {
@@ -45,24 +46,20 @@ export async function requireRunToForceCancel(ctx: Ctx, id: string): Promise<Run
   return run
 }
 
-/** Those of the runs that the actor may read. */
 export async function listReadableRuns(ctx: Ctx, ids: readonly string[]): Promise<Run[]> {
   if (ids.length === 0) return []
   const rows = await store.findRuns(ctx.db, ctx.actor, { ids, now: ctx.now() })
   return rows.map((row) => withAccess(ctx, row)).filter(canReadRuns)
 }
 
-/** The last run of each of these configuration versions, where the actor may read it. */
+/** The last run of each of the configuration versions, if the actor may read it. */
 export async function listRunsOfConfigurations(ctx: Ctx, versionIds: readonly string[]): Promise<Run[]> {
   const rows = await store.findRunsOfConfigurations(ctx.db, ctx.actor, { versionIds, now: ctx.now() })
   return rows.map((row) => withAccess(ctx, row)).filter(canReadRuns)
 }
 
-/** A run that the actor may see, with what it may do in its workspace. */
-export type Run = Omit<FoundRun, 'access'> & { can: ReadonlySet<WorkspacePermission>; access: AccessContext }
-
-/** A run of which the facts about its workspace are known already. */
-export function runWithAccess(run: Omit<FoundRun, 'access'>, access: AccessContext): Run {
+/** A run of a workspace whose access is known already. */
+export function runWithAccess(run: Omit<store.FoundRun, 'access'>, access: AccessContext): Run {
   return { ...run, access, can: workspacePermissions(access) }
 }
 

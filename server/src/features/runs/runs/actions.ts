@@ -8,12 +8,12 @@ import type { Run } from './access.ts'
 import { applyChange } from './advance.ts'
 import { runAudit } from './audit.ts'
 import { type LockedJob, type LockedRun, lockRun } from './locked-run-store.ts'
+import { isCancelable, isConfirmable, isDiscardable, isForceCancelable, isForcible } from './machine.ts'
 import { insertCommentRow } from './run-event-store.ts'
-import { isCancelable, isConfirmable, isDiscardable, isForceCancelable, isForcible } from './status.ts'
 import { listRunsBefore, updateJobCommand } from './transition-store.ts'
 import type { Change } from './transition.ts'
 
-/** The actions of people on runs: the names of their events, and those in the audit trail. */
+/** User actions: their names as run events and in the audit trail. */
 const AUDIT_ACTIONS = {
   confirmed: 'apply',
   discarded: 'discard',
@@ -24,10 +24,10 @@ const AUDIT_ACTIONS = {
 
 type RunAction = { action: keyof typeof AUDIT_ACTIONS; comment: string | undefined }
 
-/** Checks that the action is possible, and returns the change that it makes; undefined when it only changes other runs. */
+/** Checks that the action is possible and returns the change; undefined if it only changes other runs. */
 type Decide = (ctx: TransactionCtx, locked: LockedRun) => Promise<Omit<Change, 'events'> | undefined>
 
-/** Takes a person's action on a run, with its comment, its event and its entry in the audit trail, in one transaction. */
+/** Executes a user's action and records its comment, run event and audit event, in one transaction. */
 async function act(ctx: Ctx, run: Run, { action, comment }: RunAction, decide: Decide) {
   await transact(ctx, async (ctx) => {
     const key = { id: run.id, workspaceId: run.workspace_id }
@@ -42,12 +42,12 @@ async function act(ctx: Ctx, run: Run, { action, comment }: RunAction, decide: D
   })
 }
 
-/** Confirms a plan, so that it is applied. Throws `conflict` unless the run waits for that. */
+/** Confirms a plan. Throws `conflict` unless the run is waiting for confirmation. */
 export async function applyRun(ctx: Ctx, run: Run, comment: string | undefined) {
   return act(ctx, run, { action: 'confirmed', comment }, async (ctx, { run, workspace }) => {
     if (!isConfirmable(run)) throw conflict(`the run is ${run.status}, ${confirmHint(run)}`)
     if (run.save_plan && run.base_state_version_id !== workspace.current_state_version_id)
-      throw conflict('the plan is stale: the state has moved on since it was made, make a new plan')
+      throw conflict('the plan is stale: the state has changed since it was created, create a new plan')
     return { run: { confirmed_at: ctx.now(), confirmed_by_user_id: actorUserId(ctx.actor) } }
   })
 }
@@ -58,7 +58,7 @@ function confirmHint(run: Pick<Run, 'status' | 'plan_only'>) {
   return isEnded(run.status) ? 'it has ended' : 'it can be applied once its plan waits for confirmation'
 }
 
-/** Ends a run: at once where no agent works on it, else by interrupting the engine, which then stops in an orderly way. */
+/** Cancels a run: immediately if no agent executes it, otherwise by interrupting the engine for a graceful stop. */
 export async function cancelRun(ctx: Ctx, run: Run, comment: string | undefined) {
   return act(ctx, run, { action: 'canceled', comment }, async (ctx, { run, job }) => {
     if (!isCancelable(run)) {
@@ -67,45 +67,36 @@ export async function cancelRun(ctx: Ctx, run: Run, comment: string | undefined)
       throw conflict(`the run is ${run.status}, it can no longer be canceled`)
     }
     await interruptJob(ctx, job)
-    return {
-      requested: 'cancel',
-      run: { ...cancelColumns(ctx), canceled_by_user_id: actorUserId(ctx.actor) },
-    }
+    return { requested: 'cancel', run: { ...cancelColumns(ctx), canceled_by_user_id: actorUserId(ctx.actor) } }
   })
 }
 
-/** Ends a run on which a cancel had no effect: its engine is killed, and its work is left as it is. */
+/** Ends a run that did not stop after a cancel: the engine is killed without cleanup. */
 export async function forceCancelRun(ctx: Ctx, run: Run, comment: string | undefined) {
   return act(ctx, run, { action: 'force_canceled', comment }, async (ctx, { run }) => {
     if (isEnded(run.status)) throw conflict(`the run is ${run.status}, it has ended`)
     if (!isForcible(run.status))
-      throw conflict(
-        `the run is ${run.status}, nothing is under way that has to be ended by force: cancel or discard it`,
-      )
-    if (run.cancel_requested_at === null) throw conflict('the run must be canceled first, and be given time to wind up')
+      throw conflict(`the run is ${run.status}, there is no running job to force-cancel: cancel or discard it`)
+    if (run.cancel_requested_at === null) throw conflict('the run must be canceled first, and be given time to stop')
     if (!isForceCancelable(run, ctx.now()))
       throw conflict(`a forced cancel is possible from ${run.force_cancel_available_at?.toISOString()} on`)
     return { requested: 'force-cancel' }
   })
 }
 
-/** Tells the agent that works on a job, if one does, to interrupt the engine. */
+/** Requests the agent of a running job to interrupt the engine. */
 async function interruptJob(ctx: TransactionCtx, job: LockedJob | undefined) {
   if (job?.status !== 'running') return
   await updateJobCommand(ctx.db, job.id, 'cancel')
   ctx.signals.publish(ctx.db, `job:${job.id}`)
 }
 
-/** Columns that a cancellation changes in the row of its run. */
 function cancelColumns(ctx: Pick<Ctx, 'now' | 'config'>) {
   const now = ctx.now()
-  return {
-    cancel_requested_at: now,
-    force_cancel_available_at: new Date(now.getTime() + ctx.config.cancelGrace),
-  }
+  return { cancel_requested_at: now, force_cancel_available_at: new Date(now.getTime() + ctx.config.cancelGrace) }
 }
 
-/** Ends a run that waits for a confirmation, or for its turn. */
+/** Ends a run that is queued or waits for confirmation. */
 export async function discardRun(ctx: Ctx, run: Run, comment: string | undefined) {
   return act(ctx, run, { action: 'discarded', comment }, async (_, { run }) => {
     if (!isDiscardable(run)) {
@@ -116,17 +107,14 @@ export async function discardRun(ctx: Ctx, run: Run, comment: string | undefined
   })
 }
 
-/**
- * Makes a pending run the next one: runs that are queued before it in its workspace are discarded, and the one that occupies
- * the workspace is discarded or canceled. Throws `conflict` when that one is applying.
- */
+/** Discards the runs queued before a pending run, and discards or cancels the active one unless it is applying. */
 export async function forceExecuteRun(ctx: Ctx, run: Run, comment: string | undefined) {
   return act(ctx, run, { action: 'force_executed', comment }, async (ctx, { run, workspace }) => {
     if (run.status !== 'pending' || !run.waits)
-      throw forbidden(`the run is ${run.status}: only a pending run that waits for its turn can be force-executed`)
+      throw forbidden(`the run is ${run.status}: only a pending run in the queue can be force-executed`)
     if (workspace.locked_by_type !== null && workspace.locked_by_type !== 'run')
       throw conflict('the workspace is locked: it must be unlocked before the run can start')
-    // The run that occupies the workspace comes last: its end starts the first run in the queue, which must be this one.
+    // The active run comes last: its end starts the first run in the queue, which must be this one.
     for (const id of await listRunsBefore(ctx.db, run)) await endForRun(ctx, id, run)
     return undefined
   })
@@ -150,16 +138,10 @@ async function endForRun(ctx: TransactionCtx, id: string, favoured: LockedRun['r
   }
 }
 
-/** Writes a comment on a run for a caller that has been authorised; returns its id. */
+/** Inserts a comment on a run that the caller has authorised; returns its id. */
 export async function insertComment(ctx: TransactionCtx, runId: string, body: string) {
   const id = ctx.newId('wsc')
-  const author = actorUserId(ctx.actor)
-  await insertCommentRow(ctx.db, {
-    id,
-    run_id: runId,
-    body,
-    created_by_user_id: author,
-    created_at: ctx.now(),
-  })
+  const author = { created_by_user_id: actorUserId(ctx.actor), created_at: ctx.now() }
+  await insertCommentRow(ctx.db, { id, run_id: runId, body, ...author })
   return id
 }

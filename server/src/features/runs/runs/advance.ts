@@ -13,27 +13,23 @@ import * as store from './transition-store.ts'
 import { type Change, type Transition, currentRunColumns, transitionOf } from './transition.ts'
 
 /*
- * How runs advance. A change is saved together with the statuses that the run passes through because of it, and then its
- * effects are started. An effect may allow another change at once, which is done next: a stage has no task to ask, or the
- * workspace is free for the next run. All of it is one transaction, which locks the workspace.
+ * A change is saved together with the statuses that the run passes through because of it; then its effects are started. An effect
+ * may cause the next change: a stage without open tasks ends, or the workspace is free for the next run. All of this is one
+ * transaction, which locks the workspace.
  */
 
-/** A change of a run that is still to be made. */
 type Pending = { locked: LockedRun; change: Change }
-/** A transition that is saved, and whose effects are still to be started. */
+/** A saved transition whose effects have not been started. */
 export type Saved = { locked: Pick<LockedRun, 'run' | 'workspace'>; transition: Transition }
 
-/** Saves a change and takes the run as far as it gets. Returns the status that the change has led to. */
+/** Saves a change and advances the run as far as possible. Returns the status after the change. */
 export async function applyChange(ctx: TransactionCtx, locked: LockedRun, change: Change = {}): Promise<RunStatus> {
   const saved = await save(ctx, { locked, change })
   await startEffects(ctx, saved)
   return saved.transition.status
 }
 
-/**
- * Takes a run as far as it gets, for a caller that has recorded a new fact about it; `change` is saved along with that.
- * Does nothing for a run that is gone.
- */
+/** Saves a change and advances the run as far as possible; undefined for a deleted run. */
 export async function advanceRun(ctx: Ctx, runId: string, change: Change = {}): Promise<RunStatus | undefined> {
   return transact(ctx, async (ctx) => {
     const locked = await lockRun(ctx.db, { id: runId })
@@ -41,10 +37,7 @@ export async function advanceRun(ctx: Ctx, runId: string, change: Change = {}): 
   })
 }
 
-/**
- * Ends a run whose failure was deferred, if it still is. The caller knows that it is time: the clock of the database starts the job, and
- * that of this server may be a moment behind.
- */
+/** Ends a run whose failure is still deferred. The job decides when, by the database's clock: this server's clock may be behind. */
 export async function endDeferral(ctx: Ctx, runId: string) {
   await transact(ctx, async (ctx) => {
     const locked = await lockRun(ctx.db, { id: runId })
@@ -55,14 +48,14 @@ export async function endDeferral(ctx: Ctx, runId: string) {
   })
 }
 
-/** Starts the next run of a workspace that has just become free, in the transaction that has made it free. */
+/** Starts the next run of a workspace, in the transaction that made the workspace free. */
 export async function advanceQueue(ctx: TransactionCtx, workspaceId: string) {
   const workspace = await lockRunWorkspace(ctx.db, workspaceId)
   const next = workspace && (await findNext(ctx, workspace))
   if (next) await applyChange(ctx, next)
 }
 
-/** Starts the effects of a transition, and makes the changes that they allow until no run gets further. */
+/** Starts the effects of a transition and saves the changes that they cause, until no run advances further. */
 export async function startEffects(ctx: TransactionCtx, saved: Saved) {
   let current: Saved | undefined = saved
   while (current) {
@@ -94,20 +87,20 @@ function announceTransition(
   announce(ctx, runNotice(run))
   const isCurrent = workspace.current_run_id === run.id
   const isRegrouped = isCurrent && RUN_STATUS_TABLE[status].group !== RUN_STATUS_TABLE[run.status].group
-  // The end of a run counts in the KPIs of its workspace, whether it occupied that or not.
+  // Any run's end changes the workspace's KPIs.
   if (change || isRegrouped || ended) announce(ctx, workspaceNotice(workspace))
   if (job?.agent_id && effects.endsJob) announceAgentOf(ctx, run, job.agent_id)
 }
 
-/** Returns the change that can be made next, of this run or of the next one in the queue. */
+/** Returns the next change, of this run or of the next one in the queue. */
 async function startEffectsOf(ctx: TransactionCtx, { locked, transition }: Saved): Promise<Pending | undefined> {
   const { run } = locked
   const { effects, status } = transition
   const workspace = { ...locked.workspace, ...transition.workspace }
   if (effects.startStage !== undefined) {
     const change = await startStage(ctx, run, effects.startStage)
-    const settled = change && (await lockRun(ctx.db, { id: run.id, workspaceId: run.workspace_id }))
-    if (settled) return { locked: settled, change }
+    const current = change && (await lockRun(ctx.db, { id: run.id, workspaceId: run.workspace_id }))
+    if (current) return { locked: current, change }
   }
   if (effects.cancelsStages && run.stages.length > 0) await cancelStages(ctx, { id: run.id, status })
   // The engine's states depend on the lock of its run.
@@ -119,8 +112,8 @@ async function startEffectsOf(ctx: TransactionCtx, { locked, transition }: Saved
 }
 
 /**
- * The run that can start now that the workspace is as given. While a person or a team locks the workspace, the first run in
- * the queue only becomes its current run: the command line then says that the run waits for the lock, and not for other runs.
+ * The run that can start next. While a user or a team holds the workspace lock, the first run in the queue only becomes its current
+ * run: the CLI then reports that the run waits for the lock, not for other runs.
  */
 async function findNext(ctx: TransactionCtx, workspace: LockedWorkspace): Promise<LockedRun | undefined> {
   if (workspace.active_run_id !== null || workspace.waiting_runs === 0) return undefined

@@ -19,7 +19,7 @@ describe('creating a run', () => {
     expect(response.text).toContain(detail)
   })
 
-  test('without any configuration is refused', async () => {
+  test('without any configuration is rejected', async () => {
     const setting = await createRunSetting(app)
     const { id } = await createConfigurationVersion(app, setting)
 
@@ -29,7 +29,7 @@ describe('creating a run', () => {
     expect(response.text).toContain('has not been uploaded yet')
   })
 
-  test('of single actions is refused, since it would run everything', async () => {
+  test('of single actions is rejected, since it would run everything', async () => {
     const setting = await createRunSetting(app)
 
     const response = await postRun(app, setting, { 'invoke-action-addrs': ['action.local_command.a'] })
@@ -38,13 +38,13 @@ describe('creating a run', () => {
     expect(response.json().errors[0].source.pointer).toBe('/data/attributes/invoke-action-addrs')
   })
 
-  test('that destroys is refused where the workspace forbids it', async () => {
+  test('that destroys is rejected if the workspace forbids it', async () => {
     const setting = await createRunSetting(app, { 'allow-destroy-plan': false })
 
     expect((await postRun(app, setting, { 'is-destroy': true })).status).toBe(422)
   })
 
-  test('of a workspace that executes locally is refused', async () => {
+  test('of a workspace with local execution is rejected', async () => {
     const setting = await createRunSetting(app, { 'execution-mode': 'local' })
 
     const response = await postRun(app, setting)

@@ -1,5 +1,6 @@
 import { FINAL_STATUSES, type RunStatus, UNFINISHED_STATUSES } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
+import { type Page, pageOffset } from '../../../db/db.ts'
 import { literals } from '../../../db/sql.ts'
 import type { RunFilter, RunOperation } from './filter.ts'
 import type { RunRow } from './locked-run-store.ts'
@@ -12,10 +13,9 @@ const FLAG_OF = {
   destroy: 'is_destroy',
   empty_apply: 'allow_empty_apply',
 } as const satisfies Record<Exclude<RunOperation, 'plan_and_apply'>, keyof RunRow>
-/** The columns of a run that its operations depend on. */
+/** Columns of runs that `operationCondition` reads. */
 export const OPERATION_FLAGS = Object.values(FLAG_OF)
 
-/** Whether a row with the flags of runs is of one of the operations. */
 export function operationCondition(table: 'r' | 'lanes', operations: readonly RunOperation[]) {
   const flag = (name: (typeof OPERATION_FLAGS)[number]) => sql.raw(`${table}.${name}`)
   const conditions = operations.map((name) =>
@@ -41,11 +41,8 @@ export function filterCondition(filter: RunFilter): RawBuilder<boolean> {
     text && sql`(r.id = ${text} or ${containsText(sql`r.message`, text)})`,
     filter.created && createdCondition(filter.created),
     filter.changedSince && sql`r.updated_at >= ${filter.changedSince}`,
-  ]
-  return sql<boolean>`(${sql.join(
-    conditions.filter((condition) => typeof condition === 'object'),
-    sql` and `,
-  )})`
+  ].filter((condition) => typeof condition === 'object')
+  return sql<boolean>`(${sql.join(conditions, sql` and `)})`
 }
 
 /** The condition of the partial index over unfinished runs. */
@@ -53,13 +50,17 @@ export const isUnfinished = sql<boolean>`r.status not in (${literals(FINAL_STATU
 
 /** Statuses are literals, so that a prepared statement can use the partial indexes over unfinished and failed runs. */
 export function statusCondition(statuses: readonly RunStatus[]) {
-  const among = statuses.length === 0 ? sql`false` : sql`r.status in (${literals(statuses)})`
-  return statuses.every((status) => UNFINISHED_STATUSES.includes(status))
-    ? sql<boolean>`(${among} and ${isUnfinished})`
-    : among
+  const isAmong = statuses.length === 0 ? sql`false` : sql`r.status in (${literals(statuses)})`
+  const areUnfinished = statuses.every((status) => UNFINISHED_STATUSES.includes(status))
+  return areUnfinished ? sql<boolean>`(${isAmong} and ${isUnfinished})` : isAmong
 }
 
-/** The condition of `filter.created`, on runs `r`. */
-export function createdCondition({ from, before }: { from: Date; before?: Date }) {
+export function createdCondition({ from, before }: NonNullable<RunFilter['created']>) {
   return before ? sql`(r.created_at >= ${from} and r.created_at < ${before})` : sql`r.created_at >= ${from}`
+}
+
+/** Literals, and no offset on the first page, let PostgreSQL plan a prepared statement for few rows. */
+export function pageWindow(page: Page, more = 0) {
+  const offset = pageOffset(page)
+  return sql`limit ${sql.lit(page.size + more)} ${offset === 0 ? sql`` : sql`offset ${offset}`}`
 }

@@ -6,7 +6,7 @@ import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs
 
 const app = await createTestApp()
 
-test('what has failed since a moment is listed, and what people have to decide', async () => {
+test('a list has the runs that failed since a time, or that need a decision', async () => {
   const before = app.clock.now().toISOString()
   const setting = await createRunSetting(app)
   const other = await addWorkspace(app, setting)
@@ -32,7 +32,7 @@ test('what has failed since a moment is listed, and what people have to decide',
   expect([lately, later, decisions, queue]).toEqual([[failed], [], [planned], [waiting]])
 })
 
-test('a stranger learns nothing of the filters of a list that it may not see', async () => {
+test('a stranger gets no validation errors of a list that they may not read', async () => {
   const setting = await createRunSetting(app)
   const { token } = await createUser(app)
   const organization = `/organizations/${setting.organization}`

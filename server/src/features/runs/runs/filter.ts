@@ -12,7 +12,7 @@ import { exactList, lastText, listOf, type Query, text, time } from '../../../ht
 const OPERATIONS = ['plan_only', 'save_plan', 'refresh_only', 'destroy', 'empty_apply', 'plan_and_apply'] as const
 export type RunOperation = (typeof OPERATIONS)[number]
 
-/** Those of the public API, and our own, in which people think. */
+/** The groups of the public API, and those of the UI. */
 const GROUPS = {
   non_final: UNFINISHED_STATUSES,
   final: FINAL_STATUSES,
@@ -20,32 +20,15 @@ const GROUPS = {
   ...RUN_GROUPS,
 } as const satisfies Record<string, readonly RunStatus[]>
 
-/** A filter of runs; one value of each list must match. Names are in lower case. */
-export type RunFilter = {
-  statuses?: readonly RunStatus[] | undefined
-  groupStatuses?: readonly RunStatus[] | undefined
-  operations?: readonly RunOperation[] | undefined
-  sources?: readonly string[] | undefined
-  workspaceNames?: readonly string[] | undefined
-  agentPoolNames?: readonly string[] | undefined
-  username?: string | undefined
-  /** No run comes from a commit, since there is no version control. */
-  commit?: string | undefined
-  /** An id, or a part of the message. */
-  text?: string | undefined
-  created?: { from: Date; before?: Date } | undefined
-  /** The run has changed at or after this moment. */
-  changedSince?: Date | undefined
-}
+/** A filter of runs: one value of each list must match. `text` is an id or a part of the message. Names are in lower case. */
+export type RunFilter = Partial<ReturnType<typeof filterOf>>
 
 const GROUP = listOf(Object.keys(GROUPS) as (keyof typeof GROUPS)[]).describe(
-  'groups of statuses; all but the first three are our own',
+  'groups of statuses; only the first three are in the public API',
 )
 
-/** The parameters of the queue. */
 export const QUEUE_QUERY = { 'filter[status_group]': GROUP } as const
 
-/** The parameters of a list of runs. */
 export const FILTER_QUERY = {
   'filter[status]': listOf(RUN_STATUS),
   'filter[status_group]': GROUP,
@@ -53,33 +36,34 @@ export const FILTER_QUERY = {
   'filter[source]': exactList().describe('sources'),
   'filter[workspace_names]': exactList().describe('names of workspaces'),
   'filter[agent_pool_names]': exactList().describe('names of agent pools'),
-  'search[user]': text().describe('the username of who created the run'),
+  'search[user]': text().describe('the username of the creator of the run'),
   'search[commit]': text().describe('matches no run: there is no version control'),
   'search[basic]': text().describe(
-    'the id of a run, or a part of its message; of one or two characters the beginning of a word',
+    'a run id, or a part of the message; one or two characters match the start of a word',
   ),
   'filter[timeframe]': z
     .preprocess(
       lastText,
       z
         .string()
-        .regex(/^(?:year|\d{4})$/, {
-          error: ({ input }) => `is ${input}, it must be year or a year such as 2026`,
-        })
+        .regex(/^(?:year|\d{4})$/, { error: ({ input }) => `is ${input}, it must be year or a year such as 2026` })
         .optional(),
     )
     .describe('a year such as 2026, or `year` for the last twelve months'),
-  'filter[since]': time().describe(
-    'our own: a time; runs that have changed at or after it, such as those that failed since',
-  ),
+  'filter[since]': time().describe('not in the public API: runs that changed at or after this time'),
 } as const
 
 export type RunQuery = Query<typeof FILTER_QUERY>
 
-/** The filters of a list of runs; undefined when there are none. */
+/** The filter of a list of runs; undefined without any. */
 export function runFilter(query: RunQuery, now: Date): RunFilter | undefined {
+  const filter = filterOf(query, now)
+  return Object.values(filter).some((part) => part !== undefined) ? filter : undefined
+}
+
+function filterOf(query: RunQuery, now: Date) {
   const timeframe = query['filter[timeframe]']
-  const filter: RunFilter = {
+  return {
     statuses: query['filter[status]'],
     groupStatuses: groupStatuses(query['filter[status_group]']),
     operations: query['filter[operation]'],
@@ -87,22 +71,21 @@ export function runFilter(query: RunQuery, now: Date): RunFilter | undefined {
     workspaceNames: query['filter[workspace_names]']?.map((name) => name.toLowerCase()),
     agentPoolNames: query['filter[agent_pool_names]']?.map((name) => name.toLowerCase()),
     username: query['search[user]']?.toLowerCase(),
+    // Matches no run, since version control is not supported.
     commit: query['search[commit]'],
     text: query['search[basic]'],
     created: timeframe === undefined ? undefined : creationPeriod(timeframe, now),
     changedSince: query['filter[since]'],
   }
-  return Object.values(filter).some((part) => part !== undefined) ? filter : undefined
 }
 
-/** The statuses of some groups. */
 export function groupStatuses(groups: readonly (keyof typeof GROUPS)[] | undefined): RunStatus[] | undefined {
   if (groups === undefined) return undefined
   const statuses = new Set<RunStatus>(groups.flatMap((name) => GROUPS[name]))
   return RUN_STATUS.filter((status) => statuses.has(status))
 }
 
-function creationPeriod(timeframe: string, now: Date) {
+function creationPeriod(timeframe: string, now: Date): { from: Date; before?: Date } {
   if (timeframe === 'year') {
     const from = new Date(now)
     from.setUTCFullYear(from.getUTCFullYear() - 1)

@@ -21,7 +21,7 @@ const PAGE = [
 
 type Resource = { id: string; type: string; attributes: any; relationships: any }
 
-test('one request brings what the page of a run shows', async () => {
+test('one request includes all that the run page shows', async () => {
   const { setting, run, payload } = await createWaitingRun(app)
   const { token } = setting.user
   const comment = { data: { type: 'comments', attributes: { body: 'please review' } } }

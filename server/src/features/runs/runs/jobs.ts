@@ -8,15 +8,10 @@ import { insertUploadedRun } from './service.ts'
 import { settleStage } from './stages.ts'
 import type { Change } from './transition.ts'
 
-export const runJobs = [
-  jobHandler(endDeferralJob, async (ctx, { runId }) => {
-    await endDeferral(ctx, runId)
-  }),
-]
+export const runJobs = [jobHandler(endDeferralJob, async (ctx, { runId }) => endDeferral(ctx, runId))]
 
 export const runReactions = [
   reaction(workspaceUnlocked, async (ctx, workspace) => {
-    // Runs wait for the lock; without any there is nothing to wake.
     if (workspace.waiting_runs > 0) await advanceQueue(ctx, workspace.id)
   }),
   reaction(configurationUploaded, async (ctx, { workspace, versionId }) => {

@@ -11,7 +11,7 @@ beforeAll(async () => {
   agent = await createFakeAgent(app)
 })
 
-/** How the last runs of the workspace went. */
+/** The KPIs of the workspace. */
 async function kpis({ workspaceId, user }: RunSetting) {
   const { attributes } = (await app.request({ url: `/api/v2/workspaces/${workspaceId}`, token: user.token })).json()
     .data
@@ -26,7 +26,7 @@ async function kpis({ workspaceId, user }: RunSetting) {
 
 const NONE = { runs: null, failures: null, policyFailures: null, planMs: null, applyMs: null }
 
-/** A run that plans and applies for so long. */
+/** A run whose plan and apply take this long. */
 async function applied(setting: RunSetting, { planMs, applyMs }: { planMs: number; applyMs: number }) {
   await createRun(app, setting, { 'auto-apply': true })
   const plan = await agent.take()
@@ -37,7 +37,7 @@ async function applied(setting: RunSetting, { planMs, applyMs }: { planMs: numbe
   await apply.finish()
 }
 
-/** A run whose plan fails at once. */
+/** A run whose plan fails immediately. */
 async function failed(setting: RunSetting) {
   await createRun(app, setting)
   await (await agent.take()).finish({ status: 'errored', exitCode: 1 })
@@ -47,7 +47,7 @@ async function failed(setting: RunSetting) {
 const SLACK = 3000
 
 describe('the KPIs of a workspace', () => {
-  test('are null before a run was applied or has failed', async () => {
+  test('are null before any run was applied or failed', async () => {
     const setting = await createRunSetting(app)
     await createRun(app, setting)
     await (await agent.take()).finish({ hasChanges: false })
@@ -55,7 +55,7 @@ describe('the KPIs of a workspace', () => {
     expect(await kpis(setting)).toEqual(NONE)
   })
 
-  test('are of runs that were applied or have failed', async () => {
+  test('count applied and failed runs', async () => {
     const setting = await createRunSetting(app)
     await applied(setting, { planMs: 100_000, applyMs: 200_000 })
     await applied(setting, { planMs: 300_000, applyMs: 400_000 })
@@ -73,7 +73,7 @@ describe('the KPIs of a workspace', () => {
     expect(all.planMs).toBeLessThan(both.planMs)
   })
 
-  test('have no duration of a phase that no run had', async () => {
+  test('have no duration of a phase that never ran', async () => {
     const setting = await createRunSetting(app)
 
     await failed(setting)
@@ -81,7 +81,7 @@ describe('the KPIs of a workspace', () => {
     expect(await kpis(setting)).toMatchObject({ runs: 1, failures: 1, applyMs: null })
   })
 
-  test('are there for a phase that lasted for weeks, as on a machine that was asleep', async () => {
+  test('include a phase that lasted for weeks, as on a suspended machine', async () => {
     const setting = await createRunSetting(app)
     await createRun(app, setting)
     const plan = await agent.take()
@@ -93,7 +93,7 @@ describe('the KPIs of a workspace', () => {
     expect(await kpis(setting)).toMatchObject({ runs: 1, failures: 1, planMs: 2_147_483_647 })
   })
 
-  test('are of the last 30 runs', async () => {
+  test('count the last 30 runs', async () => {
     const setting = await createRunSetting(app)
     await applied(setting, { planMs: 900_000, applyMs: 900_000 })
     for (let count = 0; count < 30; count += 1) await failed(setting)

@@ -16,7 +16,7 @@ async function list(user: TestUser, url: string): Promise<Shown[]> {
   return response.json().data
 }
 
-test('a list over the organization shows a member what is granted, and what it may do there', async () => {
+test("a list of the organization shows a member their workspaces' runs, with their permissions", async () => {
   const user = await createUser(app)
   const organization = await createOrganization(app, user)
   const add = () => addWorkspace(app, { user, organization: organization.name })
@@ -51,7 +51,7 @@ test('a list over the organization shows a member what is granted, and what it m
   ])
 })
 
-test('a second page of runs begins where the first one ends', async () => {
+test('the second page of runs continues after the first', async () => {
   const setting = await createRunSetting(app)
   const created: string[] = []
   for (let number = 0; number < 3; number += 1) created.unshift(await createRun(app, setting))
@@ -63,7 +63,7 @@ test('a second page of runs begins where the first one ends', async () => {
   }
 })
 
-test('the runs of a workspace are listed by the names of both, too', async () => {
+test('the runs of a workspace are listed by organization and workspace name, too', async () => {
   const setting = await createRunSetting(app)
   const run = await createRun(app, setting)
   const ask = (query: string) => app.request({ url: `/api/v2/runs?${query}`, token: setting.user.token })
@@ -79,7 +79,7 @@ test('the runs of a workspace are listed by the names of both, too', async () =>
   expect(incomplete.json().errors[0].source.parameter).toBe('organization_name')
 })
 
-test('a list brings the includes of all its rows, and a long one takes as many statements as a short one', async () => {
+test('a list includes the resources of all its rows, in a constant number of statements', async () => {
   const user = await createUser(app)
   const organization = await createOrganization(app, user)
   const add = () => addWorkspace(app, { user, organization: organization.name })
@@ -92,7 +92,7 @@ test('a list brings the includes of all its rows, and a long one takes as many s
   const counted = async () => {
     const query = vi.spyOn(pg.Client.prototype, 'query')
     const { included } = (await app.request({ url, token: member.token })).json()
-    // Those of the pool; the connection of the signals has its own.
+    // Statements of the pool, not of the connection for signals.
     const isOurs = ([statement]: unknown[]) => typeof statement === 'object' && statement && 'submit' in statement
     const statements = query.mock.calls.filter(isOurs).length
     query.mockRestore()
@@ -110,7 +110,7 @@ test('a list brings the includes of all its rows, and a long one takes as many s
   expect(long.statements).toBe(short.statements)
 })
 
-test('operations make one statement, however often and in whatever order they are named', async () => {
+test('a filter of operations is one statement, whatever their order', async () => {
   const setting = await createRunSetting(app)
   const ask = async (operations: string) =>
     list(setting.user, `/workspaces/${setting.workspaceId}/runs?filter[operation]=${operations}`)

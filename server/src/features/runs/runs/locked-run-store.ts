@@ -1,4 +1,4 @@
-import { type InferResult, type Selectable, sql } from 'kysely'
+import { type InferResult, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/db.ts'
 import { pipeline } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -8,14 +8,13 @@ export async function lockRunWorkspace(tx: Tx, id: string): Promise<LockedWorksp
   return runWorkspaceLock(tx, id).executeTakeFirst()
 }
 
-/** The query of `lockRunWorkspace`. */
-export function runWorkspaceLock(tx: Tx, id: string) {
-  return selectWorkspace(tx).where('id', '=', id).forNoKeyUpdate()
+export function runWorkspaceLock(tx: Tx, id: string | RawBuilder<string>) {
+  return tx.selectFrom('workspaces').select(LOCKED_WORKSPACE_COLUMNS).where('id', '=', id).forNoKeyUpdate()
 }
 
 export type RunKey = { id: string; workspaceId?: string }
 
-/** Locks the row of the run's workspace, and only then reads the run: changes that the lock waited for are seen. */
+/** Locks the workspace of a run and then reads the run, which includes changes that the lock waited for. */
 export async function lockRun(tx: Tx, key: RunKey): Promise<LockedRun | undefined> {
   const [workspaces, runs] = await pipeline(tx, runLock(tx, key))
   return lockedRunOf(workspaces, runs)
@@ -23,21 +22,16 @@ export async function lockRun(tx: Tx, key: RunKey): Promise<LockedRun | undefine
 
 /** The queries of `lockRun`, whose rows `lockedRunOf` reads. */
 export function runLock(tx: Tx, { id, workspaceId }: RunKey) {
-  const workspace =
-    workspaceId === undefined
-      ? selectWorkspace(tx)
-          .where('id', '=', (eb) => eb.selectFrom('runs').select('workspace_id').where('id', '=', id))
-          .forNoKeyUpdate()
-      : runWorkspaceLock(tx, workspaceId)
-  return [workspace, selectRun(tx, id)] as const
+  const ofRun = sql<string>`(select workspace_id from runs where id = ${id})`
+  return [runWorkspaceLock(tx, workspaceId ?? ofRun), selectRun(tx, id)] as const
 }
 
 export function lockedRunOf(workspaces: readonly LockedWorkspace[], runs: readonly RunWithParts[]) {
-  const [[workspace], [run]] = [workspaces, runs]
+  const [workspace, run] = [workspaces[0], runs[0]]
   return workspace && run && lockedRun(workspace, run)
 }
 
-/** As `lockRun`, for a workspace that this transaction has locked already. */
+/** As `lockRun`, for a workspace that is already locked. */
 export async function readLockedRun(tx: Tx, workspace: LockedWorkspace, id: string): Promise<LockedRun | undefined> {
   const row = await selectRun(tx, id).executeTakeFirst()
   return row && lockedRun(workspace, row)
@@ -49,7 +43,7 @@ function selectRun(tx: Tx, id: string) {
   return tx
     .selectFrom('runs')
     .selectAll('runs')
-    .select((eb) => [
+    .select([
       phaseColumn('plan').as('plan'),
       phaseColumn('apply').as('apply'),
       sql<LockedJob | null>`(select to_jsonb(j) from (
@@ -57,14 +51,10 @@ function selectRun(tx: Tx, id: string) {
            where run_id = runs.id and status <> 'ended') j)`.as('job'),
       sql<string | null>`(select j.agent_id from phases p join agent_jobs j on j.id = p.job_id
           where p.run_id = runs.id and p.kind = 'plan')`.as('plan_agent_id'),
-      eb
-        .selectFrom('runs as queued')
-        .select('queued.id')
-        .whereRef('queued.workspace_id', '=', 'runs.workspace_id')
-        .where('queued.waits', '=', sql.lit(true))
-        .orderBy('queued.queue_order')
-        .limit(sql.lit(1))
-        .as('first_waiting'),
+      sql<
+        string | null
+      >`(select queued.id from runs queued where queued.workspace_id = runs.workspace_id and queued.waits
+          order by queued.queue_order limit 1)`.as('first_waiting'),
       isNewerConfiguration({
         id: sql.ref('runs.configuration_version_id'),
         currentId: sql`(select current_configuration_version_id from workspaces where id = runs.workspace_id)`,
@@ -102,11 +92,7 @@ export const LOCKED_WORKSPACE_COLUMNS = [
   'pending_state_version_id',
   'current_configuration_version_id',
   'has_drift',
-] as const satisfies readonly (keyof LockedWorkspace)[]
-
-function selectWorkspace(tx: Tx) {
-  return tx.selectFrom('workspaces').select(LOCKED_WORKSPACE_COLUMNS)
-}
+] as const satisfies readonly (keyof Schema['workspaces'])[]
 
 type PhaseJson = Omit<LockedPhase, 'held_until'> & { held_until: string | null }
 
@@ -121,47 +107,29 @@ function lockedPhase(json: PhaseJson): LockedPhase {
 }
 
 export type RunRow = Selectable<Schema['runs']>
-type PhaseRow = Selectable<Schema['phases']>
-type JobRow = Selectable<Schema['agent_jobs']>
 
-export type LockedWorkspace = Pick<
-  Selectable<Schema['workspaces']>,
-  | 'id'
-  | 'organization_id'
-  | 'active_run_id'
-  | 'current_run_id'
-  | 'waiting_runs'
-  | 'run_count'
-  | 'locked_by_type'
-  | 'locked_by_id'
-  | 'current_state_version_id'
-  | 'latest_state_version_id'
-  | 'pending_state_version_id'
-  | 'current_configuration_version_id'
-  | 'has_drift'
->
+export type LockedWorkspace = Pick<Selectable<Schema['workspaces']>, (typeof LOCKED_WORKSPACE_COLUMNS)[number]>
 
-/** Columns of a phase that the state machine reads, with timestamps as in JSON. */
-export type LockedPhase = Pick<PhaseRow, 'id' | 'kind' | 'status' | 'job_id' | 'held_until'> & {
+export type LockedPhase = Pick<Selectable<Schema['phases']>, 'id' | 'kind' | 'status' | 'job_id' | 'held_until'> & {
   status_timestamps: Record<string, string>
 }
-export type LockedJob = Pick<JobRow, 'id' | 'kind' | 'status' | 'attempt' | 'agent_id' | 'command'>
+export type LockedJob = Pick<
+  Selectable<Schema['agent_jobs']>,
+  'id' | 'kind' | 'status' | 'attempt' | 'agent_id' | 'command'
+>
 
-/**
- * A run with everything that changes with it, read while this transaction locks the row of the workspace. Every change of
- * a run takes that lock, so what was read stays true until the commit.
- */
+/** A run and all that changes with it. Every change locks the workspace, so the rows stay valid until the commit. */
 export type LockedRun = {
   workspace: LockedWorkspace
   run: RunRow
   plan: LockedPhase
   apply: LockedPhase
-  /** The job that is queued or running. */
+  /** The queued or running job. */
   job: LockedJob | undefined
-  /** The agent that made the plan and may still have the directory of the run. */
+  /** The agent that executed the plan and may still have the run's directory. */
   planAgentId: string | null
-  /** Whether it is the first in the queue of its workspace. */
+  /** Whether the run is the first in the queue of its workspace. */
   isFirst: boolean
-  /** Whether its configuration is newer than the current one of the workspace. */
+  /** Whether the run's configuration is newer than the current one of the workspace. */
   isConfigurationNewer: boolean
 }

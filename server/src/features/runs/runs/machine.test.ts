@@ -2,8 +2,15 @@ import { isEnded, RUN_STATUS, RUN_STATUS_TABLE, type RunStatus } from '@groundst
 import { STAGES } from '@groundstate/contract/run-tasks'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { advance, effectsOf, type RunFacts, type JobOutcome, type MachineRun, type StageStatus } from './machine.ts'
-import { isForceCancelable } from './status.ts'
+import {
+  advance,
+  effectsOf,
+  isForceCancelable,
+  type RunConditions,
+  type JobOutcome,
+  type MachineRun,
+  type StageStatus,
+} from './machine.ts'
 
 const RUN: MachineRun = {
   status: 'pending',
@@ -15,10 +22,10 @@ const RUN: MachineRun = {
   occupies: false,
   confirmed: false,
 }
-const FACTS: RunFacts = { turn: true, job: 'queued', stages: {}, stale: false, requested: 'none' }
+const CONDITIONS: RunConditions = { canStart: true, job: 'queued', stages: {}, stale: false, requested: 'none' }
 
-function go(run: Partial<MachineRun>, facts: Partial<RunFacts> = {}) {
-  return advance({ ...RUN, ...run }, { ...FACTS, ...facts })
+function go(run: Partial<MachineRun>, conditions: Partial<RunConditions> = {}) {
+  return advance({ ...RUN, ...run }, { ...CONDITIONS, ...conditions })
 }
 
 test.each(RUN_STATUS)('a forced cancel of a run that is %s is offered only where it ends the run', (status) => {
@@ -29,29 +36,29 @@ test.each(RUN_STATUS)('a forced cancel of a run that is %s is offered only where
   expect(go({ status }, { requested: 'force-cancel' }).includes('force_canceled')).toBe(offered)
 })
 
-describe('the way of a run', () => {
-  test('a free workspace takes a new run to the agents in one go', () => {
+describe('the path of a run', () => {
+  test('in a free workspace a new run is queued for agents immediately', () => {
     expect(go({})).toEqual(['fetching', 'fetching_completed', 'queuing', 'plan_queued'])
   })
 
-  test('a run waits for its turn, a speculative one does not', () => {
-    expect(go({}, { turn: false })).toEqual([])
-    expect(go({ planOnly: true }, { turn: false }).at(-1)).toBe('plan_queued')
-    expect(go({ savePlan: true }, { turn: false }).at(-1)).toBe('plan_queued')
+  test('a run waits in the queue, a plan-only run does not', () => {
+    expect(go({}, { canStart: false })).toEqual([])
+    expect(go({ planOnly: true }, { canStart: false }).at(-1)).toBe('plan_queued')
+    expect(go({ savePlan: true }, { canStart: false }).at(-1)).toBe('plan_queued')
   })
 
-  test('a plan with changes waits for a person', () => {
+  test('a plan with changes waits for confirmation', () => {
     expect(go({ status: 'planning', occupies: true }, { job: 'finished' })).toEqual(['planned'])
   })
 
-  test('a plan without changes ends the run, unless an empty apply is wanted', () => {
+  test('a plan without changes ends the run, unless an empty apply is allowed', () => {
     const run = { status: 'planning', occupies: true, hasChanges: false } as const
 
     expect(go(run, { job: 'finished' })).toEqual(['planned', 'planned_and_finished'])
     expect(go({ ...run, allowEmptyApply: true }, { job: 'finished' })).toEqual(['planned'])
   })
 
-  test('auto-apply confirms by itself', () => {
+  test('auto-apply confirms automatically', () => {
     expect(go({ status: 'planning', occupies: true, autoApply: true }, { job: 'finished' })).toEqual([
       'planned',
       'confirmed',
@@ -60,22 +67,22 @@ describe('the way of a run', () => {
     ])
   })
 
-  test('a saved plan rests, and waits for the workspace once it is confirmed', () => {
+  test('a saved plan waits for confirmation, and then for the workspace', () => {
     const run = { status: 'planning', savePlan: true } as const
 
     expect(go(run, { job: 'finished' })).toEqual(['planned', 'planned_and_saved'])
-    expect(go({ ...run, status: 'planned_and_saved', confirmed: true }, { turn: false })).toEqual(['confirmed'])
-    expect(go({ ...run, status: 'confirmed', confirmed: true }, { turn: true }).at(-1)).toBe('apply_queued')
+    expect(go({ ...run, status: 'planned_and_saved', confirmed: true }, { canStart: false })).toEqual(['confirmed'])
+    expect(go({ ...run, status: 'confirmed', confirmed: true }, { canStart: true }).at(-1)).toBe('apply_queued')
     expect(go({ ...run, status: 'confirmed', confirmed: true }, { stale: true })).toEqual(['errored'])
   })
 
-  test('a lost plan is queued again, a lost apply is an error', () => {
+  test('a lost plan is requeued, a lost apply is errored', () => {
     expect(go({ status: 'planning', occupies: true }, { job: 'retry' })).toEqual(['plan_queued'])
     expect(go({ status: 'planning', occupies: true }, { job: 'lost' })).toEqual(['errored'])
     expect(go({ status: 'applying', occupies: true }, { job: 'lost' })).toEqual(['errored'])
   })
 
-  test('the end of a failed apply that is deferred is not reported yet', () => {
+  test('a failed apply stays running while its end is deferred', () => {
     expect(go({ status: 'applying', occupies: true }, { job: 'deferred' })).toEqual([])
   })
 
@@ -89,7 +96,7 @@ describe('the way of a run', () => {
     ])
   })
 
-  test('stages are in order', () => {
+  test('stages run in order', () => {
     const stages = { pre_plan: 'pending', post_plan: 'pending', pre_apply: 'pending', post_apply: 'pending' } as const
 
     expect(go({}, { stages }).at(-1)).toBe('pre_plan_running')
@@ -114,27 +121,28 @@ describe('the way of a run', () => {
 })
 
 describe('a cancel', () => {
-  test('ends at once what no agent works on', () => {
+  test('ends a run immediately if no agent executes it', () => {
     for (const status of ['pending', 'plan_queued', 'planned', 'confirmed', 'apply_queued'] as const) {
-      expect([status, ...go({ status, occupies: status !== 'pending' }, { requested: 'cancel', turn: false })]).toEqual(
-        [status, 'canceled'],
-      )
+      expect([
+        status,
+        ...go({ status, occupies: status !== 'pending' }, { requested: 'cancel', canStart: false }),
+      ]).toEqual([status, 'canceled'])
     }
   })
 
-  test('waits for the agent to wind up', () => {
+  test('waits for the agent to stop', () => {
     expect(go({ status: 'planning' }, { requested: 'cancel', job: 'running' })).toEqual([])
     expect(go({ status: 'planning' }, { requested: 'cancel', job: 'canceled' })).toEqual(['canceled'])
     expect(go({ status: 'planning' }, { requested: 'cancel', job: 'finished' })).toEqual(['canceled'])
     expect(go({ status: 'planning' }, { requested: 'cancel', job: 'retry' })).toEqual(['canceled'])
   })
 
-  test('that comes too late for an apply changes nothing', () => {
+  test('of an apply that has finished changes nothing', () => {
     expect(go({ status: 'applying' }, { requested: 'cancel', job: 'finished' })).toEqual(['applied'])
     expect(go({ status: 'applying' }, { requested: 'cancel', job: 'errored' })).toEqual(['errored'])
   })
 
-  test('by force does not wait', () => {
+  test('does not wait if forced', () => {
     expect(go({ status: 'planning' }, { requested: 'force-cancel', job: 'running' })).toEqual(['force_canceled'])
     expect(go({ status: 'applying' }, { requested: 'force-cancel', job: 'running' })).toEqual(['force_canceled'])
   })
@@ -164,8 +172,8 @@ const stageStatuses: readonly StageStatus[] = [
 const anyStages = fc.record(Object.fromEntries(STAGES.map((stage) => [stage, fc.constantFrom(...stageStatuses)])), {
   requiredKeys: [],
 })
-const anyFacts: fc.Arbitrary<RunFacts> = fc.record({
-  turn: fc.boolean(),
+const anyFacts: fc.Arbitrary<RunConditions> = fc.record({
+  canStart: fc.boolean(),
   job: fc.constantFrom(...jobs),
   stages: anyStages,
   stale: fc.boolean(),
@@ -180,7 +188,7 @@ const APPLY_PART: ReadonlySet<RunStatus> = new Set([
   'post_apply_running',
   'post_apply_completed',
 ])
-/** A run at any point of its way, as it can have got there. */
+/** A run in any reachable state. */
 const anyRun: fc.Arbitrary<MachineRun> = fc
   .record({
     status: fc.constantFrom<RunStatus>(...RUN_STATUS.filter((status) => !isEnded(status))),
@@ -201,13 +209,13 @@ const anyRun: fc.Arbitrary<MachineRun> = fc
     occupies: APPLY_PART.has(run.status) || (kind === 'plain' && run.status !== 'pending'),
   }))
 
-test('no walk makes a step that the table does not allow, and every walk keeps its promises', () => {
+test('every random walk takes only transitions of the table and keeps the invariants', () => {
   const reached = new Set<string>()
   fc.assert(
     fc.property(anyRun, fc.array(anyFacts, { maxLength: 30 }), (start, walk) => {
       let run = start
-      for (const facts of walk) {
-        const path = advance(run, facts)
+      for (const conditions of walk) {
+        const path = advance(run, conditions)
         let from = run.status
         for (const status of path) {
           expect(RUN_STATUS_TABLE[from].next as readonly string[], `${from} → ${status}`).toContain(status)
@@ -224,7 +232,7 @@ test('no walk makes a step that the table does not allow, and every walk keeps i
         run = { ...run, status: from, occupies: effects.occupies }
       }
     }),
-    // With 3,000 a rare step was missed now and then.
+    // 3,000 walks occasionally miss a rare transition.
     { numRuns: 10_000 },
   )
   const missed = RUN_STATUS.flatMap((from) => RUN_STATUS_TABLE[from].next.map((to) => `${from} → ${to}`)).filter(

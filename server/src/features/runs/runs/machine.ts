@@ -2,21 +2,16 @@ import { type PhaseStatus, RUN_STATUS_TABLE, type RunStatus, isEnded, leadsTo } 
 import type { Stage } from '@groundstate/contract/run-tasks'
 import type { TaskStageStatus } from '@groundstate/contract/task-stages'
 
-/**
- * The run machine. It is pure, and driven by facts rather than by events: what happened is recorded first, and `advance`
- * then says how far the run gets. It can be called at any time and any number of times, so a server that was killed
- * continues from the recorded facts.
+/*
+ * The state machine of runs. It is pure and idempotent: what happened is recorded first, and `advance` returns how far the run gets
+ * under the recorded conditions. A restarted server continues from them.
  */
 
-/** A stage of run tasks; undefined where the run has none. */
-export type StageStatus =
-  | TaskStageStatus
-  /** Its verdict stops the run, but is deferred: see `deferral.ts`. */
-  | 'deferred'
+/** `deferred` stages stop the run later: see `deferral.ts`. */
+export type StageStatus = TaskStageStatus | 'deferred'
 
-/** The state of the job of the run's current phase. */
+/** The state of the job of the current phase, or `queued` without a job. */
 export type JobOutcome =
-  /** It waits for an agent, or there is no job. */
   | 'queued'
   | 'running'
   | 'finished'
@@ -24,47 +19,39 @@ export type JobOutcome =
   /** It failed, but the end is deferred: see `deferral.ts`. */
   | 'deferred'
   | 'canceled'
-  /** Its lease expired or its agent handed it back, and it may be tried again. */
+  /** It was requeued: its lease expired, or its agent released it. */
   | 'retry'
-  /** Its lease expired, and it must not be tried again. */
+  /** Its lease expired, and it must not be retried. */
   | 'lost'
 
-export type MachineRun = {
-  status: RunStatus
-  planOnly: boolean
-  savePlan: boolean
-  autoApply: boolean
-  allowEmptyApply: boolean
-  hasChanges: boolean
-  occupies: boolean
-  /** Whether a person has confirmed the plan. */
-  confirmed: boolean
-}
+type Flag = 'planOnly' | 'savePlan' | 'autoApply' | 'allowEmptyApply' | 'hasChanges' | 'confirmed'
+/** `occupies`: the run is the active one of its workspace. */
+export type MachineRun = { status: RunStatus; occupies: boolean } & Record<Flag, boolean>
 
-export type RunFacts = {
-  /** Whether the workspace is free for this run: unlocked, not occupied, and no other run is queued before this one. */
-  turn: boolean
+export type RunConditions = {
+  /** Whether the workspace is unlocked and without an active run, and no other run is queued before this one. */
+  canStart: boolean
   job: JobOutcome
   stages: Partial<Record<Stage, StageStatus>>
-  /** Whether the state has changed since the plan was made. */
+  /** Whether the state has changed since the plan was created. */
   stale: boolean
   /** A user's action. */
   requested: 'none' | 'discard' | 'cancel' | 'force-cancel'
 }
 
-type Step = (run: MachineRun, facts: RunFacts) => RunStatus | undefined
+type Step = (run: MachineRun, conditions: RunConditions) => RunStatus | undefined
 
 /** The next status, or undefined while the run waits. */
 const STEP = {
-  pending: (run, facts) => (needsNoLock(run) || facts.turn ? 'fetching' : undefined),
+  pending: (run, { canStart }) => (needsNoLock(run) || canStart ? 'fetching' : undefined),
   fetching: () => 'fetching_completed',
   fetching_completed: (_, { stages }) => (stages.pre_plan ? 'pre_plan_running' : 'queuing'),
   pre_plan_running: (_, { stages }) => stageEnd(stages.pre_plan, 'pre_plan_completed'),
   pre_plan_completed: () => 'queuing',
   queuing: () => 'plan_queued',
   plan_queued: (_, { job }) => (job === 'running' ? 'planning' : undefined),
-  planning: (_, { job }) => PLAN_END[job],
-  planned: (run, facts) => (facts.stages.post_plan ? 'post_plan_running' : afterPlan(run)),
+  planning: (_, { job }) => jobEnd(job, { finished: 'planned', retry: 'plan_queued' }),
+  planned: (run, { stages }) => (stages.post_plan ? 'post_plan_running' : afterPlan(run)),
   post_plan_running: (_, { stages }) =>
     stages.post_plan === 'awaiting_override'
       ? 'post_plan_awaiting_decision'
@@ -73,17 +60,18 @@ const STEP = {
     stages.post_plan === 'awaiting_override' ? undefined : stageEnd(stages.post_plan, 'post_plan_completed'),
   post_plan_completed: (run) => afterPlan(run),
   planned_and_saved: (run) => (run.confirmed ? 'confirmed' : undefined),
-  confirmed: (run, facts) => {
-    if (!run.occupies && !facts.turn) return undefined
-    if (facts.stale) return 'errored'
-    return facts.stages.pre_apply ? 'pre_apply_running' : 'queuing_apply'
+  confirmed: (run, { canStart, stale, stages }) => {
+    if (!run.occupies && !canStart) return undefined
+    if (stale) return 'errored'
+    return stages.pre_apply ? 'pre_apply_running' : 'queuing_apply'
   },
   pre_apply_running: (_, { stages }) => stageEnd(stages.pre_apply, 'pre_apply_completed'),
   pre_apply_completed: () => 'queuing_apply',
   queuing_apply: () => 'apply_queued',
   apply_queued: (_, { job }) => (job === 'running' ? 'applying' : undefined),
-  applying: (_, { job, stages }) => (job === 'finished' && stages.post_apply ? 'post_apply_running' : APPLY_END[job]),
-  // Tasks after the apply cannot undo it, so no verdict stops the run here.
+  applying: (_, { job, stages }) =>
+    jobEnd(job, { finished: stages.post_apply ? 'post_apply_running' : 'applied', retry: 'apply_queued' }),
+  // Tasks after the apply cannot undo it, so no result stops the run here.
   post_apply_running: (_, { stages }) => (isStageOver(stages.post_apply) ? 'post_apply_completed' : undefined),
   post_apply_completed: () => 'applied',
   planned_and_finished: () => undefined,
@@ -94,30 +82,14 @@ const STEP = {
   errored: () => undefined,
 } as const satisfies Record<RunStatus, Step>
 
-const PLAN_END = {
-  queued: undefined,
-  running: undefined,
-  finished: 'planned',
-  errored: 'errored',
-  deferred: undefined,
-  canceled: 'canceled',
-  retry: 'plan_queued',
-  lost: 'errored',
-} as const satisfies Record<JobOutcome, RunStatus | undefined>
+function jobEnd(job: JobOutcome, next: { finished: RunStatus; retry: RunStatus }): RunStatus | undefined {
+  if (job === 'finished' || job === 'retry') return next[job]
+  if (job === 'lost') return 'errored'
+  return job === 'errored' || job === 'canceled' ? job : undefined
+}
 
-const APPLY_END = {
-  queued: undefined,
-  running: undefined,
-  finished: 'applied',
-  errored: 'errored',
-  deferred: undefined,
-  canceled: 'canceled',
-  retry: 'apply_queued',
-  lost: 'errored',
-} as const satisfies Record<JobOutcome, RunStatus | undefined>
-
-/** A plan-only run changes nothing, and a saved plan nothing yet: neither waits for the workspace nor locks it. */
-export function needsNoLock(run: Pick<MachineRun, 'planOnly' | 'savePlan'>) {
+/** Plan-only runs and runs that save their plan neither wait for the workspace nor lock it. */
+function needsNoLock(run: Pick<MachineRun, 'planOnly' | 'savePlan'>) {
   return run.planOnly || run.savePlan
 }
 
@@ -137,20 +109,19 @@ function afterPlan(run: MachineRun): RunStatus | undefined {
   return run.autoApply || run.confirmed ? 'confirmed' : undefined
 }
 
-/** Whether an agent may be executing the run's job: a cancel then reaches the run through the agent. */
+/** Whether an agent may be executing the run's job, so that a cancel goes through the agent. */
 function isExecuting(status: RunStatus) {
   return RUN_STATUS_TABLE[status].awaits === 'result'
 }
 
-/** The status that a person's request leads to; undefined when it leads nowhere from here, or not yet. */
-function requestedStatus(status: RunStatus, facts: RunFacts): RunStatus | undefined {
-  const end = REQUESTED_STATUS[facts.requested]
+/** The status that a user's request leads to; undefined if it does not, or not yet. */
+function requestedStatus(status: RunStatus, { requested, job }: RunConditions): RunStatus | undefined {
+  const end = REQUESTED_STATUS[requested]
   if (end === undefined || !leadsTo(status, end)) return undefined
   if (end !== 'canceled' || !isExecuting(status)) return end
-  // The agent interrupts the engine first, and its report decides: a failed phase stays failed, and an apply that was
-  // completed stays applied.
-  if (facts.job === 'retry' || facts.job === 'canceled') return end
-  return status === 'planning' && facts.job === 'finished' ? end : undefined
+  // The agent interrupts the engine first, and its result decides: a failed phase stays failed, a completed apply stays applied.
+  if (job === 'retry' || job === 'canceled') return end
+  return status === 'planning' && job === 'finished' ? end : undefined
 }
 
 const REQUESTED_STATUS = {
@@ -158,30 +129,28 @@ const REQUESTED_STATUS = {
   discard: 'discarded',
   cancel: 'canceled',
   'force-cancel': 'force_canceled',
-} as const satisfies Record<RunFacts['requested'], RunStatus | undefined>
+} as const satisfies Record<RunConditions['requested'], RunStatus | undefined>
 
-/**
- * The statuses that the run goes through now, in order; empty when it waits. A fact about the job counts for one step only,
- * since the next phase has a separate job.
- */
-export function advance(run: MachineRun, facts: RunFacts): RunStatus[] {
+/** The statuses that the run passes through now, in order; empty if it waits. */
+export function advance(run: MachineRun, conditions: RunConditions): RunStatus[] {
   const path: RunStatus[] = []
   let current = run
-  let left = facts
+  let left = conditions
   for (;;) {
     const next = isEnded(current.status)
       ? undefined
       : (requestedStatus(current.status, left) ?? STEP[current.status](current, left))
     if (next === undefined) return path
     path.push(next)
-    current = { ...current, status: next, occupies: current.occupies || occupying(current, next) }
+    current = { ...current, status: next, occupies: current.occupies || startsOccupying(current, next) }
     const { awaits, stage } = RUN_STATUS_TABLE[next]
+    // The job's outcome counts for one step only: the next phase has another job.
     if (awaits === 'agent') left = { ...left, job: 'queued' }
     if (stage && left.stages[stage] === 'pending') left = { ...left, stages: { ...left.stages, [stage]: 'running' } }
   }
 }
 
-function occupying(run: MachineRun, next: RunStatus) {
+function startsOccupying(run: MachineRun, next: RunStatus) {
   if (next === 'fetching') return !needsNoLock(run)
   return run.status === 'confirmed' && next !== 'errored' && !isEnded(next)
 }
@@ -191,35 +160,27 @@ export type Effects = {
   /** New statuses of the two phases. */
   plan?: PhaseStatus
   apply?: PhaseStatus
-  /** The phase that a job is queued for. */
+  /** The phase to queue a job for. */
   enqueue?: 'plan' | 'apply'
-  /** The current job is over, whatever its agent does. */
   endsJob: boolean
   startStage?: Stage
   cancelsStages: boolean
   occupies: boolean
   /** Whether the run is in the queue of its workspace. */
   waits: boolean
-  /** The run no longer occupies the workspace. */
+  /** The run is no longer the active one of its workspace. */
   releases: boolean
-  /** The apply has succeeded: run triggers fire. */
   applied: boolean
 }
 
-/** The effects of `run` having just passed through the statuses of `path`. */
+/** The effects of `run` passing through the statuses of `path`. */
 export function effectsOf(run: MachineRun, path: readonly RunStatus[]): Effects {
   let occupies = run.occupies
-  const result: Effects = {
-    endsJob: false,
-    cancelsStages: false,
-    occupies,
-    waits: false,
-    releases: false,
-    applied: false,
-  }
+  const none = { endsJob: false, cancelsStages: false, waits: false, releases: false, applied: false }
+  const result: Effects = { ...none, occupies }
   let from = run.status
   for (const status of path) {
-    occupies ||= occupying({ ...run, status: from }, status)
+    occupies ||= startsOccupying({ ...run, status: from }, status)
     Object.assign(result, phasesAt(from, status))
     delete result.startStage
     const { awaits, phase, stage } = RUN_STATUS_TABLE[status]
@@ -237,12 +198,11 @@ export function effectsOf(run: MachineRun, path: readonly RunStatus[]): Effects 
   const ended = isEnded(from)
   result.releases = run.occupies && ended
   result.occupies = occupies && !ended
-  result.waits =
-    !result.occupies && ((from === 'pending' && !needsNoLock(run)) || (from === 'confirmed' && !result.occupies))
+  result.waits = !result.occupies && ((from === 'pending' && !needsNoLock(run)) || from === 'confirmed')
   return result
 }
 
-type Phases = { plan?: PhaseStatus; apply?: PhaseStatus }
+type Phases = Pick<Effects, 'plan' | 'apply'>
 
 function phasesAt(from: RunStatus, status: RunStatus): Phases {
   const { awaits, phase } = RUN_STATUS_TABLE[status]
@@ -253,18 +213,39 @@ function phasesAt(from: RunStatus, status: RunStatus): Phases {
   return isEnded(status) && status !== 'applied' ? unfinishedPhases(from, status) : {}
 }
 
-/** The phases that an end of the run leaves undone. One that never began is unreachable now. */
+/** The phases that the end of the run leaves unfinished; `unreachable` if never started. */
 function unfinishedPhases(from: RunStatus, end: RunStatus): Phases {
   const { awaits, phase } = RUN_STATUS_TABLE[from]
-  const isUnderWay = awaits === 'agent' || awaits === 'result'
-  if (phase === 'plan') {
-    const isUnreachable = end === 'errored' && !isUnderWay
-    return { plan: isUnreachable ? 'unreachable' : phaseEnd(end), apply: 'unreachable' }
-  }
-  if (phase === 'apply') return { apply: isUnderWay ? phaseEnd(end) : 'unreachable' }
-  return {}
+  const hasJob = awaits === 'agent' || awaits === 'result'
+  const phaseEnd = end === 'errored' ? 'errored' : 'canceled'
+  if (phase === 'apply') return { apply: hasJob ? phaseEnd : 'unreachable' }
+  if (phase !== 'plan') return {}
+  return { plan: end === 'errored' && !hasJob ? 'unreachable' : phaseEnd, apply: 'unreachable' }
 }
 
-function phaseEnd(end: RunStatus) {
-  return end === 'errored' ? 'errored' : 'canceled'
+type Cancelable = { status: RunStatus; cancel_requested_at: Date | null; force_cancel_available_at: Date | null }
+
+/** Whether the run waits for confirmation. */
+export function isConfirmable(run: Pick<Cancelable, 'status'>) {
+  return leadsTo(run.status, 'confirmed')
+}
+
+/** Whether the run is pending or waits for confirmation. */
+export function isDiscardable(run: Pick<Cancelable, 'status'>) {
+  return leadsTo(run.status, 'discarded')
+}
+
+export function isCancelable(run: Cancelable) {
+  return leadsTo(run.status, 'canceled') && run.cancel_requested_at === null
+}
+
+/** Whether a forced cancel can end the run's current work. Post-apply tasks are not interrupted. */
+export function isForcible(status: RunStatus) {
+  return leadsTo(status, 'force_canceled')
+}
+
+/** Whether the grace period after a cancel has passed. */
+export function isForceCancelable(run: Cancelable, now: Date) {
+  const { cancel_requested_at: requestedAt, force_cancel_available_at: availableAt } = run
+  return requestedAt !== null && availableAt !== null && availableAt <= now && isForcible(run.status)
 }

@@ -6,15 +6,14 @@ import type { Workspace } from '../../workspaces/workspaces/access.ts'
 import { effectiveExecution } from '../../workspaces/workspaces/settings.ts'
 import type { LockedPhase, LockedRun, LockedWorkspace, RunRow } from './locked-run-store.ts'
 
-/** The source of a run. */
 export type RunOrigin = {
   configurationVersionId?: string | undefined
   source: RunRow['source']
   triggerReason?: string
   createdByUserId: string | null
-  /** Whether the client can render logs that are the engine's JSON lines. */
+  /** Whether the client can render JSON log lines of the engine. */
   structured?: boolean
-  /** The engine that the client is. Without one, the agent that takes the run decides. */
+  /** The engine of the client. Without one, the agent that executes the run decides. */
   engineProduct?: RunRow['engine_product'] | undefined
   triggeringRun?: { id: string; workspaceId: string; depth: number }
 }
@@ -36,24 +35,16 @@ export function checkOptions(input: CreateRun) {
   }
 }
 
-type NewRun = {
-  input: CreateRun
-  origin: RunOrigin
-  version: { id: string; speculative: boolean }
-  number: number
-}
+type NewRun = { input: CreateRun; origin: RunOrigin; version: { id: string; speculative: boolean }; number: number }
+type NewRunCtx = Pick<Ctx, 'now' | 'newId' | 'config'>
 
 const DEFAULT_MESSAGE = 'Queued manually via the Terraform Enterprise API'
 
-/** The row of a new run, as it is before it starts. Throws `invalid` where the settings of the workspace forbid the run. */
-export function newRun(
-  ctx: Pick<Ctx, 'now' | 'newId' | 'config'>,
-  workspace: Workspace,
-  { input, origin, version, number }: NewRun,
-): RunRow {
+/** The pending row of a new run. Throws `invalid` if the settings of the workspace forbid the run. */
+export function newRun(ctx: NewRunCtx, workspace: Workspace, { input, origin, version, number }: NewRun): RunRow {
   const { mode, agentPoolId } = effectiveExecution(workspace)
   if (mode === 'local')
-    throw invalid(`the workspace ${workspace.name} has the execution mode local: its runs are made by the command line`)
+    throw invalid(`the workspace ${workspace.name} has the execution mode local: its runs are executed by the CLI`)
   if (mode === 'agent' && agentPoolId === null)
     throw invalid(`the workspace ${workspace.name} has the execution mode agent, and no agent pool`)
   if (input['is-destroy'] && !workspace.allow_destroy_plan)
@@ -61,7 +52,7 @@ export function newRun(
 
   const now = ctx.now()
   const planOnly = version.speculative || (input['plan-only'] ?? false)
-  const chosenEngine = input['terraform-version'] ?? input['engine-version'] ?? undefined
+  const requestedVersion = input['terraform-version'] ?? input['engine-version'] ?? undefined
   const savePlan = !planOnly && (input['save-plan'] ?? false)
   const autoApply = input['auto-apply'] ?? (workspace.auto_apply && workspace.can.has('runs:apply'))
   return {
@@ -90,8 +81,8 @@ export function newRun(
     variables: input.variables ?? [],
     engine_product: origin.engineProduct ?? ctx.config.engine,
     engine_is_open: origin.engineProduct === undefined,
-    engine_version: chosenEngine ?? workspace.engine_version,
-    engine_version_required: chosenEngine !== undefined || workspace.engine_version_required,
+    engine_version: requestedVersion ?? workspace.engine_version,
+    engine_version_required: requestedVersion !== undefined || workspace.engine_version_required,
     working_directory: workspace.working_directory,
     structured_output: workspace.structured_run_output_enabled && (origin.structured ?? false),
     execution_mode: mode,
@@ -119,7 +110,6 @@ export function newRun(
   }
 }
 
-/** A new run as if it had been read under the lock of its workspace. */
 export function newLockedRun(ctx: Pick<Ctx, 'now' | 'newId'>, workspace: LockedWorkspace, run: RunRow): LockedRun {
   const phase = (kind: 'plan' | 'apply'): LockedPhase => ({
     id: ctx.newId(kind),

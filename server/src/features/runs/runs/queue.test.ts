@@ -22,7 +22,7 @@ async function lock(setting: Awaited<ReturnType<typeof createRunSetting>>, actio
 }
 
 describe('the queue of a workspace', () => {
-  test('runs execute one after the other, and say which run they wait for', async () => {
+  test('runs execute one after the other and report which run they wait for', async () => {
     const setting = await createRunSetting(app)
     const [first, second, third] = [
       await createRun(app, setting),
@@ -47,7 +47,7 @@ describe('the queue of a workspace', () => {
     await actOnRun(app, setting, { run: third, action: 'cancel' })
   })
 
-  test("a user's lock holds runs back, and the unlock starts the next one", async () => {
+  test("a user's lock blocks runs, and the unlock starts the next one", async () => {
     const setting = await createRunSetting(app)
     await lock(setting, 'lock', 'maintenance')
 
@@ -67,7 +67,7 @@ describe('the queue of a workspace', () => {
     expect((await readWorkspace(app, setting)).attributes).toMatchObject({ locked: false, 'waiting-reason': null })
   })
 
-  test("the first run behind a user's lock is the current run, which tells terraform what it waits for", async () => {
+  test("the first run blocked by a user's lock is the current run, so that terraform reports the lock", async () => {
     const setting = await createRunSetting(app)
     const current = async () => (await readWorkspace(app, setting)).relationships['current-run'].data
     await lock(setting, 'lock')
@@ -81,7 +81,7 @@ describe('the queue of a workspace', () => {
     await actOnRun(app, setting, { run: second, action: 'cancel' })
   })
 
-  test('a run that leaves the queue keeps the others in order', async () => {
+  test('the queue keeps its order when a run leaves it', async () => {
     const setting = await createRunSetting(app)
     const [first, second, third] = [
       await createRun(app, setting),
@@ -97,7 +97,7 @@ describe('the queue of a workspace', () => {
     await actOnRun(app, setting, { run: third, action: 'cancel' })
   })
 
-  test('a forced run goes before the others', async () => {
+  test('a force-executed run precedes the others', async () => {
     const setting = await createRunSetting(app)
     const [first, second, third] = [
       await createRun(app, setting),
@@ -116,7 +116,7 @@ describe('the queue of a workspace', () => {
     await actOnRun(app, setting, { run: third, action: 'cancel' })
   })
 
-  test('a forced run does not replace a run that is applying', async () => {
+  test('a force-executed run does not replace a run that is applying', async () => {
     const setting = await createRunSetting(app)
     const first = await createRun(app, setting, { 'auto-apply': true })
     const second = await createRun(app, setting)
@@ -134,7 +134,7 @@ describe('the queue of a workspace', () => {
 })
 
 describe('a cancel', () => {
-  test('of a plan reaches the agent, and ends the run when it has wound up', async () => {
+  test('of a plan reaches the agent, and the run ends once the agent has stopped', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
     const plan = await agent.take()
@@ -151,7 +151,7 @@ describe('a cancel', () => {
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 
-  test('by force is refused for a run that no agent works on', async () => {
+  test('is rejected if forced for a run that no agent executes', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
     await (await agent.take()).finish({ hasChanges: true })
@@ -160,11 +160,11 @@ describe('a cancel', () => {
     const refused = await actOnRun(app, setting, { run, action: 'force-cancel' })
 
     expect(refused.status).toBe(409)
-    expect(refused.text).toContain('the run is planned, nothing is under way that has to be ended by force')
+    expect(refused.text).toContain('the run is planned, there is no running job to force-cancel')
     await actOnRun(app, setting, { run, action: 'discard' })
   })
 
-  test('by force comes after a pause, and the agent loses its job', async () => {
+  test('can be forced after a grace period, and the agent loses its job', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
     const plan = await agent.take()
@@ -194,7 +194,7 @@ describe('a cancel', () => {
     }
   })
 
-  test('while a person decides ends the run', async () => {
+  test('ends a run that waits for confirmation', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
     await (await agent.take()).finish()
@@ -207,7 +207,7 @@ describe('a cancel', () => {
 })
 
 describe('lists', () => {
-  test('a workspace shows its runs, the newest first', async () => {
+  test('a workspace lists its runs, newest first', async () => {
     const setting = await createRunSetting(app)
     const ids = [await createRun(app, setting), await createRun(app, setting), await createRun(app, setting)]
     const url = `/api/v2/workspaces/${setting.workspaceId}/runs`
@@ -223,7 +223,7 @@ describe('lists', () => {
     for (const run of ids.toReversed()) await actOnRun(app, setting, { run, action: 'cancel' })
   })
 
-  test('an organization shows the runs of its workspaces, its queue and its load', async () => {
+  test('an organization lists its runs and its queue, and reports its capacity', async () => {
     const setting = await createRunSetting(app)
     const other = await addWorkspace(app, setting)
     const ids = [await createRun(app, setting), await createRun(app, other), await createRun(app, setting)]
@@ -253,7 +253,7 @@ describe('lists', () => {
 })
 
 describe('at the same time', () => {
-  test('twenty creations and claims never make two active runs in one workspace', async () => {
+  test('twenty concurrent creations and claims never make two active runs in one workspace', async () => {
     const setting = await createRunSetting(app)
     const others = await Promise.all(Array.from({ length: 4 }, () => createFakeAgent(app, { name: 'more' })))
     const agents = [agent, ...others]
@@ -279,7 +279,7 @@ describe('at the same time', () => {
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 
-  test('twenty claims share out twenty jobs, each once', async () => {
+  test('twenty concurrent claims get twenty different jobs', async () => {
     const setting = await createRunSetting(app)
     await Promise.all(Array.from({ length: 20 }, () => createRun(app, setting, { 'plan-only': true })))
 
@@ -291,7 +291,7 @@ describe('at the same time', () => {
     await Promise.all(jobs.map(async (job) => job?.finish({ hasChanges: false })))
   })
 
-  test('confirm, cancel and discard of one run: one of them wins', async () => {
+  test('of concurrent confirm, cancel and discard one succeeds', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
     await (await agent.take()).finish()

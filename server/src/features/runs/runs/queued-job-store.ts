@@ -3,20 +3,20 @@ import type { Schema } from '../../../db/schema.gen.ts'
 import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/store.ts'
 import type { RunRow } from './locked-run-store.ts'
 
-/** Maximum jobs of an organization that are counted; those beyond it are ordered one after the other. */
+/** Maximum jobs of an organization that are counted; jobs beyond it are ordered by arrival. */
 const MAX_COUNTED = 1000
 
 /** Characters of the requested version that distinguish lanes. */
 const VERSION_LENGTH = 100
 
 /**
- * The statement that queues a job, for `writeTogether`. It gives the job its place in the queue of its pool and class
+ * The statement that queues a job, for `writeBatch`. It assigns the job's place in the queue of its pool and class
  * (`docs/RUNS.md`, "Which job an agent gets"):
  *
- * - `round`: the job is its workspace's k-th among what the organization has queued, counted from the round that is served now.
- * - `tag`: where the pool is now, plus the organization's queued jobs of this round and those before it. Where the pool is now
- *   is the lowest tag in the queue or the highest tag at work: a job that comes later is never put before one that has waited
- *   while the pool went on. An apply that its agent took ahead of others does not count.
+ * - `round`: the number of the workspace's jobs in the queue, counted from the organization's current round.
+ * - `tag`: the current tag of the pool, plus the organization's queued jobs up to this round. The current tag is the lowest in the
+ *   queue or the highest of running jobs, so a later job never precedes one that waited while the pool advanced. Applies that their
+ *   agent claimed ahead of others do not count.
  *
  * Each lookup reads the end of an index, except for one bounded count.
  */
@@ -47,24 +47,23 @@ export function queuedJobInsert({ engine, ...job }: NewJob): RawBuilder<unknown>
         as tag) own_tag`
 }
 
-/** The engine of the workspace's newest run with one. */
+/** SQL of the engine of the workspace's newest run that has one. */
 export function newestProductOf(workspaceId: RawBuilder<unknown>) {
   return sql<RunRow['engine_product'] | null>`(select newest.engine_product from runs newest
     where newest.workspace_id = ${workspaceId} and not newest.engine_is_open order by newest.number desc limit 1)`
 }
 
-/** The lane of a job: jobs that agents skip as one, so that those behind them are found. */
+/** The lane of a job: claims skip jobs with the same requested engine together. */
 function requestedEngine(workspaceId: string, { product, version, required }: NewJob['engine']) {
-  const asked = product ?? newestProductOf(sql`${workspaceId}`)
-  return sql`concat_ws(' ', ${asked}::text, ${version.slice(0, VERSION_LENGTH)}::text, ${required}::boolean)`
+  const requested = product ?? newestProductOf(sql`${workspaceId}`)
+  return sql`concat_ws(' ', ${requested}::text, ${version.slice(0, VERSION_LENGTH)}::text, ${required}::boolean)`
 }
 
-/** As `poolTopic`, of an id in SQL. */
 export function poolTopicOf(poolId: RawBuilder<unknown>) {
   return sql<string>`${sql.lit(poolTopic(''))} || ${poolId}`
 }
 
-/** SQL of the topics of pools where a limit may have blocked jobs until a job of this run ended. */
+/** SQL of the topics of pools where the end of a job of this run may unblock jobs held by a limit. */
 export function unblockedPools(run: Pick<RunRow, 'organization_id' | 'agent_pool_id'>) {
   return sql<{ topic: string }>`select ${poolTopicOf(sql.ref('p.id'))} as topic
     from organizations o join agent_pools p
@@ -73,22 +72,20 @@ export function unblockedPools(run: Pick<RunRow, 'organization_id' | 'agent_pool
      and (o.run_concurrency is not null or (p.id = ${run.agent_pool_id} and p.max_concurrent_jobs is not null))`
 }
 
-/** A new job. The database assigns its place in the queue. */
 export type NewJob = Omit<Insertable<Schema['agent_jobs']>, 'round' | 'tag' | 'asked_engine'> & {
   /** The requested engine; a null product means that of the workspace's last run. */
   engine: { product: Schema['runs']['engine_product'] | null; version: string; required: boolean }
 }
 
-/** The classes of the queue of a pool, in the order in which they are served. */
+/** Priority classes of jobs in a pool, lowest first. */
 export const QUEUE_CLASS = { apply: 0, plan: 1, planOnly: 2 } as const
-type QueueClass = (typeof QUEUE_CLASS)[keyof typeof QUEUE_CLASS]
 
-export function queueClass(kind: 'plan' | 'apply', isPlanOnly: boolean): QueueClass {
+export function queueClass(kind: 'plan' | 'apply', isPlanOnly: boolean) {
   if (kind === 'apply') return QUEUE_CLASS.apply
   return isPlanOnly ? QUEUE_CLASS.planOnly : QUEUE_CLASS.plan
 }
 
-/** Topic of the signal that an agent of the pool may find a job now. */
+/** Topic of the signal that a pool may have a job to claim. */
 export function poolTopic(poolId: string) {
   return `pool:${poolId}`
 }

@@ -1,9 +1,10 @@
 import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { RunResource } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
+import { timestamps } from '../../tasks/task-results/resource.ts'
 import { openTasks, waitingReason } from '../../workspaces/workspaces/waiting.ts'
 import type { Run } from './access.ts'
-import { isCancelable, isConfirmable, isDiscardable, isForceCancelable } from './status.ts'
+import { isCancelable, isConfirmable, isDiscardable, isForceCancelable } from './machine.ts'
 
 type RunVariables = RunResource['attributes']['variables']
 
@@ -37,7 +38,7 @@ export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): RunResource {
       'save-plan': run.save_plan,
       source: run.source,
       status: run.status,
-      'status-timestamps': timestamps(run.status_timestamps as Record<string, string>),
+      'status-timestamps': runTimestamps(run.status_timestamps as Record<string, string>),
       'target-addrs': run.target_addrs,
       'trigger-reason': run.trigger_reason,
       'triggering-source-name': run.triggering_workspace_name,
@@ -107,12 +108,11 @@ function permissionsBlock({ can, plan_only }: Run) {
   }
 }
 
-/** `plan_queued` → `plan-queued-at`; clients know two statuses by other names. */
-function timestamps(stamps: Record<string, string>) {
-  const named = Object.entries(stamps).map(([status, at]) => [`${status.replaceAll('_', '-')}-at`, at] as const)
+/** `plan_queued` → `plan-queued-at`; two statuses have other names in the API. */
+function runTimestamps(stamps: Record<string, string>) {
   const { fetching_completed: fetched, queuing } = stamps
   return {
-    ...Object.fromEntries(named),
+    ...timestamps(stamps),
     ...(fetched !== undefined && { 'fetched-at': fetched }),
     ...(queuing !== undefined && { 'plan-queueable-at': queuing }),
   }

@@ -17,7 +17,7 @@ import { runJobs } from './jobs.ts'
 const app = await createTestApp()
 const agent = await createFakeAgent(app)
 
-/** Takes the next job and ends it. */
+/** Claims the next job and finishes it. */
 async function work(body?: Parameters<Awaited<ReturnType<typeof agent.take>>['finish']>[0]) {
   const job = await agent.take()
   expect((await job.finish(body)).status).toBe(204)
@@ -88,7 +88,7 @@ describe('a run', () => {
     expect((await readWorkspace(app, setting)).relationships['current-run'].data.id).toBe(created.id)
   })
 
-  test('is shown with what is included', async () => {
+  test('is shown with its includes', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
     const include = 'plan,apply,created_by,cost_estimate,configuration_version.ingress_attributes,workspace,task_stages'
@@ -140,7 +140,7 @@ describe('a run', () => {
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 
-  test('that plans only does not lock the workspace', async () => {
+  test('that is plan-only does not lock the workspace', async () => {
     const setting = await createRunSetting(app)
     const first = await createRun(app, setting)
 
@@ -155,7 +155,7 @@ describe('a run', () => {
     await actOnRun(app, setting, { run: first, action: 'discard' })
   })
 
-  test('of a speculative configuration plans only', async () => {
+  test('of a speculative configuration is plan-only', async () => {
     const setting = await createRunSetting(app)
     const version = await uploadConfiguration(app, setting, { speculative: true })
 
@@ -189,7 +189,7 @@ describe('a run', () => {
 })
 
 describe('a failed apply of an auto-applied run', () => {
-  test('stays at applying at first, also when its log is read', async () => {
+  test('stays applying at first, also when its log is read', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting, { 'auto-apply': true })
     await work()
@@ -204,7 +204,7 @@ describe('a failed apply of an auto-applied run', () => {
     expect(await runStatus(app, setting, run)).toBe('applying')
   })
 
-  test('is reported at once when the plan has been over for longer than a command line pauses', async () => {
+  test('is reported immediately if the plan ended before the last poll of a CLI', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting, { 'auto-apply': true })
     await work()
@@ -215,13 +215,13 @@ describe('a failed apply of an auto-applied run', () => {
     expect(await runStatus(app, setting, run)).toBe('errored')
   })
 
-  test('is reported when a command line has seen the end of the plan', async () => {
+  test('is reported once a CLI has polled the end of the plan', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting, { 'auto-apply': true })
     await work()
     await work({ status: 'errored', exitCode: 1 })
 
-    // Its first pauses are 1 s for the run and half a second for the log of the plan; one more is for the requests.
+    // The CLI's first pauses are 1 s for the run and 0.5 s for the plan's log, plus a margin of 1 s for its requests.
     app.clock.advance(2400)
     await app.runJobs()
     const before = await runStatus(app, setting, run)
@@ -232,7 +232,7 @@ describe('a failed apply of an auto-applied run', () => {
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 
-  test('is reported later after a wait in the queue, where the pauses of a command line become longer', async () => {
+  test('is reported later after a wait in the queue, where a CLI polls less often', async () => {
     const setting = await createRunSetting(app)
     const act = async (action: 'lock' | 'unlock') =>
       app.request({
@@ -257,7 +257,7 @@ describe('a failed apply of an auto-applied run', () => {
     expect([before, await runStatus(app, setting, run)]).toEqual(['applying', 'errored'])
   })
 
-  test('is reported once the database says that it is time, also by a server whose clock is behind', async () => {
+  test('is reported when the database starts the job, also by a server whose clock is behind', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting, { 'auto-apply': true })
     await work()

@@ -1,54 +1,30 @@
-import { runIncludes, shownRunIncludes } from '@groundstate/contract/includes'
+import { configurationVersionIncludes, runIncludes, shownRunIncludes } from '@groundstate/contract/includes'
 import type { Resource } from '@groundstate/contract/json-api'
-import {
-  type OrganizationCapacityResource,
-  organizationCapacitySchema,
-} from '@groundstate/contract/organization-overviews'
+import { organizationCapacitySchema } from '@groundstate/contract/organization-overviews'
 import { policyCheckSchema } from '@groundstate/contract/policies'
 import { documentOf, pageOf, uncountedPageOf, wholeListOf } from '@groundstate/contract/responses'
-import {
-  type QueuedRunResource,
-  createRunBody,
-  queuedRunSchema,
-  runActionBody,
-  runSchema,
-} from '@groundstate/contract/runs'
+import { createRunBody, queuedRunSchema, runActionBody, runSchema } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
 import type { Page } from '../../../db/db.ts'
+import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { requiredText } from '../../../http/query.ts'
 import { type ApiResponse, accepted, created, listAll, ok } from '../../../http/responses.ts'
+import type { RouteAccess, RouteAudit } from '../../../http/route-access.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
+import { configurationVersionResource } from '../configuration-versions/resource.ts'
+import { ARCHIVE, VERSION, archiveResponse } from '../configuration-versions/routes.ts'
+import { openArchive } from '../configuration-versions/service.ts'
 import { clientSource } from '../configuration-versions/urls.ts'
-import {
-  listReadableRuns,
-  listRunsOfConfigurations,
-  requireRun,
-  requireRunToEnd,
-  requireRunToForceCancel,
-} from './access.ts'
+import { type Run, requireRun } from './access.ts'
+import * as runAccess from './access.ts'
 import { applyRun, cancelRun, discardRun, forceCancelRun, forceExecuteRun } from './actions.ts'
 import { FILTER_QUERY, QUEUE_QUERY } from './filter.ts'
 import { runResource } from './resource.ts'
-import {
-  createRun,
-  listNamedWorkspaceRuns,
-  listOrganizationRuns,
-  listQueue,
-  listWorkspaceRuns,
-  readCapacity,
-} from './service.ts'
-
-const RUN = { 200: documentOf(runSchema) }
-const PAGE = { 200: pageOf(runSchema) }
-
-const NAMED_QUERY = {
-  workspace_id: requiredText().describe('the id of the workspace'),
-  organization_name: requiredText().describe('the organization of the workspace'),
-  ...FILTER_QUERY,
-}
+import { createRun, listOrganizationRuns, listQueue, listWorkspaceRuns, openConfiguration } from './service.ts'
+import { countQueue } from './store.ts'
 
 export const runRoutes: Routes = (http) => {
   http.post(
@@ -66,7 +42,7 @@ export const runRoutes: Routes = (http) => {
       const id = await createRun(req.ctx, relationships.workspace.data.id, {
         input: attributes,
         configurationVersionId: relationships['configuration-version']?.data.id,
-        // The `cloud` block names itself. `backend "remote"` prints log lines as they are, so they must be plain text.
+        // The `cloud` block renders JSON logs; `backend "remote"` prints log lines unchanged, so they must be plain text.
         structured: source === 'terraform+cloud',
         source,
         engineProduct: clientEngine(source, req.header('user-agent')),
@@ -76,10 +52,13 @@ export const runRoutes: Routes = (http) => {
   )
   http.get(
     '/runs/:runId',
-    { summary: 'Show a run', access: { workspace: 'runs:read' }, include: shownRunIncludes, responses: RUN },
-    async (req) => {
-      return ok(runResource(req.ctx, await requireRun(req.ctx, req.params.runId, 'runs:read')))
+    {
+      summary: 'Show a run',
+      access: { workspace: 'runs:read' },
+      include: shownRunIncludes,
+      responses: { 200: documentOf(runSchema) },
     },
+    async (req) => ok(runResource(req.ctx, await requireRun(req.ctx, req.params.runId, 'runs:read'))),
   )
 
   http.get(
@@ -87,18 +66,20 @@ export const runRoutes: Routes = (http) => {
     {
       summary: 'List the runs of a workspace by name',
       access: { workspace: 'runs:read' },
-      query: NAMED_QUERY,
+      query: {
+        workspace_id: requiredText().describe('the id of the workspace'),
+        organization_name: requiredText().describe('the organization of the workspace'),
+        ...FILTER_QUERY,
+      },
       include: runIncludes,
-      responses: PAGE,
+      responses: { 200: pageOf(runSchema) },
     },
     async (req) => {
       const { workspace_id: workspaceId, organization_name: organization, ...query } = req.query
-      const { rows, total } = await listNamedWorkspaceRuns(
-        req.ctx,
-        { workspaceId, organization },
-        { page: req.page(), query },
-      )
-      return req.list({ rows, total }, (run) => runResource(req.ctx, run))
+      const workspace = await requireWorkspace(req.ctx, workspaceId, 'runs:read')
+      if (workspace.organization_name.toLowerCase() !== organization.toLowerCase()) throw notFound('workspace')
+      const runs = await listWorkspaceRuns(req.ctx, workspace, { page: req.page(), query })
+      return req.list(runs, (run) => runResource(req.ctx, run))
     },
   )
   http.get(
@@ -109,16 +90,15 @@ export const runRoutes: Routes = (http) => {
       authorise: async (ctx, { workspaceId }) => requireWorkspace(ctx, workspaceId, 'runs:read'),
       query: FILTER_QUERY,
       include: runIncludes,
-      responses: PAGE,
+      responses: { 200: pageOf(runSchema) },
     },
     async (req) => {
-      return req.list(await listWorkspaceRuns(req.ctx, req.subject, { page: req.page(), query: req.query }), (run) =>
-        runResource(req.ctx, run),
-      )
+      const runs = await listWorkspaceRuns(req.ctx, req.subject, { page: req.page(), query: req.query })
+      return req.list(runs, (run) => runResource(req.ctx, run))
     },
   )
 
-  // Policies are not evaluated here, but clients ask for their checks.
+  // Policies are not supported, but clients list their checks.
   http.get(
     '/runs/:runId/policy-checks',
     {
@@ -139,71 +119,92 @@ function clientEngine(source: ReturnType<typeof clientSource>, userAgent: string
   return source === 'tfe-api' ? undefined : 'terraform'
 }
 
-type RunParams = { runId: string }
+type Action = {
+  summary: string
+  audit: RouteAudit
+  access: RouteAccess
+  load: (ctx: Ctx, runId: string) => Promise<Run>
+  perform: (ctx: Ctx, run: Run, comment: string | undefined) => Promise<void>
+}
 
-const ACTION = { body: runActionBody, responses: { 202: null } } as const
-const BY_APPLIER = {
-  ...ACTION,
+const BY_APPLIER: Pick<Action, 'access' | 'load'> = {
   access: { workspace: 'runs:apply' },
-  authorise: async (ctx: Ctx, { runId }: RunParams) => requireRun(ctx, runId, 'runs:apply'),
-} as const
-const TO_END = {
-  ...ACTION,
-  // The first for a run that only plans, the second for every other one.
+  load: async (ctx, runId) => requireRun(ctx, runId, 'runs:apply'),
+}
+const BY_PLANNER_OR_APPLIER: Pick<Action, 'access' | 'load'> = {
+  // Plan-only runs need the first permission, all others the second.
   access: [{ workspace: 'runs:plan' }, { workspace: 'runs:apply' }],
-  authorise: async (ctx: Ctx, { runId }: RunParams) => requireRunToEnd(ctx, runId),
-} as const
-const TO_FORCE_CANCEL = {
-  ...ACTION,
-  access: { workspace: ['runs:apply', 'force-unlock'] },
-  authorise: async (ctx: Ctx, { runId }: RunParams) => requireRunToForceCancel(ctx, runId),
-} as const
+  load: runAccess.requireRunToEnd,
+}
 
-/** Actions of users on runs. */
+const ACTIONS: Readonly<Record<string, Action>> = {
+  apply: { summary: 'Apply the plan of a run', audit: 'run apply', ...BY_APPLIER, perform: applyRun },
+  discard: { summary: 'Discard a run', audit: 'run discard', ...BY_PLANNER_OR_APPLIER, perform: discardRun },
+  cancel: { summary: 'Cancel a run', audit: 'run cancel', ...BY_PLANNER_OR_APPLIER, perform: cancelRun },
+  'force-cancel': {
+    summary: 'Force-cancel a run that did not stop after a cancel',
+    audit: 'run force_cancel',
+    access: { workspace: ['runs:apply', 'force-unlock'] },
+    load: runAccess.requireRunToForceCancel,
+    perform: forceCancelRun,
+  },
+  'force-execute': {
+    summary: 'Make a pending run the next one of its workspace',
+    audit: ['run cancel', 'run discard', 'run force_execute'],
+    ...BY_APPLIER,
+    perform: forceExecuteRun,
+  },
+}
+
 export const runActionRoutes: Routes = (http) => {
-  http.post(
-    '/runs/:runId/actions/apply',
-    { summary: 'Apply the plan of a run', audit: 'run apply', ...BY_APPLIER },
-    async (req) => {
-      await applyRun(req.ctx, req.subject, req.body)
-      return accepted()
-    },
-  )
-  http.post(
-    '/runs/:runId/actions/discard',
-    { summary: 'Discard a run', audit: 'run discard', ...TO_END },
-    async (req) => {
-      await discardRun(req.ctx, req.subject, req.body)
-      return accepted()
-    },
-  )
-  http.post('/runs/:runId/actions/cancel', { summary: 'Cancel a run', audit: 'run cancel', ...TO_END }, async (req) => {
-    await cancelRun(req.ctx, req.subject, req.body)
-    return accepted()
-  })
-  http.post(
-    '/runs/:runId/actions/force-cancel',
+  for (const [name, { summary, audit, access, load, perform }] of Object.entries(ACTIONS)) {
+    http.post(
+      `/runs/:runId/actions/${name}`,
+      {
+        summary,
+        audit,
+        access,
+        authorise: async (ctx, { runId }) => load(ctx, runId),
+        body: runActionBody,
+        responses: { 202: null },
+      },
+      async (req) => {
+        await perform(req.ctx, req.subject, req.body)
+        return accepted()
+      },
+    )
+  }
+}
+
+/** The configuration version of a run, and archives for those who may read the runs that use them. */
+export const runConfigurationRoutes: Routes = (http) => {
+  http.get(
+    '/runs/:runId/configuration-version',
     {
-      summary: 'Cancel a run by force, on which a cancel had no effect',
-      audit: 'run force_cancel',
-      ...TO_FORCE_CANCEL,
+      summary: 'Show the configuration version of a run',
+      access: { workspace: 'runs:read' },
+      include: configurationVersionIncludes,
+      responses: { 200: VERSION },
+    },
+    async (req) =>
+      ok(configurationVersionResource(await runAccess.requireConfigurationOfRun(req.ctx, req.params.runId))),
+  )
+  http.get(
+    '/runs/:runId/configuration-version/download',
+    {
+      summary: 'Download the configuration of a run',
+      access: [{ workspace: 'runs:read' }, 'task'],
+      responses: { 200: ARCHIVE },
     },
     async (req) => {
-      await forceCancelRun(req.ctx, req.subject, req.body)
-      return accepted()
+      const version = await runAccess.requireConfigurationOfRun(req.ctx, req.params.runId)
+      return archiveResponse(await openArchive(req.ctx, version))
     },
   )
-  http.post(
-    '/runs/:runId/actions/force-execute',
-    {
-      summary: 'Make a pending run the next one of its workspace',
-      audit: ['run cancel', 'run discard', 'run force_execute'],
-      ...BY_APPLIER,
-    },
-    async (req) => {
-      await forceExecuteRun(req.ctx, req.subject, req.body)
-      return accepted()
-    },
+  http.get(
+    '/configuration-versions/:id/download',
+    { summary: 'Download a configuration', access: [{ workspace: 'runs:read' }, 'task'], responses: { 200: ARCHIVE } },
+    async (req) => archiveResponse(await openConfiguration(req.ctx, req.params.id)),
   )
 }
 
@@ -211,7 +212,6 @@ async function requireReadable(ctx: Ctx, { organization }: { organization: strin
   return requireOrganization(ctx, organization, 'organization:read')
 }
 
-/** The runs of a whole organization. */
 export const organizationRunRoutes: Routes = (http) => {
   http.get(
     '/organizations/:organization/runs',
@@ -226,10 +226,8 @@ export const organizationRunRoutes: Routes = (http) => {
     async (req) => {
       const page = req.page()
       const { rows, isLast } = await listOrganizationRuns(req.ctx, req.subject, { page, query: req.query })
-      return uncountedPage(
-        { url: req.url, page, isLast },
-        rows.map((run) => runResource(req.ctx, run)),
-      )
+      const runs = rows.map((run) => runResource(req.ctx, run))
+      return uncountedPage({ url: req.url, page, isLast }, runs)
     },
   )
   http.get(
@@ -244,11 +242,10 @@ export const organizationRunRoutes: Routes = (http) => {
     },
     async (req) => {
       const { rows, total } = await listQueue(req.ctx, req.subject, { page: req.page(), query: req.query })
-      const positioned = rows.map(({ run, position }): QueuedRunResource => {
+      return req.list({ rows, total }, ({ run, position }) => {
         const resource = runResource(req.ctx, run)
         return { ...resource, attributes: { ...resource.attributes, 'position-in-queue': position } }
       })
-      return req.list({ rows: positioned, total })
     },
   )
   http.get(
@@ -259,20 +256,17 @@ export const organizationRunRoutes: Routes = (http) => {
       responses: { 200: documentOf(organizationCapacitySchema) },
     },
     async (req) => {
-      const { name, pending, running, limit } = await readCapacity(req.ctx, req.params.organization)
-      const capacity: OrganizationCapacityResource = {
-        id: name,
-        type: 'organization-capacity',
-        attributes: { pending, running, 'run-concurrency': limit },
-      }
-      return ok(capacity)
+      const { id, name } = await requireReadable(req.ctx, req.params)
+      const { pending, running, limit } = await countQueue(req.ctx.db, id)
+      const attributes = { pending, running, 'run-concurrency': limit }
+      return ok({ id: name, type: 'organization-capacity', attributes })
     },
   )
 }
 
 type UncountedList = { url: string; page: Page; isLast: boolean }
 
-/** A list over a whole organization is not counted (public documentation: `pagination-without-totals`). */
+/** Lists of a whole organization have no totals (public documentation: `pagination-without-totals`). */
 function uncountedPage({ url, page, isLast }: UncountedList, resources: Resource[]): ApiResponse {
   const [path = '', search] = url.split('?', 2)
   const link = (number: number) => {
@@ -281,8 +275,7 @@ function uncountedPage({ url, page, isLast }: UncountedList, resources: Resource
     params.set('page[size]', String(page.size))
     return `${path}?${params.toString()}`
   }
-  const previous = page.number > 1 ? page.number - 1 : null
-  const next = isLast ? null : page.number + 1
+  const [previous, next] = [page.number > 1 ? page.number - 1 : null, isLast ? null : page.number + 1]
   return {
     status: 200,
     document: {
@@ -301,13 +294,16 @@ function uncountedPage({ url, page, isLast }: UncountedList, resources: Resource
 }
 
 export const runLoaders: readonly Loader[] = [
-  { type: 'runs', load: async (ctx, ids) => (await listReadableRuns(ctx, ids)).map((run) => runResource(ctx, run)) },
+  {
+    type: 'runs',
+    load: async (ctx, ids) => (await runAccess.listReadableRuns(ctx, ids)).map((run) => runResource(ctx, run)),
+  },
   {
     of: 'configuration-versions',
     relation: 'run',
     load: async (ctx, versions) => {
       const ids = versions.map(({ id }) => id)
-      const runs = await listRunsOfConfigurations(ctx, ids)
+      const runs = await runAccess.listRunsOfConfigurations(ctx, ids)
       return new Map(runs.map((run) => [run.configuration_version_id, runResource(ctx, run)]))
     },
   },

@@ -4,24 +4,22 @@ import { actorUserId } from '../../../auth/actor.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
-/** The statement that inserts events, to be run alone or along with others. */
-export function runEventsInsert(db: Db, rows: readonly Insertable<Schema['run_events']>[]) {
-  return db.insertInto('run_events').values([...rows])
+export function runEventsInsert(db: Db, rows: EventRow[]) {
+  return db.insertInto('run_events').values(rows)
 }
 
 export type NewRunEvent = {
   action: string
   description?: string | null
   commentId?: string | null
-  /** Without it the event is that of the caller. */
+  /** The caller by default. */
   actorUserId?: string | null
 }
 
-export function runEventRow(
-  ctx: Pick<Ctx, 'newId' | 'now' | 'actor'>,
-  runId: string,
-  event: NewRunEvent,
-): Insertable<Schema['run_events']> {
+type EventRow = Insertable<Schema['run_events']>
+type EventCtx = Pick<Ctx, 'newId' | 'now' | 'actor'>
+
+export function runEventRow(ctx: EventCtx, runId: string, event: NewRunEvent): EventRow {
   return {
     id: ctx.newId('re'),
     run_id: runId,

@@ -7,7 +7,7 @@ import { rawState, stateVersionBody } from '../../../testing/state-versions.ts'
 const app = await createTestApp()
 const agent = await createFakeAgent(app)
 
-/** Takes the next job and ends it. */
+/** Claims the next job and finishes it. */
 async function work(body?: Parameters<Awaited<ReturnType<typeof agent.take>>['finish']>[0]) {
   const job = await agent.take()
   expect((await job.finish(body)).status).toBe(204)
@@ -53,7 +53,7 @@ describe('a saved plan', () => {
     expect(await runStatus(app, setting, saved)).toBe('applied')
   })
 
-  test('is refused as stale once the state has moved on', async () => {
+  test('is rejected as stale once the state has changed', async () => {
     const setting = await createRunSetting(app)
     const saved = await createRun(app, setting, { 'save-plan': true })
     await work()
@@ -66,7 +66,7 @@ describe('a saved plan', () => {
     expect((await readRun(app, setting, saved)).attributes.actions['is-confirmable']).toBe(false)
   })
 
-  test('that became stale while it waited is errored', async () => {
+  test('that became stale in the queue is errored', async () => {
     const setting = await createRunSetting(app)
     const saved = await createRun(app, setting, { 'save-plan': true })
     await work()
@@ -80,7 +80,7 @@ describe('a saved plan', () => {
 
     expect(await runStatus(app, setting, other)).toBe('applied')
     expect((await readRun(app, setting, saved)).attributes).toMatchObject({ status: 'errored' })
-    expect((await readRun(app, setting, saved)).attributes['error-message']).toContain('state has moved on')
+    expect((await readRun(app, setting, saved)).attributes['error-message']).toContain('state has changed')
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 })

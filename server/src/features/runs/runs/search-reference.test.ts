@@ -30,7 +30,7 @@ const queries = someQueries(random, known, 110)
 const viewers = [{ user: owner, sees: undefined }, ...members]
 const SIZES = [7, 40, 100] as const
 
-/** All pages of a list of the API, and what they say of the total. */
+/** All pages of a list of the API, and the total. */
 async function listed(path: string, { query, user, size }: { query: RunQuery; user: TestUser; size: number }) {
   const ids: string[] = []
   for (let number = 1; ; number += 1) {
@@ -49,7 +49,7 @@ function expected(query: RunQuery, sees?: ReadonlySet<string>) {
   return expectedRuns(visible, query, app.clock.now())
 }
 
-test('the lists of an organization show to each caller what the filters leave, the newest first', async () => {
+test('the lists of an organization have the matching runs that the caller may read, newest first', async () => {
   for (const query of queries.filter((_, index) => index % 2 === 0)) {
     const { user, sees } = random.pick(viewers as [(typeof viewers)[0], ...typeof viewers])
     const { ids } = await listed(`organizations/${organization}`, { query, user, size: random.pick(SIZES) })
@@ -58,7 +58,7 @@ test('the lists of an organization show to each caller what the filters leave, t
   }
 })
 
-test('the lists of a workspace show what the filters leave, and count it', async () => {
+test('the lists of a workspace have the matching runs and their total', async () => {
   for (const query of queries.filter((_, index) => index % 2 === 0)) {
     const found = await listed(`workspaces/${workspaceId}`, { query, user: owner, size: random.pick(SIZES) })
 
@@ -67,7 +67,7 @@ test('the lists of a workspace show what the filters leave, and count it', async
   }
 })
 
-test.each([2, 25])('a search that follows each way for %d runs finds what the filters leave', async (depth) => {
+test.each([2, 25])('a search that scans %d runs with each plan finds all matching runs', async (depth) => {
   for (const query of queries) {
     const { user, sees } = random.pick(viewers as [(typeof viewers)[0], ...typeof viewers])
     const size = random.pick(SIZES)
@@ -84,31 +84,31 @@ test.each([2, 25])('a search that follows each way for %d runs finds what the fi
   }
 })
 
-test.each([2, 25, 1000])('a search of a workspace for at most %d runs finds all or gives up', async (depth) => {
-  let given = 0
+test.each([2, 25, 1000])('a search of a workspace that scans at most %d runs finds all or none', async (depth) => {
+  let conclusive = 0
   for (const query of queries) {
     const filter = runFilter(parseQuery(query), app.clock.now())
     if (!filter) continue
     const page = { number: 1 + random.below(2), size: 7 }
     const found = await findFewRunIds(app.db, { organizationId, workspaceId, filter, page }, { depth, overlap: 12 })
     if (!found) continue
-    given += 1
+    conclusive += 1
 
     const ids = expected(query, new Set([workspaceId]))
     const shown = ids.slice((page.number - 1) * page.size).slice(0, page.size)
     expect({ query, ...found }).toEqual({ query, ids: shown, total: ids.length })
   }
-  expect(given).toBeGreaterThan(5)
+  expect(conclusive).toBeGreaterThan(5)
 })
 
-test.each([3, 30, 1000])('each way leads to all that match, up to %d runs', async (limit) => {
+test.each([3, 30, 1000])('each plan finds all matching runs, up to %d', async (limit) => {
   const taken = new Map<string, number>()
   for (const query of queries) {
     const filter = runFilter(parseQuery(query), app.clock.now())
     for (const plan of filter && !filter.commit ? searchPlans(organizationId, filter, 12) : []) {
       const found = await follow(plan, limit)
       const matching = expected(query)
-      // Where there may be more, the newest are there if the way is in order.
+      // A truncated result has the newest runs if the plan is in order.
       const isCut = found.size >= limit
       const last = isCut ? Math.min(...[...found].map(place)) : 0
       const promised = isCut && !plan.isInOrder ? [] : matching.filter((id) => place(id) >= last)

@@ -61,7 +61,7 @@ test.each([
   expect(await found(query.replace('NAME', setting.workspaceName.toUpperCase()))).toEqual([rare])
 })
 
-test('a run behind thousands of newer ones is not found by what it has not', async () => {
+test('a run behind thousands of newer ones is not found by attributes that it lacks', async () => {
   expect(await found('search[basic]=needles')).toEqual([])
   expect(await found('filter[operation]=save_plan')).toEqual([])
   expect(await found('filter[status]=canceled')).toEqual([])
@@ -70,23 +70,23 @@ test('a run behind thousands of newer ones is not found by what it has not', asy
   expect(await found('filter[agent_pool_names]=nowhere')).toEqual([])
 })
 
-test('a run behind thousands of newer ones is found by its creator, with the other run of theirs, the newest first', async () => {
+test('a run behind thousands of newer ones is found by its creator, newest first', async () => {
   expect(await found(`search[user]=${setting.user.username}`)).toEqual([rare, common])
   expect(await found('filter[status]=plan_queued')).toEqual([rare, common])
 })
 
-test('a run behind thousands of newer ones is listed to a member who sees its workspace only', async () => {
+test('a run behind thousands of newer ones is listed for a member who sees only its workspace', async () => {
   expect(await found('', member.token)).toEqual([rare])
   expect(await found('filter[operation]=destroy', member.token)).toEqual([rare])
   expect(await found('search[basic]=hay', member.token)).toEqual([rare])
 })
 
-test('a text of one or two characters is the beginning of a word', async () => {
+test('a text of one or two characters matches the start of a word', async () => {
   expect(await found('search[basic]=ee')).toEqual([])
   expect(await found('search[basic]=%25')).toEqual([])
 })
 
-test('the runs of a workspace that has thousands are counted, whether few of them match or many', async () => {
+test('the total of a large workspace is exact, whether few or many runs match', async () => {
   const hay = (number: number) => `run-hay${number}`
 
   expect(await foundInWorkspace('filter[status]=plan_queued')).toEqual({ ids: [common], total: 1 })

@@ -1,23 +1,19 @@
-import { type Insertable, sql, type Selectable } from 'kysely'
+import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
+type Stages = Schema['task_stages']
+
 export async function listStatuses(db: Db, runId: string) {
-  return db
-    .selectFrom('task_stages')
-    .select(['id', 'stage', 'status', 'held_until'])
-    .where('run_id', '=', runId)
-    .execute()
+  const stages = db.selectFrom('task_stages').select(['id', 'stage', 'status', 'held_until'])
+  return stages.where('run_id', '=', runId).execute()
 }
 
-export async function insertStages(db: Db, rows: readonly Insertable<Schema['task_stages']>[]) {
-  await db
-    .insertInto('task_stages')
-    .values([...rows])
-    .execute()
+export async function insertStages(db: Db, rows: Insertable<Stages>[]) {
+  await db.insertInto('task_stages').values(rows).execute()
 }
 
-/** Starts a pending stage; undefined when it is not pending. */
+/** Starts a pending stage; undefined if it is not pending. */
 export async function beginStage(tx: Tx, { runId, name, now }: { runId: string; name: string; now: Date }) {
   const { rows } = await sql<{ id: string }>`update task_stages
        set status = 'running', updated_at = ${now}, status_timestamps = status_timestamps || ${stamp('running', now)}
@@ -26,9 +22,11 @@ export async function beginStage(tx: Tx, { runId, name, now }: { runId: string; 
   return rows[0]
 }
 
-/** Ends a running stage; undefined when it has ended already. */
+type StageEnd = { status: 'passed' | 'failed' | 'errored'; message: string | null; now: Date }
+
+/** Ends a running stage; undefined if it is not running. */
 export async function endStage(tx: Tx, id: string, { status, message, now }: StageEnd) {
-  const { rows } = await sql<EndedStage>`update task_stages
+  const { rows } = await sql<{ run_id: string; stage: string; started_at: Date }>`update task_stages
        set status = ${status}, message = ${message}, updated_at = ${now},
            status_timestamps = status_timestamps || ${stamp(status, now)}
      where id = ${id} and status = 'running'
@@ -36,12 +34,12 @@ export async function endStage(tx: Tx, id: string, { status, message, now }: Sta
   return rows[0]
 }
 
-/** Defers the verdict of a stage: its run gets it at that time. */
+/** Defers the effect of a stage's result on its run. */
 export async function deferResult(tx: Tx, id: string, deferredUntil: Date) {
   await tx.updateTable('task_stages').set({ held_until: deferredUntil }).where('id', '=', id).execute()
 }
 
-/** Ends the deferral of a run's verdict; undefined when none is deferred. */
+/** Ends the deferral of a result; undefined if none is deferred. */
 export async function releaseResult(tx: Tx, runId: string) {
   return tx
     .updateTable('task_stages')
@@ -52,7 +50,7 @@ export async function releaseResult(tx: Tx, runId: string) {
     .executeTakeFirst()
 }
 
-/** Cancels a stage that is under way, makes pending ones unreachable, and drops a deferred verdict. */
+/** Cancels running stages, makes pending ones unreachable, and drops a deferred result. */
 export async function cancelStages(tx: Tx, runId: string, now: Date) {
   await sql`update task_stages set held_until = null where run_id = ${runId} and held_until is not null`.execute(tx)
   await sql`update task_stages
@@ -62,10 +60,6 @@ export async function cancelStages(tx: Tx, runId: string, now: Date) {
      where run_id = ${runId} and status in ('pending', 'running', 'awaiting_override')`.execute(tx)
 }
 
-export type StageEnd = { status: 'passed' | 'failed' | 'errored'; message: string | null; now: Date }
-
-export type EndedStage = { run_id: string; stage: string; started_at: Date }
-
-export function stamp(status: Selectable<Schema['task_stages']>['status'], now: Date) {
+function stamp(status: Selectable<Stages>['status'], now: Date) {
   return sql`${JSON.stringify({ [status]: now.toISOString() })}::jsonb`
 }

@@ -13,7 +13,7 @@ const vote = (
   message,
 })
 
-describe('the verdict of a stage', () => {
+describe('the result of a stage', () => {
   test.each(['pending', 'running'] as const)('is open while a result is %s, whatever the others say', (status) => {
     expect(stageResult([vote('a', status, 'advisory'), vote('b', 'failed', 'mandatory')])).toBeUndefined()
   })
@@ -38,7 +38,7 @@ describe('the verdict of a stage', () => {
     },
   )
 
-  test('names every mandatory task that is against it, and no other', () => {
+  test('names every mandatory task that did not pass, and no other', () => {
     const votes = [
       vote('a', 'failed', 'mandatory', 'open port'),
       vote('b', 'failed', 'advisory', 'cost'),
@@ -51,7 +51,7 @@ describe('the verdict of a stage', () => {
     })
   })
 
-  test('ignores tasks that were not asked', () => {
+  test('ignores canceled tasks', () => {
     expect(stageResult([vote('a', 'canceled', 'advisory')])).toEqual({ status: 'passed', message: null })
     expect(stageResult([])).toEqual({ status: 'passed', message: null })
   })

@@ -26,7 +26,7 @@ test('the table in docs/RUNS.md has every status in which a run stays, and no ot
   expect(shown.toSorted()).toEqual(stays.toSorted())
 })
 
-/** The lines of a state diagram: `[*]` is the beginning and the end. */
+/** The lines of a state diagram; `[*]` is the start and the end. */
 function transitions() {
   const moves = RUN_STATUS.flatMap((from) => RUN_STATUS_TABLE[from].next.map((to) => `${from} --> ${to}`))
   const ends = RUN_STATUS.filter(isEnded).map((status) => `${status} --> [*]`)

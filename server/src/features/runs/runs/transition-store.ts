@@ -1,21 +1,73 @@
 import { FAILURE_STATUSES, KPI_STATUSES } from '@groundstate/contract/run-status'
-import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
+import { type Insertable, type OperationNodeSource, type RawBuilder, sql } from 'kysely'
+import { type AuditRow, eventInsert } from '../../../audit/store.ts'
 import type { Db, Tx } from '../../../db/db.ts'
-import { deferWrite, writeBatch } from '../../../db/pipeline.ts'
+import { deferWrite, pipeline, writeBatch } from '../../../db/pipeline.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
 import { literals } from '../../../db/sql.ts'
-import type { LockedJob, LockedRun, LockedWorkspace } from './locked-run-store.ts'
-import { unblockedPools, queuedJobInsert } from './queued-job-store.ts'
-import type { CurrentRunColumns, EndedRun, Transition } from './transition.ts'
+import { selectVersionForRun } from '../configuration-versions/store.ts'
+import { type LockedJob, type LockedRun, type RunRow, runWorkspaceLock } from './locked-run-store.ts'
+import { wordsOf } from './message-store.ts'
+import { queuedJobInsert, unblockedPools } from './queued-job-store.ts'
+import { runEventsInsert } from './run-event-store.ts'
+import type { EndedRun, Transition, currentRunColumns } from './transition.ts'
+
+/** Locks the workspace of a new run and reads its configuration version, by default the current one. */
+export async function lockForNewRun(tx: Tx, workspaceId: string, versionId: string | undefined) {
+  const [[workspace], [version]] = await pipeline(tx, [
+    runWorkspaceLock(tx, workspaceId),
+    selectVersionForRun(tx, { id: versionId, workspaceId }),
+  ])
+  return { workspace, version }
+}
+
+type NewRunRows = { transition: Transition; event: Insertable<Schema['run_events']>; audit: AuditRow }
+
+/** Writes a new run after its first transition, with its related rows, along with the next statement. */
+export async function insertNewRun(tx: Tx, locked: LockedRun, { transition, event, audit }: NewRunRows) {
+  // The database assigns `seq` and `queue_order`.
+  const { seq: _, queue_order: __, variables, ...columns } = locked.run
+  const phases = [locked.plan, locked.apply].map(({ id, kind, status, status_timestamps }) => ({
+    id,
+    kind,
+    run_id: columns.id,
+    status,
+    status_timestamps: JSON.stringify(status_timestamps),
+    ...transition[kind],
+  }))
+  const run = tx.insertInto('runs').values({
+    ...columns,
+    status_timestamps: JSON.stringify(columns.status_timestamps),
+    variables: JSON.stringify(variables),
+    ...transition.run,
+  })
+  const writes = [
+    {
+      name: 'new_run',
+      write: run.returning(['id', 'workspace_id', 'organization_id', 'seq', 'message', 'created_at']),
+    },
+    sql`insert into run_keys (run_id, workspace_id, organization_id, seq, words, created_at)
+      select id, workspace_id, organization_id, seq, ${wordsOf(sql`message`)}, created_at from new_run`,
+    ...phases.map((row) => tx.insertInto('phases').values(row)),
+    runEventsInsert(tx, [event]),
+    eventInsert(audit),
+    tx
+      .updateTable('workspaces')
+      .set({ ...transition.workspace, run_count: columns.number, latest_run_id: columns.id })
+      .where('id', '=', columns.workspace_id),
+    ...(transition.job ? [queuedJobInsert(transition.job)] : []),
+  ]
+  await writeBatch(tx, writes)
+}
+
+type Saving = { transition: Transition; others: readonly OperationNodeSource[]; now: Date }
 
 /**
- * Writes a transition, and `others` with it, along with the next statement of the transaction. Where a job ends, returns a function that
- * reads the topics of the pools that it may have unblocked, once that statement has been executed.
+ * Writes a transition and `others` along with the next statement of the transaction. If a job ends, returns a function that reads the
+ * topics of the pools that this may have unblocked, once that statement has been executed.
  */
-export async function saveTransition(
-  tx: Tx,
-  { run, job, plan, apply }: LockedRun,
-  { transition, others, now }: { transition: Transition; others: readonly OperationNodeSource[]; now: Date },
-) {
+export async function saveTransition(tx: Tx, locked: LockedRun, { transition, others, now }: Saving) {
+  const { run, job, plan, apply } = locked
   const { effects } = transition
   const writes = [
     tx
@@ -27,10 +79,10 @@ export async function saveTransition(
     transition.plan && tx.updateTable('phases').set(transition.plan).where('id', '=', plan.id),
     transition.apply && tx.updateTable('phases').set(transition.apply).where('id', '=', apply.id),
     workspaceUpdate(tx, run, transition),
-    ...(job && effects.endsJob ? jobEnd(tx, { jobId: job.id, runId: run.id }, { transition, now }) : []),
+    ...(job && effects.endsJob ? jobEnd(tx, transition, { jobId: job.id, runId: run.id, now }) : []),
   ].filter((write) => write !== undefined)
 
-  // A run has at most one unfinished job: where a new one replaces it, its end must be written first.
+  // A run has at most one unfinished job: the end of a replaced one must be written first.
   const replaces = job && effects.endsJob && transition.job
   const start = transition.job && queuedJobInsert(transition.job)
   if (start && !replaces) writes.push(start)
@@ -40,31 +92,21 @@ export async function saveTransition(
   return freed && (async () => (await readFreed()).map(({ topic }) => topic))
 }
 
-/** Statements that end a job and revoke its engine token, unless that is still needed for the plan's JSON: then it is revoked with the apply. */
-function jobEnd(
-  tx: Tx,
-  { jobId, runId }: { jobId: string; runId: string },
-  { transition: { status, plan }, now }: { transition: Transition; now: Date },
-) {
+type JobEnd = { jobId: string; runId: string; now: Date }
+
+/** Statements that end a job and revoke its engine token; pending documents of a plan still need that until the apply ends. */
+function jobEnd(tx: Tx, { status, plan }: Transition, { jobId, runId, now }: JobEnd): OperationNodeSource[] {
   const changes = { status: 'ended', ended_at: now, lease_expires_at: null } as const
-  const isOwing = plan?.documents_owed_at instanceof Date
-  return [
-    tx
-      .updateTable('agent_jobs')
-      .set(status === 'force_canceled' ? { ...changes, command: 'force-cancel' } : changes)
-      .where('id', '=', jobId),
-    ...(isOwing
-      ? []
-      : [
-          tx
-            .deleteFrom('tokens')
-            .where('kind', '=', sql.lit('run' as const))
-            .where('run_id', '=', runId),
-        ]),
-  ]
+  const end = tx
+    .updateTable('agent_jobs')
+    .set(status === 'force_canceled' ? { ...changes, command: 'force-cancel' } : changes)
+    .where('id', '=', jobId)
+  if (plan?.documents_owed_at instanceof Date) return [end]
+  const isRunToken = sql<boolean>`kind = 'run'`
+  return [end, tx.deleteFrom('tokens').where(isRunToken).where('run_id', '=', runId)]
 }
 
-function workspaceUpdate(tx: Tx, run: LockedRun['run'], { workspace, ended }: Transition) {
+function workspaceUpdate(tx: Tx, run: RunRow, { workspace, ended }: Transition) {
   if (ended) {
     return tx
       .updateTable('workspaces')
@@ -83,12 +125,12 @@ function workspaceUpdate(tx: Tx, run: LockedRun['run'], { workspace, ended }: Tr
 
 const KPI_RUNS = 30
 
-/** KPIs of the workspace's last applied or failed runs, including one whose end is being written. */
-function kpisWith({ id, workspace_id }: LockedRun['run'], { number, isFailure, planMs, applyMs }: EndedRun) {
+/** KPIs of the workspace's last applied or failed runs, including the one that is ending. */
+function kpisWith({ id, workspace_id }: RunRow, { number, isFailure, planMs, applyMs }: EndedRun) {
   const phaseMs = (kind: 'plan' | 'apply') => sql`(
     select extract(epoch from p.ended_at - (p.status_timestamps->>'running')::timestamptz) * 1000
       from phases p where p.run_id = r.id and p.kind = ${sql.lit(kind)})`
-  // A machine may sleep for longer than an integer has milliseconds.
+  // A suspended machine can exceed an integer of milliseconds.
   const average = (ms: RawBuilder<unknown>) =>
     sql`case when avg(${ms}) > 2147483647 then 2147483647 else round(avg(${ms})) end::integer`
   return sql<{ run_count: number; failure_count: number; plan_ms: number | null; apply_ms: number | null }>`(
@@ -105,19 +147,13 @@ function kpisWith({ id, workspace_id }: LockedRun['run'], { number, isFailure, p
         order by number desc limit ${sql.lit(KPI_RUNS)}) last)`
 }
 
-/** The first run in the queue of a workspace. */
 export async function findFirstInQueue(tx: Tx, workspaceId: string) {
-  return tx
-    .selectFrom('runs')
-    .select(['id', 'status', 'created_at'])
-    .where('workspace_id', '=', workspaceId)
-    .where('waits', '=', sql.lit(true))
-    .orderBy('queue_order')
-    .limit(sql.lit(1))
-    .executeTakeFirst()
+  const { rows } = await sql<Pick<RunRow, 'id' | 'status' | 'created_at'>>`select id, status, created_at from runs
+    where workspace_id = ${workspaceId} and waits order by queue_order limit 1`.execute(tx)
+  return rows[0]
 }
 
-export async function updateCurrentRun(tx: Tx, id: LockedWorkspace['id'], columns: CurrentRunColumns) {
+export async function updateCurrentRun(tx: Tx, id: string, columns: ReturnType<typeof currentRunColumns>) {
   await tx.updateTable('workspaces').set(columns).where('id', '=', id).execute()
 }
 
@@ -125,23 +161,15 @@ export async function updateJobCommand(tx: Tx, jobId: string, command: LockedJob
   await tx.updateTable('agent_jobs').set({ command }).where('id', '=', jobId).execute()
 }
 
-/** The ids of the runs of the workspace that occupy it or are queued before `run`, the occupying one last. */
-export async function listRunsBefore(tx: Tx, run: Pick<LockedRun['run'], 'id' | 'workspace_id' | 'queue_order'>) {
-  const rows = await tx
-    .selectFrom('runs')
-    .select('id')
-    .where('workspace_id', '=', run.workspace_id)
-    .where((eb) =>
-      eb.or([eb('occupies', '=', true), eb.and([eb('waits', '=', true), eb('queue_order', '<', run.queue_order)])]),
-    )
-    .where('id', '<>', run.id)
-    .orderBy('occupies')
-    .orderBy('queue_order')
-    .execute()
+/** The ids of the runs queued before `run` in its workspace, followed by the active run. */
+export async function listRunsBefore(tx: Tx, run: Pick<RunRow, 'id' | 'workspace_id' | 'queue_order'>) {
+  const { rows } = await sql<{
+    id: string
+  }>`select id from runs where workspace_id = ${run.workspace_id} and id <> ${run.id}
+    and (occupies or waits and queue_order < ${run.queue_order}) order by occupies, queue_order`.execute(tx)
   return rows.map(({ id }) => id)
 }
 
-/** Workspace and organization of a run. */
 export function selectPlaces(db: Db, ids: readonly string[]) {
   return db
     .selectFrom('runs')

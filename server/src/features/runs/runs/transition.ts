@@ -9,25 +9,27 @@ import type { OperationNodeSource, Selectable, Updateable } from 'kysely'
 import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { LockedJob, LockedPhase, LockedRun, RunRow } from './locked-run-store.ts'
-import { type Effects, type JobOutcome, type MachineRun, type RunFacts, advance, effectsOf } from './machine.ts'
+import { type Effects, type JobOutcome, type MachineRun, type RunConditions, advance, effectsOf } from './machine.ts'
 import { type NewJob, poolTopic, queueClass } from './queued-job-store.ts'
 import type { NewRunEvent } from './run-event-store.ts'
+
+type PhaseUpdate = Updateable<Schema['phases']>
 
 /** A change of a run, saved together with the transitions that it causes. */
 export type Change = {
   job?: JobOutcome
-  requested?: RunFacts['requested']
+  requested?: RunConditions['requested']
   run?: Partial<Omit<RunRow, 'status_timestamps' | 'variables'>>
-  plan?: Updateable<Schema['phases']>
-  apply?: Updateable<Schema['phases']>
+  plan?: PhaseUpdate
+  apply?: PhaseUpdate
   events?: readonly NewRunEvent[]
-  /** The job is over although its phase does not end yet. */
+  /** The job has ended although its phase continues. */
   endsJob?: boolean
-  /** The job was handed back before it had begun, which does not count as an attempt. */
+  /** The job was requeued before it started, which does not count as an attempt. */
   isRequeued?: boolean
-  /** The job that this may queue is for the caller, who tells of it unless it takes it in the same transaction. */
-  isQuiet?: boolean
-  /** Writes for the same statement; see `writeTogether`. */
+  /** The caller claims the job that this queues, or else signals it. */
+  skipsJobSignal?: boolean
+  /** Writes for the same statement; see `writeBatch`. */
   writes?: readonly OperationNodeSource[]
 }
 
@@ -36,17 +38,16 @@ export type Transition = {
   path: RunStatus[]
   status: RunStatus
   run: Updateable<Schema['runs']>
-  plan: Updateable<Schema['phases']> | undefined
-  apply: Updateable<Schema['phases']> | undefined
+  plan: PhaseUpdate | undefined
+  apply: PhaseUpdate | undefined
   job: NewJob | undefined
   workspace: WorkspaceChange | undefined
-  /** The run as the KPIs of its workspace count it, if it has just ended in a way that they count. */
+  /** Set if the run has just ended with a status that counts in the KPIs of its workspace. */
   ended: EndedRun | undefined
-  /** The run goes to the end of the queue, in which it was not before. */
+  /** The run is appended to the queue again. */
   entersQueue: boolean
-  /** Signals of the change. */
   topics: string[]
-  /** The signal to one of those that wait for the job. */
+  /** The topic of the queued job, published to one waiting claim. */
   jobTopic: string | undefined
   effects: Effects
 }
@@ -57,12 +58,12 @@ export type EndedRun = { number: number; isFailure: boolean; planMs: number | nu
 type WorkspaceChange = Partial<Omit<Selectable<Schema['workspaces']>, 'vcs_repo'>>
 type TransitionCtx = Pick<Ctx, 'now' | 'newId'>
 
-/** Works out what `change` does to a run; writes nothing. */
+/** The rows and effects of a change; writes nothing. */
 export function transitionOf(
   ctx: TransitionCtx,
   locked: LockedRun,
   change: Change,
-  stages: RunFacts['stages'] = {},
+  stages: RunConditions['stages'] = {},
 ): Transition {
   const now = ctx.now()
   const before = { ...locked.run, ...change.run }
@@ -76,27 +77,22 @@ export function transitionOf(
     occupies: before.occupies,
     confirmed: before.confirmed_at !== null,
   }
-  const facts: RunFacts = {
-    turn: isTurn(locked),
+  const conditions: RunConditions = {
+    canStart: canStart(locked),
     job: change.job ?? jobOutcome(locked, now),
     stages,
     stale: before.save_plan && before.base_state_version_id !== locked.workspace.current_state_version_id,
     requested: change.requested ?? (before.cancel_requested_at === null ? 'none' : 'cancel'),
   }
-  const path = advance(run, facts)
-  const found = effectsOf(run, path)
-  const effects = change.endsJob ? { ...found, endsJob: true } : found
+  const path = advance(run, conditions)
+  const effects = { ...effectsOf(run, path), ...(change.endsJob && { endsJob: true }) }
   const status = path.at(-1) ?? run.status
   const stamps = Object.fromEntries(path.map((step) => [step, now.toISOString()]))
   const timestamps = { ...(before.status_timestamps as Record<string, string>), ...stamps }
   const isStale = status === 'errored' && (path.at(-2) ?? run.status) === 'confirmed'
-  const [plan, apply] = [
-    phaseChange(locked.plan, effects.plan, change.plan, now),
-    phaseChange(locked.apply, effects.apply, change.apply, now),
-  ]
-  const enqueue =
-    effects.enqueue && newJob(ctx, locked, { kind: effects.enqueue, isRepeat: change.isRequeued ?? false })
-
+  const plan = phaseUpdate(locked.plan, { status: effects.plan, change: change.plan, now })
+  const apply = phaseUpdate(locked.apply, { status: effects.apply, change: change.apply, now })
+  const job = effects.enqueue && newJob(ctx, locked, { kind: effects.enqueue, isRepeat: change.isRequeued ?? false })
   return {
     path,
     status,
@@ -105,25 +101,23 @@ export function transitionOf(
       ...(path.length > 0 && { status, status_timestamps: JSON.stringify(timestamps) }),
       ...(effects.occupies !== before.occupies && { occupies: effects.occupies }),
       ...(effects.waits !== before.waits && { waits: effects.waits }),
-      ...(isStale && { error: STALE }),
+      ...(isStale && { error: 'the state has changed since this plan was created: create a new plan' }),
       updated_at: now,
     },
     plan,
     apply,
-    job: enqueue,
+    job,
     workspace: workspaceChange(locked, { effects, status, now, before }),
     ended: path.length > 0 ? endedRun(locked, { status, plan, apply }) : undefined,
     entersQueue: effects.waits && !before.waits && before.status !== 'pending',
-    // An agent knows of every other end: it has reported it.
+    // All other ends are reported by the agent itself.
     topics: locked.job && status === 'force_canceled' ? [`job:${locked.job.id}`] : [],
-    jobTopic: enqueue && change.isQuiet !== true ? poolTopic(enqueue.agent_pool_id) : undefined,
+    jobTopic: job && change.skipsJobSignal !== true ? poolTopic(job.agent_pool_id) : undefined,
     effects,
   }
 }
 
-const STALE = 'the state has moved on since this plan was made: make a new plan'
-
-function isTurn({ workspace, run, isFirst }: LockedRun) {
+function canStart({ workspace, run, isFirst }: LockedRun) {
   if (workspace.active_run_id !== null || workspace.locked_by_type !== null) return false
   return run.waits ? isFirst : workspace.waiting_runs === 0
 }
@@ -135,12 +129,9 @@ function jobOutcome({ job, run, plan, apply }: LockedRun, now: Date): JobOutcome
   return phase.held_until <= now ? 'errored' : 'deferred'
 }
 
-function phaseChange(
-  phase: LockedPhase,
-  status: PhaseStatus | undefined,
-  change: Updateable<Schema['phases']> | undefined,
-  now: Date,
-): Updateable<Schema['phases']> | undefined {
+type PhaseChange = { status: PhaseStatus | undefined; change: PhaseUpdate | undefined; now: Date }
+
+function phaseUpdate(phase: LockedPhase, { status, change, now }: PhaseChange): PhaseUpdate | undefined {
   if (status === undefined || hasPhaseEnded(phase.status)) return change
   const timestamps = { ...phase.status_timestamps, [status]: now.toISOString() }
   return {
@@ -153,26 +144,25 @@ function phaseChange(
 
 const MAX_ATTEMPTS = 3
 
-/** Whether a job whose lease expired may be tried again: an apply never, a plan a few times. */
+/** Whether a job whose lease expired may be retried: a plan a few times, an apply never. */
 export function mayRetry(job: Pick<LockedJob, 'kind' | 'attempt'>) {
   return job.kind === 'plan' && job.attempt < MAX_ATTEMPTS
 }
 
-function newJob(
-  ctx: TransitionCtx,
-  locked: LockedRun,
-  { kind, isRepeat }: { kind: 'plan' | 'apply'; isRepeat: boolean },
-): NewJob {
-  const { run, plan, apply, job } = locked
+type JobRequest = { kind: 'plan' | 'apply'; isRepeat: boolean }
+
+function newJob(ctx: TransitionCtx, locked: LockedRun, { kind, isRepeat }: JobRequest): NewJob {
+  const { run, job } = locked
+  const { organization_id, workspace_id, agent_pool_id } = run
   return {
     id: ctx.newId('job'),
     run_id: run.id,
-    organization_id: run.organization_id,
-    workspace_id: run.workspace_id,
+    organization_id,
+    workspace_id,
     class: queueClass(kind, run.plan_only),
-    phase_id: kind === 'plan' ? plan.id : apply.id,
+    phase_id: locked[kind].id,
     kind,
-    agent_pool_id: run.agent_pool_id,
+    agent_pool_id,
     attempt: job?.kind === kind ? job.attempt + (isRepeat ? 0 : 1) : 1,
     status: 'queued',
     preferred_agent_id: kind === 'apply' ? locked.planAgentId : null,
@@ -185,36 +175,33 @@ function newJob(
   }
 }
 
-type Settled = { effects: Effects; status: RunStatus; now: Date; before: LockedRun['run'] }
+type Advanced = { effects: Effects; status: RunStatus; now: Date; before: RunRow }
 
-function workspaceChange(
-  { workspace, run, isConfigurationNewer }: LockedRun,
-  { effects, status, now, before }: Settled,
-) {
+function workspaceChange(locked: LockedRun, { effects, status, now, before }: Advanced) {
+  const { workspace, run, isConfigurationNewer } = locked
   const change: WorkspaceChange = {}
+  const unlocked = { locked_by_type: null, locked_by_id: null, locked_at: null, locked_reason: null }
   if (effects.occupies && !before.occupies) {
     Object.assign(change, { active_run_id: run.id, ...currentRunColumns({ ...run, status }) })
-    Object.assign(change, { locked_by_type: 'run', locked_by_id: run.id, locked_at: now, locked_reason: null })
+    Object.assign(change, { ...unlocked, locked_by_type: 'run', locked_by_id: run.id, locked_at: now })
   }
   if (effects.releases) {
     change.active_run_id = null
-    if (workspace.locked_by_type === 'run' && workspace.locked_by_id === run.id) {
-      Object.assign(change, { locked_by_type: null, locked_by_id: null, locked_at: null, locked_reason: null })
-    }
+    if (workspace.locked_by_type === 'run' && workspace.locked_by_id === run.id) Object.assign(change, unlocked)
   }
   if (effects.waits !== before.waits) change.waiting_runs = workspace.waiting_runs + (effects.waits ? 1 : -1)
-  // A provisional configuration becomes that of the workspace with its first apply, unless a newer one is.
+  // A provisional configuration becomes current with its first apply, unless a newer one is current.
   if (status === 'applied' && isConfigurationNewer)
     change.current_configuration_version_id = run.configuration_version_id
   if (workspace.current_run_id === run.id && isFinal(status) !== isFinal(run.status))
     Object.assign(change, currentRunColumns({ ...run, status }))
   const drift = driftAfter(run, { effects, hasChanges: before.has_changes })
-  const isKnown = workspace.has_drift !== null || run.refresh_only
-  if (drift !== undefined && drift !== workspace.has_drift && isKnown) change.has_drift = drift
+  const isTracked = workspace.has_drift !== null || run.refresh_only
+  if (drift !== undefined && drift !== workspace.has_drift && isTracked) change.has_drift = drift
   return Object.keys(change).length === 0 ? undefined : change
 }
 
-/** The workspace's columns of its current run. The status is written only when final, so that few changes write the workspace. */
+/** Columns of a workspace about its current run. The status is stored only once final, so that few changes write the workspace. */
 export function currentRunColumns({ id, status, created_at }: Pick<RunRow, 'id' | 'status' | 'created_at'>) {
   return {
     current_run_id: id,
@@ -223,28 +210,19 @@ export function currentRunColumns({ id, status, created_at }: Pick<RunRow, 'id' 
   }
 }
 
-export type CurrentRunColumns = ReturnType<typeof currentRunColumns>
+type Outcome = { effects: Effects; hasChanges: boolean }
 
-/**
- * Whether there is drift now; undefined where the run does not tell. A plan that only refreshes tells, and after an apply there is none.
- * With targets, a plan that finds nothing and an apply have not looked everywhere.
- */
-function driftAfter(
-  { refresh, refresh_only, target_addrs }: RunRow,
-  { effects, hasChanges }: { effects: Effects; hasChanges: boolean },
-) {
+/** Undefined if unknown: with targets, an apply or a plan without changes has not checked all resources. */
+function driftAfter({ refresh, refresh_only, target_addrs }: RunRow, { effects, hasChanges }: Outcome) {
   const isWhole = target_addrs.length === 0
   if (effects.applied) return refresh && isWhole ? false : undefined
   const hasPlanned = refresh_only && effects.plan === 'finished'
   return hasPlanned && (hasChanges || isWhole) ? hasChanges : undefined
 }
 
-type Phases = { plan: Transition['plan']; apply: Transition['apply'] }
+type End = Pick<Transition, 'status' | 'plan' | 'apply'>
 
-function endedRun(
-  { run, ...phases }: LockedRun,
-  { status, plan, apply }: Phases & { status: RunStatus },
-): EndedRun | undefined {
+function endedRun({ run, ...phases }: LockedRun, { status, plan, apply }: End): EndedRun | undefined {
   const { kpi } = RUN_STATUS_TABLE[status]
   if (kpi === undefined) return undefined
   return {
@@ -255,14 +233,11 @@ function endedRun(
   }
 }
 
-function durationOf(phase: LockedPhase, change: Updateable<Schema['phases']> | undefined) {
-  const status = change?.status ?? phase.status
-  const stamps =
-    change?.status_timestamps === undefined
-      ? phase.status_timestamps
-      : (JSON.parse(change.status_timestamps) as Record<string, string>)
+function durationOf(phase: LockedPhase, update: PhaseUpdate | undefined) {
+  const status = update?.status ?? phase.status
+  const json = update?.status_timestamps
+  const stamps = json === undefined ? phase.status_timestamps : (JSON.parse(json) as Record<string, string>)
   const { running, [status]: end } = stamps
-  return running === undefined || end === undefined || !hasPhaseEnded(status)
-    ? null
-    : Date.parse(end) - Date.parse(running)
+  if (running === undefined || end === undefined || !hasPhaseEnded(status)) return null
+  return Date.parse(end) - Date.parse(running)
 }

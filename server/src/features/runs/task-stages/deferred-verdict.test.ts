@@ -32,8 +32,8 @@ async function ending(setting: TaskSetting, run: string) {
   return [status, error]
 }
 
-describe('a verdict against a plan that was just made', () => {
-  test('shows on the stage at once, whose reader does not end the run', async () => {
+describe('a negative result right after the plan', () => {
+  test('is on the stage immediately, without ending the run', async () => {
     const { setting, run } = await refusedRun()
 
     const [stage] = await readStages(app, setting, run)
@@ -43,7 +43,7 @@ describe('a verdict against a plan that was just made', () => {
     expect(await ending(setting, run)).toEqual(['post_plan_running', null])
   })
 
-  test('shows on the run four seconds after the start of the stage', async () => {
+  test('ends the run four seconds after the start of the stage', async () => {
     const { setting, run } = await refusedRun()
 
     await app.runJobs()
@@ -55,13 +55,13 @@ describe('a verdict against a plan that was just made', () => {
     expect(await ending(setting, run)).toEqual(['errored', ERROR])
   })
 
-  test('shows on the run at once when it comes later than that', async () => {
+  test('ends the run immediately if it arrives later', async () => {
     const { setting, run } = await refusedRun({ waits: 4000 })
 
     expect(await ending(setting, run)).toEqual(['errored', ERROR])
   })
 
-  test('changes nothing once the run is canceled', async () => {
+  test('changes nothing after a cancel', async () => {
     const { setting, run } = await refusedRun()
 
     await actOnRun(app, setting, { run, action: 'cancel' })
@@ -72,7 +72,7 @@ describe('a verdict against a plan that was just made', () => {
   })
 })
 
-test('the failure of an apply is reported late after a stage that has just ended, however long that took', async () => {
+test('the failure of an apply is deferred after a stage that has just ended', async () => {
   const setting = await createTaskSetting(app)
   await addTask(app, setting, { stages: ['pre_apply'] })
   const run = await createRun(app, setting, { 'auto-apply': true })

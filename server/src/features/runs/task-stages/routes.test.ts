@@ -20,7 +20,7 @@ import {
 const app = await createTestApp()
 startDeliveries(app)
 
-/** Lets the receiver answer every request and call back with a status by the stage. */
+/** Makes the receiver respond to every request and call back with a status by stage. */
 function answer(setting: TaskSetting, status: (stage: Stage) => 'passed' | 'failed' = () => 'passed') {
   setting.receiver.onRequest = async ({ payload }, response) => {
     response.end()
@@ -28,7 +28,7 @@ function answer(setting: TaskSetting, status: (stage: Stage) => 'passed' | 'fail
   }
 }
 
-/** Takes a run through plan, confirmation and apply, as far as it gets. */
+/** Advances a run through plan, confirmation and apply, as far as possible. */
 async function drive(setting: TaskSetting, run: string) {
   const ends = new Set(['errored', 'applied', 'planned_and_finished', 'canceled'])
   return eventually(async () => {
@@ -45,7 +45,7 @@ const stagesOf = async (setting: TaskSetting, run: string) =>
   (await readStages(app, setting, run)).map(({ attributes }: any) => [attributes.stage, attributes.status])
 
 describe('the stages of a run', () => {
-  test('exist from its creation, pending, with one result for each task', async () => {
+  test('are pending from its creation, with one result per task', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan', 'pre_apply'], name: 'b' })
     await addTask(app, setting, { stages: ['pre_apply'], name: 'a', level: 'advisory' })
@@ -96,7 +96,7 @@ describe('the stages of a run', () => {
     })
   })
 
-  test('are those of its tasks alone: a run without tasks has none', async () => {
+  test('are those of its tasks: a run without tasks has none', async () => {
     const setting = await createTaskSetting(app)
 
     const run = await createRun(app, setting)
@@ -105,7 +105,7 @@ describe('the stages of a run', () => {
     expect((await readRun(app, setting, run)).attributes.status).toBe('plan_queued')
   })
 
-  test('pass one after the other, and leave their times on run and stage', async () => {
+  test('pass one after the other, with timestamps on run and stage', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] })
     answer(setting)
@@ -160,7 +160,7 @@ describe('the stages of a run', () => {
     })
   })
 
-  test('a speculative run enters those before and after the plan', async () => {
+  test('a plan-only run has those before and after the plan', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] })
     answer(setting)
@@ -176,7 +176,7 @@ describe('the stages of a run', () => {
     ])
   })
 
-  test('the tasks of one go out side by side, and the last verdict takes the run on', async () => {
+  test('the tasks of one stage run concurrently, and the last result advances the run', async () => {
     const setting = await createTaskSetting(app)
     for (let index = 0; index < 5; index += 1) await addTask(app, setting, { stages: ['pre_plan'] })
     const run = await createRun(app, setting)
@@ -193,7 +193,7 @@ describe('the stages of a run', () => {
     expect((await readRun(app, setting, run)).attributes.status).toBe('plan_queued')
   })
 
-  test('callbacks of all tasks at once lose none', async () => {
+  test('no concurrent callback is lost', async () => {
     const setting = await createTaskSetting(app)
     for (let index = 0; index < 8; index += 1) await addTask(app, setting, { stages: ['pre_plan'] })
     const run = await createRun(app, setting)
@@ -209,7 +209,7 @@ describe('the stages of a run', () => {
 })
 
 describe('a global task', () => {
-  test('is asked in every workspace, and the most restrictive level wins', async () => {
+  test('runs in every workspace, and the most restrictive level wins', async () => {
     const setting = await createTaskSetting(app)
     const global = { enabled: true, stages: ['pre_plan', 'post_plan'], 'enforcement-level': 'mandatory' }
     const task = await createTask(app, setting, { 'global-configuration': global })
@@ -244,7 +244,7 @@ describe('a global task', () => {
   })
 })
 
-describe('changes while a run waits', () => {
+describe('changes during a run', () => {
   const patchTask = async (setting: TaskSetting, task: string, attributes: Record<string, unknown>) =>
     app.request({
       method: 'PATCH',
@@ -272,7 +272,7 @@ describe('changes while a run waits', () => {
     expect(setting.receiver.requests).toHaveLength(0)
   })
 
-  test('a task that is added later is not asked', async () => {
+  test('a task that is added later does not run', async () => {
     const setting = await createTaskSetting(app)
     const run = await createRun(app, setting)
 
@@ -282,7 +282,7 @@ describe('changes while a run waits', () => {
     expect(setting.receiver.requests).toHaveLength(0)
   })
 
-  test('a run that is canceled takes its tasks along: no callback counts, and nothing is sent again', async () => {
+  test('the tasks of a canceled run are canceled: callbacks are ignored, and nothing is retried', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan', 'post_plan'] })
     setting.receiver.onRequest = (_, response) => response.writeHead(500).end()
@@ -300,7 +300,7 @@ describe('changes while a run waits', () => {
 })
 
 describe('the override of a stage', () => {
-  test('is refused: no verdict of a task waits for one', async () => {
+  test('is rejected: no task result awaits one', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'] })
     answer(setting, () => 'failed')

@@ -2,52 +2,139 @@ import { taskStageIncludes } from '@groundstate/contract/includes'
 import { commentBody } from '@groundstate/contract/json-api'
 import { policyEvaluationSchema } from '@groundstate/contract/policies'
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
-import { taskStageSchema } from '@groundstate/contract/task-stages'
+import { type TaskStageResource, taskStageSchema } from '@groundstate/contract/task-stages'
+import type { Ctx } from '../../../app.ts'
+import type { WorkspacePermission } from '../../../auth/permissions.ts'
+import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
+import { type Page, pageOffset } from '../../../db/db.ts'
+import { conflict, notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { listAll, ok } from '../../../http/responses.ts'
-import { listReadableTaskStages, listRunStages, overrideTaskStage, requireTaskStage } from './access.ts'
-import { taskStageResource } from './resource.ts'
+import { timestamps } from '../../tasks/task-results/resource.ts'
+import { listResults } from '../../tasks/task-results/store.ts'
+import { requireRun } from '../runs/access.ts'
+import type { TaskStage } from './store.ts'
+import * as store from './store.ts'
 
-const list = {
-  summary: 'List the task stages of a run',
-  access: { workspace: 'runs:read' },
-  responses: { 200: pageOf(taskStageSchema) },
-  include: taskStageIncludes,
-} as const
-const show = {
-  summary: 'Show a task stage',
-  access: { workspace: 'runs:read' },
-  responses: { 200: documentOf(taskStageSchema) },
-  include: taskStageIncludes,
-} as const
-const policyEvaluations = {
-  summary: 'List the policy evaluations of a task stage',
-  access: { workspace: 'runs:read' },
-  responses: { 200: wholeListOf(policyEvaluationSchema) },
-} as const
-const override = {
-  summary: 'Override a task stage',
-  access: { workspace: 'policy-overrides' },
-  audit: { none: 'it is always refused, since no verdict waits to be overridden' },
-  responses: { 200: documentOf(taskStageSchema) },
-  body: commentBody,
-} as const
+const STAGE = { 200: documentOf(taskStageSchema) }
 
 export const taskStageRoutes: Routes = (http) => {
-  http.get('/runs/:runId/task-stages', list, async (req) => {
-    return req.list(await listRunStages(req.ctx, req.params.runId, req.page()), taskStageResource)
-  })
-  http.get('/task-stages/:id', show, async (req) => {
-    return ok(taskStageResource(await requireTaskStage(req.ctx, req.params.id, 'runs:read')))
-  })
-  http.get('/task-stages/:id/policy-evaluations', policyEvaluations, async (req) => {
-    await requireTaskStage(req.ctx, req.params.id, 'runs:read')
-    return listAll([])
-  })
-  http.post('/task-stages/:id/actions/override', override, async (req) => overrideTaskStage(req.ctx, req.params.id))
+  http.get(
+    '/runs/:runId/task-stages',
+    {
+      summary: 'List the task stages of a run',
+      access: { workspace: 'runs:read' },
+      responses: { 200: pageOf(taskStageSchema) },
+      include: taskStageIncludes,
+    },
+    async (req) => req.list(await listRunStages(req.ctx, req.params.runId, req.page()), taskStageResource),
+  )
+  http.get(
+    '/task-stages/:id',
+    {
+      summary: 'Show a task stage',
+      access: { workspace: 'runs:read' },
+      responses: STAGE,
+      include: taskStageIncludes,
+    },
+    async (req) => ok(taskStageResource(await requireTaskStage(req.ctx, req.params.id, 'runs:read'))),
+  )
+  http.get(
+    '/task-stages/:id/policy-evaluations',
+    {
+      summary: 'List the policy evaluations of a task stage',
+      access: { workspace: 'runs:read' },
+      responses: { 200: wholeListOf(policyEvaluationSchema) },
+    },
+    async (req) => {
+      await requireTaskStage(req.ctx, req.params.id, 'runs:read')
+      return listAll([])
+    },
+  )
+  http.post(
+    '/task-stages/:id/actions/override',
+    {
+      summary: 'Override a task stage',
+      access: { workspace: 'policy-overrides' },
+      audit: { none: 'always rejected: no stage can await an override' },
+      responses: STAGE,
+      body: commentBody,
+    },
+    async (req) => {
+      const { status } = await requireTaskStage(req.ctx, req.params.id, 'policy-overrides')
+      // Results of run tasks never await an override: mandatory tasks stop the run, advisory ones warn.
+      throw conflict(`the task stage is ${status}: only one that is awaiting_override can be overridden`)
+    },
+  )
+}
+
+function taskStageResource(stage: TaskStage): TaskStageResource {
+  const mayOverride = stage.can.has('policy-overrides')
+  return {
+    id: stage.id,
+    type: 'task-stages',
+    attributes: {
+      stage: stage.stage,
+      status: stage.status,
+      'status-timestamps': timestamps(stage.status_timestamps as Record<string, string>),
+      // Not part of the public API: the task that decided, and its message.
+      message: stage.message,
+      'created-at': stage.created_at,
+      'updated-at': stage.updated_at,
+      permissions: {
+        'can-override-policy': mayOverride,
+        'can-override-tasks': mayOverride,
+        'can-override': mayOverride,
+      },
+      actions: { 'is-overridable': stage.status === 'awaiting_override' },
+    },
+    relationships: {
+      run: { data: { id: stage.run_id, type: 'runs' } },
+      'task-results': { data: stage.results.map(({ id }) => ({ id, type: 'task-results' })) },
+      // Clients require the relation, although policies are not supported.
+      'policy-evaluations': { data: [] },
+    },
+    links: { self: `/api/v2/task-stages/${stage.id}` },
+  }
 }
 
 export const taskStageLoaders: readonly Loader[] = [
   { type: 'task-stages', load: async (ctx, ids) => (await listReadableTaskStages(ctx, ids)).map(taskStageResource) },
 ]
+
+/** Throws `not-found` if the actor may not read the stage's run, `forbidden` if it lacks the permission. */
+async function requireTaskStage(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<TaskStage> {
+  const row = await store.findTaskStage(ctx.db, ctx.actor, id)
+  if (!row) throw notFound('task stage')
+  const { access: _, ...stage } = row
+  const access = readAccess(ctx.actor, row)
+  checkAccess(access, { noun: 'task stage', permission, workspaceName: row.workspace_name })
+  return { ...stage, can: access.can, results: await listResults(ctx.db, [stage.id]) }
+}
+
+/** A page of the stages of a run, in execution order. */
+async function listRunStages(ctx: Ctx, runId: string, page: Page) {
+  const { id, can } = await requireRun(ctx, runId, 'runs:read')
+  const stages = (await store.listStages(ctx.db, [id])).map((stage) => ({ ...stage, can }))
+  const offset = pageOffset(page)
+  return { rows: await withResults(ctx, stages.slice(offset, offset + page.size)), total: stages.length }
+}
+
+async function listReadableTaskStages(ctx: Ctx, ids: readonly string[]): Promise<TaskStage[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findTaskStages(ctx.db, ctx.actor, ids)
+  const stages = rows.map((row) => ({ row, access: readAccess(ctx.actor, row) }))
+  const readable = stages.filter(({ access }) => canReadRuns(access))
+  return withResults(
+    ctx,
+    readable.map(({ row, access }) => ({ ...row, can: access.can })),
+  )
+}
+
+async function withResults(ctx: Ctx, stages: readonly Omit<TaskStage, 'results'>[]): Promise<TaskStage[]> {
+  if (stages.length === 0) return []
+  const ids = stages.map((stage) => stage.id)
+  const results = Map.groupBy(await listResults(ctx.db, ids), (result) => result.task_stage_id)
+  return stages.map((stage) => ({ ...stage, results: results.get(stage.id) ?? [] }))
+}

@@ -9,7 +9,6 @@ import type { TaskResultRow } from '../../tasks/task-results/store.ts'
 
 type TaskStageRow = Selectable<Schema['task_stages']>
 
-/** Stages with their workspace, and the facts about it. */
 function selectStages(db: Db, access: ReturnType<typeof workspaceAccessColumn>) {
   return db
     .selectFrom('task_stages as s')
@@ -31,7 +30,7 @@ export async function findTaskStages(db: Db, actor: Actor, ids: readonly string[
   return shareAccess(rows)
 }
 
-/** The stages of runs, in the order in which a run reaches them. */
+/** The stages of the runs, in execution order. */
 export async function listStages(db: Db, runIds: readonly string[]) {
   return db
     .selectFrom('task_stages')
@@ -42,7 +41,6 @@ export async function listStages(db: Db, runIds: readonly string[]) {
     .execute()
 }
 
-/** A stage with its results, and what the actor may do in its workspace. */
 export type TaskStage = TaskStageRow & {
   results: readonly (TaskResultRow & { plan_only: boolean })[]
   can: ReadonlySet<WorkspacePermission>

@@ -22,7 +22,7 @@ async function sweepAll(app: TestApp) {
   await sweepArchives(app.as(), signal)
 }
 
-/** A workspace with all that is kept as blobs: an archive, a plan, a log and a state. */
+/** A workspace with an archive, a plan, a log and a state as blobs. */
 async function workspaceWithBlobs(app: TestApp): Promise<RunSetting> {
   const setting = await createRunSetting(app)
   await createRun(app, setting, { 'auto-apply': true })
@@ -39,7 +39,7 @@ async function workspaceWithBlobs(app: TestApp): Promise<RunSetting> {
   return setting
 }
 
-test('what a deleted workspace has kept is swept after two days, and nothing else', async () => {
+test('the blobs of a deleted workspace are swept after two days, and no others', async () => {
   const app = await createTestApp()
   const deleted = await workspaceWithBlobs(app)
   await workspaceWithBlobs(app)

@@ -6,7 +6,7 @@ import { rawState, stateClient } from '../../../testing/state-versions.ts'
 
 const app = await createTestApp()
 
-/** A workspace that refers to all that it can: its configuration, a state, one whose content is awaited, and a run that holds it. */
+/** A workspace with a configuration, a state, a pending state and a run that holds its lock. */
 async function fullWorkspace(app: TestApp): Promise<RunSetting> {
   const setting = await createRunSetting(app)
   const agent = await createFakeAgent(app)

@@ -12,36 +12,30 @@ import { abandonJobs } from '../agent-jobs/service.ts'
 import { listSourceRuns, listTeamIds, listTriggersAround } from './store.ts'
 
 /**
- * Deletes a workspace with everything in it. Throws `forbidden` when it still manages resources and the caller may not
- * force the deletion, unless the deletion `isForced` because the caller may delete its project or organization.
+ * Deletes a workspace with everything in it. Throws `forbidden` when it still manages resources and the caller may not force-delete
+ * it, unless the deletion `isForced` because the caller may delete its project or organization.
  */
 export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey, options: { isForced?: true } = {}) {
   const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
   const mayForce = options.isForced || mayForceDelete(workspace)
-  const managed = mayForce ? 0 : await managedBy(ctx, workspace)
+  const managed = mayForce ? 0 : await countManagedBy(ctx, workspace)
   await transact(ctx, async (ctx) => {
     const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
     if (!locked) throw notFound('workspace')
-    if (!mayForce) {
-      checkSameState(workspace, locked)
-      const count = managed === undefined ? undefined : Math.max(managed, locked.resource_count)
-      if (count !== 0) {
-        throw forbidden(
-          `the workspace ${locked.name} manages ${count ?? 'an unknown number of'} resources: destroy them, or ask an owner to delete it`,
-        )
-      }
-    }
+    if (!mayForce) checkSameState(workspace, locked)
+    const count = managed === undefined ? 'an unknown number of' : Math.max(managed, locked.resource_count)
+    if (!mayForce && count !== 0)
+      throw forbidden(
+        `the workspace ${locked.name} manages ${count} resources: destroy them, or ask an owner to delete it`,
+      )
     await destroy(ctx, workspace)
   })
 }
 
-/**
- * Deletes a workspace that manages nothing. Throws `conflict`, in the words that clients look for, when it manages
- * something.
- */
+/** Deletes a workspace that manages no resources. Otherwise throws `conflict` with the text that clients match. */
 export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
   const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
-  const managed = await managedBy(ctx, workspace)
+  const managed = await countManagedBy(ctx, workspace)
   await transact(ctx, async (ctx) => {
     const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
     if (!locked) throw notFound('workspace')
@@ -49,24 +43,19 @@ export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
       throw conflict(`the workspace ${locked.name} ${await describeLock(ctx, locked)}`)
     if (locked.pending_state_version_id !== null) throw stillProcessed(locked)
     checkSameState(workspace, locked)
-    if (managed === undefined) {
+    if (managed === undefined)
       throw conflict(`the workspace ${locked.name} may be still managing resources: its state can't be read`)
-    }
     const count = Math.max(managed, locked.resource_count)
-    if (count > 0) {
+    if (count > 0)
       throw conflict(`the workspace ${locked.name} is still managing resources (${count}): destroy them first`)
-    }
     await destroy(ctx, workspace)
   })
 }
 
 type StateOf = Pick<store.WorkspaceRow, 'name' | 'current_state_version_id'>
 
-/**
- * How many resources the workspace's state manages; undefined when the state can't be read. They are counted here,
- * since the count of the background may be old right after an apply or a destroy.
- */
-async function managedBy(ctx: Ctx, { current_state_version_id: id }: StateOf) {
+/** Counts resources in the state, since `resource_count` may be stale after an apply; undefined for an unreadable state. */
+async function countManagedBy(ctx: Ctx, { current_state_version_id: id }: StateOf) {
   return id === null ? 0 : countManaged(ctx, id)
 }
 
@@ -89,7 +78,7 @@ async function destroy(ctx: TransactionCtx, { id, name, organization_id: organiz
   ])
   await store.deleteWorkspace(ctx.db, id)
   const notices = [
-    // Grants of teams on it are gone when the notice is delivered.
+    // When the notice is delivered, team access to the workspace is already deleted.
     { type: 'workspaces' as const, id, workspace: id, teams },
     ...triggers.map((trigger) => ({ type: 'run-triggers' as const, id: trigger.id, workspace: trigger.other_id })),
   ]

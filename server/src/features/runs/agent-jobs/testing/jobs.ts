@@ -9,7 +9,7 @@ export async function startPlan(app: TestApp, agent: FakeAgent, attributes: Reco
   return { setting, run, job: await agent.take() }
 }
 
-/** The log of a phase, as people read it. */
+/** The log of a phase, as users read it. */
 export async function openLog(
   app: TestApp,
   setting: { user: { token: string } },

@@ -4,7 +4,7 @@ import { createRun, readRun, type RunSetting } from '../../../../testing/runs.ts
 
 type Workspace = Pick<RunSetting, 'user' | 'workspaceId'>
 
-/** Asks for a run trigger from `source` to `destination`, as the user of the destination unless `token` is given. */
+/** Requests a run trigger from `source` to `destination`, by default as the user of the destination. */
 export async function postTrigger(
   app: TestApp,
   destination: Workspace,
@@ -31,32 +31,32 @@ export async function connect(
   return response.json().data.id
 }
 
-/** Finishes the plan and the apply of the run that is next in the queue of the agents. */
+/** Finishes the plan and the apply of the next run in the queue. */
 export async function finishRun(agent: FakeAgent) {
   await (await agent.take()).finish()
   await (await agent.take()).finish()
 }
 
-/** Creates a run that is applied by itself, and lets it succeed; returns its id. */
+/** Creates an auto-applied run that succeeds; returns its id. */
 export async function applyRun(app: TestApp, agent: FakeAgent, source: Workspace): Promise<string> {
   const run = await createRun(app, source, { 'auto-apply': true })
   await finishRun(agent)
   return run
 }
 
-/** Waits, by the test's clock, until what was applied has fired. */
+/** Advances the test's clock until the triggers of all applies have fired. */
 export async function fire(app: TestApp) {
   app.clock.advance(app.config.triggerDelay + 1)
   await app.runJobs()
 }
 
-/** The runs of a workspace that triggers have started, the newest first, as the API shows them. */
+/** The triggered runs of a workspace, newest first, as the API shows them. */
 export async function listTriggered(app: TestApp, { user, workspaceId }: Workspace): Promise<any[]> {
   const url = `/api/v2/workspaces/${workspaceId}/runs?filter[source]=tfe-run-trigger`
   return (await app.request({ url, token: user.token })).json().data
 }
 
-/** The descriptions of the events of a run about triggers that started nothing. */
+/** The descriptions of a run's events about skipped firings. */
 export async function listSkips(app: TestApp, source: Pick<Workspace, 'user'>, run: string): Promise<string[]> {
   const { data } = (await app.request({ url: `/api/v2/runs/${run}/run-events`, token: source.user.token })).json()
   return data
@@ -70,14 +70,14 @@ export async function readChain(app: TestApp, token: string, run: string) {
   return response.json().data.attributes
 }
 
-/** Lets a run that waits for a person be applied. */
+/** Confirms and applies a run. */
 export async function confirm(app: TestApp, source: Pick<Workspace, 'user'>, agent: FakeAgent, run: string) {
   await app.request({ method: 'POST', url: `/api/v2/runs/${run}/actions/apply`, token: source.user.token, body: {} })
   await (await agent.take()).finish()
   return readRun(app, source, run)
 }
 
-/** Ends what waits for agents, so that the next job that is taken is that of the next run. */
+/** Ends all queued jobs, so that the next claim gets the job of the next run. */
 export async function endJobs(agent: FakeAgent) {
   for (let job = await agent.claim(); job; job = await agent.claim())
     await job.finish({ status: 'errored', exitCode: 1 })

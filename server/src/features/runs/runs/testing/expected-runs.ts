@@ -26,7 +26,7 @@ const OPERATIONS: Record<string, (flags: KnownRun['flags']) => boolean> = {
 }
 const BETWEEN_WORDS = /[\s\-_/.:,;=|()[\]{}<>"']/
 
-/** The condition of each parameter on a run, as in the API's documentation. */
+/** The condition of each parameter, as in the API's documentation. */
 const MEANINGS: Record<string, (run: KnownRun, value: string, now: Date) => boolean> = {
   'filter[status]': ({ status }, value) => value.split(',').includes(status),
   'filter[status_group]': ({ status }, value) => value.split(',').some((name) => GROUPS[name]?.includes(status)),
@@ -57,7 +57,7 @@ function hasText(message: string, text: string) {
   return message.split(BETWEEN_WORDS).some((word) => word.startsWith(text))
 }
 
-/** The ids of the runs that a list must show, in its order: `runs` are the oldest first, and lists the newest. */
+/** The expected ids of a list, newest first; `runs` are oldest first. */
 export function expectedRuns(runs: readonly KnownRun[], query: RunQuery, now: Date): string[] {
   return runs
     .filter((run) => Object.entries(query).every(([name, value]) => MEANINGS[name]?.(run, value, now)))

@@ -35,8 +35,8 @@ const RUNS = 420
 const SPACING = 52 * HOUR
 
 /**
- * Runs of two organizations with attributes by chance, the oldest first: some values are common and some rare. The second organization
- * has everything that the first one has. Moments of creation are out of order, as those of servers whose clocks differ.
+ * Runs of two organizations with random attributes, oldest first: some values are common and some rare. The second organization
+ * mirrors the first. Times of creation are out of order, as with clock skew.
  */
 export async function createManyRuns(app: TestApp, random: Random) {
   const owner = await createUser(app, { isSiteAdmin: true })
@@ -110,7 +110,7 @@ function attributes(app: TestApp, random: Random, index: number) {
 
 type Pools = Map<string, { organizationId: string; ids: Record<string, string> }>
 
-/** In each organization a pool of each name. */
+/** A pool of each name in each organization. */
 async function createPools(app: TestApp, settings: readonly RunSetting[]): Promise<Pools> {
   const pools: Pools = new Map()
   for (const { organization, user } of settings) {
@@ -145,7 +145,7 @@ async function createMembers(app: TestApp, pools: Pools, places: readonly RunSet
   return members
 }
 
-/** Rows with the columns of the model, but for those given, and with its phases. */
+/** Copies of a row with its phases, with the given columns replaced. */
 async function insertCopies(app: TestApp, model: string, rows: readonly { id: string }[]) {
   const given = sql`jsonb_array_elements(${JSON.stringify(rows)}::jsonb) given (row)`
   await sql`insert into runs select (jsonb_populate_record(r, given.row)).* from runs r, ${given} where r.id = ${model}`.execute(

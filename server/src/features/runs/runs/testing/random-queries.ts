@@ -2,7 +2,7 @@ import type { Random } from '../../../../testing/random.ts'
 import type { RunQuery } from './expected-runs.ts'
 import { POOLS, SOURCES } from './many-runs.ts'
 
-/** Values of each parameter, the likelier ones first. */
+/** Values of each parameter, likelier ones first. */
 const VALUES = {
   'filter[status]': ['applied', 'errored', 'errored,discarded', 'canceled', 'planning,planned', 'force_canceled'],
   'filter[status_group]': ['final', 'errored', 'needs_approval,stopped', 'finished', 'non_final', 'discardable'],
@@ -37,7 +37,7 @@ const VALUES = {
 
 type Known = { workspaceNames: readonly string[]; usernames: readonly string[]; now: Date }
 
-/** Parameters of lists of runs: each value alone, and several by chance. */
+/** Parameters of lists of runs: each value alone, and random combinations. */
 export function someQueries(random: Random, known: Known, combinations: number): RunQuery[] {
   const parameters = Object.entries(valuesOf(known))
   const alone = parameters.flatMap(([name, values]) => values.map((value) => ({ [name]: value })))
