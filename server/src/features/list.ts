@@ -14,8 +14,11 @@ import { userTokenRoutes } from './identity/tokens/routes.ts'
 import { userLoaders } from './identity/users/resource.ts'
 import { avatarRoutes, userRoutes } from './identity/users/routes.ts'
 import { anyTokenRoutes } from './organizations/authentication-tokens/routes.ts'
-import { membershipLoaders } from './organizations/organization-memberships/includes.ts'
-import { membershipReactions, membershipRoutes } from './organizations/organization-memberships/routes.ts'
+import {
+  membershipLoaders,
+  membershipReactions,
+  membershipRoutes,
+} from './organizations/organization-memberships/routes.ts'
 import { organizationTokenRoutes } from './organizations/organization-tokens/routes.ts'
 import { organizationLoaders, organizationRoutes } from './organizations/organizations/routes.ts'
 import {

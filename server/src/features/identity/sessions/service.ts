@@ -15,25 +15,24 @@ import { checkCredentials } from './credentials.ts'
 import * as store from './store.ts'
 
 /**
- * A session ends after two weeks without use, and after a month in any case. An organization may require less, but only
- * for access to itself (`checkDemands`): otherwise it could end the sessions of people whom it has merely invited.
+ * A session ends after two weeks without use, and after a month in any case. An organization may require less, but only for access to
+ * itself (`checkSignInPolicy`): otherwise it could end the sessions of users whom it has merely invited.
  */
 const IDLE_MINUTES = 14 * 24 * 60
 const LIFE_MINUTES = 30 * 24 * 60
 
 export type OpenedSession = { session: store.SessionRow; user: UserRow; setCookie: string }
 
-/** Signs in with a password and, where the account has one, two-factor authentication. */
 export async function createSession(ctx: Ctx, input: CreateSession): Promise<OpenedSession> {
   return openSession(ctx, await checkCredentials(ctx, input))
 }
 
-/** Opens a session for an account whose owner has signed in, in whatever way. */
+/** Opens a session for a user who has authenticated. */
 export async function openSession(ctx: Ctx, user: UserRow): Promise<OpenedSession> {
   const text = newTokenText()
   const now = ctx.now()
   const id = ctx.newId('ses')
-  // The request is anonymous. The audit trail names the user who signs in.
+  // The request is anonymous; the audit trail names the user.
   const actor = userActor(user, id)
   const event = userAudit('sign_in', user, { session: id })
   const row = {
@@ -51,30 +50,25 @@ export async function openSession(ctx: Ctx, user: UserRow): Promise<OpenedSessio
   return { session, user, setCookie: sessionCookieHeader(ctx.baseUrl, text, LIFE_MINUTES * 60) }
 }
 
-/** Signs out: ends the session that the request came with. */
 export async function endCurrentSession(ctx: Ctx) {
   const session = await requireCurrentSession(ctx)
-  const { actor } = ctx
-  const username = actor.kind === 'user' ? actor.username : ''
+  const username = ctx.actor.kind === 'user' ? ctx.actor.username : ''
   const event = userAudit('sign_out', { id: session.user_id, username }, { session: session.id })
   await audited(ctx, event, (ctx) => store.deleteSessions(ctx.db, session.user_id, { id: session.id }))
 }
 
-/** Ends one session of a user. Throws `not-found` when the user has no such session. */
 export async function endSession(ctx: Ctx, userId: string, id: string) {
   if ((await store.deleteSessions(ctx.db, userId, { id })) === 0) throw notFound('session')
   announceAccess(ctx)
 }
 
-/** Ends all sessions of a user, `except` one when it is given. */
+/** Ends all sessions of a user but `except`. */
 export async function endSessions(ctx: Ctx, userId: string, except?: string) {
   await store.deleteSessions(ctx.db, userId, { except })
   announceAccess(ctx)
 }
 
-/**
- * The cookie that carries a session. Scripts cannot read it, and browsers do not send it when another site posts to us.
- */
+/** The session cookie: not readable by scripts, and not sent with cross-site POST requests. */
 function sessionCookieHeader(baseUrl: string, value: string, maxAgeSeconds: number) {
   const secure = baseUrl.startsWith('https:') ? '; Secure' : ''
   return `${SESSION_COOKIE}=${value}; Path=${basePath(baseUrl) || '/'}; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure}`
@@ -84,7 +78,7 @@ export function endedCookieHeader(baseUrl: string) {
   return sessionCookieHeader(baseUrl, '', 0)
 }
 
-/** The session that the request came with. Throws `not-found` when it came with an API token. */
+/** The session of the request. Throws `not-found` for a request with an API token. */
 export async function requireCurrentSession(ctx: Ctx) {
   const id = currentSessionId(ctx)
   const session = id === undefined ? undefined : await store.findSession(ctx.db, id)
@@ -98,10 +92,10 @@ export function currentSessionId({ actor }: Ctx) {
 
 export const sessionJobs = [jobHandler(sweepSessionsJob, async (ctx) => sweepSessions(ctx), { schedule: '17 * * * *' })]
 
-/** Deletes expired sessions and outdated records of sign-in attempts. */
 async function sweepSessions(ctx: Ctx) {
   const now = ctx.now()
   const ago = (ms: number) => new Date(now.getTime() - ms)
-  const ends = { now, countersBefore: ago(ATTEMPT_LIMITS.windowMs), placesBefore: ago(KNOWN_ADDRESS_TTL_MS) }
-  await store.deleteEnded(ctx.db, ends)
+  await store.deleteExpiredSessions(ctx.db, now)
+  await store.deleteAttemptsBefore(ctx.db, ago(ATTEMPT_LIMITS.windowMs))
+  await store.deleteSignInPlacesBefore(ctx.db, ago(KNOWN_ADDRESS_TTL_MS))
 }

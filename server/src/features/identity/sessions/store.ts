@@ -12,7 +12,7 @@ export async function findSession(db: Db, id: string) {
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The valid sessions of a user, the most recently used first. A user has few, so the list has no pages. */
+/** The valid sessions of a user, the most recently used first. */
 export async function listSessions(db: Db, userId: string, now: Date) {
   return db
     .selectFrom('sessions')
@@ -25,7 +25,7 @@ export async function listSessions(db: Db, userId: string, now: Date) {
     .execute()
 }
 
-/** Deletes sessions of a user: one, all, or all but one. Returns how many. */
+/** Deletes one session of a user, all, or all but one. Returns their number. */
 export async function deleteSessions(db: Db, userId: string, which: { id?: string; except?: string | undefined } = {}) {
   let query = db.deleteFrom('sessions').where('user_id', '=', userId)
   if (which.id !== undefined) query = query.where('id', '=', which.id)
@@ -34,7 +34,7 @@ export async function deleteSessions(db: Db, userId: string, which: { id?: strin
   return Number(result.numDeletedRows)
 }
 
-/** A counter: the number of attempts since the first one. */
+/** Number of attempts since the first one of the window. */
 export type Attempts = { count: number; startedAt: Date }
 
 export async function findAttempts(db: Db, key: string): Promise<Attempts | undefined> {
@@ -45,7 +45,7 @@ export async function findAttempts(db: Db, key: string): Promise<Attempts | unde
     .executeTakeFirst()
 }
 
-/** Adds one to a counter. The counter starts over when its window has passed. */
+/** Increments a counter, or restarts it when its window has passed. */
 export async function countAttempt(
   db: Db,
   { key, now, windowMs }: { key: string; now: Date; windowMs: number },
@@ -78,7 +78,7 @@ export async function deleteAttempts(db: Db, key: string) {
   await db.deleteFrom('sign_in_attempts').where('key', '=', key).execute()
 }
 
-/** Addresses from which a user signed in with the right password after `since`. */
+/** The sign-in of a user with a correct password from `place` after `since`. */
 export async function findSignInPlace(
   db: Db,
   { userId, place, since }: { userId: string; place: string; since: Date },
@@ -100,11 +100,14 @@ export async function recordSignInPlace(db: Db, row: Insertable<Schema['sign_in_
     .execute()
 }
 
-type Ends = { now: Date; countersBefore: Date; placesBefore: Date }
-
-/** Deletes expired sessions, counters whose window began before a time, and places where no one has signed in since another. */
-export async function deleteEnded(db: Db, { now, countersBefore, placesBefore }: Ends) {
+export async function deleteExpiredSessions(db: Db, now: Date) {
   await db.deleteFrom('sessions').where('expires_at', '<=', now).execute()
-  await db.deleteFrom('sign_in_attempts').where('started_at', '<', countersBefore).execute()
-  await db.deleteFrom('sign_in_places').where('last_at', '<', placesBefore).execute()
+}
+
+export async function deleteAttemptsBefore(db: Db, before: Date) {
+  await db.deleteFrom('sign_in_attempts').where('started_at', '<', before).execute()
+}
+
+export async function deleteSignInPlacesBefore(db: Db, before: Date) {
+  await db.deleteFrom('sign_in_places').where('last_at', '<', before).execute()
 }

@@ -1,21 +1,20 @@
-import type { Updateable } from 'kysely'
+import type { Selectable, Updateable } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
-async function findTwoFactor(db: Db, userId: string) {
-  return db.selectFrom('two_factor_secrets').selectAll().where('user_id', '=', userId).executeTakeFirst()
-}
+export type TwoFactorRow = Selectable<Schema['two_factor_secrets']>
 
-/** Whether signing in takes a code. A factor that was never verified does not count. */
+/** Whether the user needs a code to sign in. An unverified secret does not count. */
 export async function hasTwoFactor(db: Db, userId: string) {
-  return Boolean((await findTwoFactor(db, userId))?.verified_at)
+  const row = await db.selectFrom('two_factor_secrets').selectAll().where('user_id', '=', userId).executeTakeFirst()
+  return Boolean(row?.verified_at)
 }
 
 export async function lockTwoFactor(tx: Tx, userId: string) {
   return tx.selectFrom('two_factor_secrets').selectAll().where('user_id', '=', userId).forUpdate().executeTakeFirst()
 }
 
-/** Starts an enrollment over. It does not change a verified factor, which must be switched off first. */
+/** Starts an enrollment or restarts it; a verified secret stays unchanged. */
 export async function upsertTwoFactor(db: Db, { userId, secret, now }: { userId: string; secret: Buffer; now: Date }) {
   await db
     .insertInto('two_factor_secrets')
@@ -45,7 +44,7 @@ export async function replaceRecoveryCodes(db: Db, userId: string, hashes: reado
     .execute()
 }
 
-/** Returns whether the code existed. */
+/** Whether the code existed. */
 export async function deleteRecoveryCode(db: Db, userId: string, hash: Buffer) {
   const result = await db
     .deleteFrom('recovery_codes')

@@ -27,10 +27,7 @@ export async function findUser(db: Db, id: string) {
   return db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/**
- * Finds the account with that username or e-mail address, case-insensitively. Service accounts are not found, since
- * no one signs in with them. An unconfirmed address finds no one.
- */
+/** Finds the account with that username or confirmed e-mail address, case-insensitively. Service accounts cannot sign in. */
 export async function findUserByLogin(db: Db, login: string) {
   const text = login.toLowerCase()
   return db

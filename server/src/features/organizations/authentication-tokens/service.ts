@@ -8,10 +8,10 @@ import * as store from '../../identity/tokens/store.ts'
 import { requireOrganizationById } from '../organizations/access.ts'
 import { requireTeamForTokens } from '../team-tokens/service.ts'
 
-type Kind = store.TokenRow['kind']
+type Guard = (ctx: Ctx, token: store.TokenRow) => Promise<unknown>
 
-/** The check for managing a token of each kind. Tokens of runs and task results can't be managed. */
-const GUARDS: Record<Kind, ((ctx: Ctx, token: store.TokenRow) => Promise<unknown>) | undefined> = {
+/** The guard for tokens of each kind. Tokens of runs and task results cannot be managed. */
+const GUARDS: Record<store.TokenRow['kind'], Guard | undefined> = {
   user: async (ctx, token) => requireTokenOwner(ctx, token.user_id ?? ''),
   team: async (ctx, token) => requireTeamForTokens(ctx, token.team_id ?? ''),
   organization: async (ctx, token) => requireOrganizationById(ctx, token.organization_id ?? '', 'tokens:manage'),
@@ -21,7 +21,7 @@ const GUARDS: Record<Kind, ((ctx: Ctx, token: store.TokenRow) => Promise<unknown
   task: undefined,
 }
 
-/** A token of any kind that the actor may manage. Throws `not-found` for every other one: INTERFACE §5.2.1 knows no 403 here. */
+/** A token of any kind that the actor may manage. Throws only `not-found`: INTERFACE §5.2.1 has no 403 here. */
 export async function requireToken(ctx: Ctx, id: string) {
   const token = await store.findToken(ctx.db, id)
   const guard = token && GUARDS[token.kind]
@@ -35,7 +35,7 @@ export async function requireToken(ctx: Ctx, id: string) {
   return token
 }
 
-/** Ends a token at once, on every replica. */
+/** Revokes a token immediately on every replica. */
 export async function deleteAuthenticationToken(ctx: Ctx, id: string) {
   const token = await requireToken(ctx, id)
   await audited(ctx, tokenAudit('destroy', token), async (ctx) => {

@@ -2,7 +2,7 @@ import type { CreateOrganization, UpdateOrganization } from '@groundstate/contra
 import type { Ctx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { NO_ACCESS } from '../../../auth/access-context.ts'
-import { type Page, type Paged, pageOffset, transact } from '../../../db/db.ts'
+import { type Page, type Paged, refuseTakenName, transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import {
@@ -15,10 +15,10 @@ import {
   requireOrganizationPool,
   showChangedOrganization,
 } from './access.ts'
-import { organizationSettingColumns, refuseTakenOrganizationName } from './settings.ts'
+import { organizationSettingColumns } from './settings.ts'
 import * as store from './store.ts'
 
-/** Creates an organization with its owners team, of which the caller becomes the first member, and a default project. */
+/** Creates an organization with a default project and an owners team, whose first member is the caller. */
 export async function createOrganization(ctx: Ctx, input: CreateOrganization): Promise<Organization> {
   const { actor } = ctx
   if (actor.kind !== 'user' || actor.teamId !== undefined) throw notFound('organization')
@@ -28,7 +28,7 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
       POOL,
     )
   }
-  return refuseTakenOrganizationName(() =>
+  return refuseTakenName({ constraint: 'organizations_name_key' }, async () =>
     transact(ctx, async (ctx) => {
       const now = ctx.now()
       const id = ctx.newId('org')
@@ -48,14 +48,10 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
   )
 }
 
-export async function listOrganizations(
-  ctx: Ctx,
-  { page, ...filter }: store.OrganizationFilter & { page: Page },
-): Promise<Paged<Organization>> {
-  const { rows, total } = await store.listOrganizations(ctx.db, ctx.actor, filter, {
-    limit: page.size,
-    offset: pageOffset(page),
-  })
+type ListOrganizations = store.OrganizationFilter & { page: Page }
+
+export async function listOrganizations(ctx: Ctx, query: ListOrganizations): Promise<Paged<Organization>> {
+  const { rows, total } = await store.listOrganizations(ctx.db, ctx.actor, query)
   return { rows: rows.flatMap((row) => readableOrganization(ctx, row) ?? []), total }
 }
 
@@ -73,7 +69,7 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
   if (mode === 'agent' && !pool)
     throw invalid("Default agent pool must be specified when using 'agent' execution mode", POOL)
   if (named) await requireOrganizationPool(ctx, organization.id, named, POOL)
-  return refuseTakenOrganizationName(() =>
+  return refuseTakenName({ constraint: 'organizations_name_key' }, async () =>
     transact(ctx, async (ctx) => {
       await store.updateOrganization(ctx.db, organization.id, {
         ...organizationSettingColumns(attributes),
@@ -93,7 +89,7 @@ export async function deleteOrganization(ctx: Ctx, name: string) {
   await destroyOrganization(ctx, await requireOrganization(ctx, name, 'organization:delete'))
 }
 
-/** As `deleteOrganization`, for a caller that has been authorised. */
+/** As `deleteOrganization`; the caller is authorised. */
 export async function destroyOrganization(ctx: Ctx, { id, name }: { id: string; name: string }) {
   await audited(ctx, organizationAudit({ id, name }, 'destroy'), async (ctx) => {
     await raise(ctx, organizationDeleting, { organizationId: id })

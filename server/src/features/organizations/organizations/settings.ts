@@ -1,5 +1,4 @@
 import type { UpdateOrganization } from '@groundstate/contract/organizations'
-import { refuseTakenName } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 
 export function organizationSettingColumns(input: UpdateOrganization['attributes']) {
@@ -19,14 +18,10 @@ export function organizationSettingColumns(input: UpdateOrganization['attributes
   }
 }
 
-export async function refuseTakenOrganizationName<T>(work: () => Promise<T>) {
-  return refuseTakenName({ constraint: 'organizations_name_key' }, work)
-}
-
-/** A pool follows the defaults together with the execution mode that uses it. Throws `invalid` for one without the other. */
+/** Throws `invalid` unless the agent pool and the execution mode that uses it are overwritten together. */
 export function checkOverwrites(pool: boolean | null | undefined, mode: boolean | null | undefined) {
   if (typeof pool !== 'boolean' || typeof mode !== 'boolean' || pool === mode) return
-  // Clients look for these words.
+  // Clients match this text.
   throw invalid(
     'If agent-pool and execution-mode are both included in setting-overwrites, their values must be the same.',
     '/data/attributes/setting-overwrites',

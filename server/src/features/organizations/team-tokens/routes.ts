@@ -1,18 +1,10 @@
-import { documentOf, pageOf } from '@groundstate/contract/responses'
-import { createTokenBody, deleteTokensBody, tokenSchema } from '@groundstate/contract/tokens'
+import { deleteTokensBody } from '@groundstate/contract/tokens'
 import type { Routes } from '../../../http/http.ts'
 import { type Query, oneOf, sortBy, text } from '../../../http/query.ts'
-import { created, ok, unstored } from '../../../http/responses.ts'
+import { ok } from '../../../http/responses.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
-import {
-  createLegacyTeamToken,
-  createTeamToken,
-  deleteLegacyTeamToken,
-  deleteTeamTokens,
-  listTeamTokens,
-  listTokensOfTeam,
-  showLegacyTeamToken,
-} from './service.ts'
+import { CREATE_TOKEN, DELETE_TOKEN, LIST_TOKENS, SHOW_TOKEN, createdToken } from '../../identity/tokens/routes.ts'
+import * as service from './service.ts'
 import { TEAM_TOKEN_SORTS } from './store.ts'
 
 const LEGACY = '/teams/:teamId/authentication-token'
@@ -21,7 +13,7 @@ const OF_ORGANIZATION = '/organizations/:organizationName/team-tokens'
 
 const EXPIRY_STATUSES = ['expired', 'active', 'never'] as const
 
-const among = (values: readonly string[]) => (given: string) => `is ${given}, it must be among ${values.join(', ')}`
+const among = (values: readonly string[]) => (value: string) => `is ${value}, it must be among ${values.join(', ')}`
 
 const LIST_QUERY = {
   q: text().describe('part of the team name or of the description'),
@@ -30,87 +22,55 @@ const LIST_QUERY = {
     'descending with a - before it; -created-at when absent',
   ),
 }
-const SHOW_LEGACY = {
-  summary: 'Show the legacy token of a team',
-  access: { team: 'tokens:manage' },
-  responses: { 200: documentOf(tokenSchema) },
-} as const
-const CREATE_LEGACY = {
-  summary: 'Create the legacy token of a team',
-  access: { team: 'tokens:manage' },
-  audit: 'authentication_token create',
-  responses: { 201: documentOf(tokenSchema) },
-  body: createTokenBody,
-} as const
-const DELETE_LEGACY = {
-  summary: 'Delete the legacy token of a team',
-  access: { team: 'tokens:manage' },
-  audit: 'authentication_token destroy',
-  responses: { 204: null },
-} as const
-const LIST_OF_TEAM = {
-  summary: 'List the tokens of a team',
-  access: { team: 'tokens:manage' },
-  responses: { 200: pageOf(tokenSchema) },
-  query: LIST_QUERY,
-} as const
-const CREATE = {
-  summary: 'Create a token of a team',
-  access: { team: 'tokens:manage' },
-  audit: 'authentication_token create',
-  responses: { 201: documentOf(tokenSchema) },
-  body: createTokenBody,
-} as const
-const LIST = {
-  summary: 'List the team tokens of an organization',
-  access: { organization: 'organization:read' },
-  responses: { 200: pageOf(tokenSchema) },
-  query: LIST_QUERY,
-} as const
-const DELETE = {
-  summary: 'Delete team tokens of an organization',
-  access: { organization: 'tokens:manage' },
-  audit: 'authentication_token destroy',
-  responses: { 204: null },
-  body: deleteTokensBody,
-} as const
+const OF_TEAM = { access: { team: 'tokens:manage' } } as const
 
 export const teamTokenRoutes: Routes = (http) => {
-  http.get(LEGACY, SHOW_LEGACY, async (req) => ok(tokenResource(await showLegacyTeamToken(req.ctx, req.params.teamId))))
-
-  http.post(LEGACY, CREATE_LEGACY, async (req) => {
-    const { token, text } = await createLegacyTeamToken(req.ctx, req.params.teamId, req.body)
-    return unstored(created(tokenResource(token, text)))
-  })
-
-  http.delete(LEGACY, DELETE_LEGACY, async (req) => deleteLegacyTeamToken(req.ctx, req.params.teamId))
-
-  http.get(NAMED, LIST_OF_TEAM, async (req) => {
-    return req.list(
-      await listTokensOfTeam(req.ctx, req.params.teamId, { page: req.page(), ...tokenQuery(req.query) }),
-      tokenResource,
-    )
-  })
-
-  http.post(NAMED, CREATE, async (req) => {
-    const { token, text } = await createTeamToken(req.ctx, req.params.teamId, req.body)
-    return unstored(created(tokenResource(token, text)))
-  })
-
-  http.get(OF_ORGANIZATION, LIST, async (req) => {
-    return req.list(
-      await listTeamTokens(req.ctx, req.params.organizationName, {
-        page: req.page(),
-        ...tokenQuery(req.query),
-      }),
-      tokenResource,
-    )
-  })
-
-  http.delete(OF_ORGANIZATION, DELETE, async (req) => {
-    const ids = req.body.data.map((token) => token.id)
-    await deleteTeamTokens(req.ctx, req.params.organizationName, ids)
-  })
+  http.get(LEGACY, { ...SHOW_TOKEN, ...OF_TEAM, summary: 'Show the legacy token of a team' }, async (req) =>
+    ok(tokenResource(await service.showLegacyTeamToken(req.ctx, req.params.teamId))),
+  )
+  http.post(LEGACY, { ...CREATE_TOKEN, ...OF_TEAM, summary: 'Create the legacy token of a team' }, async (req) =>
+    createdToken(await service.createLegacyTeamToken(req.ctx, req.params.teamId, req.body)),
+  )
+  http.delete(LEGACY, { ...DELETE_TOKEN, ...OF_TEAM, summary: 'Delete the legacy token of a team' }, async (req) =>
+    service.deleteLegacyTeamToken(req.ctx, req.params.teamId),
+  )
+  http.get(
+    NAMED,
+    { ...LIST_TOKENS, ...OF_TEAM, summary: 'List the tokens of a team', query: LIST_QUERY },
+    async (req) => {
+      const query = { page: req.page(), ...tokenQuery(req.query) }
+      return req.list(await service.listTokensOfTeam(req.ctx, req.params.teamId, query), tokenResource)
+    },
+  )
+  http.post(NAMED, { ...CREATE_TOKEN, ...OF_TEAM, summary: 'Create a token of a team' }, async (req) =>
+    createdToken(await service.createTeamToken(req.ctx, req.params.teamId, req.body)),
+  )
+  http.get(
+    OF_ORGANIZATION,
+    {
+      ...LIST_TOKENS,
+      summary: 'List the team tokens of an organization',
+      access: { organization: 'organization:read' },
+      query: LIST_QUERY,
+    },
+    async (req) => {
+      const query = { page: req.page(), ...tokenQuery(req.query) }
+      return req.list(await service.listTeamTokens(req.ctx, req.params.organizationName, query), tokenResource)
+    },
+  )
+  http.delete(
+    OF_ORGANIZATION,
+    {
+      ...DELETE_TOKEN,
+      summary: 'Delete team tokens of an organization',
+      access: { organization: 'tokens:manage' },
+      body: deleteTokensBody,
+    },
+    async ({ ctx, params, body }) => {
+      const ids = body.data.map((token) => token.id)
+      await service.deleteTeamTokens(ctx, params.organizationName, ids)
+    },
+  )
 }
 
 function tokenQuery({ q, sort, 'filter[expiry_status]': expiry }: Query<typeof LIST_QUERY>) {

@@ -4,19 +4,17 @@ import { recordAudit } from '../../../audit/record.ts'
 import { readAccessContext } from '../../../auth/access-context.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { checkHoldsAccess, teamPermissions } from '../../../auth/team-permissions.ts'
-import { type Page, isUniqueViolation, transact } from '../../../db/db.ts'
+import { type Page, refuseTakenName, transact } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
-import { type IssuedToken, issueToken, reissueToken } from '../../identity/tokens/service.ts'
+import { deleteSingleToken, issueToken, requireSingleToken } from '../../identity/tokens/service.ts'
 import { tokenAudit } from '../../identity/tokens/store.ts'
 import { requireOrganization } from '../organizations/access.ts'
-import { tokenSubject } from './store.ts'
 import * as store from './store.ts'
 
 /**
- * A team whose tokens the actor may manage. Owners manage the tokens of all teams, managers of teams those of all teams but
- * the owners, and members those of their own team if its settings allow it. A member must be a person: a team's token that
- * could create others would survive its own revocation. Throws `not-found` for a team that the actor may not see, otherwise
- * the error of `refuse`.
+ * A team whose tokens the actor may manage. Owners manage the tokens of all teams, team managers those of all teams but the owners,
+ * and members those of their team if its settings allow it. A member must be a person: a team's token that could create others would
+ * survive its own revocation. Throws `not-found` for a team that the actor may not see, otherwise the error of `refuse`.
  */
 export async function requireTeamForTokens(ctx: Ctx, teamId: string, refuse = forbidTokens) {
   const team = await store.findTokenSubject(ctx.db, ctx.actor, teamId)
@@ -35,33 +33,25 @@ export async function requireTeamForTokens(ctx: Ctx, teamId: string, refuse = fo
   return { ...team, access }
 }
 
-function forbidTokens(team: string) {
-  return forbidden(`you may not manage the tokens of the team ${team}`)
-}
-
+const forbidTokens = (team: string) => forbidden(`you may not manage the tokens of the team ${team}`)
 /** A team's tokens do not exist for an actor that may not manage them. */
-function hideTokens() {
-  return notFound('token')
-}
+const hideTokens = () => notFound('token')
 
-/** As `requireTeamForTokens`, to create a token: it can do all that the team can, so the actor must hold that access too. */
+/** As `requireTeamForTokens`, to create a token. It gets the team's access, which the actor must have too. */
 async function requireTeamForNewToken(ctx: Ctx, teamId: string) {
   const team = await requireTeamForTokens(ctx, teamId)
   checkHoldsAccess(team.access, team, team.name)
   return team
 }
 
-/** Makes one of a team's named tokens; the description is its name, which the team has once. */
-export async function createTeamToken(ctx: Ctx, teamId: string, input: CreateToken): Promise<IssuedToken> {
+/** Creates a named token of a team; its name is the description, unique in the team. */
+export async function createTeamToken(ctx: Ctx, teamId: string, input: CreateToken) {
   const team = await requireTeamForNewToken(ctx, teamId)
   if (!input.description) throw invalid("description can't be blank", '/data/attributes/description')
-  try {
-    return await issueToken(ctx, tokenSubject(team), input)
-  } catch (error) {
-    if (isUniqueViolation(error, 'tokens_team_description_key'))
-      throw invalid('Description has already been taken', '/data/attributes/description')
-    throw error
-  }
+  const detail = 'Description has already been taken'
+  return refuseTakenName({ constraint: 'tokens_team_description_key', attribute: 'description', detail }, async () =>
+    issueToken(ctx, tokenSubject(team), input),
+  )
 }
 
 type ListTeamTokens = Pick<store.TeamTokenQuery, 'q' | 'expiry' | 'sort' | 'descending'> & { page: Page }
@@ -85,35 +75,34 @@ export async function listTeamTokens(ctx: Ctx, name: string, { page, ...query }:
   return store.listTeamTokens(ctx.db, { ...query, organizationId: id, scope, now: ctx.now() }, page)
 }
 
-/** The team's one token without a name. */
+/** The token of a team without a name, of which it has one. */
 export async function showLegacyTeamToken(ctx: Ctx, teamId: string) {
   const team = await requireTeamForTokens(ctx, teamId, hideTokens)
-  const token = await store.findLegacyToken(ctx.db, team.id)
-  if (!token) throw notFound('token')
-  return token
+  return requireSingleToken(ctx, { team_id: team.id, is_legacy: true })
 }
 
-/** Makes the team's one token without a name, and revokes the one that was there. */
-export async function createLegacyTeamToken(ctx: Ctx, teamId: string, input: CreateToken): Promise<IssuedToken> {
+/** Creates the team's legacy token and revokes the previous one. */
+export async function createLegacyTeamToken(ctx: Ctx, teamId: string, input: CreateToken) {
   const team = await requireTeamForNewToken(ctx, teamId)
-  const { description: _, ...rest } = input
-  return reissueToken(ctx, { ...tokenSubject(team), is_legacy: true }, rest)
+  return issueToken(ctx, { ...tokenSubject(team), is_legacy: true }, { ...input, description: undefined })
 }
 
 export async function deleteLegacyTeamToken(ctx: Ctx, teamId: string) {
   const team = await requireTeamForTokens(ctx, teamId)
-  await transact(ctx, async (ctx) => {
-    const token = await store.deleteLegacyToken(ctx.db, team.id)
-    if (!token) throw notFound('token')
-    await recordAudit(ctx, tokenAudit('destroy', token))
-  })
+  await deleteSingleToken(ctx, { team_id: team.id, is_legacy: true })
 }
 
-/** Revokes many team tokens at once; ids of anything else are left alone. */
+/** Revokes team tokens; other ids are ignored. */
 export async function deleteTeamTokens(ctx: Ctx, name: string, ids: readonly string[]) {
   const organization = await requireOrganization(ctx, name, 'tokens:manage')
   await transact(ctx, async (ctx) => {
     const tokens = await store.deleteTeamTokens(ctx.db, organization.id, ids)
     for (const token of tokens) await recordAudit(ctx, tokenAudit('destroy', token))
   })
+}
+
+/** A team's token acts as its service account. */
+function tokenSubject(team: { id: string; organization_id: string; service_user_id: string }) {
+  const { id, organization_id, service_user_id } = team
+  return { kind: 'team', team_id: id, organization_id, user_id: service_user_id } as const
 }

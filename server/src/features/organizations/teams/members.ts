@@ -1,44 +1,46 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
-import { recordAudit } from '../../../audit/record.ts'
+import { audited } from '../../../audit/record.ts'
 import { checkHoldsAccess } from '../../../auth/team-permissions.ts'
-import { transact } from '../../../db/db.ts'
 import { forbidden, invalid } from '../../../errors.ts'
 import { type Team, requireTeam, teamAudit } from './access.ts'
-import * as store from './members-store.ts'
-
-/** Adds members of the organization to a team; the ids of the identifiers are usernames. */
-export async function addTeamUsers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
-  const team = await requireTeamToJoin(ctx, teamId)
-  await addMembers(ctx, team, { userIds: await findUsers(ctx, team, identifiers), membershipIds: [] })
-}
-
-export async function removeTeamUsers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
-  const team = await requireTeam(ctx, teamId, 'members:manage')
-  await removeMembers(ctx, team, { userIds: await findUsers(ctx, team, identifiers), membershipIds: [] })
-}
-
-/** As `addTeamUsers`, by the ids of memberships: invited people too, who join once they have an account. */
-export async function addTeamMemberships(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
-  const team = await requireTeamToJoin(ctx, teamId)
-  await addMembers(ctx, team, await findMemberships(ctx, team, identifiers))
-}
-
-export async function removeTeamMemberships(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
-  const team = await requireTeam(ctx, teamId, 'members:manage')
-  await removeMembers(ctx, team, await findMemberships(ctx, team, identifiers))
-}
-
-async function requireTeamToJoin(ctx: Ctx, teamId: string) {
-  const team = await requireTeam(ctx, teamId, 'members:manage')
-  checkHoldsAccess(team.access, team, team.name)
-  return team
-}
+import * as store from './store.ts'
 
 type Members = { userIds: string[]; membershipIds: string[] }
 
-async function findUsers(ctx: Ctx, team: Team, identifiers: readonly Identifier[]) {
-  const names = identifiers.map(({ id }) => id)
+/**
+ * Adds members of the organization to a team, by usernames or by ids of memberships; only the latter include invited users, who join
+ * once they have an account.
+ */
+export async function addTeamMembers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
+  const team = await requireTeam(ctx, teamId, 'members:manage')
+  checkHoldsAccess(team.access, team, team.name)
+  const { userIds, membershipIds } = await findMembers(ctx, team, identifiers)
+  await audited(ctx, teamAudit(team, 'add_member', { members: [...userIds, ...membershipIds] }), async (ctx) => {
+    const now = ctx.now()
+    await store.insertTeamMembers(ctx.db, { teamId: team.id, userIds, now })
+    await store.insertInvitedMembers(ctx.db, { teamId: team.id, membershipIds, now })
+  })
+}
+
+export async function removeTeamMembers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
+  const team = await requireTeam(ctx, teamId, 'members:manage')
+  const { userIds, membershipIds } = await findMembers(ctx, team, identifiers)
+  await audited(ctx, teamAudit(team, 'remove_member', { members: [...userIds, ...membershipIds] }), async (ctx) => {
+    if (team.is_owners) await store.lockOwnersTeam(ctx.db, team.organization_id)
+    await store.deleteTeamMembers(ctx.db, team.id, userIds)
+    await store.deleteInvitedMembers(ctx.db, team.id, membershipIds)
+    if (team.is_owners) await checkOwnerRemains(ctx, team.organization_id)
+  })
+}
+
+async function findMembers(ctx: Ctx, team: Team, identifiers: readonly Identifier[]): Promise<Members> {
+  const ids = identifiers.map(({ id }) => id)
+  if (identifiers[0]?.type === 'organization-memberships') return findMemberships(ctx, team, ids)
+  return { userIds: await findUsers(ctx, team, ids), membershipIds: [] }
+}
+
+async function findUsers(ctx: Ctx, team: Team, names: readonly string[]) {
   const rows = await store.findMembersByName(ctx.db, team.organization_id, names)
   const ids = new Map(rows.map((row) => [row.username.toLowerCase(), row.id]))
   return names.map((name, index) => {
@@ -48,8 +50,7 @@ async function findUsers(ctx: Ctx, team: Team, identifiers: readonly Identifier[
   })
 }
 
-async function findMemberships(ctx: Ctx, team: Team, identifiers: readonly Identifier[]): Promise<Members> {
-  const ids = identifiers.map(({ id }) => id)
+async function findMemberships(ctx: Ctx, team: Team, ids: readonly string[]): Promise<Members> {
   const rows = await store.findMembershipsByIds(ctx.db, team.organization_id, ids)
   const missing = ids.findIndex((id) => !rows.some((row) => row.id === id))
   if (missing >= 0) throw invalid(`there is no membership ${ids[missing]} in the organization`, `/data/${missing}/id`)
@@ -59,46 +60,19 @@ async function findMemberships(ctx: Ctx, team: Team, identifiers: readonly Ident
   }
 }
 
-async function addMembers(ctx: Ctx, team: Team, { userIds, membershipIds }: Members) {
-  await transact(ctx, async (ctx) => {
-    const now = ctx.now()
-    await store.insertTeamMembers(ctx.db, { teamId: team.id, userIds, now })
-    await store.insertInvitedMembers(ctx.db, { teamId: team.id, membershipIds, now })
-    await recordMembers(ctx, team, 'add_member', { userIds, membershipIds })
-  })
-}
-
-async function removeMembers(ctx: Ctx, team: Team, { userIds, membershipIds }: Members) {
-  await transact(ctx, async (ctx) => {
-    if (team.is_owners) await store.lockOwnersTeam(ctx.db, team.organization_id)
-    await store.deleteTeamMembers(ctx.db, team.id, userIds)
-    await store.deleteInvitedMembers(ctx.db, team.id, membershipIds)
-    if (team.is_owners) await checkOwnerRemains(ctx, team.organization_id)
-    await recordMembers(ctx, team, 'remove_member', { userIds, membershipIds })
-  })
-}
-
-async function recordMembers(ctx: TransactionCtx, team: Team, action: string, { userIds, membershipIds }: Members) {
-  await recordAudit(ctx, teamAudit(team, action, { members: [...userIds, ...membershipIds] }))
-}
-
-/** Removes a user from teams. */
 export async function leaveTeams(ctx: TransactionCtx, userId: string, teamIds: readonly string[]) {
   for (const teamId of teamIds) await store.deleteTeamMembers(ctx.db, teamId, [userId])
 }
 
-/**
- * Checked after owners have been taken away, in the same transaction: an organization without owners could never be
- * changed again. Throws `forbidden`.
- */
+/** Throws `forbidden` after the removal of the last owner, in its transaction: nobody could change the organization any more. */
 export async function checkOwnerRemains(ctx: TransactionCtx, organizationId: string) {
   const owners = await store.lockOwnersTeam(ctx.db, organizationId)
-  if ((await store.countMembers(ctx.db, owners.id)) > 0) return
+  if (await store.hasMembers(ctx.db, owners.id)) return
   throw forbidden('the owners team must keep at least one member: add another owner first')
 }
 
 /** Whether the user is the only owner of the organization. Takes the row lock that all removals of owners take. */
 export async function isLastOwner(ctx: TransactionCtx, organizationId: string, userId: string) {
   const owners = await store.lockOwnersTeam(ctx.db, organizationId)
-  return !(await store.hasOtherMembers(ctx.db, owners.id, userId))
+  return !(await store.hasMembers(ctx.db, owners.id, userId))
 }
