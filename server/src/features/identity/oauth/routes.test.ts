@@ -191,7 +191,7 @@ describe('signing in by the page', () => {
     expect(codePage.headers['set-cookie']).toBeUndefined()
     expect([codePage.status, wrong.status, right.status, late.status, forged.status]).toEqual([200, 401, 303, 401, 401])
     expect(wrong.text).toContain('The code is wrong')
-    expect(late.text).toContain('took too long')
+    expect(late.text).toContain('has expired')
     expect(right.headers['set-cookie']).toContain('groundstate_session=')
   })
 

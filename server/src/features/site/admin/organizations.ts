@@ -1,12 +1,25 @@
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited } from '../../../audit/record.ts'
-import { invalid } from '../../../errors.ts'
+import { checkSiteAdmin } from '../../../auth/actor.ts'
+import type { Page } from '../../../db/db.ts'
+import { invalid, notFound } from '../../../errors.ts'
 import { organizationAudit } from '../../organizations/organizations/access.ts'
 import { destroyOrganization } from '../../organizations/organizations/service.ts'
+import { updateOrganization } from '../../organizations/organizations/store.ts'
 import { wakePools } from '../../runs/agent-jobs/claim.ts'
-import { requireSiteOrganization } from './access.ts'
-import type { Plan } from './store.ts'
 import * as store from './store.ts'
+
+export async function requireSiteOrganization(ctx: Ctx, name: string) {
+  checkSiteAdmin(ctx)
+  const organization = await store.findSiteOrganization(ctx.db, name)
+  if (!organization) throw notFound('organization')
+  return organization
+}
+
+export async function listSiteOrganizations(ctx: Ctx, { q, page }: { q: string | undefined; page: Page }) {
+  checkSiteAdmin(ctx)
+  return store.listSiteOrganizations(ctx.db, q, page)
+}
 
 type Changes = { plan?: store.Plan | undefined; 'run-concurrency'?: number | null | undefined }
 
@@ -16,7 +29,6 @@ export async function updateSiteOrganization(ctx: Ctx, name: string, { plan, 'ru
   return Object.keys(changes).length === 0 ? organization : change(ctx, organization, changes)
 }
 
-/** Gives an organization the plan of a feature set. */
 export async function subscribe(ctx: Ctx, name: string, featureSetId: string) {
   const organization = await requireSiteOrganization(ctx, name)
   const set = FEATURE_SETS.find((known) => known.id === featureSetId)
@@ -30,7 +42,7 @@ async function change(ctx: Ctx, { id, name }: { id: string; name: string }, chan
   const event: AuditEvent = { ...organizationAudit({ id, name }, 'update'), meta: { changes } }
   return audited(ctx, event, async (ctx) => {
     if (limit !== undefined) await wakePools(ctx, id)
-    return store.updateSiteOrganization(ctx.db, id, {
+    return updateOrganization(ctx.db, id, {
       ...(plan !== undefined && { plan }),
       ...(limit !== undefined && { run_concurrency: limit }),
       updated_at: ctx.now(),
@@ -38,16 +50,20 @@ async function change(ctx: Ctx, { id, name }: { id: string; name: string }, chan
   })
 }
 
-/** Deletes an organization and everything in it. */
 export async function deleteSiteOrganization(ctx: Ctx, name: string) {
-  const organization = await requireSiteOrganization(ctx, name)
-  await destroyOrganization(ctx, organization)
+  await destroyOrganization(ctx, await requireSiteOrganization(ctx, name))
 }
 
-/** The plans, under names that existing clients expect: their tests look for `Business`, which has no limits. */
+/** The plans with names for existing clients, whose tests expect `Business` without limits. */
 export const FEATURE_SETS = [
   { id: 'fs-free', name: 'Free', plan: 'free' },
   { id: 'fs-standard', name: 'Standard', plan: 'standard' },
   { id: 'fs-unlimited', name: 'Business (unlimited)', plan: 'unlimited' },
-] as const satisfies readonly { id: string; name: string; plan: Plan }[]
+] as const satisfies readonly { id: string; name: string; plan: store.Plan }[]
 export type FeatureSet = (typeof FEATURE_SETS)[number]
+
+/** The feature sets with `q` in their name. */
+export async function listFeatureSets(ctx: Ctx, q = '') {
+  checkSiteAdmin(ctx)
+  return FEATURE_SETS.filter((set) => set.name.toLowerCase().includes(q.toLowerCase()))
+}

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import type { SignalledChange } from '../../../changes/feed.ts'
-import { addPending, type ChangeStream, newStream, sendChanges, sendSign, type StreamActor } from './stream.ts'
+import { addPending, type ChangeStream, newStream, sendChanges, sendEvent, type StreamActor } from './stream.ts'
 
 const actor: StreamActor = { kind: 'organization', organizationId: 'org-1', tokenId: 'at-1' }
 
@@ -12,7 +12,7 @@ function change(number: number): SignalledChange {
 /** Sends for as long as the client reads. */
 function fill(stream: ChangeStream) {
   let sent = 0
-  for (; stream.stuckSince === undefined; sent += 1) sendChanges(stream, [change(sent)], String(sent))
+  for (; stream.stalledSince === undefined; sent += 1) sendChanges(stream, [change(sent)], String(sent))
   return sent
 }
 
@@ -53,13 +53,13 @@ test('a client that reads again is served again', async () => {
   await once(stream.readable, 'data')
   await expect.poll(() => served).toBe(1)
 
-  expect(stream.stuckSince).toBe(undefined)
+  expect(stream.stalledSince).toBe(undefined)
 })
 
 test('a silent stream says that it lives, for people and for programs', () => {
   const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
 
-  sendSign(stream, 'alive', '4711')
+  sendEvent(stream, 'alive', '4711')
 
   expect(String(stream.readable.read())).toBe('retry: 2000\n\n: alive\nevent: alive\nid: 4711\ndata: {}\n\n')
 })

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
 
-/** Throws when the database does not answer. */
+/** Throws if the database does not respond. */
 export async function pingDatabase(db: Db) {
   await sql`select 1`.execute(db)
 }
