@@ -13,17 +13,14 @@ import { freeName, sampleReceiver, uploadJob } from './parts.ts'
 import * as parts from './parts.ts'
 import * as store from './store.ts'
 
-/**
- * Creates the missing parts of the sample through the services, which check permissions and limits. Existing parts are kept. Returns
- * whether anything was made.
- */
+/** Creates the missing parts of the sample through the services, which check permissions and limits. Returns whether any was missing. */
 export async function ensureParts(ctx: TransactionCtx, organization: Organization, sample: store.SampleRow) {
   const before = await store.findContents(ctx.db, sample)
-  const projectId = sample.project_id ?? (await makeProject(ctx, organization))
-  const network = before.network ?? (await makeNetwork(ctx, organization, projectId))
-  const app = before.app ?? (await makeApp(ctx, organization, { projectId, network: network.name }))
-  const setId = sample.variable_set_id ?? (await makeVariableSet(ctx, organization, projectId))
-  const taskId = sample.task_id ?? (await makeTask(ctx, organization, sample.id))
+  const projectId = sample.project_id ?? (await addProject(ctx, organization))
+  const network = before.network ?? (await addNetwork(ctx, organization, projectId))
+  const app = before.app ?? (await addApp(ctx, organization, { projectId, network: network.name }))
+  const setId = sample.variable_set_id ?? (await addVariableSet(ctx, organization, projectId))
+  const taskId = sample.task_id ?? (await addTask(ctx, organization, sample.id))
   const ids = {
     project_id: projectId,
     network_workspace_id: network.id,
@@ -46,48 +43,53 @@ export async function ensureParts(ctx: TransactionCtx, organization: Organizatio
   return isChanged || detached.length > 0 || !before.trigger
 }
 
-async function nameFor(
-  ctx: TransactionCtx,
-  organization: Organization,
-  [table, wanted]: [table: store.NamedTable, wanted: string],
-) {
-  const prefix = wanted.toLowerCase()
+type Named = [table: store.NamedTable, name: string]
+
+async function nameFor(ctx: TransactionCtx, organization: Organization, [table, name]: Named) {
+  const prefix = name.toLowerCase()
   const taken = await store.listTakenNames(ctx.db, table, { organizationId: organization.id, prefix })
-  return freeName(wanted, taken, table === 'projects' ? ' ' : '-')
+  return freeName(name, taken, table === 'projects' ? ' ' : '-')
 }
 
-async function makeProject(ctx: TransactionCtx, organization: Organization) {
+async function addProject(ctx: TransactionCtx, organization: Organization) {
   const name = await nameFor(ctx, organization, ['projects', parts.NAMES.project])
   return (await createProject(ctx, organization.name, parts.projectInput(name))).id
 }
 
-async function makeNetwork(ctx: TransactionCtx, organization: Organization, projectId: string) {
-  const name = await nameFor(ctx, organization, ['workspaces', parts.NAMES.network])
-  const input = parts.workspaceInput('network', { name, projectId })
-  const { id } = await createWorkspace(ctx, organization.name, { input })
-  for (const variable of parts.NETWORK_VARIABLES) await createWorkspaceVariable(ctx, id, variable)
-  return { id, name }
+async function addNetwork(ctx: TransactionCtx, organization: Organization, projectId: string) {
+  const network = await addWorkspace(ctx, organization, { configuration: 'network', projectId })
+  for (const variable of parts.NETWORK_VARIABLES) await createWorkspaceVariable(ctx, network.id, variable)
+  return network
 }
 
-async function makeApp(
+type AppParts = { projectId: string; network: string }
+
+async function addApp(ctx: TransactionCtx, organization: Organization, { projectId, network }: AppParts) {
+  const app = await addWorkspace(ctx, organization, { configuration: 'app', projectId })
+  for (const variable of parts.appVariables(organization.name, network))
+    await createWorkspaceVariable(ctx, app.id, variable)
+  return app
+}
+
+type NewWorkspace = { configuration: parts.Configuration; projectId: string }
+
+async function addWorkspace(
   ctx: TransactionCtx,
   organization: Organization,
-  { projectId, network }: { projectId: string; network: string },
+  { configuration, projectId }: NewWorkspace,
 ) {
-  const name = await nameFor(ctx, organization, ['workspaces', parts.NAMES.app])
-  const input = parts.workspaceInput('app', { name, projectId })
+  const name = await nameFor(ctx, organization, ['workspaces', parts.NAMES[configuration]])
+  const input = parts.workspaceInput(configuration, { name, projectId })
   const { id } = await createWorkspace(ctx, organization.name, { input })
-  for (const variable of parts.appVariables(organization.name, network))
-    await createWorkspaceVariable(ctx, id, variable)
   return { id, name }
 }
 
-async function makeVariableSet(ctx: TransactionCtx, organization: Organization, projectId: string) {
+async function addVariableSet(ctx: TransactionCtx, organization: Organization, projectId: string) {
   const name = await nameFor(ctx, organization, ['variable_sets', parts.NAMES.variableSet])
   return (await createVariableSet(ctx, organization.name, parts.variableSetInput(name, projectId))).id
 }
 
-async function makeTask(ctx: TransactionCtx, organization: Organization, sampleId: string) {
+async function addTask(ctx: TransactionCtx, organization: Organization, sampleId: string) {
   const name = await nameFor(ctx, organization, ['tasks', parts.NAMES.task])
   const attributes = parts.taskAttributes(name, sampleReceiver(ctx, sampleId))
   return insertTask(ctx, organization, { attributes })
@@ -102,8 +104,8 @@ async function attach(ctx: TransactionCtx, workspaceId: string, taskId: string) 
 }
 
 /**
- * Gives the workspaces that have never had a configuration theirs, in a moment. That of the network starts its first run. That of the
- * app comes before it, since the apply of the network starts a run there.
+ * Schedules the configurations of workspaces without one. The network's starts its first run, and comes after the app's, since the
+ * apply of the network starts a run of the app.
  */
 async function configure(ctx: TransactionCtx, workspaces: Record<parts.Configuration, string>) {
   const versions: { id: string; configuration: parts.Configuration }[] = []

@@ -13,11 +13,11 @@ import { type Organization, requireOrganization } from '../../organizations/orga
 import type { SampleRow } from './store.ts'
 import * as store from './store.ts'
 
-/** The directories in `configurations/`, one for each workspace of the sample. */
-export const CONFIGURATIONS = ['network', 'app'] as const
+/** Directories in `configurations/`, one for each workspace of the sample. */
+const CONFIGURATIONS = ['network', 'app'] as const
 export type Configuration = (typeof CONFIGURATIONS)[number]
 
-/** The names of the parts, unless they are taken. */
+/** Default names of the parts. */
 export const NAMES = {
   project: 'Sample',
   network: 'sample-network',
@@ -29,14 +29,17 @@ export const NAMES = {
 export function projectInput(name: string): CreateProject {
   return {
     type: 'projects',
-    attributes: { name, description: 'What this server does, on resources that do not exist. It goes in one click.' },
+    attributes: {
+      name,
+      description: 'Demonstrates this server with resources that do not exist. You can delete it in one click.',
+    },
     relationships: { 'tag-bindings': { data: [binding('purpose', 'sample')] } },
   }
 }
 
 const DESCRIPTIONS: Record<Configuration, string> = {
-  network: 'A network on paper: subnets, firewall rules and a gateway. Its first run waits to be approved.',
-  app: 'Services that read the outputs of the network. A run trigger starts its runs.',
+  network: 'An imaginary network: subnets, firewall rules and a gateway. Its first run waits for approval.',
+  app: 'Services that read the outputs of the network. A run trigger starts the runs.',
 }
 
 export function workspaceInput(
@@ -59,7 +62,7 @@ export const NETWORK_VARIABLES: readonly CreateVariable[] = [
     key: 'environment',
     value: 'production',
     category: 'terraform',
-    description: 'Wins over the value of the variable set. Change it to see the gateway replaced.',
+    description: 'Overrides the value of the variable set. Change it to see the gateway replaced.',
   },
   {
     key: 'subnets',
@@ -70,14 +73,14 @@ export const NETWORK_VARIABLES: readonly CreateVariable[] = [
 }`,
     category: 'terraform',
     hcl: true,
-    description: 'Take one out to see a plan that destroys.',
+    description: 'Remove one to see a plan that destroys.',
   },
   {
     key: 'vpn_password',
     value: 'this-is-no-secret',
     category: 'terraform',
     sensitive: true,
-    description: 'Sensitive: it can be changed, and never be read.',
+    description: 'Sensitive: it can be changed but not read.',
   },
   {
     key: 'TF_VAR_cost_center',
@@ -87,7 +90,7 @@ export const NETWORK_VARIABLES: readonly CreateVariable[] = [
   },
 ]
 
-/** The app reads the outputs of the network by the names that both had when the sample was made. */
+/** The app reads the outputs of the network by the names from the creation of the sample. */
 export function appVariables(organization: string, network: string): readonly CreateVariable[] {
   return [
     {
@@ -112,7 +115,7 @@ export function variableSetInput(name: string, projectId: string): CreateVariabl
       parent: { data: { type: 'projects', id: projectId } },
       vars: {
         data: [
-          variable('owner', 'platform team', 'Who is asked about what the sample makes.'),
+          variable('owner', 'platform team', 'The owner of the resources of the sample.'),
           variable('environment', 'development', 'Used where a workspace sets no value.'),
         ],
       },
@@ -125,7 +128,7 @@ export function taskAttributes(name: string, receiver: { url: string; hmacKey: s
     name,
     url: receiver.url,
     category: 'task',
-    description: 'Reads the plan and says what it finds. This server answers it by itself.',
+    description: 'Reviews the plan and reports findings. This server is its receiver.',
     'hmac-key': receiver.hmacKey,
   }
 }
@@ -134,7 +137,7 @@ function binding(key: string, value: string) {
   return { type: 'tag-bindings' as const, attributes: { key, value } }
 }
 
-/** A sample with what it consists of, as far as the actor may see it. */
+/** A sample with the parts that the actor may see. */
 export type Sample = {
   row: store.SampleRow
   organizationName: string
@@ -144,8 +147,8 @@ export type Sample = {
 
 type Project = NonNullable<store.SampleContents['project']>
 
-/** Why the project of a sample stays when the sample is removed; undefined when it goes. */
-export function keptBecause({ is_default: isDefault, foreign_workspaces, foreign_sets }: Project) {
+/** The reason to keep the project when the sample is removed; undefined if it is deleted. */
+export function reasonToKeep({ is_default: isDefault, foreign_workspaces, foreign_sets }: Project) {
   if (isDefault) return "it is the organization's default project"
   const others = [
     ...(foreign_workspaces > 0 ? [counted(foreign_workspaces, 'other workspace')] : []),
@@ -164,12 +167,12 @@ export function sampleReceiver({ baseUrl, secrets }: Pick<App, 'baseUrl' | 'secr
   return { url: `${baseUrl}${OWN_RECEIVER_PATH}`, hmacKey: secrets.sign(sampleId, 'sample-receiver') }
 }
 
-/** Whether a URL is that of the receiver under another address, which the server had before. */
+/** Whether a URL is the receiver's under a previous address of the server. */
 export function isFormerReceiver(url: string, current: string) {
   return url !== current && URL.parse(url)?.pathname.endsWith(OWN_RECEIVER_PATH) === true
 }
 
-/** Permissions needed to create and remove a sample, in addition to those of its parts. */
+/** Permissions to create and remove a sample, in addition to those for its parts. */
 export const SAMPLE_PERMISSIONS = [
   'projects:create',
   'workspaces:create',
@@ -177,22 +180,21 @@ export const SAMPLE_PERMISSIONS = [
   'run-tasks:manage',
 ] as const
 
-/** The organization, for who may make a sample in it. Throws `forbidden` with all that is missing. */
+/** The organization, for an actor that may create a sample. Throws `forbidden` with all missing permissions. */
 export async function requireSampleMaker(ctx: Ctx, organizationName: string): Promise<Organization> {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   checkSampleMaker(organization)
   return organization
 }
 
-/** Throws `forbidden` with all that is missing. */
 export function checkSampleMaker({ name, can }: Organization) {
   const missing = SAMPLE_PERMISSIONS.filter((permission) => !can.has(permission))
   if (missing.length === 0) return
   const what = missing.length === 1 ? 'the permission' : 'the permissions'
-  throw forbidden(`making and removing a sample needs ${what} ${missing.join(', ')} in the organization ${name}`)
+  throw forbidden(`creating and removing a sample needs ${what} ${missing.join(', ')} in the organization ${name}`)
 }
 
-/** The sample of an organization that the actor sees. Throws `not-found` where there is none. */
+/** The sample of a visible organization. Throws `not-found` without one. */
 export async function requireSample(ctx: Ctx, organizationName: string) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const sample = await store.findSample(ctx.db, organization.id)
@@ -207,15 +209,15 @@ export function sampleAudit(
   return { organizationId, action, resource: { type: 'sample', id }, notices: [] }
 }
 
-/** The name itself, or the first one with a number that no one has: `sample-app`, `sample-app-2` … */
-export function freeName(wanted: string, taken: ReadonlySet<string>, separator = '-') {
+/** The name if it is available, otherwise the first one available with a number: `sample-app`, `sample-app-2` … */
+export function freeName(base: string, taken: ReadonlySet<string>, separator = '-') {
   for (let number = 1; ; number += 1) {
-    const name = number === 1 ? wanted : `${wanted}${separator}${number}`
+    const name = number === 1 ? base : `${base}${separator}${number}`
     if (!taken.has(name.toLowerCase())) return name
   }
 }
 
-/** Brings the configurations of a new sample into its workspaces, in this order. */
+/** Uploads the configurations of a new sample, in this order. */
 export const uploadJob = jobKind(
   'samples.upload',
   z.object({ versions: z.array(z.object({ id: z.string(), configuration: z.enum(CONFIGURATIONS) })) }),

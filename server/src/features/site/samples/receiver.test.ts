@@ -64,11 +64,11 @@ describe('the receiver of the sample', () => {
 
     expect(result.attributes).toMatchObject({
       status: 'passed',
-      message: '1 to create, 1 to change, 1 to replace, 1 to destroy; 3 to look at',
+      message: '1 to create, 1 to change, 1 to replace, 1 to destroy; 3 findings',
     })
     const outcomes = await read(owner, `/task-results/${resultId}/outcomes`)
     expect(outcomes.map(({ attributes }: any) => attributes.description)).toEqual([
-      'What the plan does',
+      'Planned changes',
       'Destroyed or replaced: module.subnet["data"].terraform_data.subnet, terraform_data.gateway',
       'Open to the whole internet: module.firewall.terraform_data.rule["https"]',
       'Sensitive outputs: vpn_password',

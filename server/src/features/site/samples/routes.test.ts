@@ -153,7 +153,7 @@ describe('a sample', () => {
 
     expect(response.status).toBe(403)
     expect(response.json().errors[0].detail).toBe(
-      `making and removing a sample needs the permissions projects:create, workspaces:create, variable-sets:manage, run-tasks:manage in the organization ${owner.organization}`,
+      `creating and removing a sample needs the permissions projects:create, workspaces:create, variable-sets:manage, run-tasks:manage in the organization ${owner.organization}`,
     )
     expect((await makeSample({ ...owner, user: stranger })).status).toBe(404)
     await makeSample(owner)

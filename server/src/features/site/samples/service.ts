@@ -23,7 +23,7 @@ import {
   type Sample,
   checkSampleMaker,
   isFormerReceiver,
-  keptBecause,
+  reasonToKeep,
   requireSample,
   requireSampleMaker,
   sampleAudit,
@@ -31,10 +31,7 @@ import {
 } from './parts.ts'
 import * as store from './store.ts'
 
-/**
- * Makes the sample of an organization, or what is missing of it. Its configurations follow in the background, and with them the first
- * run.
- */
+/** Creates the sample of an organization, or its missing parts. Background jobs upload the configurations and start the first run. */
 export async function createSample(ctx: Ctx, organizationName: string) {
   const isNew = await transact(ctx, async (ctx) => {
     const organization = await requireSampleMaker(ctx, organizationName)
@@ -45,7 +42,7 @@ export async function createSample(ctx: Ctx, organizationName: string) {
       created_at: ctx.now(),
     })
     const sample = inserted ?? (await store.lockSample(ctx.db, organization.id))
-    if (!sample) throw conflict('the sample is just being removed: make it again in a moment')
+    if (!sample) throw conflict('the sample is being removed: try again in a moment')
     const isChanged = await ensureParts(ctx, organization, sample)
     if (inserted || isChanged) await recordAudit(ctx, sampleAudit(sample, inserted ? 'create' : 'update'))
     return inserted !== undefined
@@ -55,7 +52,7 @@ export async function createSample(ctx: Ctx, organizationName: string) {
   return { isNew, sample: await showSample(ctx, organizationName) }
 }
 
-/** The server may have got another address since the task was made. Returns whether the task was changed. */
+/** Updates the task after a change of the server's address. Returns whether it was changed. */
 async function moveTask(ctx: Ctx, { row, contents: { task } }: Awaited<ReturnType<typeof showSample>>) {
   const { url } = sampleReceiver(ctx, row.id)
   if (!task || !isFormerReceiver(task.url, url)) return false
@@ -63,7 +60,6 @@ async function moveTask(ctx: Ctx, { row, contents: { task } }: Awaited<ReturnTyp
   return true
 }
 
-/** The sample of an organization. Throws `not-found` where there is none. */
 export async function showSample(ctx: Ctx, organizationName: string): Promise<Sample> {
   const { organization, sample } = await requireSample(ctx, organizationName)
   const all = await store.findContents(ctx.db, sample)
@@ -94,8 +90,8 @@ export async function showSample(ctx: Ctx, organizationName: string): Promise<Sa
 }
 
 /**
- * Removes the sample of an organization with everything in its workspaces, runs that are under way and resources included, by the verbs
- * that people use, which check permissions. What others have put into its project stays, and the project with it.
+ * Removes the sample with its workspaces, including active runs and resources, through the services, which check permissions. A
+ * project with other contents is kept.
  */
 export async function deleteSample(ctx: Ctx, organizationName: string) {
   const { organization } = await requireSample(ctx, organizationName)
@@ -104,7 +100,7 @@ export async function deleteSample(ctx: Ctx, organizationName: string) {
     const sample = await store.lockSample(ctx.db, organization.id)
     if (!sample) throw notFound('sample')
     const { network, app, task, set, project, attachments } = await store.findContents(ctx.db, sample)
-    // Downstream first: no run of the app is started while its source goes.
+    // Downstream first, so that the deletion of the source starts no run of the app.
     const workspaces = [app, network].flatMap((workspace) => workspace ?? [])
     for (const { id } of workspaces) await deleteWorkspace(ctx, { id }, { isForced: true })
     for (const { id, workspace_id: workspaceId } of attachments) {
@@ -113,7 +109,7 @@ export async function deleteSample(ctx: Ctx, organizationName: string) {
     }
     if (task) await deleteTask(ctx, task.id)
     if (set) await deleteVariableSet(ctx, set.id)
-    if (project && keptBecause(project) === undefined) await deleteProject(ctx, project.id)
+    if (project && reasonToKeep(project) === undefined) await deleteProject(ctx, project.id)
     await store.deleteSample(ctx.db, sample.id)
     await recordAudit(ctx, sampleAudit(sample, 'destroy'))
   })
@@ -121,7 +117,7 @@ export async function deleteSample(ctx: Ctx, organizationName: string) {
 
 const DIRECTORY = join(import.meta.dirname, 'configurations')
 
-/** Uploads configurations as the creator of their versions, once. A version that is gone or has its archive is left alone. */
+/** Uploads configurations as the creator of their versions. Ignores deleted versions and those with an archive. */
 export async function uploadSampleConfigurations(ctx: Ctx, { versions }: z.infer<typeof uploadJob.data>) {
   for (const { id, configuration } of versions) {
     const version = await findConfigurationVersionRow(ctx.db, id)
@@ -131,7 +127,7 @@ export async function uploadSampleConfigurations(ctx: Ctx, { versions }: z.infer
   }
 }
 
-/** The same bytes each time: an upload that is sent twice must be recognised. */
+/** Deterministic bytes, so that a repeated upload is recognised. */
 function pack(configuration: Configuration) {
   const options = { cwd: join(DIRECTORY, configuration), gzip: true, portable: true, mtime: new Date(0) }
   return create(options, ['.'])
