@@ -13,13 +13,16 @@ import { sessionJobs } from './identity/sessions/service.ts'
 import { userTokenRoutes } from './identity/tokens/routes.ts'
 import { userLoaders } from './identity/users/resource.ts'
 import { avatarRoutes, userRoutes } from './identity/users/routes.ts'
-import { anyTokenRoutes } from './organizations/authentication-tokens/routes.ts'
+import {
+  anyTokenRoutes,
+  organizationTokenRoutes,
+  teamTokenRoutes,
+} from './organizations/authentication-tokens/routes.ts'
 import {
   membershipLoaders,
   membershipReactions,
   membershipRoutes,
 } from './organizations/organization-memberships/routes.ts'
-import { organizationTokenRoutes } from './organizations/organization-tokens/routes.ts'
 import { organizationLoaders, organizationRoutes } from './organizations/organizations/routes.ts'
 import {
   projectLoaders,
@@ -29,7 +32,6 @@ import {
 } from './organizations/projects/routes.ts'
 import { ssoRoutes } from './organizations/sso/routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
-import { teamTokenRoutes } from './organizations/team-tokens/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
 import { jobContentRoutes } from './runs/agent-jobs/content-routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'

@@ -2,8 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { createBrowser } from '../../../testing/browser.ts'
 import { createOrganization, createUser } from '../../../testing/factories.ts'
-import { createOrganizationToken } from '../../organizations/organization-tokens/service.ts'
-import { createLegacyTeamToken } from '../../organizations/team-tokens/service.ts'
+import { createOrganizationToken, createLegacyTeamToken } from '../../organizations/authentication-tokens/service.ts'
 
 const PASSWORD = 'a good password'
 let app: TestApp

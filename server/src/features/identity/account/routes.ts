@@ -62,7 +62,6 @@ export const accountRoutes: Routes = (http) => {
   )
 }
 
-/** The actor's own account: the user with private attributes. */
 function account(ctx: Ctx, { user, hasTwoFactor }: service.Account) {
   const { attributes, ...resource } = userResource(user, ctx)
   const isPassword = user.auth_method === 'password'

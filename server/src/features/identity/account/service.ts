@@ -4,10 +4,8 @@ import { audited, recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
 import { hashPassword } from '../../../secrets/passwords.ts'
-import { checkOwnPassword, recordFailedSignIn } from '../sessions/credentials.ts'
-import { currentSessionId, endSession, endSessions } from '../sessions/service.ts'
-import { listSessions } from '../sessions/store.ts'
-import { hasTwoFactor } from '../sessions/two-factor-store.ts'
+import { checkOwnPassword, recordFailedSignIn, currentSessionId, endSession, endSessions } from '../sessions/service.ts'
+import { listSessions, hasTwoFactor } from '../sessions/store.ts'
 import * as twoFactor from '../sessions/two-factor.ts'
 import { userAudit } from '../users/resource.ts'
 import { updateUser } from '../users/service.ts'
@@ -38,10 +36,7 @@ async function requirePasswordAccount(ctx: Ctx) {
   return user
 }
 
-/**
- * Changes the username. A new address is only stored as `unconfirmed_email`, without effect until an administrator sets it. Throws
- * `invalid` for a taken username or address.
- */
+/** Changes the username. A new address has no effect until an administrator sets it. Throws `invalid` for a taken name or address. */
 export async function updateAccount(ctx: Ctx, input: UpdateAccount): Promise<Account> {
   const user = await requirePerson(ctx)
   if (user.auth_method !== 'password') throw forbidden('the name and address of this account come from its sign-on')
@@ -60,7 +55,7 @@ async function unconfirmedAddress(ctx: Ctx, user: UserRow, email: string) {
   return owner ? null : email
 }
 
-/** Changes the password of a user who knows the current one, and signs out every other browser. */
+/** Changes the password and ends all other sessions. */
 export async function changePassword(ctx: Ctx, input: ChangePassword): Promise<Account> {
   const user = await requirePasswordAccount(ctx)
   await checkOwnPassword(ctx, user, input.current_password, '/data/attributes/current_password')

@@ -5,7 +5,6 @@ export const CLI_CLIENT = {
   ports: [10_000, 10_010],
 } as const
 
-/** A valid authorization request. */
 export type AuthorizeRequest = {
   redirectUri: string
   codeChallenge: string
@@ -13,10 +12,7 @@ export type AuthorizeRequest = {
   state: string | undefined
 }
 
-/**
- * Reads the query of an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3). `refusal` is an error to show on a page, because the
- * redirect_uri cannot be trusted (RFC 6749 §4.1.2.1); `redirect` is the client's URL with an error.
- */
+/** Reads an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3). `refusal` is an error for a page, without a redirect (§4.1.2.1). */
 export function readAuthorizeRequest(
   params: Record<string, unknown>,
 ): { request: AuthorizeRequest } | { refusal: string } | { redirect: string } {
@@ -44,7 +40,6 @@ export function readAuthorizeRequest(
   return { request: { redirectUri, codeChallenge, state } }
 }
 
-/** The query of a request, for the forms of the pages. */
 export function authorizeQuery({ redirectUri, codeChallenge, state }: AuthorizeRequest) {
   return new URLSearchParams({
     client_id: CLI_CLIENT.id,
@@ -56,7 +51,6 @@ export function authorizeQuery({ redirectUri, codeChallenge, state }: AuthorizeR
   }).toString()
 }
 
-/** The client's URL with a response. */
 export function responseUrl(
   { redirectUri, state }: Pick<AuthorizeRequest, 'redirectUri' | 'state'>,
   response: Record<string, string>,

@@ -10,9 +10,8 @@ import { forbidden, unauthorized } from '../../../errors.ts'
 import { jobHandler } from '../../../handlers.ts'
 import { checkSameOrigin, findSessionActor, sessionCookie } from '../../../http/authenticate.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
-import { checkCode, checkPassword } from '../sessions/credentials.ts'
-import { openSession } from '../sessions/service.ts'
-import { hasTwoFactor } from '../sessions/two-factor-store.ts'
+import { checkCode, checkPassword, openSession } from '../sessions/service.ts'
+import { hasTwoFactor } from '../sessions/store.ts'
 import { createUserToken, revokeToken } from '../tokens/service.ts'
 import { findUser } from '../users/store.ts'
 import { type AuthorizeRequest, CLI_CLIENT, responseUrl } from './request.ts'
@@ -54,7 +53,7 @@ export async function startSignIn(ctx: Ctx, input: { username: string; password:
   return { pending: ctx.secrets.signPath({ purpose: PURPOSE, id: user.id, expiresAt }) }
 }
 
-/** Second step: the code. Throws `unauthorized` with a source at `otp` for a wrong code. */
+/** Second step: the code. Throws as `checkCode`. */
 export async function finishSignIn(ctx: Ctx, input: { pending: string; otp: string }): Promise<SignInStep> {
   const pending = ctx.secrets.verifyPath(input.pending, PURPOSE, ctx.now())
   const user = 'id' in pending ? await findUser(ctx.db, pending.id) : undefined
@@ -82,17 +81,13 @@ export async function approve(ctx: Ctx, request: AuthorizeRequest) {
   return responseUrl(request, { code })
 }
 
-/** The URL that reports the user's denial to the CLI. */
 export function deny(request: AuthorizeRequest) {
   return responseUrl(request, { error: 'access_denied', error_description: 'the request was denied' })
 }
 
 type Exchange = { code: string; codeVerifier: string; redirectUri: string }
 
-/**
- * Exchanges a code for an API token of the user who consented. A code can be used once, successfully or not. A second use means
- * that the code has leaked, so the token from the first use is revoked (RFC 6749 §4.1.2). Throws `OAuthError`.
- */
+/** Exchanges a code for an API token. A second use revokes the token of the first, since the code has leaked (RFC 6749 §4.1.2). */
 export async function exchangeCode(ctx: Ctx, params: Record<string, unknown>): Promise<string> {
   const input = readExchange(params)
   const result = await transact(ctx, async (ctx) => consumeCode(ctx, input))
@@ -139,7 +134,7 @@ function readExchange(params: Record<string, unknown>): Exchange {
   return { code: required('code'), codeVerifier: required('code_verifier'), redirectUri: required('redirect_uri') }
 }
 
-/** An error of the token endpoint, with a code of RFC 6749 §5.2. */
+/** An error of the token endpoint (RFC 6749 §5.2). */
 export class OAuthError extends Error {
   readonly code: OAuthErrorResponse['error']
 

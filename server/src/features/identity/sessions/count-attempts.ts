@@ -6,14 +6,10 @@ import { tooManyRequests } from '../../../errors.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import * as store from './store.ts'
 
-/**
- * Failed sign-in attempts allowed within `windowMs`: `pair` for one account from one address, so that nobody elsewhere can lock
- * a user out; `account` for one account from all addresses; `address` from one address for all accounts; `codes` for the two-factor
- * codes of one account.
- */
+/** Failed attempts allowed within `windowMs`. `pair` is an account from one address: nobody elsewhere can lock its user out. */
 export const ATTEMPT_LIMITS = { pair: 10, account: 100, address: 100, codes: 10, windowMs: 15 * 60_000 }
 
-/** Period during which an address from which a user signed in is a known address of that user. */
+/** Period for which an address with a successful sign-in is a known address of the user. */
 export const KNOWN_ADDRESS_TTL_MS = 30 * 24 * 60 * 60_000
 
 /** Prefixes in units of 16 bits: a client usually has a whole /64 of IPv6 addresses, and can obtain several from its /48. */
@@ -22,7 +18,6 @@ const SITE_PARTS = 3
 
 type Counter = { key: string; limit: number }
 
-/** Counters that an attempt incremented, to be decremented if it succeeds. */
 export type CountedAttempt = { place?: string; pair?: Counter; shared: readonly Counter[] }
 
 /**
@@ -55,10 +50,7 @@ export async function countAttempt(ctx: Ctx, account: string): Promise<CountedAt
   return { place, pair, shared }
 }
 
-/**
- * After a success, stores the address as known and resets the user's counter for it. The shared counters are only decremented by one,
- * since others may have contributed.
- */
+/** After a success, the address is known. Shared counters only go down by one, since others may have contributed. */
 export async function forgiveAttempt(ctx: Ctx, userId: string, { place, pair, shared }: CountedAttempt) {
   if (pair) await store.deleteAttempts(ctx.db, pair.key)
   for (const { key } of shared) await store.uncountAttempt(ctx.db, key)
@@ -70,7 +62,6 @@ export async function countCode(ctx: Ctx, userId: string) {
   await count(ctx, [codes(userId)])
 }
 
-/** Decrements the counter by one after a correct code, since others may have contributed. */
 export async function forgiveCode(ctx: Ctx, userId: string) {
   await store.uncountAttempt(ctx.db, codes(userId).key)
 }
@@ -102,7 +93,7 @@ function tooManyAttempts(ctx: Ctx, startedAt: Date) {
   return tooManyRequests(`too many attempts to sign in, try again in ${minutes} min`, Math.max(1000, retryAfterMs))
 }
 
-/** An IPv4 address, or the network of an IPv6 address with a prefix of `parts` times 16 bits. */
+/** An IPv4 address, or an IPv6 prefix of `parts` times 16 bits. */
 function network(address: string, parts: number) {
   if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)

@@ -12,9 +12,8 @@ import { checkOwnPages } from '../../../http/authenticate.ts'
 import type { Routes } from '../../../http/http.ts'
 import { created, noContent, ok } from '../../../http/responses.ts'
 import { includedUsers, userResource } from '../users/resource.ts'
-import { signInMethods } from './credentials.ts'
 import { sessionResource } from './resource.ts'
-import { createSession, endCurrentSession, endedCookieHeader, requireCurrentSession } from './service.ts'
+import { signInMethods, createSession, endCurrentSession, endedCookieHeader, requireCurrentSession } from './service.ts'
 
 const SESSION = documentOf(sessionSchema).extend({ included: z.array(userSchema) })
 

@@ -12,7 +12,6 @@ export function newTotpSecret() {
   return new Secret({ size: 20 }).base32
 }
 
-/** The `otpauth://` URI of a secret, for a QR code. */
 export function totpUri(secret: string, username: string) {
   return totp(secret, username).toString()
 }

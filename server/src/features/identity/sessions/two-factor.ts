@@ -2,29 +2,24 @@ import { createHash } from 'node:crypto'
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import { countCode, forgiveCode } from './count-attempts.ts'
+import * as store from './store.ts'
 import { acceptedStep, canonicalRecoveryCode, newRecoveryCodes, newTotpSecret, totpUri } from './totp.ts'
-import * as store from './two-factor-store.ts'
 
 /** A plain hash suffices for 60 random bits behind a limit of attempts. Hashes are looked up by user. */
 function recoveryHash(code: string) {
   return createHash('sha256').update(canonicalRecoveryCode(code)).digest()
 }
 
-/** The context that binds a sealed secret to its user. */
 function secretContext(userId: string) {
   return `second-factors/${userId}/secret`
 }
 
-/** The time step of a code of the authenticator; undefined for a wrong, outdated or used code. */
 function acceptedStepOf(ctx: Ctx, secret: store.TwoFactorRow, code: string) {
   const text = ctx.secrets.openText(secret.secret, secretContext(secret.user_id))
   return acceptedStep(text, code, { now: ctx.now(), lastStep: secret.last_step })
 }
 
-/**
- * Whether `code` is a code of the user's authenticator, or a recovery code. A correct code cannot be used again. Throws
- * `too-many-requests` after too many attempts.
- */
+/** Whether `code` is an unused code of the user's authenticator, or a recovery code. Throws `too-many-requests`. */
 export async function consumeCode(ctx: Ctx, userId: string, code: string) {
   // Codes have a separate counter: a correct password must not reset the count of wrong codes.
   await countCode(ctx, userId)
@@ -51,10 +46,7 @@ export async function enrollTwoFactor(ctx: Ctx, user: { id: string; username: st
   return { secret, uri: totpUri(secret, user.username) }
 }
 
-/**
- * Enables two-factor authentication if `code` proves that the authenticator has the secret. Returns the recovery codes, which are
- * shown only once; undefined for a wrong code, or without an open enrollment.
- */
+/** Enables two-factor authentication and returns the recovery codes; undefined for a wrong code or without an open enrollment. */
 export async function verifyTwoFactor(ctx: Ctx, userId: string, code: string) {
   return transact(ctx, async (ctx) => {
     const secret = await store.lockTwoFactor(ctx.db, userId)

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
-import { createLegacyTeamToken } from '../../organizations/team-tokens/service.ts'
+import { createLegacyTeamToken } from '../../organizations/authentication-tokens/service.ts'
 import { createTokenOnCommandLine } from './service.ts'
 
 let app: TestApp

@@ -15,7 +15,7 @@ export const CREATE_TOKEN = {
 } as const
 export const DELETE_TOKEN = { audit: 'authentication_token destroy', responses: { 204: null } } as const
 
-/** The response to the creation of a token, the only one with its text. */
+/** The only response with the text of a token. */
 export function createdToken({ token, text }: IssuedToken): ApiResponse {
   return unstored(created(tokenResource(token, text)))
 }

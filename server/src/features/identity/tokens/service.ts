@@ -11,7 +11,7 @@ import { findUser, findUserByLogin } from '../users/store.ts'
 import { tokenAudit } from './store.ts'
 import * as store from './store.ts'
 
-/** A new token and its text. Only a hash is stored, so the text cannot be read again. */
+/** A new token and its text, of which only a hash is stored. */
 export type IssuedToken = { token: store.TokenRow; text: string }
 
 type Subject = Omit<store.NewToken, 'id' | 'hash' | 'created_at' | 'description' | 'expires_at'>
@@ -64,10 +64,7 @@ export async function createUserToken(ctx: Ctx, userId: string, input: CreateTok
   return issueToken(ctx, { kind: 'user', user_id: user.id, created_by_user_id: createdBy }, input)
 }
 
-/**
- * Makes `text`, the value of the setting `description`, a token of a user, and deletes the tokens of its previous values. An
- * existing token of the user with that text becomes the setting's.
- */
+/** Makes the value of a setting a token of a user, and deletes the tokens of previous values. It may already be a token of the user. */
 export async function replaceSettingToken(
   ctx: TransactionCtx,
   userId: string,
@@ -95,10 +92,7 @@ export async function replaceSettingToken(
   await recordAudit(ctx, tokenAudit('create', row))
 }
 
-/**
- * Creates an API token of an account and returns its text, without a permission check: the caller has access to the database.
- * Throws `StartError` for an unknown or suspended account.
- */
+/** Creates an API token without a permission check, for a caller with access to the database. Throws `StartError`. */
 export async function createTokenOnCommandLine(
   db: Db,
   input: { username: string; description: string; expiresAt: Date | undefined },

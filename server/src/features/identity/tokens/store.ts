@@ -89,7 +89,6 @@ export async function findToken(db: Db, id: string) {
   return db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The audit event of a change of a token, without its text. */
 export function tokenAudit(action: 'create' | 'destroy', token: NewToken): AuditEvent {
   const { id, kind, description, user_id: user, team_id: team, agent_pool_id: agent_pool } = token
   return {

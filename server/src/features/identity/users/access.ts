@@ -3,10 +3,7 @@ import { type UserActor, userActor } from '../../../auth/actor.ts'
 import { notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 
-/**
- * A user is visible to themself, to users, tokens and runs of a common organization, and to site administrators. The account
- * that runs use is visible to all of these. Throws `not-found` for other callers.
- */
+/** A user is visible to themself, to actors of a common organization and site administrators; the account of runs to all of these. */
 export async function requireUser(ctx: Ctx, id: string) {
   const user = await store.findVisibleUser(ctx.db, ctx.actor, id)
   if (!user) throw notFound('user')

@@ -5,7 +5,6 @@ import { isSiteAdmin } from '../../../auth/actor.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { type UserRow, listUsersByIds } from './store.ts'
 
-/** The path of a user's picture, which is public. */
 export function avatarPath(userId: string) {
   return `/avatars/${userId}.svg`
 }
@@ -39,10 +38,7 @@ export function userResource(row: UserRow, { actor, baseUrl }: Pick<Ctx, 'actor'
 
 export const userLoaders: readonly Loader[] = [{ type: 'users', load: includedUsers }]
 
-/**
- * The users with those ids, without null ids and deleted users. It checks no permission: an actor that may read a resource
- * may read the name of its creator.
- */
+/** The users with those ids. Checks no permission: readers of a resource may read the name of its creator. */
 export async function includedUsers(ctx: Ctx, ids: readonly (string | null)[]) {
   const rows = await listUsersByIds(
     ctx.db,
@@ -51,7 +47,6 @@ export async function includedUsers(ctx: Ctx, ids: readonly (string | null)[]) {
   return rows.map((row) => userResource(row, ctx))
 }
 
-/** The audit event of a change of an account. Accounts belong to no organization. */
 export function userAudit(
   action: string,
   { id, username }: { id: string; username: string },

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { addMember, createTeam } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../../organizations/organization-tokens/service.ts'
+import { createOrganizationToken } from '../../organizations/authentication-tokens/service.ts'
 import { includedUsers } from './resource.ts'
 
 let app: TestApp

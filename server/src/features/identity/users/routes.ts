@@ -32,10 +32,7 @@ export const avatarRoutes: Routes = (http) => {
 const CELL = 16
 const CELLS = 5
 
-/**
- * A mirrored pattern of five by five cells, derived from the id alone. Unknown ids have one too, so it does not reveal which users
- * exist.
- */
+/** A pattern derived from the id alone. Unknown ids have one too, so it does not reveal which users exist. */
 function avatarSvg(id: string) {
   const hash = createHash('sha256').update(`avatar:${id}`).digest()
   const hue = Math.round((hash.readUInt16BE(0) / 0xffff) * 360)

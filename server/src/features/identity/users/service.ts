@@ -3,10 +3,7 @@ import { isUniqueViolation } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 
-/**
- * Creates an account; the caller is authorised. `passwordHash` is null for single sign-on. The caller has verified that `email`
- * belongs to the person, so other accounts lose an unconfirmed claim to it. Throws `invalid` for a taken username or address.
- */
+/** Creates an account. The caller is authorised and has verified `email`. Without a password it is for single sign-on. Throws `invalid`. */
 export async function createUser(
   ctx: Ctx,
   input: { username: string; email: string | null; passwordHash: string | null; isSiteAdmin?: boolean },
@@ -28,10 +25,7 @@ export async function createUser(
   return row
 }
 
-/**
- * Changes an account; the caller is authorised and has verified `email`, as for `createUser`. Throws `not-found` for a deleted
- * account, `invalid` for a taken username or address.
- */
+/** Changes an account. The caller is authorised and has verified `email`. Throws `not-found`, or `invalid` for a taken name or address. */
 export async function updateUser(ctx: Ctx, id: string, changes: Omit<Parameters<typeof store.updateUser>[2], 'id'>) {
   const email = changes.email ?? undefined
   // A confirmed address replaces an unconfirmed one.

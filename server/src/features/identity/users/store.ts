@@ -14,7 +14,7 @@ export async function updateUser(db: Db, id: string, changes: Updateable<Schema[
   return db.updateTable('users').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
 }
 
-/** Removes an address from all accounts that claim it without confirmation. */
+/** Removes unconfirmed claims to an address. */
 export async function clearUnconfirmed(db: Db, email: string) {
   await db
     .updateTable('users')

@@ -3,8 +3,7 @@ import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { addWorkspace, createRun } from '../../../testing/runs.ts'
 import { createUserToken, issueToken } from '../../identity/tokens/service.ts'
-import { createOrganizationToken } from '../organization-tokens/service.ts'
-import { createTeamToken } from '../team-tokens/service.ts'
+import { createOrganizationToken, createTeamToken } from './service.ts'
 
 let app: TestApp
 let owner: TestUser

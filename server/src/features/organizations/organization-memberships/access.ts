@@ -24,14 +24,12 @@ export function readableMembership(ctx: Ctx, row: AccessRow): Membership | undef
   return sees ? { ...row, access } : undefined
 }
 
-/** The memberships that the actor may see, for includes. */
 export async function listReadableMemberships(ctx: Ctx, ids: readonly string[]) {
   if (ids.length === 0) return []
   const rows = await store.findMemberships(ctx.db, ctx.actor, ids)
   return rows.flatMap((row) => readableMembership(ctx, row) ?? [])
 }
 
-/** A membership that the actor may see, with the actor's access to its organization. */
 export type Membership = store.MembershipRow & { access: AccessContext }
 
 export type ShownMembership = Membership & { hidesEmail?: boolean }

@@ -3,7 +3,7 @@ import { transact } from '../../../db/db.ts'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { addMember, createTeam } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../organization-tokens/service.ts'
+import { createOrganizationToken } from '../authentication-tokens/service.ts'
 import { acceptInvitations } from './service.ts'
 
 let app: TestApp

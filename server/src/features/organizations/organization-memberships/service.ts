@@ -9,8 +9,7 @@ import { type Page, type Paged, isUniqueViolation, transact } from '../../../db/
 import { forbidden, invalid } from '../../../errors.ts'
 import { requireOrganization } from '../organizations/access.ts'
 import { type Team, listReadableTeams, requireTeam, teamNotice } from '../teams/access.ts'
-import { checkOwnerRemains, leaveTeams } from '../teams/members.ts'
-import { insertTeam, listTeamsOfMembership, listVisibleTeams } from '../teams/service.ts'
+import { checkOwnerRemains, leaveTeams, insertTeam, listTeamsOfMembership, listVisibleTeams } from '../teams/service.ts'
 import { insertInvitedMembers, insertTeamMembers } from '../teams/store.ts'
 import {
   type Membership,
@@ -121,7 +120,6 @@ export async function listOwnMemberships(ctx: Ctx, page: Page): Promise<Paged<Me
 
 type ListTeamMemberships = { page: Page; status: string | undefined; byStatus: 'asc' | 'desc' | undefined }
 
-/** The memberships of a team's members and invited users. */
 export async function listTeamMemberships(ctx: Ctx, teamId: string, { page, status, byStatus }: ListTeamMemberships) {
   const team = await requireTeam(ctx, teamId, 'team:read')
   const can = organizationPermissions(team.access)
@@ -148,10 +146,7 @@ export async function acceptInvitations(ctx: TransactionCtx, userId: string) {
   }
 }
 
-/**
- * Removes a person from the organization and all its teams. Everyone may leave. Throws `forbidden` for an owner who leaves, for the last
- * owner, and for a member of a team that the caller may not see.
- */
+/** Removes a person from the organization and its teams. Throws `forbidden` for owners who leave, the last owner and hidden teams. */
 export async function deleteMembership(ctx: Ctx, id: string) {
   const membership = await requireMembership(ctx, id)
   await transact(ctx, async (ctx) => {
@@ -183,7 +178,6 @@ function checkRemoval(ctx: TransactionCtx, membership: Membership, teams: Teams)
     throw forbidden('the member is in a team that you may not see: ask an owner')
 }
 
-/** Creates the owners team of a new organization with its first member. */
 export async function insertOwnersTeam(ctx: TransactionCtx, organizationId: string, userId: string) {
   const teamId = await insertTeam(ctx, { organizationId, name: 'owners', isOwners: true })
   await insertMembership(ctx, { organizationId, userId })

@@ -31,7 +31,6 @@ export async function findMembership(db: Db, actor: Actor, id: string) {
   return selectMemberships(db).select(access(actor)).where('m.id', '=', id).executeTakeFirst()
 }
 
-/** Memberships by their ids; checks no permission. */
 export async function findMemberships(db: Db, actor: Actor, ids: readonly string[]) {
   return selectMemberships(db)
     .select(access(actor))
@@ -41,7 +40,6 @@ export async function findMemberships(db: Db, actor: Actor, ids: readonly string
     .execute()
 }
 
-/** The memberships of a user in the organizations that the actor may see. */
 export async function listMembershipsOfUser(db: Db, actor: Actor, userId: string, page: Page) {
   const matches = sql<boolean>`m.user_id = ${userId} and ${takesCredentials(actor)}`
   const list = selectMemberships(db).select(access(actor)).where(matches).orderBy('o.name')
@@ -149,7 +147,6 @@ export async function acceptInvitations(
 type AcceptedInvitation = {
   id: string
   organization_id: string
-  /** The teams that the user joined. */
   teams: { id: string; visibility: 'secret' | 'organization' }[]
 }
 

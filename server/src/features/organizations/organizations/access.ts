@@ -9,10 +9,7 @@ import { invalid, notFound, unauthorized } from '../../../errors.ts'
 import { domainEvent } from '../../../events.ts'
 import * as store from './store.ts'
 
-/**
- * Loads an organization and checks `permission` in one query. Throws `not-found` when the actor may not see it or lacks a permission
- * to read, `forbidden` when it lacks another permission, `unauthorized` when the organization does not accept its members' tokens.
- */
+/** Throws `not-found` without access, `forbidden` without the permission, `unauthorized` if the organization rejects members' tokens. */
 export async function requireOrganization(ctx: Ctx, name: string, permission: OrganizationPermission) {
   return authorised(ctx, await store.findOrganization(ctx.db, ctx.actor, { name }), permission)
 }
@@ -24,10 +21,7 @@ export async function requireOrganizationById(ctx: Ctx, id: string, permission: 
 const REFUSED =
   'the organization does not accept API tokens of its members: use the token of a team or of the organization, or sign in on the web'
 
-/**
- * The organization after a change by an actor with `access` to it. An owner who disables members' tokens, using such a token, still
- * gets the response.
- */
+/** The organization after a change by an actor with `access`, even by an owner whose token the change disabled. */
 export async function showChangedOrganization(ctx: Ctx, id: string, access: AccessContext): Promise<Organization> {
   const row = await store.findOrganization(ctx.db, ctx.actor, { id })
   if (row && isTokenRefused(ctx.actor, row.access)) return { ...row, access, can: organizationPermissions(access) }
@@ -86,10 +80,7 @@ type Body<Name extends string> = {
   relationships: { [Relationship in Name]?: { data: { id: string } | null } | undefined }
 }
 
-/**
- * The agent pool in a body (null removes it) and the pointer to it: the attribute `<name>-id` or, from newer clients, the relationship
- * `<name>`.
- */
+/** The agent pool in a body, and the pointer to it. Null removes it. Newer clients use the relationship instead of the attribute. */
 export function namedPool<Name extends string>({ attributes, relationships }: Body<Name>, name: Name) {
   const attribute = `${name}-id` as const
   const { [attribute]: poolId } = attributes
@@ -99,7 +90,16 @@ export function namedPool<Name extends string>({ attributes, relationships }: Bo
   return { poolId: related.data?.id ?? null, pointer: `/data/relationships/${name}` }
 }
 
-/** The agent pool. Throws `invalid` at `pointer` unless it belongs to the organization. */
+/** Throws `invalid` unless the agent pool and the execution mode that uses it are overwritten together. */
+export function checkOverwrites(pool: boolean | null | undefined, mode: boolean | null | undefined) {
+  if (typeof pool !== 'boolean' || typeof mode !== 'boolean' || pool === mode) return
+  // Clients match this text.
+  throw invalid(
+    'If agent-pool and execution-mode are both included in setting-overwrites, their values must be the same.',
+    '/data/attributes/setting-overwrites',
+  )
+}
+
 export async function requireOrganizationPool(ctx: Ctx, organizationId: string, poolId: string, pointer?: string) {
   const pool = await store.findOrganizationPool(ctx.db, organizationId, poolId)
   if (!pool) throw noPool(poolId, pointer)

@@ -5,9 +5,8 @@ export type OrganizationPlan = OrganizationRow['plan']
 /** Quotas of a plan; null means no limit. */
 export type PlanLimits = {
   runTasks: number | null
-  /** Maximum number of workspaces with run tasks. */
   runTaskWorkspaces: number | null
-  /** Maximum number of self-hosted agents online at the same time. */
+  /** Self-hosted agents online at the same time. */
   agents: number | null
   /** The newest `kept` states of the organization are kept regardless of age, the others for `months`. */
   states: { kept: number; months: number } | null
@@ -55,7 +54,6 @@ const NEVER = {
   'infragraph-with-nrtu': false,
 }
 
-/** The attributes of an organization's entitlement set. */
 export function entitlements(plan: OrganizationPlan) {
   const { runTasks, runTaskWorkspaces, agents } = PLAN_LIMITS[plan]
   return {

@@ -15,7 +15,6 @@ import {
   requireOrganizationPool,
   showChangedOrganization,
 } from './access.ts'
-import { organizationSettingColumns } from './settings.ts'
 import * as store from './store.ts'
 
 /** Creates an organization with a default project and an owners team, whose first member is the caller. */
@@ -84,7 +83,6 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
   )
 }
 
-/** Deletes the organization with everything in it. */
 export async function deleteOrganization(ctx: Ctx, name: string) {
   await destroyOrganization(ctx, await requireOrganization(ctx, name, 'organization:delete'))
 }
@@ -95,4 +93,21 @@ export async function destroyOrganization(ctx: Ctx, { id, name }: { id: string; 
     await raise(ctx, organizationDeleting, { organizationId: id })
     await store.deleteOrganization(ctx.db, id)
   })
+}
+
+function organizationSettingColumns(input: UpdateOrganization['attributes']) {
+  return {
+    collaborator_auth_policy: input['collaborator-auth-policy'],
+    session_timeout: input['session-timeout'],
+    session_remember: input['session-remember'],
+    cost_estimation_enabled: input['cost-estimation-enabled'],
+    assessments_enforced: input['assessments-enforced'],
+    allow_force_delete_workspaces: input['allow-force-delete-workspaces'],
+    send_passing_statuses: input['send-passing-statuses-for-untriggered-speculative-plans'],
+    aggregated_commit_status_enabled: input['aggregated-commit-status-enabled'],
+    speculative_plan_management_enabled: input['speculative-plan-management-enabled'],
+    owners_team_saml_role_id: input['owners-team-saml-role-id'],
+    user_tokens_enabled: input['user-tokens-enabled'],
+    default_execution_mode: input['default-execution-mode'],
+  }
 }

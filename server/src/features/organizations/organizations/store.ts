@@ -61,7 +61,6 @@ function selectOrganizations(db: Db, actor: ActorInSql) {
     .select(policyColumn('organization_id', sql`o.id`).as('retention_policy'))
 }
 
-/** The organizations that the actor may see, by their ids or names. */
 export async function findOrganizations(
   db: Db,
   actor: Actor,
@@ -130,7 +129,7 @@ export function isPoolOpenTo(
     or exists (select from agent_pool_projects s where s.agent_pool_id = ${id} and s.project_id = ${projectId})))`
 }
 
-/** The pool if it belongs to the organization, and whether its scope includes a workspace, by its project only before it exists. */
+/** A pool of the organization, and whether its scope includes a workspace: one that does not exist yet by its project. */
 export async function findPoolFor(
   db: Db,
   { organizationId, workspaceId, projectId }: { organizationId: string; workspaceId?: string; projectId: string },
@@ -154,11 +153,7 @@ export async function findOrganizationPool(db: Db, organizationId: string, id: s
     .executeTakeFirst()
 }
 
-/**
- * Raises the `access_revision` of an organization, which makes `readGrants` discard its cached counts. Required in the transaction of every
- * change of team members, grants, or a workspace's project. For a workspace about to be deleted it is raised only if a team has a grant
- * on it.
- */
+/** Invalidates the counts of `readGrants`, in the transaction of each change of team members, grants or a workspace's project. */
 export async function raiseAccessRevision(tx: Tx, of: Raised) {
   const id = organizationOf(of)
   await deferWrite(tx, sql`update organizations set access_revision = access_revision + 1 where id = ${id}`)
@@ -173,7 +168,6 @@ function organizationOf(of: Raised): RawBuilder<unknown> {
     where g.workspace_id = ${of.grantedWorkspaceId} limit 1)`
 }
 
-/** The retention policy of an organization or workspace, as a column of its row. */
 export type PolicyColumn = { id: string; days: number | null } | null
 
 /** SQL of the policy set directly on an organization or workspace with the id `id`. */
@@ -182,7 +176,6 @@ export function policyColumn(owner: 'organization_id' | 'workspace_id', id: RawB
     from data_retention_policies drp where drp.${sql.ref(owner)} = ${id})`
 }
 
-/** The teams with access to a project. */
 export async function listTeamsOfProject(db: Db, projectId: string) {
   const rows = await db.selectFrom('team_projects').select('team_id').where('project_id', '=', projectId).execute()
   return rows.map(({ team_id: id }) => id)

@@ -3,7 +3,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createBrowser } from '../../../testing/browser.ts'
 import { type TestUser, createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { addMember, createTeam, createTeamToken } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../organization-tokens/service.ts'
+import { createOrganizationToken } from '../authentication-tokens/service.ts'
 
 const app = await createTestApp()
 let owner: TestUser

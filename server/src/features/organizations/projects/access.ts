@@ -7,10 +7,7 @@ import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 
-/**
- * Loads the project and checks `permission` in one query. Throws `not-found` when the actor may not see it, `forbidden` without the
- * permission.
- */
+/** Throws `not-found` when the actor may not see the project, `forbidden` without the permission. */
 export async function requireProject(ctx: Ctx, id: string, permission: ProjectPermission): Promise<Project> {
   const project = readableProject(ctx, await store.findProject(ctx.db, ctx.actor, id))
   if (!project) throw notFound('project')
@@ -19,10 +16,7 @@ export async function requireProject(ctx: Ctx, id: string, permission: ProjectPe
   return project
 }
 
-/**
- * The project that a body names. Throws `invalid` at `pointer` for one that is invisible, in another organization or unknown, with the
- * same text; `forbidden` without the permission.
- */
+/** The project in a body. Throws `invalid` at `pointer` unless it is visible in the organization, `forbidden` without the permission. */
 export async function requireProjectIn(
   ctx: Ctx,
   organizationId: string,

@@ -1,7 +1,6 @@
 import type { ProjectResource } from '@groundstate/contract/projects'
 import type { Project } from './access.ts'
 
-/** A project with the counts that responses contain. */
 export type CountedProject = Project & { workspace_count: number; team_count: number }
 
 export function projectResource(project: CountedProject): ProjectResource {

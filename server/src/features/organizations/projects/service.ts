@@ -4,8 +4,7 @@ import { recordAudit } from '../../../audit/record.ts'
 import { projectPermissions } from '../../../auth/project-permissions.ts'
 import { type Page, type Paged, isForeignKeyViolation, refuseTakenName, transact } from '../../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
-import { namedPool, requireOrganization, requireOrganizationPool } from '../organizations/access.ts'
-import { checkOverwrites } from '../organizations/settings.ts'
+import { checkOverwrites, namedPool, requireOrganization, requireOrganizationPool } from '../organizations/access.ts'
 import { listTeamsOfProject, updateOrganization } from '../organizations/store.ts'
 import { type TagChange, changeTagBindings, replaceTagBindings } from '../tags/service.ts'
 import * as tagStore from '../tags/store.ts'
@@ -72,7 +71,6 @@ export async function showProject(ctx: Ctx, id: string): Promise<CountedProject>
   return project
 }
 
-/** The projects that the actor may see, for includes. */
 export async function showProjects(ctx: Ctx, ids: readonly string[]): Promise<CountedProject[]> {
   return withCounts(ctx, await listReadableProjects(ctx, ids))
 }

@@ -7,7 +7,6 @@ import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing, lowered } from '../../../db/sql.ts'
 
-/** Projects with the organization's defaults. */
 function selectProjects(db: Db) {
   return db
     .selectFrom('projects as p')
@@ -42,7 +41,6 @@ export async function countInProjects(db: Db, ids: readonly string[]) {
     .execute()
 }
 
-/** Projects by their ids; checks no permission. */
 export async function findProjects(db: Db, actor: Actor, ids: readonly string[]) {
   return selectProjects(db)
     .select(access(actor))
@@ -54,7 +52,7 @@ export async function findProjects(db: Db, actor: Actor, ids: readonly string[])
 
 export type ProjectFilter = {
   organizationId: string
-  /** Undefined if the actor sees all projects. */
+  /** Undefined for an actor that sees all projects. */
   userId: string | undefined
   names: readonly string[] | undefined
   q: string | undefined
@@ -96,7 +94,6 @@ function grants(userId: string, permission: GrantedPermission) {
     where g.project_id = p.id and m.user_id = ${userId} and (${GRANTING[permission]}))`
 }
 
-/** Permissions that a list of projects can be filtered by. */
 export type GrantedPermission = keyof typeof GRANTING
 
 export async function insertProject(db: Db, row: Insertable<Schema['projects']>) {

@@ -7,13 +7,13 @@ import { notFound, unauthorized, unavailable } from '../../../errors.ts'
 import { basePath } from '../../../http/base-path.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 
-/** The metadata of the provider is loaded again after this many ms. */
+/** Lifetime of the provider's metadata. */
 const FRESH_MS = 60 * 60_000
 
 type Found = { configuration: Promise<oidc.Configuration>; at: number }
 const found = new WeakMap<Config, Found>()
 
-/** The client of the configured provider. Throws `not-found` when there is none, `unavailable` when it can't be reached. */
+/** The client of the provider. Throws `not-found` if none is configured, `unavailable` if it can't be reached. */
 export async function requireProvider(ctx: Ctx): Promise<oidc.Configuration> {
   const { config } = ctx
   if (config.oidcIssuer === undefined) throw notFound('sign-on')
@@ -35,7 +35,7 @@ export async function requireProvider(ctx: Ctx): Promise<oidc.Configuration> {
 async function discover(config: Config, issuer: URL) {
   const { oidcClientId: id = '', oidcClientSecret: secret } = config
   const execute = [oidc.enableNonRepudiationChecks]
-  // Only the operator of the server can choose this: a provider on the same machine or network.
+  // Only the operator can configure this: a provider on the same machine or network.
   if (issuer.protocol === 'http:') execute.push(oidc.allowInsecureRequests)
   const authentication = secret === undefined ? oidc.None() : oidc.ClientSecretBasic(secret)
   const configuration = await oidc.discovery(issuer, id, undefined, authentication, { execute })
@@ -46,7 +46,7 @@ async function discover(config: Config, issuer: URL) {
   return posting
 }
 
-/** How long a person may take at the provider, in s. */
+/** Time limit for the sign-in at the provider, in s. */
 const LIFE_SECONDS = 15 * 60
 const COOKIE = 'groundstate_sso'
 const CONTEXT = 'sso/pending'
@@ -58,7 +58,7 @@ const pendingSignOn = z.object({
   returnTo: z.string(),
   expiresAt: z.number(),
 })
-/** State of a sign-in while the user is at the provider: encrypted in the browser, so that any replica can continue. */
+/** State of a sign-in at the provider, encrypted in the browser so that any replica can continue. */
 export type PendingSignOn = z.infer<typeof pendingSignOn>
 
 export function pendingCookie(ctx: Ctx, pending: Omit<PendingSignOn, 'expiresAt'>) {
@@ -71,13 +71,13 @@ export function endedPendingCookie(ctx: Ctx) {
   return cookie(ctx, '', 0)
 }
 
-/** Lax, since the provider sends the browser back to us. */
+/** Lax, since the provider redirects the browser to us. */
 function cookie(ctx: Ctx, value: string, maxAge: number) {
   const secure = ctx.baseUrl.startsWith('https:') ? '; Secure' : ''
   return `${COOKIE}=${value}; Path=${basePath(ctx.baseUrl)}/auth/oidc; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`
 }
 
-/** Throws `unauthorized` where the browser has not begun to sign in, or did so too long ago. */
+/** Throws `unauthorized` without a sign-in started in this browser, or after the time limit. */
 export function requirePending(ctx: Ctx, request: FastifyRequest): PendingSignOn {
   const value = new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]+)`).exec(request.headers.cookie ?? '')?.[1]
   const pending = value === undefined ? undefined : open(ctx, value)

@@ -11,7 +11,6 @@ import { finishSignOn, startSignOn } from './service.ts'
 
 const PUBLIC = { access: 'public', prefix: '' } as const
 
-/** A refusal is a page, since a person reads it. */
 const PAGE = binary('text/html')
 
 const START = {
@@ -55,12 +54,11 @@ export const ssoRoutes: Routes = (http) => {
   })
 }
 
-/** The return path comes from a link that anyone can make, so it must be a path of this server. */
+/** The return path comes from a link that anyone can create, so it must be on this server. */
 function ownPath(text: string | undefined) {
   return text !== undefined && /^\/(?![/\\])[^\s\\]*$/.test(text) ? text : '/app'
 }
 
-/** Shown to users, not to programs. */
 function refusal({ baseUrl }: Ctx, error: unknown) {
   if (!(error instanceof AppError)) throw error
   const text = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`

@@ -13,7 +13,7 @@ export async function findIdentity(db: Db, { issuer, subject }: Identity) {
     .executeTakeFirst()
 }
 
-/** Whether the account belongs to someone at that provider already. */
+/** Whether the account is already linked to an identity of the provider. */
 export async function hasIdentity(db: Db, issuer: string, userId: string) {
   const row = await db
     .selectFrom('sso_identities')
@@ -52,10 +52,7 @@ export type SsoTeam = {
   is_owners: boolean
 }
 
-/**
- * The teams that match the groups: by the id that a team names, else by its name. Owners are never matched by name:
- * a group that happens to be called so would own every organization. `everywhere` or in the user's organizations only.
- */
+/** The teams of groups by SSO id, else by name, except owners: a group with that name would own every organization. */
 export async function listTeamsOfGroups(
   db: Db,
   { userId, groups, everywhere }: { userId: string; groups: readonly string[]; everywhere: boolean },
@@ -71,7 +68,6 @@ export async function listTeamsOfGroups(
   return rows
 }
 
-/** The user's teams, and whether sign-on put the user there. */
 export async function listTeamsOfUser(db: Db, userId: string) {
   return db
     .selectFrom('team_members as m')
@@ -82,7 +78,7 @@ export async function listTeamsOfUser(db: Db, userId: string) {
     .execute()
 }
 
-/** Ends the memberships that sign-on has begun and that no team needs any more; returns them. */
+/** Deletes and returns the memberships created by sign-on that no team requires any more. */
 export async function deleteLeftMemberships(tx: Tx, userId: string) {
   const { rows } = await sql<{
     id: string

@@ -158,7 +158,6 @@ type Tagged = {
   id: string
   name: string
   organizationId: string
-  /** The teams with access to a project. */
   teams?: readonly string[]
 }
 
@@ -176,10 +175,7 @@ export function tagsAudit(
   return { organizationId, action, resource: { type, id }, meta: { name, tags }, notices: notices[type] }
 }
 
-/**
- * Adds flat tags: bindings without a value. Bound keys keep their values. Throws `invalid` for an unknown tag id. The caller is
- * authorised.
- */
+/** Adds flat tags (bindings without a value); bound keys keep theirs. The caller is authorised. */
 export async function addFlatTags(
   ctx: TransactionCtx,
   target: { organizationId: string; workspaceId: string },

@@ -8,7 +8,7 @@ import type { Notice } from '../../../changes/feed.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 
-/** Loads the team and checks `permission`. Throws `not-found` when the actor may not see it, `forbidden` without the permission. */
+/** Throws `not-found` when the actor may not see the team, `forbidden` without the permission. */
 export async function requireTeam(ctx: Ctx, id: string, permission: TeamPermission): Promise<Team> {
   const row = await store.findTeam(ctx.db, ctx.actor, id)
   const team = row && readableTeam(ctx, row)
@@ -29,7 +29,6 @@ export function presentTeam(ctx: Ctx, row: Omit<FoundTeam, 'access'>, access: Ac
   return can.has('team:read') ? { ...row, can, access } : undefined
 }
 
-/** The teams that the actor may see, ordered by name, for includes and relations. */
 export async function listReadableTeams(ctx: Ctx, ids: readonly string[]): Promise<Team[]> {
   if (ids.length === 0) return []
   const rows = await store.findTeams(ctx.db, ctx.actor, ids)

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { addMember, createTeam } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../organization-tokens/service.ts'
+import { createOrganizationToken } from '../authentication-tokens/service.ts'
 
 let app: TestApp
 let owner: TestUser

@@ -12,8 +12,16 @@ import type { Loader } from '../../../http/loaders.ts'
 import { text, textList } from '../../../http/query.ts'
 import { created, ok } from '../../../http/responses.ts'
 import { listReadableTeams, requireTeam } from './access.ts'
-import { addTeamMembers, removeTeamMembers } from './members.ts'
-import { createTeam, deleteTeam, listTeams, showTeam, showTeams, updateTeam } from './service.ts'
+import {
+  addTeamMembers,
+  removeTeamMembers,
+  createTeam,
+  deleteTeam,
+  listTeams,
+  showTeam,
+  showTeams,
+  updateTeam,
+} from './service.ts'
 
 const OF_ORGANIZATION = '/organizations/:organization/teams'
 const ONE = '/teams/:teamId'

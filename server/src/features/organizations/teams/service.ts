@@ -1,6 +1,7 @@
+import type { Identifier } from '@groundstate/contract/json-api'
 import type { CreateTeam, OrganizationAccessInput, TeamResource, UpdateTeam } from '@groundstate/contract/teams'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
-import { recordAudit } from '../../../audit/record.ts'
+import { recordAudit, audited } from '../../../audit/record.ts'
 import type { AccessContext } from '../../../auth/access-context.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { ORGANIZATION_ACCESS, type OrganizationAccess } from '../../../auth/grants.ts'
@@ -81,7 +82,6 @@ async function showNewTeam(ctx: Ctx, id: string, access: AccessContext): Promise
   return { ...team, access, can: teamPermissions(access, { ...teamAccess(ctx.actor, row), isMember: true }) }
 }
 
-/** Resources of teams with their members. The caller is authorised. */
 export async function showTeams(ctx: Ctx, teams: readonly Team[]): Promise<TeamResource[]> {
   const ids = teams.map(({ id }) => id)
   const ofTeam = Map.groupBy(await store.listMembers(ctx.db, ids), (member) => member.team_id)
@@ -118,7 +118,6 @@ export async function listVisibleTeams(ctx: Ctx, memberships: readonly { id: str
   return Map.groupBy(visible, (row) => row.membership_id)
 }
 
-/** All teams of a membership, with the properties that decide about its removal. */
 export async function listTeamsOfMembership(ctx: TransactionCtx, membership: { id: string; access: AccessContext }) {
   const rows = await store.listTeamsOfMemberships(ctx.db, [membership.id], actorUserId(ctx.actor))
   return rows.map((row) => ({
@@ -209,4 +208,72 @@ function accessChanges(input: OrganizationAccessInput | null | undefined, curren
     set(required, true)
   }
   return changes
+}
+
+type Members = { userIds: string[]; membershipIds: string[] }
+
+/** Adds members by usernames, or by ids of memberships; only these include invited users, who join once they have an account. */
+export async function addTeamMembers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
+  const team = await requireTeam(ctx, teamId, 'members:manage')
+  checkHoldsAccess(team.access, team, team.name)
+  const { userIds, membershipIds } = await findMembers(ctx, team, identifiers)
+  await audited(ctx, teamAudit(team, 'add_member', { members: [...userIds, ...membershipIds] }), async (ctx) => {
+    const now = ctx.now()
+    await store.insertTeamMembers(ctx.db, { teamId: team.id, userIds, now })
+    await store.insertInvitedMembers(ctx.db, { teamId: team.id, membershipIds, now })
+  })
+}
+
+export async function removeTeamMembers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
+  const team = await requireTeam(ctx, teamId, 'members:manage')
+  const { userIds, membershipIds } = await findMembers(ctx, team, identifiers)
+  await audited(ctx, teamAudit(team, 'remove_member', { members: [...userIds, ...membershipIds] }), async (ctx) => {
+    if (team.is_owners) await store.lockOwnersTeam(ctx.db, team.organization_id)
+    await store.deleteTeamMembers(ctx.db, team.id, userIds)
+    await store.deleteInvitedMembers(ctx.db, team.id, membershipIds)
+    if (team.is_owners) await checkOwnerRemains(ctx, team.organization_id)
+  })
+}
+
+async function findMembers(ctx: Ctx, team: Team, identifiers: readonly Identifier[]): Promise<Members> {
+  const ids = identifiers.map(({ id }) => id)
+  if (identifiers[0]?.type === 'organization-memberships') return findMemberships(ctx, team, ids)
+  return { userIds: await findUsers(ctx, team, ids), membershipIds: [] }
+}
+
+async function findUsers(ctx: Ctx, team: Team, names: readonly string[]) {
+  const rows = await store.findMembersByName(ctx.db, team.organization_id, names)
+  const ids = new Map(rows.map((row) => [row.username.toLowerCase(), row.id]))
+  return names.map((name, index) => {
+    const id = ids.get(name.toLowerCase())
+    if (id === undefined) throw invalid(`there is no member ${name} in the organization`, `/data/${index}/id`)
+    return id
+  })
+}
+
+async function findMemberships(ctx: Ctx, team: Team, ids: readonly string[]): Promise<Members> {
+  const rows = await store.findMembershipsByIds(ctx.db, team.organization_id, ids)
+  const missing = ids.findIndex((id) => !rows.some((row) => row.id === id))
+  if (missing >= 0) throw invalid(`there is no membership ${ids[missing]} in the organization`, `/data/${missing}/id`)
+  return {
+    userIds: rows.flatMap((row) => row.user_id ?? []),
+    membershipIds: rows.flatMap((row) => (row.user_id === null ? row.id : [])),
+  }
+}
+
+export async function leaveTeams(ctx: TransactionCtx, userId: string, teamIds: readonly string[]) {
+  for (const teamId of teamIds) await store.deleteTeamMembers(ctx.db, teamId, [userId])
+}
+
+/** Throws `forbidden` after the removal of the last owner, in its transaction: nobody could change the organization any more. */
+export async function checkOwnerRemains(ctx: TransactionCtx, organizationId: string) {
+  const owners = await store.lockOwnersTeam(ctx.db, organizationId)
+  if (await store.hasMembers(ctx.db, owners.id)) return
+  throw forbidden('the owners team must keep at least one member: add another owner first')
+}
+
+/** Whether the user is the only owner of the organization. Takes the row lock that all removals of owners take. */
+export async function isLastOwner(ctx: TransactionCtx, organizationId: string, userId: string) {
+  const owners = await store.lockOwnersTeam(ctx.db, organizationId)
+  return !(await store.hasMembers(ctx.db, owners.id, userId))
 }

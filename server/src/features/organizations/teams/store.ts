@@ -33,7 +33,6 @@ export async function findTeam(db: Db, actor: Actor, id: string) {
   return selectTeams(db, actor).select(access(actor)).where('t.id', '=', id).executeTakeFirst()
 }
 
-/** Teams by their ids; checks no permission. */
 export async function findTeams(db: Db, actor: Actor, ids: readonly string[]) {
   return selectTeams(db, actor)
     .select(access(actor))

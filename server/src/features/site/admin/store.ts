@@ -53,7 +53,6 @@ export async function findSiteUser(db: Db, id: string) {
     .executeTakeFirst()
 }
 
-/** Number of other active administrators. */
 export async function countOtherAdmins(db: Db, userId: string) {
   const row = await db
     .selectFrom('users')

@@ -74,10 +74,7 @@ export async function updateSiteUser(ctx: Ctx, id: string, input: UpdateUser) {
   })
 }
 
-/**
- * Blocks an account, its sessions and API tokens immediately. Nothing else stops a stolen account, so unlike deletion it is allowed
- * for the only owner of an organization.
- */
+/** Blocks an account with its sessions and tokens, even the only owner's of an organization: nothing else stops a stolen account. */
 export async function suspendUser(ctx: Ctx, id: string) {
   const user = await requireSiteUser(ctx, id)
   if (ctx.actor.kind === 'user' && ctx.actor.userId === id) throw invalid("you can't suspend your own account")

@@ -4,7 +4,7 @@ import { transact } from '../../../db/db.ts'
 import { type TestApp, type TestResponse, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../../organizations/organization-tokens/service.ts'
+import { createOrganizationToken } from '../../organizations/authentication-tokens/service.ts'
 
 let app: TestApp
 let owner: TestUser

@@ -76,10 +76,7 @@ export async function deleteEventsBefore(tx: Tx, before: Date, limit: number): P
   return rows[0]?.deleted ?? 0
 }
 
-/**
- * Deletes the counts of days before a time, when their events are deleted. This also removes wrong counts: of a day counted too early because
- * of a clock ahead, or whose events a server of an older version has deleted.
- */
+/** Deletes the counts of days whose events are deleted. This also removes counts that a wrong clock or an older server made wrong. */
 export async function deleteDaysBefore(tx: Tx, before: Date) {
   await lockDays(tx)
   await sql`update audit_days set events = 0 where starts_at <= ${before}::timestamptz - interval '24 hours' and events > 0`.execute(

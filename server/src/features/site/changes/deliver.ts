@@ -98,7 +98,6 @@ function keyOf({ userId, organizationId }: store.Member) {
   return `${userId} ${organizationId}`
 }
 
-/** Changes for a stream, up to a cursor. */
 type Batch = { stream: ChangeStream; changes: SignalledChange[]; cursor: string }
 
 /** Sends each stream the changes that its caller may read. Changes of stalled streams remain queued. */

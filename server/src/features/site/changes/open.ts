@@ -24,10 +24,7 @@ type Watched = Pick<ChangeStream, 'actor' | 'organizationId'>
 /** `after` is the client's cursor; `closing` aborts when the server closes. */
 type OpenInput = { after: string | undefined; closing: AbortSignal }
 
-/**
- * Opens the stream of changes in an organization that the caller may read. It resumes after the cursor without gaps, or resets the client.
- * Throws `too-many-requests` and `unavailable` beyond the limits.
- */
+/** Opens a stream, resumed without gaps or with a reset. Throws `too-many-requests` and `unavailable` beyond the limits. */
 export function openChanges(ctx: Ctx, watched: Watched, { after, closing }: OpenInput): Readable {
   const hub = streamHubOf(ctx)
   checkLimits([...hub.streams], watched)

@@ -41,12 +41,11 @@ const READERS = {
 /** A caller's access to an organization, without grants on single workspaces. */
 export type AccessSnapshot = {
   access: AccessContext
-  /** The ids of the caller's teams. */
   teams: ReadonlySet<string>
   organization: ReadonlySet<OrganizationPermission>
   anyProject: ReadonlySet<ProjectPermission>
   anyWorkspace: ReadonlySet<WorkspacePermission>
-  /** Changes with the caller's access. */
+  /** Differs for different access. */
   digest: string
 }
 

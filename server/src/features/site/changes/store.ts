@@ -28,7 +28,6 @@ export async function listAccessRows(db: Db, members: readonly Member[]) {
   return rows
 }
 
-/** Grants of a user's teams on a workspace and its project. */
 export async function listGrants(db: Db, requested: readonly { userId: string; workspaceId: string }[]) {
   const { rows } = await sql<{ userId: string; workspaceId: string; grants: GrantsColumn }>`
     select requested.user_id as "userId", w.id as "workspaceId",
@@ -51,7 +50,6 @@ export async function listSessions(db: Db, ids: readonly string[], now: Date) {
     .execute()
 }
 
-/** The ids of the valid tokens. */
 export async function listValidTokens(db: Db, ids: readonly string[], now: Date) {
   const rows = await db
     .selectFrom('tokens as t')

@@ -26,7 +26,6 @@ type StreamHub = {
   next: NodeJS.Timeout | undefined
   isServing: boolean
   servedAt: number
-  /** The last delivery failed. */
   isFailing: boolean
   loggedAt: number
 }
@@ -89,7 +88,6 @@ function unsubscribe(hub: StreamHub) {
   hub.next = undefined
 }
 
-/** Schedules a delivery. */
 export function wakeStreams(hub: StreamHub) {
   if (hub.next || hub.isServing || hub.streams.size === 0) return
   const intervalMs = hub.isFailing ? RETRY_DELAY_MS : DELIVERY_INTERVAL_MS

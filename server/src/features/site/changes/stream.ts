@@ -16,10 +16,8 @@ export type ChangeStream = {
   pending: Map<string, SignalledChange>
   /** The client will be reset, because there are too many changes or some are unknown. */
   isReset: boolean
-  /** The client's cursor. */
   cursor: string | undefined
   snapshot: AccessSnapshot | undefined
-  /** When the snapshot was read. */
   readAt: number
   /** Access may have been revoked since then. */
   isOutdated: boolean
@@ -67,7 +65,6 @@ export function newStream(
   return stream
 }
 
-/** Queues a change. */
 export function addPending(stream: ChangeStream, change: SignalledChange) {
   if (stream.isReset) return
   if (stream.pending.size >= MAX_PENDING) return resetStream(stream)
@@ -87,7 +84,6 @@ function memoised(compute: (change: SignalledChange) => string) {
   }
 }
 
-/** Resets the client at the next delivery. */
 export function resetStream(stream: ChangeStream) {
   stream.isReset = true
   stream.pending.clear()
@@ -107,10 +103,7 @@ export function sendChanges(stream: ChangeStream, changes: readonly SignalledCha
   send(stream, lines.join(''))
 }
 
-/**
- * `ready`: changes follow from the cursor on. `reset`: the same, and everything shown may be stale. `alive`: a keep-alive that advances
- * the cursor past other changes.
- */
+/** `ready`: changes after the cursor follow. `reset`: everything shown may be stale. `alive`: advances the cursor past other changes. */
 export function sendEvent(stream: ChangeStream, event: 'ready' | 'reset' | 'alive', cursor: string | undefined) {
   stream.cursor = cursor
   // A comment, which proxies and line-based clients recognise.

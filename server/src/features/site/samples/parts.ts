@@ -137,7 +137,6 @@ function binding(key: string, value: string) {
   return { type: 'tag-bindings' as const, attributes: { key, value } }
 }
 
-/** A sample with the parts that the actor may see. */
 export type Sample = {
   row: store.SampleRow
   organizationName: string

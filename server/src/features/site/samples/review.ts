@@ -8,7 +8,6 @@ import { TEST_TOKEN, taskSignature } from '../../tasks/run-tasks/request.ts'
 import { counted, sampleReceiver } from './parts.ts'
 import * as store from './store.ts'
 
-/** The parts of a JSON plan for the review. */
 const planJson = z.object({
   resource_changes: z
     .array(z.object({ address: z.string(), change: z.object({ actions: z.array(z.string()), after: z.unknown() }) }))
@@ -130,7 +129,6 @@ function tags(status: [label: string, level: Level], severity: [label: string, l
 
 const PASSED = tags(['Passed', 'info'], ['None', 'none'])
 
-/** Whether a JSON value contains the text anywhere. */
 function contains(value: unknown, text: string): boolean {
   if (typeof value === 'string') return value === text
   if (typeof value !== 'object' || value === null) return false
@@ -165,7 +163,6 @@ export const reviewJob = jobKind(
   { timeLimitMs: 120_000 },
 )
 
-/** The context that binds the sealed token to its task result. */
 function reviewContext(resultId: string) {
   return `samples/review/${resultId}`
 }
@@ -179,10 +176,7 @@ type Report = { status: 'running' | 'passed'; message: string; outcomes?: readon
 /** Statuses of a finished task result, whose token is revoked, and of a deleted workspace. */
 const FINISHED: ReadonlySet<number> = new Set([401, 404, 409])
 
-/**
- * Reviews the plan and reports the result through the public API with the token of the task result, like any receiver. Throws for a retry;
- * does nothing for a finished task result.
- */
+/** Reports through the public API like any receiver. Throws for a retry; does nothing for a finished task result. */
 export async function reportSampleResult(ctx: Ctx, job: Job, signal: AbortSignal) {
   const authorization = `Bearer ${ctx.secrets.openText(Buffer.from(job.token, 'base64'), reviewContext(job.resultId))}`
 
@@ -232,7 +226,6 @@ function rejected(what: string, { status, text }: { status: number; text: string
   return new Error(`the ${what} of a sample's task returned ${status}: ${text?.slice(0, 500)}`)
 }
 
-/** The parts of a run task request that the receiver reads. */
 const request = z.object({
   payload_version: z.literal(1),
   stage,

@@ -47,7 +47,7 @@ export async function listTakenNames(db: Db, table: NamedTable, { organizationId
   return new Set(rows.map(({ name }) => name))
 }
 
-/** The current parts of the sample, regardless of access; a deleted part is undefined. */
+/** The parts of the sample, regardless of access; a deleted part is undefined. */
 export type SampleContents = Awaited<ReturnType<typeof findContents>>
 
 export async function findContents(db: Db, sample: SampleRow) {
@@ -130,7 +130,6 @@ export async function hasConfiguration(db: Db, workspaceId: string) {
   return row !== undefined
 }
 
-/** The sample of the organization with that name. */
 export async function findSampleOf(db: Db, organizationName: string) {
   return db
     .selectFrom('samples as s')

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { createTeam as createTeamIn } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../organization-tokens/service.ts'
+import { createOrganizationToken } from './service.ts'
 
 let app: TestApp
 let owner: TestUser

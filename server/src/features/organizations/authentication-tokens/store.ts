@@ -6,7 +6,6 @@ import type { Db, Page } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import { containing } from '../../../db/sql.ts'
 
-/** A team with the actor's access to its organization, and whether the actor is a member. */
 export async function findTokenSubject(db: Db, actor: Actor, id: string) {
   const userId = actor.kind === 'user' ? actor.userId : null
   return db
@@ -81,7 +80,6 @@ export async function listTeamTokens(db: Db, query: TeamTokenQuery, page: Page) 
   return readPaged(page, list, all)
 }
 
-/** Deletes those of `ids` that are team tokens of the organization. */
 export async function deleteTeamTokens(db: Db, organizationId: string, ids: readonly string[]) {
   return db
     .deleteFrom('tokens')
