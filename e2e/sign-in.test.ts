@@ -56,8 +56,8 @@ test('a user who refuses at the provider sees that, and may try again', async ()
 
   await page.goto('/app/sign-in')
   await page.getByRole('link', { name: /Example ID/ }).click()
-  await page.getByText('Signing in did not work').waitFor()
-  await page.getByRole('link', { name: 'Back to the sign-in' }).click()
+  await page.getByText('Sign-in failed').waitFor()
+  await page.getByRole('link', { name: 'Back to sign-in' }).click()
   await page.getByRole('link', { name: /Example ID/ }).waitFor()
 
   expect(new URL(page.url()).pathname).toBe('/app/sign-in')

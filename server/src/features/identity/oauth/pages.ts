@@ -4,12 +4,13 @@ import type { SignInMethods } from '../sessions/service.ts'
 import { type AuthorizeRequest, authorizeQuery } from './request.ts'
 
 type PageOptions = { status?: number; error?: string; headers?: Record<string, string> }
+type SignInOptions = PageOptions & { username?: string }
 
 /** The sign-in page. Like the other pages it uses URLs relative to `/oauth/`, which work below the path of a proxy. */
 export function signInPage(
   request: AuthorizeRequest,
   methods: SignInMethods,
-  options: PageOptions & { username?: string } = {},
+  options: SignInOptions = {},
 ): ApiResponse {
   return page('Sign in', options, [
     html`<h1>Sign in</h1>
@@ -76,10 +77,9 @@ export function codePage(request: AuthorizeRequest, pending: string, options: Pa
   ])
 }
 
-export function consentPage(
-  request: AuthorizeRequest,
-  { username, avatar, csrf }: { username: string; avatar: string; csrf: string },
-): ApiResponse {
+type Consent = { username: string; avatar: string; csrf: string }
+
+export function consentPage(request: AuthorizeRequest, { username, avatar, csrf }: Consent): ApiResponse {
   // The form-action policy applies to the redirect after the form too.
   const target = new URL(request.redirectUri).origin
   return page('Allow Terraform', { formTarget: target }, [
@@ -108,12 +108,10 @@ export function consentPage(
   ])
 }
 
-export function refusalPage(
-  status: number,
-  title: string,
-  detail: string,
-  next?: { text: string; url: string },
-): ApiResponse {
+type NextLink = { text: string; url: string }
+
+export function refusalPage(error: { status: number; title: string; detail: string }, next?: NextLink): ApiResponse {
+  const { status, title, detail } = error
   return page(title, { status }, [
     html`<h1>${title}</h1>
       <p class="error" role="alert">${detail}</p>`,
@@ -137,4 +135,9 @@ function page(title: string, options: PageOptions & { formTarget?: string }, par
     { title, parts },
     { status, headers: { 'cache-control': 'no-store', ...headers }, ...(formTarget !== undefined && { formTarget }) },
   )
+}
+
+/** An error message as a sentence for a page. */
+export function sentence(text: string) {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

@@ -13,7 +13,7 @@ import type { Routes } from '../../../http/http.ts'
 import { type ApiResponse, binary, json } from '../../../http/responses.ts'
 import { signInMethods, endCurrentSession, endedCookieHeader } from '../sessions/service.ts'
 import { avatarPath } from '../users/resource.ts'
-import { codePage, consentPage, refusalPage, signInPage } from './pages.ts'
+import { codePage, consentPage, refusalPage, sentence, signInPage } from './pages.ts'
 import { type AuthorizeRequest, authorizeQuery, readAuthorizeRequest } from './request.ts'
 import { OAuthError } from './service.ts'
 import * as service from './service.ts'
@@ -38,7 +38,7 @@ export const oauthRoutes: Routes = (http) => {
     { ...PUBLIC, summary: 'Show the consent page for the CLI', responses: { 200: PAGE, 302: null, 400: PAGE } },
     async (req) => {
       const read = readAuthorizeRequest(req.raw.query as Record<string, unknown>)
-      if ('refusal' in read) return refusalPage(400, 'This sign-in can’t work', read.refusal)
+      if ('refusal' in read) return refusalPage({ status: 400, title: 'Invalid sign-in request', detail: read.refusal })
       if ('redirect' in read) return redirectUnstored(read.redirect, 302)
       const browser = await service.findBrowser(req.ctx, req.raw)
       if (!browser) return signInPage(read.request, signInMethods(req.ctx))
@@ -145,14 +145,14 @@ function seeConsent(request: AuthorizeRequest, setCookie: string) {
   return redirectUnstored(`/oauth/authorize?${authorizeQuery(request)}`, 303, { 'set-cookie': setCookie })
 }
 
-function redirectUnstored(url: string, status: 302 | 303 = 303, headers: Record<string, string> = {}): ApiResponse {
+export function redirectUnstored(
+  url: string,
+  status: 302 | 303 = 303,
+  headers: Record<string, string> = {},
+): ApiResponse {
   return { status, headers: { location: url, 'cache-control': 'no-store', ...headers } }
 }
 
 function retryHeaders(error: AppError): Record<string, string> {
   return error.retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(error.retryAfterMs / 1000)) }
-}
-
-function sentence(text: string) {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

@@ -43,11 +43,10 @@ export async function findAttempts(db: Db, key: string): Promise<Attempts | unde
     .executeTakeFirst()
 }
 
+type CountAttempt = { key: string; now: Date; windowMs: number }
+
 /** Increments a counter, or restarts it when its window has passed. */
-export async function countAttempt(
-  db: Db,
-  { key, now, windowMs }: { key: string; now: Date; windowMs: number },
-): Promise<Attempts> {
+export async function countAttempt(db: Db, { key, now, windowMs }: CountAttempt): Promise<Attempts> {
   const passed = new Date(now.getTime() - windowMs)
   const row = await db
     .insertInto('sign_in_attempts')
@@ -76,10 +75,9 @@ export async function deleteAttempts(db: Db, key: string) {
   await db.deleteFrom('sign_in_attempts').where('key', '=', key).execute()
 }
 
-export async function findSignInPlace(
-  db: Db,
-  { userId, place, since }: { userId: string; place: string; since: Date },
-) {
+type SignInPlace = { userId: string; place: string; since: Date }
+
+export async function findSignInPlace(db: Db, { userId, place, since }: SignInPlace) {
   return db
     .selectFrom('sign_in_places')
     .selectAll()

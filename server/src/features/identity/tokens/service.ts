@@ -64,12 +64,10 @@ export async function createUserToken(ctx: Ctx, userId: string, input: CreateTok
   return issueToken(ctx, { kind: 'user', user_id: user.id, created_by_user_id: createdBy }, input)
 }
 
+type SettingToken = { text: string; description: string }
+
 /** Makes the value of a setting a token of a user, and deletes the tokens of previous values. It may already be a token of the user. */
-export async function replaceSettingToken(
-  ctx: TransactionCtx,
-  userId: string,
-  { text, description }: { text: string; description: string },
-) {
+export async function replaceSettingToken(ctx: TransactionCtx, userId: string, { text, description }: SettingToken) {
   const hash = tokenHash(text)
   for (const former of await store.deleteFormerSettingTokens(ctx.db, hash))
     await recordAudit(ctx, tokenAudit('destroy', former))
@@ -92,11 +90,10 @@ export async function replaceSettingToken(
   await recordAudit(ctx, tokenAudit('create', row))
 }
 
+type CliToken = { username: string; description: string; expiresAt: Date | undefined }
+
 /** Creates an API token without a permission check, for a caller with access to the database. Throws `StartError`. */
-export async function createTokenOnCommandLine(
-  db: Db,
-  input: { username: string; description: string; expiresAt: Date | undefined },
-) {
+export async function createTokenOnCommandLine(db: Db, input: CliToken) {
   const user = await findUserByLogin(db, input.username)
   if (!user) throw new StartError(`there is no account with the name or e-mail address ${input.username}`)
   if (user.suspended_at) throw new StartError(`the account ${user.username} is suspended`)

@@ -49,7 +49,7 @@ export async function includedUsers(ctx: Ctx, ids: readonly (string | null)[]) {
 
 export function userAudit(
   action: string,
-  { id, username }: { id: string; username: string },
+  { id, username }: Pick<UserRow, 'id' | 'username'>,
   meta?: object,
 ): AuditEvent {
   return {

@@ -3,11 +3,10 @@ import { isUniqueViolation } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 
+type NewUser = { username: string; email: string | null; passwordHash: string | null; isSiteAdmin?: boolean }
+
 /** Creates an account. The caller is authorised and has verified `email`. Without a password it is for single sign-on. Throws `invalid`. */
-export async function createUser(
-  ctx: Ctx,
-  input: { username: string; email: string | null; passwordHash: string | null; isSiteAdmin?: boolean },
-) {
+export async function createUser(ctx: Ctx, input: NewUser) {
   const now = ctx.now()
   const row = await checkUnique(
     store.insertUser(ctx.db, {

@@ -9,7 +9,7 @@ import { type Page, type Paged, isUniqueViolation, transact } from '../../../db/
 import { forbidden, invalid } from '../../../errors.ts'
 import { requireOrganization } from '../organizations/access.ts'
 import { type Team, listReadableTeams, requireTeam, teamNotice } from '../teams/access.ts'
-import { checkOwnerRemains, leaveTeams, insertTeam, listTeamsOfMembership, listVisibleTeams } from '../teams/service.ts'
+import { checkOwnerRemains, leaveTeams, insertTeam, listTeamsOfMemberships } from '../teams/service.ts'
 import { insertInvitedMembers, insertTeamMembers } from '../teams/store.ts'
 import {
   type Membership,
@@ -88,13 +88,12 @@ async function requireTeams(ctx: Ctx, organizationId: string, ids: readonly stri
 
 /** Resources of memberships, with the teams that the caller may see. The caller is authorised. */
 export async function showMemberships(ctx: Ctx, memberships: readonly ShownMembership[]) {
-  const teams = await listVisibleTeams(ctx, memberships)
-  return memberships.map((membership) =>
-    membershipResource(
-      membership,
-      (teams.get(membership.id) ?? []).map(({ id }) => id),
-    ),
-  )
+  const teams = (await listTeamsOfMemberships(ctx, memberships)).filter((team) => team.isVisible)
+  const ofMembership = Map.groupBy(teams, (team) => team.membership_id)
+  return memberships.map((membership) => {
+    const teamIds = ofMembership.get(membership.id)?.map(({ id }) => id) ?? []
+    return membershipResource(membership, teamIds)
+  })
 }
 
 export async function showMembership(ctx: Ctx, membership: ShownMembership) {
@@ -150,22 +149,22 @@ export async function acceptInvitations(ctx: TransactionCtx, userId: string) {
 export async function deleteMembership(ctx: Ctx, id: string) {
   const membership = await requireMembership(ctx, id)
   await transact(ctx, async (ctx) => {
-    const teams = await listTeamsOfMembership(ctx, membership)
+    const teams = await listTeamsOfMemberships(ctx, [membership])
     checkRemoval(ctx, membership, teams)
     const teamIds = teams.map((team) => team.id)
     if (membership.user_id !== null) await leaveTeams(ctx, membership.user_id, teamIds)
     await store.deleteMembership(ctx.db, id)
-    if (teams.some((team) => team.isOwners)) await checkOwnerRemains(ctx, membership.organization_id)
+    if (teams.some((team) => team.is_owners)) await checkOwnerRemains(ctx, membership.organization_id)
     await recordAudit(ctx, membershipAudit(membership, 'destroy', { email: membership.email }))
     announce(ctx, ...teams.map((team) => ({ organization: membership.organization_id, ...teamNotice(team) })))
   })
 }
 
-type Teams = Awaited<ReturnType<typeof listTeamsOfMembership>>
+type Teams = Awaited<ReturnType<typeof listTeamsOfMemberships>>
 
 function checkRemoval(ctx: TransactionCtx, membership: Membership, teams: Teams) {
   const { access } = membership
-  const isOwner = teams.some((team) => team.isOwners)
+  const isOwner = teams.some((team) => team.is_owners)
   if (ctx.actor.kind === 'user' && ctx.actor.userId === membership.user_id) {
     if (isOwner) throw forbidden('you are an owner: leave the owners team before you leave the organization')
     return

@@ -7,6 +7,7 @@ import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
 import { raiseAccessRevision } from '../organizations/store.ts'
+import type { TeamRow } from '../teams/store.ts'
 
 /** Memberships `m` with organization and user. The address of an active member is that of the account. */
 function selectMemberships(db: Db) {
@@ -59,11 +60,9 @@ export type MembershipFilter = {
   teamId?: string
 }
 
-export async function listMemberships(
-  db: Db,
-  filter: MembershipFilter,
-  { page, byStatus }: { page: Page; byStatus?: 'asc' | 'desc' | undefined },
-) {
+type Listing = { page: Page; byStatus?: 'asc' | 'desc' | undefined }
+
+export async function listMemberships(db: Db, filter: MembershipFilter, { page, byStatus }: Listing) {
   const { organizationId, status, emails, q, teamId } = filter
   const ofTeam = sql`and (
     exists (select from team_members tm where tm.team_id = ${teamId} and tm.user_id = m.user_id)
@@ -115,11 +114,11 @@ export async function insertUserMembership(db: Db, membership: UserMembership) {
     on conflict (organization_id, user_id) do nothing`.execute(db)
 }
 
+type InvitedUser = { userId: string; organizationId: string | undefined; now: Date }
+type AcceptedInvitation = { id: string; organization_id: string; teams: Pick<TeamRow, 'id' | 'visibility'>[] }
+
 /** Turns invitations of a user's address into memberships, of one organization or all, and adds the user to their teams. */
-export async function acceptInvitations(
-  tx: Tx,
-  { userId, organizationId, now }: { userId: string; organizationId: string | undefined; now: Date },
-) {
+export async function acceptInvitations(tx: Tx, { userId, organizationId, now }: InvitedUser) {
   const { rows } = await sql<AcceptedInvitation>`
     with accepted as (
       update organization_memberships m set status = 'active', user_id = u.id, placeholder_id = null
@@ -142,12 +141,6 @@ export async function acceptInvitations(
     if (teams.length > 0) await raiseAccessRevision(tx, { organizationId })
   }
   return rows
-}
-
-type AcceptedInvitation = {
-  id: string
-  organization_id: string
-  teams: { id: string; visibility: 'secret' | 'organization' }[]
 }
 
 export async function deleteMembership(tx: Tx, id: string) {

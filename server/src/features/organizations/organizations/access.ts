@@ -106,12 +106,10 @@ export async function requireOrganizationPool(ctx: Ctx, organizationId: string, 
   return pool
 }
 
+type PoolReference = { poolId: string; pointer?: string }
+
 /** As `requireOrganizationPool`, for use by a workspace: also throws `invalid` when the scope of the pool excludes it. */
-export async function requirePoolFor(
-  ctx: Ctx,
-  workspace: { organizationId: string; workspaceId?: string; projectId: string },
-  { poolId, pointer }: { poolId: string; pointer?: string },
-) {
+export async function requirePoolFor(ctx: Ctx, workspace: store.PoolUser, { poolId, pointer }: PoolReference) {
   const pool = await store.findPoolFor(ctx.db, workspace, poolId)
   if (!pool) throw noPool(poolId, pointer)
   if (!pool.is_open)

@@ -2,7 +2,7 @@ import type { CreateOrganization, UpdateOrganization } from '@groundstate/contra
 import type { Ctx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { NO_ACCESS } from '../../../auth/access-context.ts'
-import { type Page, type Paged, refuseTakenName, transact } from '../../../db/db.ts'
+import { type Paged, refuseTakenName, transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import {
@@ -47,9 +47,7 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
   )
 }
 
-type ListOrganizations = store.OrganizationFilter & { page: Page }
-
-export async function listOrganizations(ctx: Ctx, query: ListOrganizations): Promise<Paged<Organization>> {
+export async function listOrganizations(ctx: Ctx, query: store.ListOrganizations): Promise<Paged<Organization>> {
   const { rows, total } = await store.listOrganizations(ctx.db, ctx.actor, query)
   return { rows: rows.flatMap((row) => readableOrganization(ctx, row) ?? []), total }
 }

@@ -34,23 +34,13 @@ const findForUserByName = lookup(['userId', 'name'], (db, { userId, name }) =>
 
 /** SQL condition: the actor may see the organization `o`. */
 function visible(actor: Actor) {
-  switch (actor.kind) {
-    case 'system':
-      return sql<boolean>`true`
-    case 'organization':
-    case 'run':
-      return sql<boolean>`o.id = ${actor.organizationId}`
-    case 'user':
-      return sql<boolean>`${takesCredentials(actor)} and o.id in (
-        select m.organization_id from organization_memberships m where m.user_id = ${actor.userId} and m.status = 'active'
-        union
-        select t.organization_id from team_members tm join teams t on t.id = tm.team_id where tm.user_id = ${actor.userId})`
-    case 'agent':
-    case 'audit-trails':
-    case 'task':
-    case 'anonymous':
-      return sql<boolean>`false`
-  }
+  if (actor.kind === 'system') return sql<boolean>`true`
+  if (actor.kind === 'organization' || actor.kind === 'run') return sql<boolean>`o.id = ${actor.organizationId}`
+  if (actor.kind !== 'user') return sql<boolean>`false`
+  return sql<boolean>`${takesCredentials(actor)} and o.id in (
+    select m.organization_id from organization_memberships m where m.user_id = ${actor.userId} and m.status = 'active'
+    union
+    select t.organization_id from team_members tm join teams t on t.id = tm.team_id where tm.user_id = ${actor.userId})`
 }
 
 function selectOrganizations(db: Db, actor: ActorInSql) {
@@ -61,11 +51,9 @@ function selectOrganizations(db: Db, actor: ActorInSql) {
     .select(policyColumn('organization_id', sql`o.id`).as('retention_policy'))
 }
 
-export async function findOrganizations(
-  db: Db,
-  actor: Actor,
-  { keys, column }: { keys: readonly string[]; column: 'id' | 'name' },
-) {
+type OrganizationKeys = { keys: readonly string[]; column: 'id' | 'name' }
+
+export async function findOrganizations(db: Db, actor: Actor, { keys, column }: OrganizationKeys) {
   return selectOrganizations(db, actor)
     .where(sql<boolean>`${sql.ref(`o.${column}`)} = any(${keys})`)
     .where(visible(actor))
@@ -81,13 +69,9 @@ function showsEmail(actor: Actor) {
        and (my_team.is_owners or my_team.manage_membership or my_team.manage_teams or my_team.manage_organization_access))`
 }
 
-export type OrganizationFilter = { q?: string | undefined; name?: string | undefined; email?: string | undefined }
+export type ListOrganizations = Partial<Record<'q' | 'name' | 'email', string | undefined>> & { page: Page }
 
-export async function listOrganizations(
-  db: Db,
-  actor: Actor,
-  { page, q, name, email }: OrganizationFilter & { page: Page },
-) {
+export async function listOrganizations(db: Db, actor: Actor, { page, q, name, email }: ListOrganizations) {
   const hasEmail = (text: string) => sql`(o.email ilike ${containing(text)} and ${showsEmail(actor)})`
   const matches = sql<boolean>`${visible(actor)}
     ${q === undefined ? sql`` : sql`and (o.name ilike ${containing(q)} or ${hasEmail(q)})`}
@@ -116,11 +100,10 @@ export async function updateOrganization(db: Db, id: string, changes: Updateable
   return db.updateTable('organizations').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 }
 
+type WorkspaceInSql = { workspaceId: RawBuilder<unknown>; projectId: RawBuilder<unknown> }
+
 /** SQL condition: the scope of the pool includes the workspace. */
-export function isPoolOpenTo(
-  pool: string,
-  { workspaceId, projectId }: { workspaceId: RawBuilder<unknown>; projectId: RawBuilder<unknown> },
-) {
+export function isPoolOpenTo(pool: string, { workspaceId, projectId }: WorkspaceInSql) {
   const id = sql.ref(`${pool}.id`)
   const listed = (rule: string) =>
     sql`exists (select from agent_pool_workspaces s
@@ -129,12 +112,11 @@ export function isPoolOpenTo(
     or exists (select from agent_pool_projects s where s.agent_pool_id = ${id} and s.project_id = ${projectId})))`
 }
 
+export type PoolUser = { organizationId: string; workspaceId?: string; projectId: string }
+
 /** A pool of the organization, and whether its scope includes a workspace: one that does not exist yet by its project. */
-export async function findPoolFor(
-  db: Db,
-  { organizationId, workspaceId, projectId }: { organizationId: string; workspaceId?: string; projectId: string },
-  poolId: string,
-) {
+export async function findPoolFor(db: Db, workspace: PoolUser, poolId: string) {
+  const { organizationId, workspaceId, projectId } = workspace
   return db
     .selectFrom('agent_pools as p')
     .select('p.name')

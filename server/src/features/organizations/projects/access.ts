@@ -16,19 +16,19 @@ export async function requireProject(ctx: Ctx, id: string, permission: ProjectPe
   return project
 }
 
+type ProjectReference = { id: string; permission: ProjectPermission; pointer: string }
+
 /** The project in a body. Throws `invalid` at `pointer` unless it is visible in the organization, `forbidden` without the permission. */
 export async function requireProjectIn(
   ctx: Ctx,
   organizationId: string,
-  reference: { id: string; permission: ProjectPermission; pointer: string },
+  reference: ProjectReference,
 ): Promise<Project> {
   const project = readableProject(ctx, await store.findProject(ctx.db, ctx.actor, reference.id))
-  if (!project || project.organization_id !== organizationId) {
+  if (project?.organization_id !== organizationId)
     throw invalid(`there is no project ${reference.id} in the organization`, reference.pointer)
-  }
-  if (!project.can.has(reference.permission)) {
+  if (!project.can.has(reference.permission))
     throw forbidden(`this needs the permission ${reference.permission} on the project ${project.name}`)
-  }
   return project
 }
 

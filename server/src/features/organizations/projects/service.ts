@@ -2,7 +2,7 @@ import type { CreateProject, UpdateProject } from '@groundstate/contract/project
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { projectPermissions } from '../../../auth/project-permissions.ts'
-import { type Page, type Paged, isForeignKeyViolation, refuseTakenName, transact } from '../../../db/db.ts'
+import { type Page, isForeignKeyViolation, refuseTakenName, transact } from '../../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
 import { checkOverwrites, namedPool, requireOrganization, requireOrganizationPool } from '../organizations/access.ts'
 import { listTeamsOfProject, updateOrganization } from '../organizations/store.ts'
@@ -96,12 +96,8 @@ type ListProjects = Pick<store.ProjectFilter, 'names' | 'q'> & {
   descending: boolean
 }
 
-export async function listProjects(
-  ctx: Ctx,
-  organizationName: string,
-  { permissions, ...query }: ListProjects,
-): Promise<Paged<CountedProject>> {
-  const { id: organizationId, access } = await requireOrganization(ctx, organizationName, 'organization:read')
+export async function listProjects(ctx: Ctx, name: string, { permissions, ...query }: ListProjects) {
+  const { id: organizationId, access } = await requireOrganization(ctx, name, 'organization:read')
   const { actor } = ctx
   const seesAll =
     access.role !== 'member' ||

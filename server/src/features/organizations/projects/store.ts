@@ -60,11 +60,9 @@ export type ProjectFilter = {
   granted: readonly { userId: string; permission: GrantedPermission }[]
 }
 
-export async function listProjects(
-  db: Db,
-  actor: Actor,
-  { page, descending, ...filter }: ProjectFilter & { page: Page; descending: boolean },
-) {
+type ListProjects = ProjectFilter & { page: Page; descending: boolean }
+
+export async function listProjects(db: Db, actor: Actor, { page, descending, ...filter }: ListProjects) {
   const ofUser = sql`and p.id in (
       select g.project_id from team_projects g join team_members m on m.team_id = g.team_id
        where m.user_id = ${filter.userId})`

@@ -104,7 +104,7 @@ describe('signing in', () => {
     const response = await provider.signIn(app, undefined)
 
     expect(response.status).toBe(401)
-    expect(response.text).toContain('Signing in did not work')
+    expect(response.text).toContain('Sign-in failed')
   })
 })
 

@@ -40,7 +40,7 @@ export async function startSignOn(ctx: Ctx, returnTo: string) {
 /** Exchanges the code in `query` and opens a session, for a new account if needed. Throws `unauthorized` for a foreign response. */
 export async function finishSignOn(ctx: Ctx, query: string, pending: PendingSignOn): Promise<OpenedSession> {
   const provider = await requireProvider(ctx)
-  const claims = await exchange(ctx, provider, query, pending)
+  const claims = await exchange(ctx, provider, { query, pending })
   const issuer = provider.serverMetadata().issuer
   return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const email = verifiedEmail(claims)
@@ -55,12 +55,9 @@ export async function finishSignOn(ctx: Ctx, query: string, pending: PendingSign
   })
 }
 
-async function exchange(
-  ctx: Ctx,
-  provider: oidc.Configuration,
-  query: string,
-  pending: PendingSignOn,
-): Promise<Claims> {
+type Response = { query: string; pending: PendingSignOn }
+
+async function exchange(ctx: Ctx, provider: oidc.Configuration, { query, pending }: Response): Promise<Claims> {
   try {
     const tokens = await oidc.authorizationCodeGrant(provider, new URL(`${ctx.baseUrl}${CALLBACK}${query}`), {
       pkceCodeVerifier: pending.verifier,
@@ -102,7 +99,7 @@ async function ensureAccount(ctx: TransactionCtx, identity: store.Identity, clai
   if (existing && (await store.hasIdentity(ctx.db, identity.issuer, existing.id))) {
     // A provider may reassign an address to another person; accounts are not reassigned.
     throw forbidden(
-      'the account with your address belongs to another user at the identity provider: ask an administrator',
+      'the account with your address belongs to another user of the identity provider: ask an administrator',
     )
   }
   const user = existing
@@ -110,7 +107,7 @@ async function ensureAccount(ctx: TransactionCtx, identity: store.Identity, clai
     : await createUser(ctx, { username: await freeUsername(ctx, claims), email: email ?? null, passwordHash: null })
   // Linking gives access to an existing account, so it has its own audit action.
   await recordAudit(ctx, userAudit(existing ? 'link_identity' : 'create', user, { via: 'sign-on' }))
-  await store.insertIdentity(ctx.db, identity, { userId: user.id, now })
+  await store.insertIdentity(ctx.db, { ...identity, user_id: user.id, created_at: now, last_sign_in_at: now })
   return user
 }
 
@@ -130,16 +127,16 @@ async function freeUsername(ctx: Ctx, claims: Claims) {
 async function syncTeams(ctx: TransactionCtx, userId: string, groups: readonly string[]) {
   // In the hosted edition a team's name must not add members from outside the organization.
   const everywhere = ctx.config.edition === 'self-managed'
-  const wanted = await store.listTeamsOfGroups(ctx.db, { userId, groups, everywhere })
+  const expected = await store.listTeamsOfGroups(ctx.db, { userId, groups, everywhere })
   const current = await store.listTeamsOfUser(ctx.db, userId)
-  for (const team of wanted) {
+  for (const team of expected) {
     if (current.some(({ id }) => id === team.id)) continue
     await insertMembership(ctx, { organizationId: team.organization_id, userId, viaSso: true })
     await insertTeamMembers(ctx.db, { teamId: team.id, userIds: [userId], now: ctx.now(), viaSso: true })
     await record(ctx, 'add_member', team, userId)
   }
   for (const team of current) {
-    if (!team.via_sso || wanted.some(({ id }) => id === team.id)) continue
+    if (!team.via_sso || expected.some(({ id }) => id === team.id)) continue
     if (team.is_owners && (await isLastOwner(ctx, team.organization_id, userId))) {
       ctx.log.warn({ organization: team.organization_id, user: userId }, 'sign-on leaves the last owner in place')
       continue

@@ -14,7 +14,8 @@ import { listTeamsOfProject } from '../organizations/store.ts'
 import * as store from './store.ts'
 
 /** How a change treats existing bindings: `merge` keeps other keys, `replace` removes them. */
-export type TagChange = { change: 'merge' | 'replace'; bindings: readonly TagBindingInput[] }
+export type TagChange = { change: 'merge' | 'replace'; bindings: Bindings }
+type Bindings = readonly TagBindingInput[]
 
 /** Changes the tags of a workspace or project and returns all its tags. The caller is authorised. */
 export async function changeTagBindings(
@@ -36,31 +37,28 @@ export async function changeTagBindings(
 }
 
 /** Replaces all tags of the target with those of the relation in its body. The caller is authorised. */
-export async function replaceTagBindings(
-  ctx: TransactionCtx,
-  target: store.TagTarget,
-  bindings: readonly TagBindingInput[],
-) {
+export async function replaceTagBindings(ctx: TransactionCtx, target: store.TagTarget, bindings: Bindings) {
   const pointer = '/data/relationships/tag-bindings/data'
   await writeTagBindings(ctx, target, { change: 'replace', bindings, pointer })
 }
 
+type WorkspaceTarget = { organizationId: string; workspaceId: string }
+type KeysInBody = { keys: readonly string[]; pointer: string }
+
 /** Binds keys without a value to a workspace; bound keys keep their values. */
-export async function addTagKeys(
-  ctx: TransactionCtx,
-  target: { organizationId: string; workspaceId: string },
-  { keys, pointer }: { keys: readonly string[]; pointer: string },
-) {
+export async function addTagKeys(ctx: TransactionCtx, target: WorkspaceTarget, { keys, pointer }: KeysInBody) {
   await checkFixedKeys(ctx, target.workspaceId, { keys, pointer })
   const bindings = [...new Set(keys)].map((key) => ({ key, value: '' }))
   const flat = rows(ctx, target, bindings).map((row) => ({ ...row, is_binding: false }))
   await store.upsertTagBindings(ctx.db, flat, { keep: true })
 }
 
+type ChangeInBody = TagChange & { pointer: string }
+
 async function writeTagBindings(
   ctx: TransactionCtx,
   target: store.TagTarget,
-  { change, bindings, pointer }: TagChange & { pointer: string },
+  { change, bindings, pointer }: ChangeInBody,
 ) {
   const keys = bindings.map((binding) => binding.key)
   const repeated = keys.findIndex((key, index) => keys.indexOf(key) < index)
@@ -71,11 +69,7 @@ async function writeTagBindings(
 }
 
 /** Throws `invalid` for a reserved key whose value the project sets. */
-async function checkFixedKeys(
-  ctx: Ctx,
-  workspaceId: string,
-  { keys, pointer }: { keys: readonly string[]; pointer: string },
-) {
+async function checkFixedKeys(ctx: Ctx, workspaceId: string, { keys, pointer }: KeysInBody) {
   if (keys.length === 0) return
   const [fixed] = await store.listFixedKeys(ctx.db, workspaceId, keys)
   if (!fixed) return
@@ -85,7 +79,7 @@ async function checkFixedKeys(
   )
 }
 
-function rows(ctx: Ctx, target: store.TagTarget, bindings: readonly TagBindingInput[]) {
+function rows(ctx: Ctx, target: store.TagTarget, bindings: Bindings) {
   return bindings.map(({ key, value }) => ({
     id: ctx.newId('tb'),
     organization_id: target.organizationId,
@@ -130,12 +124,13 @@ export async function deleteReservedTagKey(ctx: Ctx, id: string) {
   await audited(ctx, keyAudit('destroy', key), (ctx) => store.deleteReservedTagKey(ctx.db, id))
 }
 
+type AuditedKey = Pick<store.ReservedTagKeyRow, 'id' | 'organization_id' | 'key'>
+
 function keyAudit(
   action: string,
-  row: { id: string; organization_id: string; key: string },
+  { id, organization_id: organizationId, key }: AuditedKey,
   changes?: object,
 ): AuditEvent {
-  const { id, organization_id: organizationId, key } = row
   return { organizationId, action, resource: { type: 'reserved_tag_key', id }, meta: { key, changes }, notices: [] }
 }
 
@@ -178,19 +173,17 @@ export function tagsAudit(
 /** Adds flat tags (bindings without a value); bound keys keep theirs. The caller is authorised. */
 export async function addFlatTags(
   ctx: TransactionCtx,
-  target: { organizationId: string; workspaceId: string },
+  target: WorkspaceTarget,
   tags: readonly TagLinkage[],
   pointer: string,
 ) {
   await addTagKeys(ctx, target, { keys: await readTagKeys(ctx, target.organizationId, { tags, pointer }), pointer })
 }
 
+type TagsInBody = { tags: readonly TagLinkage[]; pointer: string }
+
 /** The keys of tags that a body references by name or id. Throws `invalid` at `pointer` for an unknown id. */
-export async function readTagKeys(
-  ctx: Ctx,
-  organizationId: string,
-  { tags, pointer }: { tags: readonly TagLinkage[]; pointer: string },
-) {
+export async function readTagKeys(ctx: Ctx, organizationId: string, { tags, pointer }: TagsInBody) {
   const ids = tags.flatMap((tag) => ('id' in tag ? [tag.id] : []))
   const known = ids.length === 0 ? [] : await store.listKeysOfTagIds(ctx.db, organizationId, ids)
   const keys = new Map(known.map((tag) => [tag.tag_id, tag.key]))

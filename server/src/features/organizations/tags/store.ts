@@ -49,12 +49,10 @@ export async function listFixedKeys(db: Db, workspaceId: string, keys: readonly 
     .execute()
 }
 
+type NewTagBinding = Insertable<Schema['tag_bindings']>
+
 /** Inserts bindings. An existing key gets the new value, or stays unchanged with `keep`. */
-export async function upsertTagBindings(
-  tx: Tx,
-  rows: readonly Insertable<Schema['tag_bindings']>[],
-  { keep }: { keep: boolean },
-) {
+export async function upsertTagBindings(tx: Tx, rows: readonly NewTagBinding[], { keep }: { keep: boolean }) {
   if (rows.length === 0) return
   await tx
     .insertInto('tag_bindings')

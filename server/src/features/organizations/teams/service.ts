@@ -107,25 +107,17 @@ export async function listTeams(ctx: Ctx, name: string, { page, names, q }: List
   return { rows: rows.flatMap((row) => presentTeam(ctx, row, access) ?? []), total }
 }
 
-/** The ids of the teams that the actor may see, by the id of the membership. */
-export async function listVisibleTeams(ctx: Ctx, memberships: readonly { id: string; access: AccessContext }[]) {
+type TeamsOwner = { id: string; access: AccessContext }
+
+/** The teams of memberships, and whether the actor may see them. */
+export async function listTeamsOfMemberships(ctx: Ctx, memberships: readonly TeamsOwner[]) {
   const access = new Map(memberships.map((membership) => [membership.id, membership.access]))
   const rows = await store.listTeamsOfMemberships(ctx.db, [...access.keys()], actorUserId(ctx.actor))
-  const visible = rows.filter((row) => {
+  return rows.map((row) => {
     const known = access.get(row.membership_id)
-    return known && teamPermissions(known, teamAccess(ctx.actor, row)).has('team:read')
+    const isVisible = known && teamPermissions(known, teamAccess(ctx.actor, row)).has('team:read')
+    return { ...row, isVisible: isVisible === true }
   })
-  return Map.groupBy(visible, (row) => row.membership_id)
-}
-
-export async function listTeamsOfMembership(ctx: TransactionCtx, membership: { id: string; access: AccessContext }) {
-  const rows = await store.listTeamsOfMemberships(ctx.db, [membership.id], actorUserId(ctx.actor))
-  return rows.map((row) => ({
-    id: row.id,
-    isOwners: row.is_owners,
-    visibility: row.visibility,
-    isVisible: teamPermissions(membership.access, teamAccess(ctx.actor, row)).has('team:read'),
-  }))
 }
 
 export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promise<Team> {

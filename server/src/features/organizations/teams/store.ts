@@ -159,10 +159,9 @@ export async function insertTeamMembers(tx: Tx, { teamId, userIds, now, viaSso =
   await raiseAccessRevision(tx, { teamId })
 }
 
-export async function insertInvitedMembers(
-  db: Db,
-  { teamId, membershipIds, now }: { teamId: string; membershipIds: readonly string[]; now: Date },
-) {
+type NewInvitedMembers = { teamId: string; membershipIds: readonly string[]; now: Date }
+
+export async function insertInvitedMembers(db: Db, { teamId, membershipIds, now }: NewInvitedMembers) {
   await sql`insert into invited_team_members (team_id, membership_id, created_at)
     select ${teamId}, m, ${now} from unnest(${membershipIds}::text[]) as t(m) on conflict do nothing`.execute(db)
 }

@@ -5,7 +5,8 @@ import type { Ctx } from '../../../app.ts'
 import { badRequest, unauthorized } from '../../../errors.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { TEST_TOKEN, taskSignature } from '../../tasks/run-tasks/request.ts'
-import { counted, sampleReceiver } from './parts.ts'
+import { sampleReceiver } from './parts.ts'
+import { counted } from './service.ts'
 import * as store from './store.ts'
 
 const planJson = z.object({

@@ -6,9 +6,18 @@ import { type JobHandler, jobHandler } from '../../../handlers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { created, ok } from '../../../http/responses.ts'
 import { OWN_RECEIVER_PATH } from '../../../outbound/loopback-server.ts'
-import { SAMPLE_PERMISSIONS, type Sample, counted, reasonToKeep, uploadJob } from './parts.ts'
+import { uploadJob } from './parts.ts'
 import { receiveSampleRequest, reportSampleResult, reviewJob } from './review.ts'
-import { createSample, deleteSample, showSample, uploadSampleConfigurations } from './service.ts'
+import {
+  SAMPLE_PERMISSIONS,
+  type Sample,
+  counted,
+  createSample,
+  deleteSample,
+  reasonToKeep,
+  showSample,
+  uploadSampleConfigurations,
+} from './service.ts'
 
 const SAMPLE = documentOf(sampleSchema)
 /** The request of a run task has about 2 kB. */

@@ -2,45 +2,57 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { create } from 'tar'
 import type { z } from 'zod'
-import type { Ctx, TransactionCtx } from '../../../app.ts'
-import { recordAudit } from '../../../audit/record.ts'
+import type { Ctx } from '../../../app.ts'
+import { type AuditEvent, recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
-import { conflict, notFound } from '../../../errors.ts'
-import type { Organization } from '../../organizations/organizations/access.ts'
+import { conflict, forbidden, notFound } from '../../../errors.ts'
+import { OWN_RECEIVER_PATH } from '../../../outbound/loopback-server.ts'
+import { type Organization, requireOrganization } from '../../organizations/organizations/access.ts'
 import { listReadableProjects } from '../../organizations/projects/access.ts'
-import { deleteProject, createProject } from '../../organizations/projects/service.ts'
-import { createConfigurationVersion } from '../../runs/configuration-versions/service.ts'
+import { deleteProject } from '../../organizations/projects/service.ts'
 import { findConfigurationVersionRow } from '../../runs/configuration-versions/store.ts'
 import { uploadConfiguration } from '../../runs/configuration-versions/upload.ts'
 import { uploadUrl } from '../../runs/configuration-versions/urls.ts'
-import { createRunTrigger } from '../../runs/run-triggers/service.ts'
 import { deleteWorkspace } from '../../runs/workspace-deletion/service.ts'
-import { deleteTask, updateTask, insertTask } from '../../tasks/run-tasks/service.ts'
-import { deleteWorkspaceTask, createWorkspaceTask } from '../../tasks/workspace-tasks/service.ts'
-import { deleteVariableSet, createVariableSet } from '../../workspaces/variable-sets/service.ts'
-import { createWorkspaceVariable } from '../../workspaces/variables/service.ts'
-import { listReadableWorkspaces, requireWorkspace } from '../../workspaces/workspaces/access.ts'
-import { addRemoteStateConsumers, createWorkspace } from '../../workspaces/workspaces/service.ts'
-import {
-  type Configuration,
-  type Sample,
-  checkSampleMaker,
-  isFormerReceiver,
-  reasonToKeep,
-  requireSample,
-  requireSampleMaker,
-  sampleAudit,
-  sampleReceiver,
-  freeName,
-  uploadJob,
-} from './parts.ts'
-import * as parts from './parts.ts'
+import { deleteTask, updateTask } from '../../tasks/run-tasks/service.ts'
+import { deleteWorkspaceTask } from '../../tasks/workspace-tasks/service.ts'
+import { deleteVariableSet } from '../../workspaces/variable-sets/service.ts'
+import { listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
+import { type Configuration, type uploadJob, ensureParts, sampleReceiver } from './parts.ts'
 import * as store from './store.ts'
+
+/** Permissions to create and remove a sample, in addition to those for its parts. */
+export const SAMPLE_PERMISSIONS = [
+  'projects:create',
+  'workspaces:create',
+  'variable-sets:manage',
+  'run-tasks:manage',
+] as const
+
+/** Throws `forbidden` with all missing permissions. */
+function checkSampleMaker({ name, can }: Organization) {
+  const missing = SAMPLE_PERMISSIONS.filter((permission) => !can.has(permission))
+  if (missing.length === 0) return
+  const what = missing.length === 1 ? 'the permission' : 'the permissions'
+  throw forbidden(`creating and removing a sample needs ${what} ${missing.join(', ')} in the organization ${name}`)
+}
+
+async function requireSample(ctx: Ctx, organizationName: string) {
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  const sample = await store.findSample(ctx.db, organization.id)
+  if (!sample) throw notFound('sample')
+  return { organization, sample }
+}
+
+function sampleAudit({ id, organization_id: organizationId }: store.SampleRow, action: string): AuditEvent {
+  return { organizationId, action, resource: { type: 'sample', id }, notices: [] }
+}
 
 /** Creates the sample of an organization, or its missing parts. Background jobs upload the configurations and start the first run. */
 export async function createSample(ctx: Ctx, organizationName: string) {
   const isNew = await transact(ctx, async (ctx) => {
-    const organization = await requireSampleMaker(ctx, organizationName)
+    const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+    checkSampleMaker(organization)
     const inserted = await store.insertSample(ctx.db, {
       id: ctx.newId('sample'),
       organization_id: organization.id,
@@ -59,11 +71,18 @@ export async function createSample(ctx: Ctx, organizationName: string) {
 }
 
 /** Updates the task after a change of the server's address. Returns whether it was changed. */
-async function moveTask(ctx: Ctx, { row, contents: { task } }: Awaited<ReturnType<typeof showSample>>) {
+async function moveTask(ctx: Ctx, { row, contents: { task } }: Sample) {
   const { url } = sampleReceiver(ctx, row.id)
-  if (!task || !isFormerReceiver(task.url, url)) return false
+  if (!task || task.url === url || !URL.parse(task.url)?.pathname.endsWith(OWN_RECEIVER_PATH)) return false
   await updateTask(ctx, task.id, { type: 'tasks', attributes: { url }, relationships: {} })
   return true
+}
+
+export type Sample = {
+  row: store.SampleRow
+  organizationName: string
+  isComplete: boolean
+  contents: store.SampleContents
 }
 
 export async function showSample(ctx: Ctx, organizationName: string): Promise<Sample> {
@@ -93,6 +112,22 @@ export async function showSample(ctx: Ctx, organizationName: string): Promise<Sa
       attachments: attachments.filter((attachment) => readable.has(attachment.workspace_id)),
     },
   }
+}
+
+/** The reason to keep the project when the sample is removed; undefined if it is deleted. */
+export function reasonToKeep(project: NonNullable<store.SampleContents['project']>) {
+  const { is_default: isDefault, foreign_workspaces: workspaces, foreign_sets: sets } = project
+  if (isDefault) return "it is the organization's default project"
+  const others = [
+    ...(workspaces > 0 ? [counted(workspaces, 'other workspace')] : []),
+    ...(sets > 0 ? [counted(sets, 'other variable set')] : []),
+  ]
+  return others.length === 0 ? undefined : `it has ${others.join(' and ')}`
+}
+
+/** A number with its noun: `1 run`, `2 runs`. */
+export function counted(count: number, noun: string) {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 /** Removes the sample, including active runs and resources, through the services. A project with other contents is kept. */
@@ -134,107 +169,4 @@ export async function uploadSampleConfigurations(ctx: Ctx, { versions }: z.infer
 function pack(configuration: Configuration) {
   const options = { cwd: join(DIRECTORY, configuration), gzip: true, portable: true, mtime: new Date(0) }
   return create(options, ['.'])
-}
-
-/** Creates the missing parts of the sample through the services, which check permissions and limits. Returns whether any was missing. */
-export async function ensureParts(ctx: TransactionCtx, organization: Organization, sample: store.SampleRow) {
-  const before = await store.findContents(ctx.db, sample)
-  const projectId = sample.project_id ?? (await addProject(ctx, organization))
-  const network = before.network ?? (await addNetwork(ctx, organization, projectId))
-  const app = before.app ?? (await addApp(ctx, organization, { projectId, network: network.name }))
-  const setId = sample.variable_set_id ?? (await addVariableSet(ctx, organization, projectId))
-  const taskId = sample.task_id ?? (await addTask(ctx, organization, sample.id))
-  const ids = {
-    project_id: projectId,
-    network_workspace_id: network.id,
-    app_workspace_id: app.id,
-    variable_set_id: setId,
-    task_id: taskId,
-  }
-  await store.updateSample(ctx.db, sample.id, ids)
-
-  const isLinked = before.network !== undefined && before.app !== undefined
-  if (!isLinked) await addRemoteStateConsumers(ctx, network.id, [{ type: 'workspaces', id: app.id }])
-  const detached = [network.id, app.id].filter((id) => !before.attachments.some((known) => known.workspace_id === id))
-  for (const id of detached) await attach(ctx, id, taskId)
-  if (!before.trigger) {
-    await createRunTrigger(ctx, await requireWorkspace(ctx, app.id, 'run-triggers:manage'), network.id)
-  }
-  if (!isLinked) await configure(ctx, { network: network.id, app: app.id })
-
-  const isChanged = Object.entries(ids).some(([column, id]) => sample[column as keyof typeof ids] !== id)
-  return isChanged || detached.length > 0 || !before.trigger
-}
-
-type Named = [table: store.NamedTable, name: string]
-
-async function nameFor(ctx: TransactionCtx, organization: Organization, [table, name]: Named) {
-  const prefix = name.toLowerCase()
-  const taken = await store.listTakenNames(ctx.db, table, { organizationId: organization.id, prefix })
-  return freeName(name, taken, table === 'projects' ? ' ' : '-')
-}
-
-async function addProject(ctx: TransactionCtx, organization: Organization) {
-  const name = await nameFor(ctx, organization, ['projects', parts.NAMES.project])
-  return (await createProject(ctx, organization.name, parts.projectInput(name))).id
-}
-
-async function addNetwork(ctx: TransactionCtx, organization: Organization, projectId: string) {
-  const network = await addWorkspace(ctx, organization, { configuration: 'network', projectId })
-  for (const variable of parts.NETWORK_VARIABLES) await createWorkspaceVariable(ctx, network.id, variable)
-  return network
-}
-
-type AppParts = { projectId: string; network: string }
-
-async function addApp(ctx: TransactionCtx, organization: Organization, { projectId, network }: AppParts) {
-  const app = await addWorkspace(ctx, organization, { configuration: 'app', projectId })
-  for (const variable of parts.appVariables(organization.name, network))
-    await createWorkspaceVariable(ctx, app.id, variable)
-  return app
-}
-
-type NewWorkspace = { configuration: parts.Configuration; projectId: string }
-
-async function addWorkspace(
-  ctx: TransactionCtx,
-  organization: Organization,
-  { configuration, projectId }: NewWorkspace,
-) {
-  const name = await nameFor(ctx, organization, ['workspaces', parts.NAMES[configuration]])
-  const input = parts.workspaceInput(configuration, { name, projectId })
-  const { id } = await createWorkspace(ctx, organization.name, { input })
-  return { id, name }
-}
-
-async function addVariableSet(ctx: TransactionCtx, organization: Organization, projectId: string) {
-  const name = await nameFor(ctx, organization, ['variable_sets', parts.NAMES.variableSet])
-  return (await createVariableSet(ctx, organization.name, parts.variableSetInput(name, projectId))).id
-}
-
-async function addTask(ctx: TransactionCtx, organization: Organization, sampleId: string) {
-  const name = await nameFor(ctx, organization, ['tasks', parts.NAMES.task])
-  const attributes = parts.taskAttributes(name, sampleReceiver(ctx, sampleId))
-  return insertTask(ctx, organization, { attributes })
-}
-
-async function attach(ctx: TransactionCtx, workspaceId: string, taskId: string) {
-  await createWorkspaceTask(ctx, workspaceId, {
-    type: 'workspace-tasks',
-    attributes: { 'enforcement-level': 'advisory', stages: ['post_plan'] },
-    relationships: { task: { data: { type: 'tasks', id: taskId } } },
-  })
-}
-
-/** Schedules missing configurations. The network's comes last, since it starts a run whose apply starts a run of the app. */
-async function configure(ctx: TransactionCtx, workspaces: Record<parts.Configuration, string>) {
-  const versions: { id: string; configuration: parts.Configuration }[] = []
-  for (const configuration of ['app', 'network'] as const) {
-    const workspaceId = workspaces[configuration]
-    if (await store.hasConfiguration(ctx.db, workspaceId)) continue
-    const input = { 'auto-queue-runs': configuration === 'network' }
-    const { id } = await createConfigurationVersion(ctx, workspaceId, { input, source: 'tfe-api' })
-    versions.push({ id, configuration })
-  }
-  await ctx.jobs.enqueue(ctx.db, uploadJob, { versions })
 }
