@@ -89,7 +89,7 @@ function account(ctx: Ctx, { user, hasTwoFactor }: service.Account) {
   } satisfies AccountResource)
 }
 
-const RECOVERY_CODES = { access: 'person', responses: { 200: documentOf(recoveryCodesSchema) } } as const
+const CODES = { access: 'person', responses: { 200: documentOf(recoveryCodesSchema) } } as const
 
 export const twoFactorRoutes: Routes = (http) => {
   http.post(
@@ -109,7 +109,7 @@ export const twoFactorRoutes: Routes = (http) => {
   http.post(
     '/account/two-factor/actions/verify',
     {
-      ...RECOVERY_CODES,
+      ...CODES,
       summary: 'Enable two-factor authentication',
       audit: 'user enable_two_factor',
       body: verifyTwoFactorBody,
@@ -118,12 +118,7 @@ export const twoFactorRoutes: Routes = (http) => {
   )
   http.post(
     '/account/two-factor/actions/renew-recovery-codes',
-    {
-      ...RECOVERY_CODES,
-      summary: 'Replace the recovery codes',
-      audit: 'user renew_recovery_codes',
-      body: confirmTwoFactorBody,
-    },
+    { ...CODES, summary: 'Replace the recovery codes', audit: 'user renew_recovery_codes', body: confirmTwoFactorBody },
     async ({ ctx, body }) => recoveryCodes(await service.renewRecoveryCodes(ctx, body.data.attributes)),
   )
   http.post(

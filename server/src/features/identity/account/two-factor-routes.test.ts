@@ -31,7 +31,7 @@ async function enrolled() {
 }
 
 describe('enrolling', () => {
-  test('counts once a code was seen, and shows recovery codes then', async () => {
+  test('takes effect with the first code, which returns recovery codes', async () => {
     const user = await createUser(app, { password: PASSWORD })
 
     const started = await act(user, 'enroll', { password: PASSWORD })
@@ -49,7 +49,7 @@ describe('enrolling', () => {
     expect(details.json().data.attributes['two-factor']).toEqual({ enabled: true, verified: true })
   })
 
-  test('asks for the password, and not twice', async () => {
+  test('requires the password, and is refused when already enabled', async () => {
     const { user } = await enrolled()
 
     expect((await act(user, 'enroll', { password: 'wrong' })).status).toBe(422)
@@ -57,7 +57,7 @@ describe('enrolling', () => {
     expect((await act(user, 'enroll', undefined)).status).toBe(422)
   })
 
-  test('keeps the secret encrypted', async () => {
+  test('stores the secret encrypted', async () => {
     const user = await createUser(app, { password: PASSWORD })
     const { secret } = (await act(user, 'enroll', { password: PASSWORD })).json().data.attributes
 
@@ -72,7 +72,7 @@ describe('enrolling', () => {
 })
 
 describe('signing in', () => {
-  test('needs a code, and takes each once', async () => {
+  test('requires a code, which works once', async () => {
     const { user, code } = await enrolled()
     const fresh = code()
 
@@ -94,7 +94,7 @@ describe('signing in', () => {
     expect((await signIn(user, recoveryCodes[1])).status).toBe(201)
   })
 
-  test('codes cannot be tried without limit, even with the right password', async () => {
+  test('attempts with codes are limited, even with the right password', async () => {
     const { user, code } = await enrolled()
     expect((await signIn(user, '000000')).status).toBe(401)
     // From addresses of their own.
@@ -118,7 +118,7 @@ test('new recovery codes replace the old ones', async () => {
   expect((await signIn(user, renewed.json().data.attributes['recovery-codes'][0])).status).toBe(201)
 })
 
-test('switching off takes the password and a code', async () => {
+test('disabling requires the password and a code', async () => {
   const { user, code } = await enrolled()
 
   expect((await act(user, 'disable', { password: 'wrong', otp: code() })).status).toBe(422)
@@ -128,7 +128,7 @@ test('switching off takes the password and a code', async () => {
   expect((await act(user, 'disable', { password: PASSWORD, otp: code() })).status).toBe(409)
 })
 
-test('an organization that demands two-factor authentication is closed to members without one, and says why', async () => {
+test('an organization that requires two-factor authentication refuses members without it, with the reason', async () => {
   const owner = await createUser(app, { password: PASSWORD })
   const elsewhere = await createUser(app)
   const mine = await createOrganization(app, owner)

@@ -137,7 +137,6 @@ function page(title: string, options: PageOptions & { formTarget?: string }, par
   )
 }
 
-/** An error message as a sentence for a page. */
 export function sentence(text: string) {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

@@ -51,10 +51,9 @@ export function authorizeQuery({ redirectUri, codeChallenge, state }: AuthorizeR
   }).toString()
 }
 
-export function responseUrl(
-  { redirectUri, state }: Pick<AuthorizeRequest, 'redirectUri' | 'state'>,
-  response: Record<string, string>,
-) {
+type Client = Pick<AuthorizeRequest, 'redirectUri' | 'state'>
+
+export function responseUrl({ redirectUri, state }: Client, response: Record<string, string>) {
   return `${redirectUri}?${new URLSearchParams({ ...response, ...(state !== undefined && { state }) }).toString()}`
 }
 

@@ -85,8 +85,6 @@ export function deny(request: AuthorizeRequest) {
   return responseUrl(request, { error: 'access_denied', error_description: 'the request was denied' })
 }
 
-type Exchange = { code: string; codeVerifier: string; redirectUri: string }
-
 /** Exchanges a code for an API token. A second use revokes the token of the first, since the code has leaked (RFC 6749 §4.1.2). */
 export async function exchangeCode(ctx: Ctx, params: Record<string, unknown>): Promise<string> {
   const input = readExchange(params)
@@ -97,7 +95,10 @@ export async function exchangeCode(ctx: Ctx, params: Record<string, unknown>): P
 }
 
 /** The new token's text, or the error. */
-async function consumeCode(ctx: TransactionCtx, input: Exchange): Promise<{ text: string } | string> {
+async function consumeCode(
+  ctx: TransactionCtx,
+  input: ReturnType<typeof readExchange>,
+): Promise<{ text: string } | string> {
   const hash = tokenHash(input.code)
   const row = await store.lockCode(ctx.db, hash)
   if (!row) return 'the code is unknown'
@@ -113,21 +114,19 @@ async function consumeCode(ctx: TransactionCtx, input: Exchange): Promise<{ text
   if (!isSame(challenge, row.code_challenge)) return 'the code_verifier does not match the code_challenge'
   const user = await findUser(ctx.db, row.user_id)
   if (!user || user.suspended_at) return 'the account is suspended'
-  const { token, text } = await createUserToken({ ...ctx, actor: userActor(user) }, user.id, {
-    description: 'terraform login',
-  })
+  const asUser = { ...ctx, actor: userActor(user) }
+  const { token, text } = await createUserToken(asUser, user.id, { description: 'terraform login' })
   await store.updateCode(ctx.db, hash, { token_id: token.id })
   return { text }
 }
 
-function readExchange(params: Record<string, unknown>): Exchange {
+function readExchange(params: Record<string, unknown>) {
   const required = (name: string) => {
     const value = params[name]
     if (typeof value !== 'string' || value === '') throw new OAuthError('invalid_request', `${name} is missing`)
     return value
   }
-  const grantType = required('grant_type')
-  if (grantType !== 'authorization_code')
+  if (required('grant_type') !== 'authorization_code')
     throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code')
   if (required('client_id') !== CLI_CLIENT.id)
     throw new OAuthError('invalid_client', `client_id must be ${CLI_CLIENT.id}`)

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
 import ipaddr from 'ipaddr.js'
-import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { tooManyRequests } from '../../../errors.ts'
-import { jobKind } from '../../../jobs/jobs.ts'
 import * as store from './store.ts'
 
 /** Failed attempts allowed within `windowMs`. `pair` is an account from one address: nobody elsewhere can lock its user out. */
@@ -44,7 +42,8 @@ export async function countAttempt(ctx: Ctx, account: string): Promise<CountedAt
   const address = { key: `address:${network(ctx.request.address, SITE_PARTS)}`, limit: ATTEMPT_LIMITS.address }
   // An exhausted address must not add a row for each name that it tries.
   const used = await store.findAttempts(ctx.db, address.key)
-  if (used && isOver(ctx, used, address)) throw tooManyAttempts(ctx, used.startedAt)
+  if (used && used.count >= address.limit && used.startedAt.getTime() + ATTEMPT_LIMITS.windowMs > ctx.now().getTime())
+    throw tooManyAttempts(ctx, used.startedAt)
   const shared = [everywhere, address]
   await count(ctx, [pair, ...shared])
   return { place, pair, shared }
@@ -83,10 +82,6 @@ function digestOf(account: string) {
   return createHash('sha256').update(account.toLowerCase()).digest('hex')
 }
 
-function isOver(ctx: Ctx, attempts: store.Attempts, { limit }: Counter) {
-  return attempts.count >= limit && ctx.now().getTime() < attempts.startedAt.getTime() + ATTEMPT_LIMITS.windowMs
-}
-
 function tooManyAttempts(ctx: Ctx, startedAt: Date) {
   const retryAfterMs = startedAt.getTime() + ATTEMPT_LIMITS.windowMs - ctx.now().getTime()
   const minutes = Math.max(1, Math.ceil(retryAfterMs / 60_000))
@@ -99,5 +94,3 @@ function network(address: string, parts: number) {
   const parsed = ipaddr.process(address)
   return parsed instanceof ipaddr.IPv6 ? `${parsed.parts.slice(0, parts).join(':')}::` : parsed.toString()
 }
-
-export const sweepSessionsJob = jobKind('sessions.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })

@@ -1,4 +1,5 @@
 import type { CreateSession, SignInMethodsResource } from '@groundstate/contract/sessions'
+import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { recordAudit, audited } from '../../../audit/record.ts'
 import { userActor } from '../../../auth/actor.ts'
@@ -9,16 +10,11 @@ import { AppError, forbidden, invalid, unauthorized, notFound } from '../../../e
 import { jobHandler } from '../../../handlers.ts'
 import { SESSION_COOKIE } from '../../../http/authenticate.ts'
 import { basePath } from '../../../http/base-path.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
 import { verifyPassword } from '../../../secrets/passwords.ts'
 import { userAudit } from '../users/resource.ts'
 import { type UserRow, findUserByLogin } from '../users/store.ts'
-import {
-  countAttempt,
-  forgiveAttempt,
-  ATTEMPT_LIMITS,
-  KNOWN_ADDRESS_TTL_MS,
-  sweepSessionsJob,
-} from './count-attempts.ts'
+import { countAttempt, forgiveAttempt, ATTEMPT_LIMITS, KNOWN_ADDRESS_TTL_MS } from './count-attempts.ts'
 import * as store from './store.ts'
 import { consumeCode } from './two-factor.ts'
 
@@ -160,6 +156,7 @@ export function currentSessionId({ actor }: Ctx) {
   return actor.kind === 'user' ? actor.sessionId : undefined
 }
 
+export const sweepSessionsJob = jobKind('sessions.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
 export const sessionJobs = [jobHandler(sweepSessionsJob, async (ctx) => sweepSessions(ctx), { schedule: '17 * * * *' })]
 
 async function sweepSessions(ctx: Ctx) {

@@ -28,9 +28,7 @@ export async function issueToken(ctx: Ctx, subject: Subject, input: CreateToken)
     created_at: ctx.now(),
     expires_at: expiry(ctx, input['expired-at']),
   }
-  const isSingle = subject.is_legacy || subject.kind === 'organization' || subject.kind === 'audit-trails'
-  const save = isSingle ? store.replaceToken : store.insertToken
-  const token = await audited(ctx, tokenAudit('create', row), async ({ db }) => save(db, row))
+  const token = await audited(ctx, tokenAudit('create', row), async ({ db }) => store.insertToken(db, row))
   return { token, text }
 }
 

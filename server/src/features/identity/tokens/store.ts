@@ -8,15 +8,12 @@ import { domainEvent } from '../../../events.ts'
 export type TokenRow = Selectable<Schema['tokens']>
 export type NewToken = Insertable<Schema['tokens']>
 
+/** Inserts a token; a `SingleToken` replaces the previous one. Of two concurrent callers the later one wins; the other secret is void. */
 export async function insertToken(db: Db, row: NewToken) {
-  return db.insertInto('tokens').values(row).returningAll().executeTakeFirstOrThrow()
-}
-
-/** Inserts a `SingleToken` or replaces the previous one. Of two concurrent callers the later one wins; the other secret is void. */
-export async function replaceToken(db: Db, row: NewToken) {
-  return db
-    .insertInto('tokens')
-    .values(row)
+  const insert = db.insertInto('tokens').values(row).returningAll()
+  if (!row.is_legacy && row.kind !== 'organization' && row.kind !== 'audit-trails')
+    return insert.executeTakeFirstOrThrow()
+  return insert
     .onConflict((conflict) => {
       const target = row.is_legacy
         ? conflict.columns(['team_id']).where('is_legacy', '=', sql.lit(true))
@@ -33,7 +30,6 @@ export async function replaceToken(db: Db, row: NewToken) {
         last_used_at: null,
       }))
     })
-    .returningAll()
     .executeTakeFirstOrThrow()
 }
 

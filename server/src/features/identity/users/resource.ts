@@ -40,11 +40,8 @@ export const userLoaders: readonly Loader[] = [{ type: 'users', load: includedUs
 
 /** The users with those ids. Checks no permission: readers of a resource may read the name of its creator. */
 export async function includedUsers(ctx: Ctx, ids: readonly (string | null)[]) {
-  const rows = await listUsersByIds(
-    ctx.db,
-    ids.filter((id) => id !== null),
-  )
-  return rows.map((row) => userResource(row, ctx))
+  const known = ids.filter((id) => id !== null)
+  return (await listUsersByIds(ctx.db, known)).map((row) => userResource(row, ctx))
 }
 
 export function userAudit(

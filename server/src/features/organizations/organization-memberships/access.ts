@@ -36,16 +36,12 @@ export type ShownMembership = Membership & { hidesEmail?: boolean }
 
 type AuditedMembership = { id: string; organization_id: string }
 
-export function membershipAudit(
-  { id, organization_id: organizationId }: AuditedMembership,
-  action: 'create' | 'update' | 'destroy',
-  meta: Record<string, unknown>,
-): AuditEvent {
+export function membershipAudit({ id, ...membership }: AuditedMembership, action: string, meta: object): AuditEvent {
   return {
-    organizationId,
+    organizationId: membership.organization_id,
     action,
     resource: { type: 'organization_user', id },
-    meta,
+    meta: { ...meta },
     notices: [{ type: 'organization-memberships', id }],
     changesAccess: true,
   }

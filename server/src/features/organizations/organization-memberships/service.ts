@@ -121,19 +121,13 @@ type ListTeamMemberships = { page: Page; status: string | undefined; byStatus: '
 
 export async function listTeamMemberships(ctx: Ctx, teamId: string, { page, status, byStatus }: ListTeamMemberships) {
   const team = await requireTeam(ctx, teamId, 'team:read')
-  const can = organizationPermissions(team.access)
   const filter = { organizationId: team.organization_id, status, emails: undefined, q: undefined, teamId }
-  const list = await store.listMemberships(ctx.db, filter, { page, byStatus })
-  const isOwn = (row: store.MembershipRow) => ctx.actor.kind === 'user' && ctx.actor.userId === row.user_id
+  const { rows, total } = await store.listMemberships(ctx.db, filter, { page, byStatus })
   // The members of a visible team are no secret, but their addresses are.
-  return {
-    total: list.total,
-    rows: list.rows.map((row): Membership & { hidesEmail: boolean } => ({
-      ...row,
-      access: team.access,
-      hidesEmail: !can.has('members:read') && !isOwn(row),
-    })),
-  }
+  const seesEmails = organizationPermissions(team.access).has('members:read')
+  const isOwn = (row: store.MembershipRow) => ctx.actor.kind === 'user' && ctx.actor.userId === row.user_id
+  const shown = (row: store.MembershipRow) => ({ ...row, access: team.access, hidesEmail: !seesEmails && !isOwn(row) })
+  return { rows: rows.map(shown), total }
 }
 
 /** Makes a user a member of the organizations that invited the user's address, which must be confirmed. */

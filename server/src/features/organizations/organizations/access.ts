@@ -53,11 +53,10 @@ export async function listReadableOrganizations(ctx: Ctx, keys: readonly string[
   })
 }
 
-export function organizationAudit(
-  { id, name }: { id: string; name: string },
-  action: string,
-  changes?: UpdateOrganization['attributes'] & { plan?: string },
-): AuditEvent {
+type AuditedOrganization = { id: string; name: string }
+type Changes = UpdateOrganization['attributes']
+
+export function organizationAudit({ id, name }: AuditedOrganization, action: string, changes?: Changes): AuditEvent {
   return {
     organizationId: id,
     action,

@@ -36,7 +36,6 @@ const ALWAYS = {
   'run-task-mandatory-enforcement-limit': null,
 }
 
-/** Features that this server does not support. */
 const NEVER = {
   'configuration-designer': false,
   'cost-estimation': false,

@@ -22,10 +22,8 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
   const { actor } = ctx
   if (actor.kind !== 'user' || actor.teamId !== undefined) throw notFound('organization')
   if (input['default-execution-mode'] === 'agent') {
-    throw invalid(
-      "Default agent pool must be specified when using 'agent' execution mode: create an agent pool first",
-      POOL,
-    )
+    const detail = "Default agent pool must be specified when using 'agent' execution mode: create an agent pool first"
+    throw invalid(detail, POOL)
   }
   return refuseTakenName({ constraint: 'organizations_name_key' }, async () =>
     transact(ctx, async (ctx) => {

@@ -69,11 +69,10 @@ export type Project = Omit<FoundProject, 'access'> & { can: ReadonlySet<ProjectP
 type AuditedProject = { id: string; name: string; organization_id: string }
 
 /** `teams` are those with access to the project, which see the change. */
-export function projectAudit(
-  { id, name, organization_id: organizationId }: AuditedProject,
-  action: string,
-  { teams, changes }: { teams: readonly string[]; changes?: object },
-): AuditEvent {
+type ProjectChange = { teams: readonly string[]; changes?: object }
+
+export function projectAudit(project: AuditedProject, action: string, { teams, changes }: ProjectChange): AuditEvent {
+  const { id, name, organization_id: organizationId } = project
   return {
     organizationId,
     action,

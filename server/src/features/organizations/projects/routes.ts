@@ -104,7 +104,7 @@ export const projectLoaders: readonly Loader[] = [
 ]
 
 const BINDINGS = { 200: wholeListOf(tagBindingSchema) }
-const CHANGE_BINDINGS = { access: { project: 'tags:manage' }, body: tagBindingsBody } as const
+const CHANGE = { access: { project: 'tags:manage' }, body: tagBindingsBody } as const
 
 /** Tags with values. Clients use paths with and without `relationships`. */
 export const projectTagBindingRoutes: Routes = (http) => {
@@ -116,12 +116,7 @@ export const projectTagBindingRoutes: Routes = (http) => {
     )
     http.post(
       path,
-      {
-        ...CHANGE_BINDINGS,
-        summary: 'Add tag bindings to a project',
-        audit: 'project add_tags',
-        responses: { 204: null },
-      },
+      { ...CHANGE, summary: 'Add tag bindings to a project', audit: 'project add_tags', responses: { 204: null } },
       async ({ ctx, params, body }) => {
         await service.changeProjectTagBindings(ctx, params.id, change('merge', body))
       },
@@ -130,12 +125,7 @@ export const projectTagBindingRoutes: Routes = (http) => {
   // The short path merges and returns the list; the path of the relationship replaces, as JSON:API requires.
   http.patch(
     '/projects/:id/tag-bindings',
-    {
-      ...CHANGE_BINDINGS,
-      summary: 'Add or change tag bindings of a project',
-      audit: 'project add_tags',
-      responses: BINDINGS,
-    },
+    { ...CHANGE, summary: 'Add or change tag bindings of a project', audit: 'project add_tags', responses: BINDINGS },
     async ({ ctx, params, body }) => {
       const rows = await service.changeProjectTagBindings(ctx, params.id, change('merge', body))
       return listAll(rows.map(tagBindingResource))
@@ -144,7 +134,7 @@ export const projectTagBindingRoutes: Routes = (http) => {
   http.patch(
     '/projects/:id/relationships/tag-bindings',
     {
-      ...CHANGE_BINDINGS,
+      ...CHANGE,
       summary: 'Replace the tag bindings of a project',
       audit: 'project replace_tags',
       responses: { 204: null },

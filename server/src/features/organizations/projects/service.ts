@@ -57,10 +57,8 @@ export async function createProject(ctx: Ctx, organizationName: string, input: C
     const tags = input.relationships['tag-bindings']?.data.map((tag) => tag.attributes)
     if (tags) await replaceTagBindings(ctx, { organizationId: organization.id, projectId: id }, tags)
     const changes = { ...input.attributes, tags }
-    await recordAudit(
-      ctx,
-      projectAudit({ id, name, organization_id: organization.id }, 'create', { teams: [], changes }),
-    )
+    const project = { id, name, organization_id: organization.id }
+    await recordAudit(ctx, projectAudit(project, 'create', { teams: [], changes }))
     return showProject(ctx, id)
   })
 }
@@ -78,11 +76,8 @@ export async function showProjects(ctx: Ctx, ids: readonly string[]): Promise<Co
 /** Adds the counts; omits projects that have since been deleted. */
 async function withCounts(ctx: Ctx, projects: readonly Project[]): Promise<CountedProject[]> {
   if (projects.length === 0) return []
-  const rows = await store.countInProjects(
-    ctx.db,
-    projects.map(({ id }) => id),
-  )
-  const counts = new Map(rows.map((row) => [row.id, row]))
+  const ids = projects.map(({ id }) => id)
+  const counts = new Map((await store.countInProjects(ctx.db, ids)).map((row) => [row.id, row]))
   return projects.flatMap((project) => {
     const row = counts.get(project.id)
     return row ? { ...project, ...row } : []
@@ -129,13 +124,11 @@ async function readDefaults(ctx: Ctx, organizationId: string, current: Defaults,
   const mode =
     overwrites?.['default-execution-mode'] === false ? null : requested === undefined ? current.mode : requested
   const { poolId: named, pointer } = namedPool(input, 'default-agent-pool')
-  if (named && mode !== 'agent') {
+  if (named && mode !== 'agent')
     throw invalid("Agent pool must not be specified unless using 'agent' execution mode", pointer)
-  }
   const pool = mode !== 'agent' ? null : named === undefined ? current.pool : named
-  if (mode === 'agent' && !pool) {
+  if (mode === 'agent' && !pool)
     throw invalid("Default agent pool must be specified when using 'agent' execution mode", pointer)
-  }
   if (pool && pool !== current.pool) await requireOrganizationPool(ctx, organizationId, pool, pointer)
   return { default_execution_mode: mode, default_agent_pool_id: pool }
 }
@@ -166,15 +159,13 @@ export async function updateProject(ctx: Ctx, id: string, input: UpdateProject):
 /** Throws `forbidden` for the default project, `conflict` for a project with workspaces. */
 export async function deleteProject(ctx: Ctx, id: string) {
   const project = await requireProject(ctx, id, 'project:delete')
-  if (project.id === project.default_project_id) {
+  if (project.id === project.default_project_id)
     throw forbidden(`${project.name} is the organization's default project, which can't be deleted`)
-  }
   const refuse = (count: string) =>
     conflict(`the project ${project.name} has ${count}: move or delete them before you delete the project`)
   const [counts] = await store.countInProjects(ctx.db, [id])
-  if (counts && counts.workspace_count > 0) {
+  if (counts && counts.workspace_count > 0)
     throw refuse(counts.workspace_count === 1 ? '1 workspace' : `${counts.workspace_count} workspaces`)
-  }
   try {
     await transact(ctx, async (ctx) => {
       const teams = await listTeamsOfProject(ctx.db, id)

@@ -66,13 +66,11 @@ export async function listProjects(db: Db, actor: Actor, { page, descending, ...
   const ofUser = sql`and p.id in (
       select g.project_id from team_projects g join team_members m on m.team_id = g.team_id
        where m.user_id = ${filter.userId})`
+  const granted = filter.granted.map(({ userId, permission }) => sql`and ${grants(userId, permission)}`)
   const matches = sql<boolean>`p.organization_id = ${filter.organizationId}
     ${actor.kind === 'run' ? sql`and ${visibleProject(actor)}` : sql``}
     ${filter.userId === undefined ? sql`` : ofUser}
-    ${sql.join(
-      filter.granted.map(({ userId, permission }) => sql`and ${grants(userId, permission)}`),
-      sql` `,
-    )}
+    ${sql.join(granted, sql` `)}
     ${filter.names === undefined ? sql`` : sql`and lower(p.name) in ${lowered(filter.names)}`}
     ${filter.q === undefined ? sql`` : sql`and p.name ilike ${containing(filter.q)}`}`
   const direction = descending ? 'desc' : 'asc'

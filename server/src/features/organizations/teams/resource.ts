@@ -51,7 +51,6 @@ export function teamResource(team: Team, members: readonly TeamMember[]): TeamRe
   }
 }
 
-/** The name of a column in the API. */
 export function attributeName(name: OrganizationAccess) {
   return name.replaceAll('_', '-') as keyof OrganizationAccessInput
 }

@@ -23,10 +23,10 @@ export async function listSiteOrganizations(ctx: Ctx, { q, page }: { q: string |
 
 type Changes = { plan?: store.Plan | undefined; 'run-concurrency'?: number | null | undefined }
 
-export async function updateSiteOrganization(ctx: Ctx, name: string, { plan, 'run-concurrency': limit }: Changes) {
+export async function updateSiteOrganization(ctx: Ctx, name: string, changes: Changes) {
   const organization = await requireSiteOrganization(ctx, name)
-  const changes = { ...(plan !== undefined && { plan }), ...(limit !== undefined && { 'run-concurrency': limit }) }
-  return Object.keys(changes).length === 0 ? organization : change(ctx, organization, changes)
+  const isChange = changes.plan !== undefined || changes['run-concurrency'] !== undefined
+  return isChange ? change(ctx, organization, changes) : organization
 }
 
 export async function subscribe(ctx: Ctx, name: string, featureSetId: string) {
@@ -37,16 +37,12 @@ export async function subscribe(ctx: Ctx, name: string, featureSetId: string) {
   return { organization: updated, set }
 }
 
-async function change(ctx: Ctx, { id, name }: { id: string; name: string }, changes: Changes) {
-  const { plan, 'run-concurrency': limit } = changes
-  const event: AuditEvent = { ...organizationAudit({ id, name }, 'update'), meta: { changes } }
+async function change(ctx: Ctx, { id, name }: store.SiteOrganizationRow, { plan, 'run-concurrency': limit }: Changes) {
+  const meta = { changes: { plan, 'run-concurrency': limit } }
+  const event: AuditEvent = { ...organizationAudit({ id, name }, 'update'), meta }
   return audited(ctx, event, async (ctx) => {
     if (limit !== undefined) await wakePools(ctx, id)
-    return updateOrganization(ctx.db, id, {
-      ...(plan !== undefined && { plan }),
-      ...(limit !== undefined && { run_concurrency: limit }),
-      updated_at: ctx.now(),
-    })
+    return updateOrganization(ctx.db, id, { plan, run_concurrency: limit, updated_at: ctx.now() })
   })
 }
 
@@ -62,7 +58,6 @@ export const FEATURE_SETS = [
 ] as const satisfies readonly { id: string; name: string; plan: store.Plan }[]
 export type FeatureSet = (typeof FEATURE_SETS)[number]
 
-/** The feature sets with `q` in their name. */
 export async function listFeatureSets(ctx: Ctx, q = '') {
   checkSiteAdmin(ctx)
   return FEATURE_SETS.filter((set) => set.name.toLowerCase().includes(q.toLowerCase()))

@@ -91,19 +91,14 @@ export const adminOrganizationRoutes: Routes = (http) => {
 const USER = { access: 'site-admin', responses: { 200: documentOf(adminUserSchema) } } as const
 const ONE_USER = '/admin/users/:userId'
 
+const setAdmin = (isAdmin: boolean) => async (ctx: Ctx, id: string) =>
+  users.updateSiteUser(ctx, id, { 'is-admin': isAdmin })
+
 const ACTIONS = {
   suspend: { summary: 'Suspend a user', audit: 'user suspend', act: users.suspendUser },
   unsuspend: { summary: 'Unsuspend a user', audit: 'user unsuspend', act: users.unsuspendUser },
-  grant_admin: {
-    summary: 'Make a user a site administrator',
-    audit: 'user update',
-    act: async (ctx: Ctx, id: string) => users.updateSiteUser(ctx, id, { 'is-admin': true }),
-  },
-  revoke_admin: {
-    summary: 'Make a site administrator an ordinary user',
-    audit: 'user update',
-    act: async (ctx: Ctx, id: string) => users.updateSiteUser(ctx, id, { 'is-admin': false }),
-  },
+  grant_admin: { summary: 'Make a user a site administrator', audit: 'user update', act: setAdmin(true) },
+  revoke_admin: { summary: 'Make a site administrator an ordinary user', audit: 'user update', act: setAdmin(false) },
   disable_two_factor: {
     summary: "Disable a user's two-factor authentication",
     audit: 'user disable_two_factor',

@@ -4,7 +4,6 @@ import { readPaged } from '../../../db/paged.ts'
 import { pipeline } from '../../../db/pipeline.ts'
 import { containing } from '../../../db/sql.ts'
 
-/** Key of an advisory lock. */
 const SITE_ADMINS_LOCK = 7_077_002
 
 /** Serialises changes that could leave the site without an administrator, or create two first ones. */

@@ -43,12 +43,8 @@ export async function createSiteUser(ctx: Ctx, input: CreateUser) {
   checkSiteAdmin(ctx)
   const passwordHash = input.password === undefined ? null : await hashPassword(input.password)
   const user = await transact(ctx, async (ctx) => {
-    const user = await createUser(ctx, {
-      username: input.username,
-      email: input.email,
-      passwordHash,
-      isSiteAdmin: input['is-admin'],
-    })
+    const { username, email, 'is-admin': isSiteAdmin } = input
+    const user = await createUser(ctx, { username, email, passwordHash, isSiteAdmin })
     await acceptInvitations(ctx, user.id)
     await recordAudit(ctx, userAudit('create', user, { 'is-admin': user.is_site_admin }))
     return user
@@ -64,9 +60,9 @@ export async function updateSiteUser(ctx: Ctx, id: string, input: UpdateUser) {
   return changeUser(ctx, userAudit('update', user, meta), async (ctx) => {
     if (input['is-admin'] === false) await checkNotLastAdmin(ctx, id)
     await updateUser(ctx, id, {
-      ...(input.username !== undefined && { username: input.username }),
-      ...(input.email !== undefined && { email: input.email }),
-      ...(input['is-admin'] !== undefined && { is_site_admin: input['is-admin'] }),
+      username: input.username,
+      email: input.email,
+      is_site_admin: input['is-admin'],
       ...(passwordHash !== undefined && { password_hash: passwordHash, auth_method: 'password' }),
     })
     if (passwordHash !== undefined) await endSessions(ctx, id)
@@ -87,9 +83,7 @@ export async function suspendUser(ctx: Ctx, id: string) {
 
 export async function unsuspendUser(ctx: Ctx, id: string) {
   const user = await requireSiteUser(ctx, id)
-  return changeUser(ctx, userAudit('unsuspend', user), async (ctx) => {
-    await updateUser(ctx, id, { suspended_at: null })
-  })
+  return changeUser(ctx, userAudit('unsuspend', user), async (ctx) => updateUser(ctx, id, { suspended_at: null }))
 }
 
 /** For a user who has lost both the authenticator and the recovery codes. */

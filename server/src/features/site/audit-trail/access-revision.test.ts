@@ -32,7 +32,7 @@ beforeAll(async () => {
   teamId = await createTeamWithAccess(app, { organizationId, members: [await createUser(app)] })
 })
 
-test.each(changes)('$route raises access_revision if it changes what teams reach', async ({ route, make }) => {
+test.each(changes)('$route raises access_revision if it changes the access of teams', async ({ route, make }) => {
   const request = requestOf(route, await make(world), world)
   await grantEveryWorkspace()
   const before = await reaches()

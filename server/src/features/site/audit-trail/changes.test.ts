@@ -47,7 +47,7 @@ test('every event that is declared is recorded by a change', () => {
   expect([...new Set(changes.flatMap(({ recorded }) => recorded))].toSorted()).toEqual([...declared].toSorted())
 })
 
-test.each(changes)('$route leaves $recorded, or does not happen', async ({ route, recorded, make }) => {
+test.each(changes)('$route records $recorded, or fails as a whole', async ({ route, recorded, make }) => {
   const input = await make(world)
   const before = await snapshot()
 

@@ -97,7 +97,7 @@ async function listed(path: string, moment: number | undefined) {
 
 const countedDays = async () => (await app.db.selectFrom('audit_days').select('starts_at').distinct().execute()).length
 
-test('trails show and count what has happened since a moment, whichever days are counted already', async () => {
+test('trails show and count the events since a time, whichever days are counted already', async () => {
   await checkTrails()
   await addEvents(12, 200)
   await checkTrails()
@@ -118,7 +118,7 @@ test('trails show and count what has happened since a moment, whichever days are
   await checkTrails()
 })
 
-test('events that are deleted for their age are counted no more', async () => {
+test('expired events are no longer counted', async () => {
   await sweepAuditTrail(app.as(), new AbortController().signal)
 
   const before = app.clock.now().getTime() - RETENTION_DAYS * DAY
@@ -130,7 +130,7 @@ test('events that are deleted for their age are counted no more', async () => {
   expect(gone.filter(({ starts_at }) => starts_at.getTime() < before)).toEqual([])
 })
 
-test('a count that is wrong goes with the events', async () => {
+test('a wrong count is deleted with the events', async () => {
   const before = new Date(app.clock.now().getTime() - RETENTION_DAYS * DAY)
   // Events of the one are deleted already, and the other has been counted too early.
   for (const [days, events] of [

@@ -96,7 +96,7 @@ const AGENT_CHANGES: Record<string, ChangeType | 'nothing'> = {
   'POST /api/agent/v1/task-requests/:requestId/answer': 'nothing',
 }
 
-test('every route that writes notifies open pages, or changes nothing that they show', () => {
+test('every writing route notifies open pages, or changes nothing that they show', () => {
   const announced = new Set([...changes.map(({ route }) => route), ...Object.keys(AGENT_CHANGES)])
   const silent = writingRoutes(app).filter(({ route }) => !announced.has(route))
 
@@ -107,7 +107,7 @@ test('every route that writes notifies open pages, or changes nothing that they 
   expect(unknown).toEqual([])
 })
 
-test('what agents report is announced', async () => {
+test('reports of agents are announced', async () => {
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting)
   const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
@@ -177,7 +177,7 @@ test('a run trigger deleted with its source is announced to the remaining worksp
   await expect.poll(() => stream.changes).toContainEqual({ type: 'run-triggers', id, workspace: target.id })
 })
 
-test('the end of a run that only plans is announced of its workspace, whose figures it changes', async () => {
+test('the end of a plan-only run is announced for its workspace, whose figures it changes', async () => {
   const setting = await createRunSetting(app)
   const agent = await createFakeAgent(app)
   const run = await createRun(app, setting, { 'plan-only': true })

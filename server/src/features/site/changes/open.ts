@@ -6,6 +6,7 @@ import { addStream, streamHubOf, wakeStreams } from './stream-hub.ts'
 import {
   type ChangeStream,
   type StreamActor,
+  type Watched,
   addPending,
   endStream,
   newStream,
@@ -20,7 +21,6 @@ const MAX_PER_USER = 40
 const MAX_PER_CREDENTIAL = 20
 const RETRY_MS = 5000
 
-type Watched = Pick<ChangeStream, 'actor' | 'organizationId'>
 /** `after` is the client's cursor; `closing` aborts when the server closes. */
 type OpenInput = { after: string | undefined; closing: AbortSignal }
 

@@ -15,7 +15,6 @@ type Readers =
       ofTeams?: { organization?: readonly OrganizationPermission[]; project?: readonly ProjectPermission[] }
     }
 
-/** Permissions required to read a change, by its type. */
 const READERS = {
   workspaces: { workspace: 'workspace:read' },
   runs: { workspace: 'runs:read' },

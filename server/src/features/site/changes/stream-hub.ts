@@ -18,34 +18,26 @@ const KEEP_ALIVE_MS = 15_000
 const STALL_TIMEOUT_MS = 60_000
 
 /** The open streams of this process, served by one loop. */
-type StreamHub = {
-  ctx: Ctx
-  streams: Set<ChangeStream>
-  subscriptions: Disposable[]
-  check: NodeJS.Timeout | undefined
-  next: NodeJS.Timeout | undefined
-  isServing: boolean
-  servedAt: number
-  isFailing: boolean
-  loggedAt: number
-}
+type StreamHub = ReturnType<typeof createHub>
 
-const hubs = new WeakMap<Ctx['changes'], StreamHub>()
-
-export function streamHubOf(ctx: Ctx): StreamHub {
-  const known = hubs.get(ctx.changes)
-  if (known) return known
-  const hub: StreamHub = {
+function createHub(ctx: Ctx) {
+  return {
     ctx: { ...ctx, actor: SYSTEM },
-    streams: new Set(),
-    subscriptions: [],
-    check: undefined,
-    next: undefined,
+    streams: new Set<ChangeStream>(),
+    subscriptions: [] as Disposable[],
+    check: undefined as NodeJS.Timeout | undefined,
+    next: undefined as NodeJS.Timeout | undefined,
     isServing: false,
     servedAt: -Infinity,
     isFailing: false,
     loggedAt: -Infinity,
   }
+}
+
+const hubs = new WeakMap<Ctx['changes'], StreamHub>()
+
+export function streamHubOf(ctx: Ctx) {
+  const hub = hubs.get(ctx.changes) ?? createHub(ctx)
   hubs.set(ctx.changes, hub)
   return hub
 }
@@ -107,10 +99,8 @@ async function serve(hub: StreamHub) {
     for (const { stalledSince, readable } of streams) {
       if (stalledSince !== undefined && now - stalledSince > STALL_TIMEOUT_MS) readable.destroy()
     }
-    await refreshAccess(
-      ctx,
-      streams.filter((stream) => needsAccess(stream, now)),
-    )
+    const outdated = streams.filter((stream) => needsAccess(stream, now))
+    await refreshAccess(ctx, outdated)
     await deliverChanges(ctx, streams)
     hub.isFailing = false
   } catch (error) {

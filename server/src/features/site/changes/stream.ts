@@ -28,6 +28,9 @@ export type ChangeStream = {
   sentAt: number
 }
 
+/** The caller of a stream and the organization that it watches. */
+export type Watched = Pick<ChangeStream, 'actor' | 'organizationId'>
+
 /** A client with more changes than this is reset instead. */
 const MAX_PENDING = 500
 const BUFFERED_BYTES = 64 * 1024
@@ -35,10 +38,7 @@ const BUFFERED_BYTES = 64 * 1024
 const RETRY_MS = 2000
 
 /** Creates a stream. `onRead` is called when a stalled client has read everything that was sent. */
-export function newStream(
-  { actor, organizationId }: Pick<ChangeStream, 'actor' | 'organizationId'>,
-  onRead: () => void,
-): ChangeStream {
+export function newStream(watched: Watched, onRead: () => void): ChangeStream {
   const readable = new Readable({
     highWaterMark: BUFFERED_BYTES,
     read() {
@@ -48,8 +48,7 @@ export function newStream(
     },
   })
   const stream: ChangeStream = {
-    actor,
-    organizationId,
+    ...watched,
     readable,
     pending: new Map(),
     isReset: false,

@@ -14,7 +14,7 @@ const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(
 const app = await createTestApp({}, { log })
 const url = await app.listen()
 
-test('while changes cannot be sent, that is logged once, and they are sent afterwards', async () => {
+test('a delivery failure is logged once, and the changes are sent afterwards', async () => {
   const owner = await createUser(app)
   const organization = await createOrganization(app, owner)
   const workspace = await createWorkspace(app, { organization: organization.name, actor: owner.actor })

@@ -56,7 +56,7 @@ async function verdict(owner: Owner, resultId: string) {
 }
 
 describe('the receiver of the sample', () => {
-  test('reads the plan and reports what it finds, with tags of each level', async () => {
+  test('reviews the plan and reports findings, with tags of each level', async () => {
     const owner = await createOwner(app)
     const { resultId } = await createPlanned(owner)
 
@@ -79,7 +79,7 @@ describe('the receiver of the sample', () => {
     expect(body.text).toContain('| create | 1 | `module.firewall.terraform_data.rule["https"]` |')
   })
 
-  test('says so when it cannot read the plan', async () => {
+  test('reports a plan that it cannot read', async () => {
     const owner = await createOwner(app)
     const { resultId } = await createPlanned(owner, { resource_changes: 'none' })
 
@@ -89,7 +89,7 @@ describe('the receiver of the sample', () => {
     expect(result.attributes.message).toMatch(/^the plan could not be read: /)
   })
 
-  test('is asked as any other one: the exchange is recorded, and shown', async () => {
+  test('is requested like any other: the delivery is recorded and shown', async () => {
     const owner = await createOwner(app)
     const { resultId } = await createPlanned(owner)
 
@@ -114,7 +114,7 @@ describe('the receiver of the sample', () => {
     expect(response.json().data.attributes).toMatchObject({ passed: true })
   })
 
-  test('refuses what the task of a sample has not signed', async () => {
+  test('refuses a request not signed by the task of a sample', async () => {
     const owner = await createOwner(app)
     const other = await createOwner(app)
     const sample = (await makeSample(owner)).json().data
@@ -129,7 +129,7 @@ describe('the receiver of the sample', () => {
     expect(unsigned.json().errors[0].detail).toContain('not signed')
   })
 
-  test('calls no one but this server', async () => {
+  test('calls only this server', async () => {
     const owner = await createOwner(app)
     const sample = (await makeSample(owner)).json().data
     const body = requestBody(owner, { task_result_callback_url: 'http://169.254.169.254/latest' })
@@ -143,7 +143,7 @@ describe('the receiver of the sample', () => {
   })
 })
 
-test('a task that was made under another address of the server gets the new one', async () => {
+test('a task created under another address of the server is updated', async () => {
   const owner = await createOwner(app)
   const sample = (await makeSample(owner)).json().data
   const former = 'http://former.example/_sample/review'
