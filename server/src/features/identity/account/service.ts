@@ -32,14 +32,14 @@ async function requirePerson(ctx: Ctx) {
 
 async function requirePasswordAccount(ctx: Ctx) {
   const user = await requirePerson(ctx)
-  if (user.password_hash === null) throw conflict(`${user.username} signs in with another service and has no password`)
+  if (user.password_hash === null) throw conflict(`${user.username} signs in with single sign-on and has no password`)
   return user
 }
 
 /** Changes the username. A new address has no effect until an administrator sets it. Throws `invalid` for a taken name or address. */
 export async function updateAccount(ctx: Ctx, input: UpdateAccount): Promise<Account> {
   const user = await requirePerson(ctx)
-  if (user.auth_method !== 'password') throw forbidden('the name and address of this account come from its sign-on')
+  if (user.auth_method !== 'password') throw forbidden('the name and address of this account come from single sign-on')
   const changes = {
     ...(input.username !== undefined && { username: input.username }),
     ...(input.email !== undefined && { unconfirmed_email: await unconfirmedAddress(ctx, user, input.email) }),

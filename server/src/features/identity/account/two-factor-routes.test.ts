@@ -18,7 +18,7 @@ const act = (user: TestUser, action: string, body: unknown) =>
 const signIn = (user: TestUser, otp?: string) =>
   app.request({ method: 'POST', url: '/api/v2/sessions', body: { username: user.username, password: PASSWORD, otp } })
 
-/** A user with two-factor authentication; `code` is the next one that the authenticator shows. */
+/** A user with two-factor authentication, and the next code of the authenticator. */
 async function enrolled() {
   const user = await createUser(app, { password: PASSWORD })
   const { secret } = (await act(user, 'enroll', { password: PASSWORD })).json().data.attributes
@@ -97,7 +97,7 @@ describe('signing in', () => {
   test('attempts with codes are limited, even with the right password', async () => {
     const { user, code } = await enrolled()
     expect((await signIn(user, '000000')).status).toBe(401)
-    // From addresses of their own.
+    // From separate addresses.
     for (let index = 1; index < ATTEMPT_LIMITS.codes; index += 1) {
       const request = { id: 'test', address: `203.0.113.${index}`, userAgent: undefined }
       await countCode({ ...app.as(), request }, user.id)
@@ -157,7 +157,7 @@ test('an organization that requires two-factor authentication refuses members wi
   expect(said).toContain('demands two-factor authentication')
   expect(list.status).toBe(200)
   expect(await statuses(owner)).toEqual([200, 200, 200, 200, 200])
-  // A stranger does not learn what it lacks, which would reveal that something exists.
+  // An outsider does not learn the missing requirement, which would reveal the organization.
   for (const stranger of [elsewhere, await createUser(app, { password: PASSWORD })]) {
     expect(await statuses(stranger)).toEqual([404, 404, 404, 404, 404])
   }

@@ -84,7 +84,7 @@ export function consentPage(request: AuthorizeRequest, { username, avatar, csrf 
   const target = new URL(request.redirectUri).origin
   return page('Allow Terraform', { formTarget: target }, [
     html`<h1>Allow Terraform to use your account?</h1>
-      <p class="dim">A command on this computer (${new URL(request.redirectUri).host}) asks for an API token.</p>
+      <p class="dim">A command on this computer (${new URL(request.redirectUri).host}) requests an API token.</p>
       <div class="who"><img src="${avatar}" width="40" height="40" alt="" /> <strong>${username}</strong></div>
       <p>Anyone with the token can:</p>
       <ul>

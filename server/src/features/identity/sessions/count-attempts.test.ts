@@ -9,19 +9,19 @@ let app: TestApp
 beforeAll(async () => {
   app = await createTestApp()
 })
-// What an earlier test has counted is over.
+// The window of earlier tests has passed.
 beforeEach(() => app.clock.advance(ATTEMPT_LIMITS.windowMs))
 
 const signIn = (username: string, password: string) =>
   app.request({ method: 'POST', url: '/api/v2/sessions', body: { username, password } })
 
-/** Uses up the attempts of all addresses together, from networks that no one has signed in from. */
+/** Exhausts the attempts of all addresses together, from unknown networks. */
 async function failEverywhere(account: string) {
   for (let index = 0; index < ATTEMPT_LIMITS.account / ATTEMPT_LIMITS.pair; index += 1)
     await fail(account, ATTEMPT_LIMITS.pair, `2001:db8:0:${index}::1`)
 }
 
-/** Counts attempts as sign-ins do, without the time that hashing takes. */
+/** Counts attempts like sign-ins, without hashing. */
 async function fail(account: string, times: number, address = '127.0.0.1') {
   const ctx = { ...app.as(), request: { id: 'test', address, userAgent: undefined } }
   for (let index = 0; index < times; index += 1) await countAttempt(ctx, account)

@@ -162,7 +162,6 @@ export const sessionJobs = [jobHandler(sweepSessionsJob, async (ctx) => sweepSes
 async function sweepSessions(ctx: Ctx) {
   const now = ctx.now()
   const ago = (ms: number) => new Date(now.getTime() - ms)
-  await store.deleteExpiredSessions(ctx.db, now)
-  await store.deleteAttemptsBefore(ctx.db, ago(ATTEMPT_LIMITS.windowMs))
-  await store.deleteSignInPlacesBefore(ctx.db, ago(KNOWN_ADDRESS_TTL_MS))
+  const outdated = { now, attemptsBefore: ago(ATTEMPT_LIMITS.windowMs), placesBefore: ago(KNOWN_ADDRESS_TTL_MS) }
+  await store.deleteOutdated(ctx.db, outdated)
 }

@@ -95,16 +95,12 @@ export async function recordSignInPlace(db: Db, row: Insertable<Schema['sign_in_
     .execute()
 }
 
-export async function deleteExpiredSessions(db: Db, now: Date) {
+type Outdated = { now: Date; attemptsBefore: Date; placesBefore: Date }
+
+export async function deleteOutdated(db: Db, { now, attemptsBefore, placesBefore }: Outdated) {
   await db.deleteFrom('sessions').where('expires_at', '<=', now).execute()
-}
-
-export async function deleteAttemptsBefore(db: Db, before: Date) {
-  await db.deleteFrom('sign_in_attempts').where('started_at', '<', before).execute()
-}
-
-export async function deleteSignInPlacesBefore(db: Db, before: Date) {
-  await db.deleteFrom('sign_in_places').where('last_at', '<', before).execute()
+  await db.deleteFrom('sign_in_attempts').where('started_at', '<', attemptsBefore).execute()
+  await db.deleteFrom('sign_in_places').where('last_at', '<', placesBefore).execute()
 }
 
 export type TwoFactorRow = Selectable<Schema['two_factor_secrets']>

@@ -59,7 +59,7 @@ test('the permissions of a user depend on the caller', async () => {
   expect(await permissions(ada.token)).toEqual([true, true, true])
   expect(await permissions(grace.token)).toEqual([false, false, false])
   expect(await permissions(text)).toEqual([false, false, false])
-  // An administrator changes the account, and makes no organizations in its name.
+  // An administrator changes the account, but cannot create organizations in its name.
   expect(await permissions(admin.token)).toEqual([false, true, true])
   const seen = included.included.find((user: any) => user.id === ada.id)
   expect(Object.values(seen.attributes.permissions)).toEqual([false, false, false])

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 const post = (token: string, query = '', body?: unknown) =>
   app.request({ method: 'POST', url: `${url}${query}`, token, body })
-/** 404 is what an organization's token gets here, 401 what a dead one gets. */
+/** 404 for a valid organization token, 401 for a revoked one. */
 const status = async (token: string) => (await app.request({ url: '/api/v2/account/details', token })).status
 
 describe.each([

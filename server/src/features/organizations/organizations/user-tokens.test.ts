@@ -37,7 +37,7 @@ test('the owner who disables them gets the response, and then has no access with
 
   const after = await get(`/organizations/${organization.name}`, owner.token)
   expect([off.status, off.json().data.attributes['user-tokens-enabled']]).toEqual([200, false])
-  // Clients look for this word, which they show for a 401.
+  // Clients match this word for a 401.
   expect([after.status, after.json().errors[0].title]).toEqual([401, 'unauthorized'])
   expect(after.json().errors[0].detail).toContain('use the token of a team')
 })

@@ -38,8 +38,8 @@ export async function requireDefaultProject(ctx: Ctx, id: string | null): Promis
   if (project?.can.has('workspaces:create')) return project
   if (ctx.actor.kind === 'run') {
     throw forbidden(
-      'a run makes no workspaces. If it means one that exists, that workspace does not share its state with this one: ' +
-        'set global-remote-state there, or name this one among its remote-state-consumers',
+      'a run cannot create workspaces. An existing workspace must share its state with this one: ' +
+        'set global-remote-state there, or add this one to its remote-state-consumers',
     )
   }
   throw forbidden('this needs the permission workspaces:create in the default project, or the name of another project')

@@ -144,7 +144,7 @@ test('a list filtered by permission has the projects with that permission, at ev
   expect(all).toHaveLength(levels.length)
   expect(ids(updated)).toEqual(allowing('can-update'))
   expect(ids(populated)).toEqual(allowing('can-create-workspace'))
-  // What the level does not say, such as settings of `read`, the other columns of the row don't say either.
+  // The other columns of the row must not add to the level, such as settings of `read`.
   expect([updated.length, populated.length]).toEqual([6 + 4, 6 + 6 + 3])
 })
 

@@ -8,26 +8,26 @@ import { basePath } from '../../../http/base-path.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 
 /** Lifetime of the provider's metadata. */
-const FRESH_MS = 60 * 60_000
+const METADATA_TTL_MS = 60 * 60_000
 
-type Found = { configuration: Promise<oidc.Configuration>; at: number }
-const found = new WeakMap<Config, Found>()
+type Client = { configuration: Promise<oidc.Configuration>; loadedAt: number }
+const clients = new WeakMap<Config, Client>()
 
 /** The client of the provider. Throws `not-found` if none is configured, `unavailable` if it can't be reached. */
 export async function requireProvider(ctx: Ctx): Promise<oidc.Configuration> {
   const { config } = ctx
   if (config.oidcIssuer === undefined) throw notFound('sign-on')
   const now = ctx.now().getTime()
-  let known = found.get(config)
-  if (!known || now - known.at > FRESH_MS) {
-    known = { configuration: discover(config, config.oidcIssuer), at: now }
-    found.set(config, known)
+  let client = clients.get(config)
+  if (!client || now - client.loadedAt > METADATA_TTL_MS) {
+    client = { configuration: discover(config, config.oidcIssuer), loadedAt: now }
+    clients.set(config, client)
   }
   try {
-    return await known.configuration
+    return await client.configuration
   } catch (error) {
-    found.delete(config)
-    ctx.log.error({ err: error }, 'the OpenID Connect provider')
+    clients.delete(config)
+    ctx.log.error({ err: error }, 'cannot load the metadata of the OpenID Connect provider')
     throw unavailable(`the identity provider at ${config.oidcIssuer.href} can't be reached`, 5000)
   }
 }
@@ -82,7 +82,7 @@ export function requirePending(ctx: Ctx, request: FastifyRequest): PendingSignOn
   const value = new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]+)`).exec(request.headers.cookie ?? '')?.[1]
   const pending = value === undefined ? undefined : open(ctx, value)
   if (!pending || pending.expiresAt <= ctx.now().getTime()) {
-    throw unauthorized('the sign-in took too long, or began in another browser: start again')
+    throw unauthorized('the sign-in has expired or was started in another browser: start again')
   }
   return pending
 }

@@ -50,7 +50,7 @@ export async function finishSignOn(ctx: Ctx, query: string, pending: PendingSign
     if (email !== undefined && user.email?.toLowerCase() === email.toLowerCase()) await acceptInvitations(ctx, user.id)
     const groups = groupsOf(claims, ctx.config.oidcGroupClaim)
     if (groups) await syncTeams(ctx, user.id, groups)
-    else ctx.log.warn({ user: user.id }, 'the provider does not send the groups of a person who is in too many')
+    else ctx.log.warn({ user: user.id }, 'the provider omits the groups of a user with too many groups')
     return openSession(ctx, user)
   })
 }
@@ -66,14 +66,14 @@ async function exchange(ctx: Ctx, provider: oidc.Configuration, { query, pending
       idTokenExpected: true,
     })
     const claims = tokens.claims()
-    if (!claims) throw unauthorized('the identity provider sent no identity')
+    if (!claims) throw unauthorized('the identity provider returned no ID token')
     if (provider.serverMetadata().userinfo_endpoint === undefined) return claims
     // Many providers keep the ID token small. Its own claims are signed and take precedence.
     return { ...(await oidc.fetchUserInfo(provider, tokens.access_token, claims.sub)), ...claims }
   } catch (error) {
     if (!(error instanceof oidc.ClientError || isRefusal(error))) throw error
-    ctx.log.warn({ err: error }, 'sign-on')
-    throw unauthorized(`the identity provider refused: ${error.message}`)
+    ctx.log.warn({ err: error }, 'single sign-on failed')
+    throw unauthorized(`the identity provider rejected the sign-in: ${error.message}`)
   }
 }
 
@@ -138,7 +138,7 @@ async function syncTeams(ctx: TransactionCtx, userId: string, groups: readonly s
   for (const team of current) {
     if (!team.via_sso || expected.some(({ id }) => id === team.id)) continue
     if (team.is_owners && (await isLastOwner(ctx, team.organization_id, userId))) {
-      ctx.log.warn({ organization: team.organization_id, user: userId }, 'sign-on leaves the last owner in place')
+      ctx.log.warn({ organization: team.organization_id, user: userId }, 'single sign-on keeps the last owner')
       continue
     }
     await leaveTeams(ctx, userId, [team.id])

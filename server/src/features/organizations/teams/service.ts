@@ -131,7 +131,8 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
     required.push('team:update')
   const missing = required.find((name) => !team.can.has(name))
   if (missing) throw refusal(missing, `on the team ${team.name}`)
-  checkHoldsAccess(team.access, withAccess(team, access), team.name)
+  const beforeOrAfter = Object.fromEntries(ORGANIZATION_ACCESS.map((name) => [name, team[name] || access[name]]))
+  checkHoldsAccess(team.access, beforeOrAfter, team.name)
   return refuseTakenName(UNIQUE_NAME, async () =>
     transact(ctx, async (ctx) => {
       const columns = { ...teamSettingColumns(input), ...access, name: input.name, updated_at: ctx.now() }
@@ -142,11 +143,6 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
       return { ...team, ...changed, access: team.access }
     }),
   )
-}
-
-/** The access that the team has before or after the change. */
-function withAccess(team: AccessColumns, changes: AccessColumns): AccessColumns {
-  return Object.fromEntries(ORGANIZATION_ACCESS.map((name) => [name, team[name] || changes[name]]))
 }
 
 /** Owners have all permissions, and their team is found by its name. */

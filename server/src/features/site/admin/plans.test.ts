@@ -37,7 +37,7 @@ async function newSetting() {
   return { ...setting, receiver, onPlan, entitlements }
 }
 
-/** A pool with a workspace, and a function that starts an agent of it. */
+/** A pool with a workspace, and a function that starts an agent in it. */
 async function withPool(setting: Awaited<ReturnType<typeof newSetting>>, name = 'pool') {
   const pool = await createPool(app, setting, { name })
   const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes

@@ -147,8 +147,8 @@ type FirstAdmin = { created: boolean; username?: string; password?: string; toke
 export async function ensureAdmin(app: App): Promise<FirstAdmin> {
   const password = randomText(20)
   // Before the transaction: hashing is slow, and the database ends idle transactions.
-  const known = await store.findFirstSiteAdmin(app.db)
-  const hashed = known ? undefined : await hashPassword(password)
+  const hasAdmin = (await store.findFirstSiteAdmin(app.db)) !== undefined
+  const hashed = hasAdmin ? undefined : await hashPassword(password)
   return transact({ ...app, actor: SYSTEM }, async (ctx) => {
     await store.lockSiteAdmins(ctx.db)
     const { adminToken: fixed, adminEmail: email } = ctx.config

@@ -16,7 +16,7 @@ const url = await app.listen()
 const replica = await createReplica(app)
 const replicaUrl = await replica.fastify.listen({ host: '127.0.0.1', port: 0 })
 
-/** Streams at two servers, and a third server that writes and is killed at that moment. */
+/** Streams on two servers, and a third server that writes and is killed. */
 async function killWriter(moment: 'statement' | 'commit') {
   const owner = await createUser(app)
   const organization = await createOrganization(app, owner)

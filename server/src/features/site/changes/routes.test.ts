@@ -156,7 +156,7 @@ test('a client that is disconnected repeatedly, at any moment, misses nothing', 
 
   await expect.poll(() => [...take(last)].toSorted()).toEqual([...changed].toSorted())
 
-  /** A client that is reset reads everything. */
+  /** A client that refetches everything after a reset. */
   function take(stream: Watch) {
     for (const id of named(stream).includes('reset') ? changed : ids(stream, 'workspaces')) seen.add(id)
     cursor = stream.cursor
@@ -198,7 +198,7 @@ test('when signals may have been lost, every stream is reset', async () => {
              where application_name like 'groundstate-signals %' and datname = current_database()`.execute(app.db)
   await expect.poll(() => named(stream).slice(0, 2), { timeout: 5000 }).toEqual(['ready', 'reset'])
 
-  // Both servers have lost their connections, so further resets may follow, and each replaces the changes before it.
+  // Both servers lost their connections, so more resets may follow, each of which replaces earlier changes.
   const change = async () => {
     await describe(workspace.id, `at ${performance.now()}`)
     return ids(stream, 'workspaces')

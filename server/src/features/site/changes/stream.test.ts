@@ -9,7 +9,7 @@ function change(number: number): SignalledChange {
   return { cursor: String(number), organization: 'org-1', type: 'runs', id: `run-${number}`, workspace: 'ws-1' }
 }
 
-/** Sends for as long as the client reads. */
+/** Sends changes until the client stops reading. */
 function fill(stream: ChangeStream) {
   let sent = 0
   for (; stream.stalledSince === undefined; sent += 1) sendChanges(stream, [change(sent)], String(sent))

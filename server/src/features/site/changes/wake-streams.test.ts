@@ -38,7 +38,7 @@ test('a delivery failure is logged once, and the changes are sent afterwards', a
   expect(tookMs).toBeGreaterThan(2000)
 })
 
-/** Makes every read of the grants on workspaces fail. A failure does not reset the sequence that counts them. */
+/** Makes all reads of workspace grants fail. A failure does not reset the sequence that counts them. */
 async function refuseReads() {
   await sql`create sequence attempts`.execute(app.db)
   await sql`create function refuse() returns boolean language plpgsql as $$ begin

@@ -6,12 +6,12 @@ import { eventually, startDeliveries } from '../../../testing/task-runs.ts'
 import { sampleReceiver } from './parts.ts'
 import { type Owner, createOwner, idOf, makeSample, read, readSample, send } from './testing/samples.ts'
 
-// Run tasks may not call private addresses here: the receiver of the sample is reached all the same.
+// Run tasks must not call private addresses here, but the sample's receiver is exempt.
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'false' })
 await app.listen()
 startDeliveries(app)
 
-/** A plan as the engine prints it, of each kind of change. */
+/** A JSON plan with each kind of change. */
 const PLAN = {
   format_version: '1.2',
   resource_changes: [
@@ -27,7 +27,7 @@ const PLAN = {
   output_changes: { vpn_password: { after_sensitive: true }, name: { after_sensitive: false } },
 }
 
-/** A sample whose network has planned, and the result of its task. */
+/** A sample whose network run has planned, and its task result. */
 async function createPlanned(owner: Owner, plan: unknown = PLAN) {
   await makeSample(owner)
   await app.runJobs()
@@ -46,8 +46,8 @@ async function createPlanned(owner: Owner, plan: unknown = PLAN) {
   return { sample, resultId: stage.relationships['task-results'].data[0].id as string }
 }
 
-/** Runs the jobs of the receiver until the result has a verdict. */
-async function verdict(owner: Owner, resultId: string) {
+/** Runs the receiver's jobs until the task result is final. */
+async function finalResult(owner: Owner, resultId: string) {
   return eventually(async () => {
     await app.runJobs()
     const result = await read(owner, `/task-results/${resultId}`)
@@ -60,7 +60,7 @@ describe('the receiver of the sample', () => {
     const owner = await createOwner(app)
     const { resultId } = await createPlanned(owner)
 
-    const result = await verdict(owner, resultId)
+    const result = await finalResult(owner, resultId)
 
     expect(result.attributes).toMatchObject({
       status: 'passed',
@@ -83,7 +83,7 @@ describe('the receiver of the sample', () => {
     const owner = await createOwner(app)
     const { resultId } = await createPlanned(owner, { resource_changes: 'none' })
 
-    const result = await verdict(owner, resultId)
+    const result = await finalResult(owner, resultId)
 
     expect(result.attributes.status).toBe('passed')
     expect(result.attributes.message).toMatch(/^the plan could not be read: /)
@@ -93,7 +93,7 @@ describe('the receiver of the sample', () => {
     const owner = await createOwner(app)
     const { resultId } = await createPlanned(owner)
 
-    await verdict(owner, resultId)
+    await finalResult(owner, resultId)
 
     const [delivery] = await eventually(async () => {
       const found = await read(owner, `/task-results/${resultId}/deliveries`)
