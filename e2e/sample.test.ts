@@ -81,10 +81,10 @@ describe.skipIf(!hasTerraform)('the sample with the real engine', () => {
 
     expect(result).toMatchObject({
       status: 'passed',
-      message: '12 to create, 0 to change, 0 to replace, 0 to destroy; 2 to look at',
+      message: '12 to create, 0 to change, 0 to replace, 0 to destroy; 2 findings',
     })
     expect(findings.map(({ attributes }: any) => attributes.description)).toEqual([
-      'What the plan does',
+      'Planned changes',
       'Nothing is destroyed',
       'Open to the whole internet: module.firewall.terraform_data.rule["https"]',
       'Sensitive outputs: vpn_password',
@@ -127,7 +127,7 @@ describe.skipIf(!hasTerraform)('the sample with the real engine', () => {
     const [stage] = (await api('GET', `/runs/${data.id}/task-stages`)).data
     const resultId = stage.relationships['task-results'].data[0].id
     const { message } = (await api('GET', `/task-results/${resultId}`)).data.attributes
-    expect(message).toBe('0 to create, 7 to change, 1 to replace, 4 to destroy; 3 to look at')
+    expect(message).toBe('0 to create, 7 to change, 1 to replace, 4 to destroy; 3 findings')
   }, 120_000)
 
   test.each<[string, Record<string, string>]>([

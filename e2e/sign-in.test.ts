@@ -56,8 +56,8 @@ test('a user who denies consent at the provider sees an error and can retry', as
 
   await page.goto('/app/sign-in')
   await page.getByRole('link', { name: /Example ID/ }).click()
-  await page.getByText('Signing in did not work').waitFor()
-  await page.getByRole('link', { name: 'Back to the sign-in' }).click()
+  await page.getByText('Sign-in failed').waitFor()
+  await page.getByRole('link', { name: 'Back to sign-in' }).click()
   await page.getByRole('link', { name: /Example ID/ }).waitFor()
 
   expect(new URL(page.url()).pathname).toBe('/app/sign-in')

@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     const own = await openPageOf(server, 'ada', '/app/settings/tokens')
     const button = own.getByRole('button', { name: 'Sign in' })
 
-    await own.getByText('a code of your authenticator is needed').waitFor()
+    await own.getByText('a code from your authenticator is required').waitFor()
     await own.getByLabel('Code of your authenticator').fill('nonsense')
     await button.click()
     await own.getByText('the code is wrong').waitFor()

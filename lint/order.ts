@@ -14,8 +14,6 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'projects',
     'teams',
     'organization-memberships',
-    'organization-tokens',
-    'team-tokens',
     'authentication-tokens',
     'sso',
   ],

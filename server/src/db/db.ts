@@ -152,17 +152,21 @@ export function pageOffset(page: Page) {
 }
 
 /**
- * Runs a change that sets the name of a resource. Throws `invalid` with the detail when the change violates the unique
- * constraint: another resource has the name.
+ * Runs a change that sets the name of a resource, or another unique attribute. Throws `invalid` with the detail when the change violates
+ * the unique constraint: another resource has the name.
  */
 export async function refuseTakenName<T>(
-  { constraint, detail = 'Name has already been taken' }: { constraint: string; detail?: string },
+  {
+    constraint,
+    attribute = 'name',
+    detail = 'Name has already been taken',
+  }: { constraint: string; attribute?: string; detail?: string },
   work: () => Promise<T>,
 ): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (isUniqueViolation(error, constraint)) throw invalid(detail, '/data/attributes/name')
+    if (isUniqueViolation(error, constraint)) throw invalid(detail, `/data/attributes/${attribute}`)
     throw error
   }
 }

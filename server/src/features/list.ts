@@ -13,10 +13,16 @@ import { sessionJobs } from './identity/sessions/service.ts'
 import { userTokenRoutes } from './identity/tokens/routes.ts'
 import { userLoaders } from './identity/users/resource.ts'
 import { avatarRoutes, userRoutes } from './identity/users/routes.ts'
-import { anyTokenRoutes } from './organizations/authentication-tokens/routes.ts'
-import { membershipLoaders } from './organizations/organization-memberships/includes.ts'
-import { membershipReactions, membershipRoutes } from './organizations/organization-memberships/routes.ts'
-import { organizationTokenRoutes } from './organizations/organization-tokens/routes.ts'
+import {
+  anyTokenRoutes,
+  organizationTokenRoutes,
+  teamTokenRoutes,
+} from './organizations/authentication-tokens/routes.ts'
+import {
+  membershipLoaders,
+  membershipReactions,
+  membershipRoutes,
+} from './organizations/organization-memberships/routes.ts'
 import { organizationLoaders, organizationRoutes } from './organizations/organizations/routes.ts'
 import {
   projectLoaders,
@@ -26,7 +32,6 @@ import {
 } from './organizations/projects/routes.ts'
 import { ssoRoutes } from './organizations/sso/routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
-import { teamTokenRoutes } from './organizations/team-tokens/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
@@ -62,8 +67,7 @@ import { blobShardJobs } from './site/blob-shards/jobs.ts'
 import { changeRoutes } from './site/changes/routes.ts'
 import { discoveryRoutes } from './site/discovery/routes.ts'
 import { healthRoutes } from './site/health/routes.ts'
-import { sampleJobs } from './site/samples/jobs.ts'
-import { sampleRoutes } from './site/samples/routes.ts'
+import { sampleJobs, sampleRoutes } from './site/samples/routes.ts'
 import { backingDataRoutes } from './states/backing-data/routes.ts'
 import { dataRetentionJobs } from './states/data-retention/jobs.ts'
 import { dataRetentionRoutes } from './states/data-retention/routes.ts'

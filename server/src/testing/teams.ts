@@ -1,8 +1,8 @@
 import { transact } from '../db/db.ts'
+import { createLegacyTeamToken } from '../features/organizations/authentication-tokens/service.ts'
 import { insertMembership } from '../features/organizations/organization-memberships/service.ts'
-import { createLegacyTeamToken } from '../features/organizations/team-tokens/service.ts'
-import { insertTeamMembers } from '../features/organizations/teams/members-store.ts'
 import { insertTeam } from '../features/organizations/teams/service.ts'
+import { insertTeamMembers } from '../features/organizations/teams/store.ts'
 import type { TestApp } from './app.ts'
 import type { TestUser } from './factories.ts'
 

@@ -2,8 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { createBrowser } from '../../../testing/browser.ts'
 import { createOrganization, createUser } from '../../../testing/factories.ts'
-import { createOrganizationToken } from '../../organizations/organization-tokens/service.ts'
-import { createLegacyTeamToken } from '../../organizations/team-tokens/service.ts'
+import { createOrganizationToken, createLegacyTeamToken } from '../../organizations/authentication-tokens/service.ts'
 
 const PASSWORD = 'a good password'
 let app: TestApp
@@ -58,7 +57,7 @@ describe('account details', () => {
 })
 
 describe('updating the account', () => {
-  test('the name changes, and the address waits until someone answers for it', async () => {
+  test('the name changes, and a new address stays unconfirmed', async () => {
     const user = await createUser(app, { password: PASSWORD })
     const admin = await createUser(app, { isSiteAdmin: true })
 
@@ -78,7 +77,7 @@ describe('updating the account', () => {
     expect(confirmed.json().data.attributes).toMatchObject({ email: 'Grace@example.com', 'unconfirmed-email': null })
   })
 
-  test('an address that waits neither signs in nor keeps it from whom it belongs to', async () => {
+  test('an unconfirmed address does not sign in and does not block its owner', async () => {
     const squatter = await createUser(app, { password: PASSWORD })
     await patch('/api/v2/account/update', squatter.token, { email: 'victim@example.com' })
 
@@ -92,7 +91,7 @@ describe('updating the account', () => {
     expect(details.json().data.attributes['unconfirmed-email']).toBeNull()
   })
 
-  test('the address that one has is no new one', async () => {
+  test('the current address is not a new one', async () => {
     const user = await createUser(app, { password: PASSWORD })
     await patch('/api/v2/account/update', user.token, { email: 'other@example.com' })
 
@@ -122,7 +121,7 @@ describe('updating the account', () => {
     },
   )
 
-  test('accounts that are named elsewhere, and those of teams, do not change', async () => {
+  test('SSO accounts and accounts of teams cannot be updated', async () => {
     const elsewhere = await createUser(app)
     const { text } = await teamToken()
 
@@ -136,7 +135,7 @@ describe('changing the password', () => {
   const signIn = async (username: string, password: string) =>
     (await app.request({ method: 'POST', url: '/api/v2/sessions', body: { username, password } })).status
 
-  test('the new one works, the old one does not, and other browsers are signed out', async () => {
+  test('the new password works, the old one does not, and other sessions end', async () => {
     const user = await createUser(app, { password: PASSWORD })
     const here = await createBrowser(app, user.id)
     const elsewhere = await createBrowser(app, user.id)
@@ -181,7 +180,7 @@ describe('changing the password', () => {
     expect(response.json().errors[0].source.pointer).toBe(`/data/attributes/${name}`)
   })
 
-  test('an account without a password has none to change', async () => {
+  test('an account without a password cannot change it', async () => {
     const user = await createUser(app)
 
     expect((await change(user.token, { current_password: '', password: 'another password' })).status).toBe(409)
@@ -189,7 +188,7 @@ describe('changing the password', () => {
 })
 
 describe('own sessions', () => {
-  test('are listed with the current one marked, end one by one, and everywhere at once', async () => {
+  test('are listed with the current one marked, and end one by one or all together', async () => {
     const user = await createUser(app)
     const [here, there] = [await createBrowser(app, user.id), await createBrowser(app, user.id)]
     const list = async () => (await here.request({ url: '/api/v2/account/sessions' })).json().data

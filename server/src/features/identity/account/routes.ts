@@ -1,4 +1,5 @@
 import {
+  type AccountResource,
   type RecoveryCodesResource,
   type TwoFactorEnrollmentResource,
   accountSchema,
@@ -14,143 +15,126 @@ import {
   updateAccountBody,
   verifyTwoFactorBody,
 } from '@groundstate/contract/users'
-import type { Request, Routes } from '../../../http/http.ts'
+import type { Ctx } from '../../../app.ts'
+import type { Routes } from '../../../http/http.ts'
 import { listAll, noContent, ok, unstored } from '../../../http/responses.ts'
 import { sessionResource } from '../sessions/resource.ts'
 import { currentSessionId, endedCookieHeader } from '../sessions/service.ts'
-import { type Account, requireAccount } from './access.ts'
-import { accountResource } from './resource.ts'
-import {
-  changePassword,
-  disableTwoFactor,
-  endOwnSession,
-  endOwnSessions,
-  enrollTwoFactor,
-  listOwnSessions,
-  renewRecoveryCodes,
-  updateAccount,
-  verifyTwoFactor,
-} from './service.ts'
+import { userResource } from '../users/resource.ts'
+import * as service from './service.ts'
 
-const ACCOUNT = { 200: documentOf(accountSchema) }
-const SHOW = { summary: 'Show your account', access: 'user', responses: ACCOUNT } as const
-const UPDATE = {
-  summary: 'Update your account',
-  access: 'person',
-  audit: 'user update',
-  body: updateAccountBody,
-  responses: ACCOUNT,
-} as const
-const CHANGE_PASSWORD = {
-  summary: 'Change your password',
-  access: 'person',
-  audit: 'user change_password',
-  body: changePasswordBody,
-  responses: ACCOUNT,
-} as const
-const LIST_SESSIONS = {
-  summary: 'List your sessions',
-  access: 'person',
-  responses: { 200: wholeListOf(sessionSchema) },
-} as const
-const END_SESSIONS = {
-  summary: 'Sign out everywhere',
-  access: 'person',
-  audit: 'user sign_out_everywhere',
-  responses: { 204: null },
-} as const
-const END_SESSION = {
-  summary: 'End one of your sessions',
-  access: 'self',
-  audit: 'user end_session',
-  responses: { 204: null },
-} as const
+const ACCOUNT = { access: 'person', responses: { 200: documentOf(accountSchema) } } as const
 
 export const accountRoutes: Routes = (http) => {
-  http.get('/account/details', SHOW, async (req) => presented(req, await requireAccount(req.ctx)))
-
-  http.patch('/account/update', UPDATE, async (req) =>
-    presented(req, await updateAccount(req.ctx, req.body.data.attributes)),
+  http.get('/account/details', { ...ACCOUNT, summary: 'Show your account', access: 'user' }, async ({ ctx }) =>
+    account(ctx, await service.requireAccount(ctx)),
   )
-
-  http.patch('/account/password', CHANGE_PASSWORD, async (req) =>
-    presented(req, await changePassword(req.ctx, req.body.data.attributes)),
+  http.patch(
+    '/account/update',
+    { ...ACCOUNT, summary: 'Update your account', audit: 'user update', body: updateAccountBody },
+    async ({ ctx, body }) => account(ctx, await service.updateAccount(ctx, body.data.attributes)),
   )
-
-  http.get('/account/sessions', LIST_SESSIONS, async (req) => {
-    const sessions = await listOwnSessions(req.ctx)
-    const current = currentSessionId(req.ctx)
-    return listAll(sessions.map((session) => sessionResource(session, current)))
-  })
-
-  http.delete('/account/sessions', END_SESSIONS, async (req) => {
-    await endOwnSessions(req.ctx)
-    return { ...noContent(), headers: { 'set-cookie': endedCookieHeader(req.ctx.baseUrl) } }
-  })
-
-  http.delete('/account/sessions/:sessionId', END_SESSION, async (req) => endOwnSession(req.ctx, req.params.sessionId))
+  http.patch(
+    '/account/password',
+    { ...ACCOUNT, summary: 'Change your password', audit: 'user change_password', body: changePasswordBody },
+    async ({ ctx, body }) => account(ctx, await service.changePassword(ctx, body.data.attributes)),
+  )
+  http.get(
+    '/account/sessions',
+    { summary: 'List your sessions', access: 'person', responses: { 200: wholeListOf(sessionSchema) } },
+    async ({ ctx }) => {
+      const sessions = await service.listOwnSessions(ctx)
+      return listAll(sessions.map((session) => sessionResource(session, currentSessionId(ctx))))
+    },
+  )
+  http.delete(
+    '/account/sessions',
+    { summary: 'Sign out everywhere', access: 'person', audit: 'user sign_out_everywhere', responses: { 204: null } },
+    async ({ ctx }) => {
+      await service.endOwnSessions(ctx)
+      return { ...noContent(), headers: { 'set-cookie': endedCookieHeader(ctx.baseUrl) } }
+    },
+  )
+  http.delete(
+    '/account/sessions/:sessionId',
+    { summary: 'End one of your sessions', access: 'self', audit: 'user end_session', responses: { 204: null } },
+    async ({ ctx, params }) => service.endOwnSession(ctx, params.sessionId),
+  )
 }
 
-function presented({ ctx }: Pick<Request<string, unknown>, 'ctx'>, { user, hasTwoFactor }: Account) {
-  return ok(accountResource(user, { actor: ctx.actor, baseUrl: ctx.baseUrl, hasTwoFactor }))
+function account(ctx: Ctx, { user, hasTwoFactor }: service.Account) {
+  const { attributes, ...resource } = userResource(user, ctx)
+  const isPassword = user.auth_method === 'password'
+  return ok({
+    ...resource,
+    attributes: {
+      ...attributes,
+      email: user.email,
+      'unconfirmed-email': user.unconfirmed_email,
+      'is-site-admin': user.is_site_admin,
+      'is-admin': user.is_site_admin,
+      'is-sso-login': user.auth_method === 'sso',
+      'is-confirmed': true,
+      'two-factor': { enabled: hasTwoFactor, verified: hasTwoFactor },
+      permissions: {
+        ...attributes.permissions,
+        'can-create-organization': attributes.permissions['can-create-organizations'],
+        'can-change-password': isPassword,
+        'can-manage-sessions': !user.is_service_account,
+        'can-manage-user-tokens': !user.is_service_account,
+        'can-view2fa-settings': isPassword,
+        'can-manage-hcp-account': false,
+      },
+    },
+  } satisfies AccountResource)
 }
 
-const ENROLL = {
-  summary: 'Start to set up two-factor authentication',
-  access: 'person',
-  audit: 'user enroll_two_factor',
-  body: confirmPasswordBody,
-  responses: { 200: documentOf(twoFactorEnrollmentSchema) },
-} as const
-const RECOVERY_CODES = { 200: documentOf(recoveryCodesSchema) }
-const VERIFY = {
-  summary: 'Enable two-factor authentication',
-  access: 'person',
-  audit: 'user enable_two_factor',
-  body: verifyTwoFactorBody,
-  responses: RECOVERY_CODES,
-} as const
-const RENEW = {
-  summary: 'Replace the recovery codes',
-  access: 'person',
-  audit: 'user renew_recovery_codes',
-  body: confirmTwoFactorBody,
-  responses: RECOVERY_CODES,
-} as const
-const DISABLE = {
-  summary: 'Disable two-factor authentication',
-  access: 'person',
-  audit: 'user disable_two_factor',
-  body: confirmTwoFactorBody,
-  responses: { 204: null },
-} as const
+const CODES = { access: 'person', responses: { 200: documentOf(recoveryCodesSchema) } } as const
 
 export const twoFactorRoutes: Routes = (http) => {
-  http.post('/account/two-factor/actions/enroll', ENROLL, async (req) => {
-    const { secret, uri } = await enrollTwoFactor(req.ctx, req.body.data.attributes.password)
-    const resource = {
-      id: 'enrollment',
-      type: 'two-factor',
-      attributes: { secret, uri },
-    } satisfies TwoFactorEnrollmentResource
-    return unstored(ok(resource))
-  })
-
-  http.post('/account/two-factor/actions/verify', VERIFY, async (req) =>
-    recoveryCodes(await verifyTwoFactor(req.ctx, req.body.data.attributes.otp)),
+  http.post(
+    '/account/two-factor/actions/enroll',
+    {
+      summary: 'Enroll in two-factor authentication',
+      access: 'person',
+      audit: 'user enroll_two_factor',
+      body: confirmPasswordBody,
+      responses: { 200: documentOf(twoFactorEnrollmentSchema) },
+    },
+    async ({ ctx, body }) => {
+      const attributes = await service.enrollTwoFactor(ctx, body.data.attributes.password)
+      return unstored(ok({ id: 'enrollment', type: 'two-factor', attributes } satisfies TwoFactorEnrollmentResource))
+    },
   )
-
-  http.post('/account/two-factor/actions/renew-recovery-codes', RENEW, async (req) =>
-    recoveryCodes(await renewRecoveryCodes(req.ctx, req.body.data.attributes)),
+  http.post(
+    '/account/two-factor/actions/verify',
+    {
+      ...CODES,
+      summary: 'Enable two-factor authentication',
+      audit: 'user enable_two_factor',
+      body: verifyTwoFactorBody,
+    },
+    async ({ ctx, body }) => recoveryCodes(await service.verifyTwoFactor(ctx, body.data.attributes.otp)),
   )
-
-  http.post('/account/two-factor/actions/disable', DISABLE, async (req) =>
-    disableTwoFactor(req.ctx, req.body.data.attributes),
+  http.post(
+    '/account/two-factor/actions/renew-recovery-codes',
+    { ...CODES, summary: 'Replace the recovery codes', audit: 'user renew_recovery_codes', body: confirmTwoFactorBody },
+    async ({ ctx, body }) => recoveryCodes(await service.renewRecoveryCodes(ctx, body.data.attributes)),
+  )
+  http.post(
+    '/account/two-factor/actions/disable',
+    {
+      summary: 'Disable two-factor authentication',
+      access: 'person',
+      audit: 'user disable_two_factor',
+      body: confirmTwoFactorBody,
+      responses: { 204: null },
+    },
+    async ({ ctx, body }) => service.disableTwoFactor(ctx, body.data.attributes),
   )
 }
 
 function recoveryCodes(codes: string[]) {
   const attributes = { 'recovery-codes': codes }
-  const resource = { id: 'recovery-codes', type: 'two-factor', attributes } satisfies RecoveryCodesResource
-  return unstored(ok(resource))
+  return unstored(ok({ id: 'recovery-codes', type: 'two-factor', attributes } satisfies RecoveryCodesResource))
 }

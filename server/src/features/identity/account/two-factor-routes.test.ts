@@ -18,7 +18,7 @@ const act = (user: TestUser, action: string, body: unknown) =>
 const signIn = (user: TestUser, otp?: string) =>
   app.request({ method: 'POST', url: '/api/v2/sessions', body: { username: user.username, password: PASSWORD, otp } })
 
-/** A user with two-factor authentication; `code` is the next one that the authenticator shows. */
+/** A user with two-factor authentication, and the next code of the authenticator. */
 async function enrolled() {
   const user = await createUser(app, { password: PASSWORD })
   const { secret } = (await act(user, 'enroll', { password: PASSWORD })).json().data.attributes
@@ -31,7 +31,7 @@ async function enrolled() {
 }
 
 describe('enrolling', () => {
-  test('counts once a code was seen, and shows recovery codes then', async () => {
+  test('takes effect with the first code, which returns recovery codes', async () => {
     const user = await createUser(app, { password: PASSWORD })
 
     const started = await act(user, 'enroll', { password: PASSWORD })
@@ -49,7 +49,7 @@ describe('enrolling', () => {
     expect(details.json().data.attributes['two-factor']).toEqual({ enabled: true, verified: true })
   })
 
-  test('asks for the password, and not twice', async () => {
+  test('requires the password, and is refused when already enabled', async () => {
     const { user } = await enrolled()
 
     expect((await act(user, 'enroll', { password: 'wrong' })).status).toBe(422)
@@ -57,7 +57,7 @@ describe('enrolling', () => {
     expect((await act(user, 'enroll', undefined)).status).toBe(422)
   })
 
-  test('keeps the secret encrypted', async () => {
+  test('stores the secret encrypted', async () => {
     const user = await createUser(app, { password: PASSWORD })
     const { secret } = (await act(user, 'enroll', { password: PASSWORD })).json().data.attributes
 
@@ -72,7 +72,7 @@ describe('enrolling', () => {
 })
 
 describe('signing in', () => {
-  test('needs a code, and takes each once', async () => {
+  test('requires a code, which works once', async () => {
     const { user, code } = await enrolled()
     const fresh = code()
 
@@ -94,10 +94,10 @@ describe('signing in', () => {
     expect((await signIn(user, recoveryCodes[1])).status).toBe(201)
   })
 
-  test('codes cannot be tried without limit, even with the right password', async () => {
+  test('attempts with codes are limited, even with the right password', async () => {
     const { user, code } = await enrolled()
     expect((await signIn(user, '000000')).status).toBe(401)
-    // From addresses of their own.
+    // From separate addresses.
     for (let index = 1; index < ATTEMPT_LIMITS.codes; index += 1) {
       const request = { id: 'test', address: `203.0.113.${index}`, userAgent: undefined }
       await countCode({ ...app.as(), request }, user.id)
@@ -118,7 +118,7 @@ test('new recovery codes replace the old ones', async () => {
   expect((await signIn(user, renewed.json().data.attributes['recovery-codes'][0])).status).toBe(201)
 })
 
-test('switching off takes the password and a code', async () => {
+test('disabling requires the password and a code', async () => {
   const { user, code } = await enrolled()
 
   expect((await act(user, 'disable', { password: 'wrong', otp: code() })).status).toBe(422)
@@ -128,7 +128,7 @@ test('switching off takes the password and a code', async () => {
   expect((await act(user, 'disable', { password: PASSWORD, otp: code() })).status).toBe(409)
 })
 
-test('an organization that requires two-factor authentication is closed to members without one, and says why', async () => {
+test('an organization that requires two-factor authentication refuses members without it, with the reason', async () => {
   const owner = await createUser(app, { password: PASSWORD })
   const elsewhere = await createUser(app)
   const mine = await createOrganization(app, owner)
@@ -157,7 +157,7 @@ test('an organization that requires two-factor authentication is closed to membe
   expect(said).toContain('requires two-factor authentication')
   expect(list.status).toBe(200)
   expect(await statuses(owner)).toEqual([200, 200, 200, 200, 200])
-  // A stranger does not learn what it lacks, which would reveal that something exists.
+  // An outsider does not learn the missing requirement, which would reveal the organization.
   for (const stranger of [elsewhere, await createUser(app, { password: PASSWORD })]) {
     expect(await statuses(stranger)).toEqual([404, 404, 404, 404, 404])
   }

@@ -7,7 +7,7 @@ beforeAll(async () => {
   app = await createTestApp()
 })
 
-test('everybody may load a picture, and it stays the same', async () => {
+test('pictures are public and do not change', async () => {
   const user = await createUser(app)
 
   const first = await app.request({ url: `/avatars/${user.id}.svg` })
@@ -20,7 +20,7 @@ test('everybody may load a picture, and it stays the same', async () => {
   expect(second.text).toBe(first.text)
 })
 
-test('an id that no one has gets a picture too, and none of its text', async () => {
+test('an unknown id has a picture too, which does not contain the id', async () => {
   const response = await app.request({ url: `/avatars/${encodeURIComponent('"><script>')}.svg` })
 
   expect(response.status).toBe(200)

@@ -1,19 +1,16 @@
 import { type Html, html, htmlPage, raw } from '../../../http/html-page.ts'
 import type { ApiResponse } from '../../../http/responses.ts'
-import type { SignInMethods } from '../sessions/resource.ts'
+import type { SignInMethods } from '../sessions/service.ts'
 import { type AuthorizeRequest, authorizeQuery } from './request.ts'
 
-/**
- * The pages are at paths directly below `/oauth/`. Their forms name each other relative to that, so that they work below the
- * path of a proxy.
- */
-export type PageOptions = { status?: number; error?: string; headers?: Record<string, string> }
+type PageOptions = { status?: number; error?: string; headers?: Record<string, string> }
+type SignInOptions = PageOptions & { username?: string }
 
-/** Offers the ways to sign in. The request continues afterwards. */
+/** The sign-in page. Like the other pages it uses URLs relative to `/oauth/`, which work below the path of a proxy. */
 export function signInPage(
   request: AuthorizeRequest,
   methods: SignInMethods,
-  options: PageOptions & { username?: string } = {},
+  options: SignInOptions = {},
 ): ApiResponse {
   return page('Sign in', options, [
     html`<h1>Sign in</h1>
@@ -24,7 +21,7 @@ export function signInPage(
   ])
 }
 
-function ssoLink(request: AuthorizeRequest, { name, url }: { name: string; url: string }) {
+function ssoLink(request: AuthorizeRequest, { name, url }: NonNullable<SignInMethods['sso']>) {
   const query = new URLSearchParams({ return_to: `/oauth/authorize?${authorizeQuery(request)}` })
   return html`<p class="row"><a class="button" href="..${url}?${query.toString()}">Sign in with ${name}</a></p>`
 }
@@ -56,7 +53,7 @@ function passwordForm(request: AuthorizeRequest, username: string | undefined) {
   </form>`
 }
 
-/** Asks for a code of two-factor authentication. `pending` is the proof of the password, as `startSignIn` returns it. */
+/** The page for a two-factor code. `pending` is the proof of the password from `startSignIn`. */
 export function codePage(request: AuthorizeRequest, pending: string, options: PageOptions = {}): ApiResponse {
   return page('Enter a code', options, [
     html`<h1>Enter a code</h1>
@@ -80,16 +77,14 @@ export function codePage(request: AuthorizeRequest, pending: string, options: Pa
   ])
 }
 
-/** Shows the requested access and its client. */
-export function consentPage(
-  request: AuthorizeRequest,
-  { username, avatar, csrf }: { username: string; avatar: string; csrf: string },
-): ApiResponse {
-  // The policy on a form's target applies to the redirect that answers the form, too.
+type Consent = { username: string; avatar: string; csrf: string }
+
+export function consentPage(request: AuthorizeRequest, { username, avatar, csrf }: Consent): ApiResponse {
+  // The form-action policy applies to the redirect after the form too.
   const target = new URL(request.redirectUri).origin
   return page('Allow Terraform', { formTarget: target }, [
     html`<h1>Allow Terraform to use your account?</h1>
-      <p class="dim">A command on this computer (${new URL(request.redirectUri).host}) asks for an API token.</p>
+      <p class="dim">A command on this computer (${new URL(request.redirectUri).host}) requests an API token.</p>
       <div class="who"><img src="${avatar}" width="40" height="40" alt="" /> <strong>${username}</strong></div>
       <p>Anyone with the token can:</p>
       <ul>
@@ -113,12 +108,10 @@ export function consentPage(
   ])
 }
 
-export function refusalPage(
-  status: number,
-  title: string,
-  detail: string,
-  next?: { text: string; url: string },
-): ApiResponse {
+type NextLink = { text: string; url: string }
+
+export function refusalPage(error: { status: number; title: string; detail: string }, next?: NextLink): ApiResponse {
+  const { status, title, detail } = error
   return page(title, { status }, [
     html`<h1>${title}</h1>
       <p class="error" role="alert">${detail}</p>`,
@@ -142,4 +135,8 @@ function page(title: string, options: PageOptions & { formTarget?: string }, par
     { title, parts },
     { status, headers: { 'cache-control': 'no-store', ...headers }, ...(formTarget !== undefined && { formTarget }) },
   )
+}
+
+export function sentence(text: string) {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

@@ -10,7 +10,7 @@ const GOOD = {
   state: 'a state, & more',
 }
 
-test('a good request is read, and survives being carried through a form', () => {
+test('a valid request is read, and again from its form', () => {
   const request = {
     redirectUri: GOOD.redirect_uri,
     codeChallenge: GOOD.code_challenge,
@@ -21,7 +21,7 @@ test('a good request is read, and survives being carried through a form', () => 
   expect(readAuthorizeRequest(Object.fromEntries(new URLSearchParams(authorizeQuery(request))))).toEqual({ request })
 })
 
-describe('nothing is sent to an address that is not a command line on this machine', () => {
+describe('a redirect URI other than the CLI on this machine is refused', () => {
   test.each([
     undefined,
     'https://evil.example/login',
@@ -38,7 +38,7 @@ describe('nothing is sent to an address that is not a command line on this machi
     expect(readAuthorizeRequest({ ...GOOD, redirect_uri })).toHaveProperty('refusal')
   })
 
-  test('nor for another client', () => {
+  test('another client is refused', () => {
     expect(readAuthorizeRequest({ ...GOOD, client_id: 'other' })).toHaveProperty('refusal')
   })
 })
@@ -60,7 +60,7 @@ test.each([
   expect(url.searchParams.get('state')).toBe(GOOD.state)
 })
 
-test('a response has no state where the request had none', () => {
+test('a response has no state if the request had none', () => {
   expect(responseUrl({ redirectUri: GOOD.redirect_uri, state: undefined }, { code: 'c' })).toBe(
     'http://localhost:10003/login?code=c',
   )

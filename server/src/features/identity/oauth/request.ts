@@ -1,11 +1,10 @@
-/** The only client: the command lines. They have no secret and use PKCE instead. */
+/** The only client: the Terraform and OpenTofu CLI. It has no secret and uses PKCE instead. */
 export const CLI_CLIENT = {
   id: 'terraform-cli',
-  /** The command line picks a random port below the upper bound, so the range must hold more than one port. */
+  /** The CLI picks a random port below the upper bound, so the range must have more than one port. */
   ports: [10_000, 10_010],
 } as const
 
-/** A valid request to sign a command line in. */
 export type AuthorizeRequest = {
   redirectUri: string
   codeChallenge: string
@@ -13,15 +12,10 @@ export type AuthorizeRequest = {
   state: string | undefined
 }
 
-export type ReadRequest =
-  | { request: AuthorizeRequest }
-  /** The redirect_uri cannot be trusted, so a page shows the error and nothing is redirected (RFC 6749 §4.1.2.1). */
-  | { refusal: string }
-  /** The browser is redirected to the client with the error. */
-  | { redirect: string }
-
-/** Reads the query of an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3). */
-export function readAuthorizeRequest(params: Record<string, unknown>): ReadRequest {
+/** Reads an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3). `refusal` is an error for a page, without a redirect (§4.1.2.1). */
+export function readAuthorizeRequest(
+  params: Record<string, unknown>,
+): { request: AuthorizeRequest } | { refusal: string } | { redirect: string } {
   const text = (name: string) => (typeof params[name] === 'string' ? params[name] : undefined)
   if (text('client_id') !== CLI_CLIENT.id) return { refusal: `the client_id must be ${CLI_CLIENT.id}` }
   const redirectUri = text('redirect_uri')
@@ -34,7 +28,7 @@ export function readAuthorizeRequest(params: Record<string, unknown>): ReadReque
     redirect: responseUrl({ redirectUri, state }, { error, error_description: description }),
   })
   const repeated = Object.entries(params).find(([, value]) => typeof value !== 'string')
-  if (repeated) return refuse('invalid_request', `${repeated[0]} is given more than once`)
+  if (repeated) return refuse('invalid_request', `${repeated[0]} is repeated`)
   const type = text('response_type')
   if (type === undefined) return refuse('invalid_request', 'response_type is missing')
   if (type !== 'code') return refuse('unsupported_response_type', 'response_type must be code')
@@ -46,7 +40,6 @@ export function readAuthorizeRequest(params: Record<string, unknown>): ReadReque
   return { request: { redirectUri, codeChallenge, state } }
 }
 
-/** The request as a query again, for the forms of the pages. */
 export function authorizeQuery({ redirectUri, codeChallenge, state }: AuthorizeRequest) {
   return new URLSearchParams({
     client_id: CLI_CLIENT.id,
@@ -58,15 +51,13 @@ export function authorizeQuery({ redirectUri, codeChallenge, state }: AuthorizeR
   }).toString()
 }
 
-/** The URL that carries the response to the client. */
-export function responseUrl(
-  { redirectUri, state }: Pick<AuthorizeRequest, 'redirectUri' | 'state'>,
-  response: Record<string, string>,
-) {
+type Client = Pick<AuthorizeRequest, 'redirectUri' | 'state'>
+
+export function responseUrl({ redirectUri, state }: Client, response: Record<string, string>) {
   return `${redirectUri}?${new URLSearchParams({ ...response, ...(state !== undefined && { state }) }).toString()}`
 }
 
-/** Only the user's own machine, with a port in the range that discovery names. */
+/** Accepts only the user's machine, with a port in the range that discovery announces. */
 function isRedirectUri(text: string) {
   const port = Number(/^http:\/\/(?:localhost|127\.0\.0\.1):(\d{1,5})\/login$/.exec(text)?.[1])
   return port >= CLI_CLIENT.ports[0] && port <= CLI_CLIENT.ports[1]

@@ -64,7 +64,7 @@ const exchange = (code: string, verifier: string, changes: Record<string, string
     }),
   })
 
-test('a command line is signed in: sign-in page, consent, code, token', async () => {
+test('the CLI signs in: sign-in page, consent, code, token', async () => {
   const { url, verifier } = newRequest()
 
   const signInPage = await app.request({ url })
@@ -92,7 +92,7 @@ test('a command line is signed in: sign-in page, consent, code, token', async ()
 })
 
 describe('the pages', () => {
-  test('load nothing, run nothing, and cannot be framed', async () => {
+  test('load nothing, run no scripts and cannot be framed', async () => {
     const response = await app.request({ url: newRequest().url })
 
     const policy = String(response.headers['content-security-policy'])
@@ -104,7 +104,7 @@ describe('the pages', () => {
     expect(response.text).not.toMatch(/<script|style=|\son\w+=/)
   })
 
-  test('the consent page says for whom, what for, and where the form may lead', async () => {
+  test('the consent page shows the user and the client, and restricts the target of the form', async () => {
     const browser = await createBrowser(app, ada.id)
 
     const page = await browser.request({ url: newRequest().url })
@@ -114,7 +114,7 @@ describe('the pages', () => {
     expect(page.headers['content-security-policy']).toContain("form-action 'self' http://localhost:10003;")
   })
 
-  test('what the query holds is text in the page', async () => {
+  test('the query is escaped in the page', async () => {
     const state = '"><script>alert(1)</script>'
 
     const page = await app.request({ url: newRequest({ state }).url })
@@ -123,7 +123,7 @@ describe('the pages', () => {
     expect(new URLSearchParams(hidden(page.text, 'query')).get('state')).toBe(state)
   })
 
-  test('an address that is not to be trusted gets a page and no redirect', async () => {
+  test('an untrusted redirect URI gets an error page, not a redirect', async () => {
     const response = await app.request({ url: newRequest({ redirect_uri: 'https://evil.example/login' }).url })
 
     expect(response.status).toBe(400)
@@ -139,13 +139,13 @@ describe('the pages', () => {
   })
 })
 
-describe('signing in by the page', () => {
+describe('signing in on the page', () => {
   const post = (fields: Record<string, string>, headers: Record<string, string> = {}) => {
     const { headers: contentType, ...rest } = form({ query: newRequest().query, ...fields })
     return app.request({ url: '/oauth/sign-in', ...rest, headers: { ...contentType, ...headers } })
   }
 
-  test('a wrong password says so, and keeps the name', async () => {
+  test('a wrong password is reported, and the username stays in the form', async () => {
     const response = await post({ username: 'ada<', password: 'wrong' })
 
     expect(response.status).toBe(401)
@@ -154,7 +154,7 @@ describe('signing in by the page', () => {
     expect(response.headers['set-cookie']).toBeUndefined()
   })
 
-  test('a form of another site is refused', async () => {
+  test('a form from another site is refused', async () => {
     const response = await post({ username: 'ada', password: PASSWORD }, { origin: 'https://evil.example' })
 
     expect(response.status).toBe(403)
@@ -191,11 +191,11 @@ describe('signing in by the page', () => {
     expect(codePage.headers['set-cookie']).toBeUndefined()
     expect([codePage.status, wrong.status, right.status, late.status, forged.status]).toEqual([200, 401, 303, 401, 401])
     expect(wrong.text).toContain('The code is wrong')
-    expect(late.text).toContain('took too long')
+    expect(late.text).toContain('has expired')
     expect(right.headers['set-cookie']).toContain('groundstate_session=')
   })
 
-  test('a form that carries no good request is refused', async () => {
+  test('a form without a valid request is refused', async () => {
     expect((await post({ query: 'client_id=other', username: 'ada', password: PASSWORD })).status).toBe(400)
   })
 })
@@ -210,7 +210,7 @@ describe('the consent', () => {
     expect(answer.searchParams.has('code')).toBe(false)
   })
 
-  test('must come from the page itself, in the browser that is signed in', async () => {
+  test('must come from the page, in the signed-in browser', async () => {
     const [browser, other] = [await createBrowser(app, ada.id), await createBrowser(app, ada.id)]
     const { url, query } = newRequest()
     const csrf = hidden((await browser.request({ url })).text, 'csrf')
@@ -236,7 +236,7 @@ describe('the consent', () => {
     expect(statuses.map((response) => response.status)).toEqual([303, 403, 403, 422, 403, 403, 403, 403, 403])
   })
 
-  test('another account can be used instead', async () => {
+  test('allows switching to another account', async () => {
     const browser = await createBrowser(app, ada.id)
     const page = await browser.request({ url: newRequest().url })
     const fields = { query: hidden(page.text, 'query'), csrf: hidden(page.text, 'csrf') }
@@ -252,7 +252,7 @@ describe('the consent', () => {
 describe('the exchange', () => {
   const error = (response: Awaited<ReturnType<typeof exchange>>) => [response.status, response.json().error]
 
-  test('takes a code once; the second time ends what the first one gave', async () => {
+  test('accepts a code once; the second use revokes the token of the first', async () => {
     const { code, verifier } = await newCode()
 
     const first = await exchange(code, verifier)
@@ -264,7 +264,7 @@ describe('the exchange', () => {
     expect(details.status).toBe(401)
   })
 
-  test('gives one token at most when a code comes twice at once', async () => {
+  test('returns at most one token for concurrent uses of a code', async () => {
     const { code, verifier } = await newCode()
 
     const responses = await Promise.all([exchange(code, verifier), exchange(code, verifier)])
@@ -272,14 +272,14 @@ describe('the exchange', () => {
     expect(responses.map((response) => response.status).toSorted((a, b) => a - b)).toEqual([200, 400])
   })
 
-  test('needs the verifier of the challenge, and a wrong one uses the code up', async () => {
+  test('requires the verifier of the challenge; a wrong one consumes the code', async () => {
     const { code, verifier } = await newCode()
 
     expect(error(await exchange(code, 'x'.repeat(60)))).toEqual([400, 'invalid_grant'])
     expect(error(await exchange(code, verifier))).toEqual([400, 'invalid_grant'])
   })
 
-  test('needs the redirect_uri that the code was made for', async () => {
+  test('requires the redirect_uri of the authorization request', async () => {
     const { code, verifier } = await newCode()
 
     const response = await exchange(code, verifier, { redirect_uri: 'http://localhost:10004/login' })
@@ -287,7 +287,7 @@ describe('the exchange', () => {
     expect(error(response)).toEqual([400, 'invalid_grant'])
   })
 
-  test('is over after five minutes', async () => {
+  test('is refused after five minutes', async () => {
     const { code, verifier } = await newCode()
 
     app.clock.advance(5 * 60_000)
@@ -295,7 +295,7 @@ describe('the exchange', () => {
     expect(error(await exchange(code, verifier))).toEqual([400, 'invalid_grant'])
   })
 
-  test('gives nothing to an account that was suspended meanwhile', async () => {
+  test('is refused for an account suspended in the meantime', async () => {
     const { code, verifier } = await newCode()
     await updateUser(app.as(), ada.id, { suspended_at: app.now() })
 
@@ -317,7 +317,7 @@ describe('the exchange', () => {
     expect(error(await exchange('c', 'v', changes))).toEqual([400, code])
   })
 
-  test('takes forms only', async () => {
+  test('accepts only forms', async () => {
     const response = await app.request({ method: 'POST', url: '/oauth/token', body: { code: 'c' } })
 
     expect(error(response)).toEqual([400, 'invalid_request'])

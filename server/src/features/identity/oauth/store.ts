@@ -6,7 +6,7 @@ export async function insertCode(db: Db, row: Insertable<Schema['oauth_codes']>)
   await db.insertInto('oauth_codes').values(row).execute()
 }
 
-/** Locks the row of a code: of two concurrent exchanges one waits, and then sees that the code is used. */
+/** Locks the row of a code, so that the second of two concurrent exchanges sees it used. */
 export async function lockCode(tx: Tx, hash: Buffer) {
   return tx.selectFrom('oauth_codes').selectAll().where('hash', '=', hash).forUpdate().executeTakeFirst()
 }

@@ -1,32 +1,33 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
-import { ATTEMPT_LIMITS, KNOWN_ADDRESS_TTL_MS, countAttempt, sweepSessionsJob } from './count-attempts.ts'
+import { ATTEMPT_LIMITS, KNOWN_ADDRESS_TTL_MS, countAttempt } from './count-attempts.ts'
+import { sweepSessionsJob } from './service.ts'
 
 const PASSWORD = 'a good password'
 let app: TestApp
 beforeAll(async () => {
   app = await createTestApp()
 })
-// What an earlier test has counted is over.
+// The window of earlier tests has passed.
 beforeEach(() => app.clock.advance(ATTEMPT_LIMITS.windowMs))
 
 const signIn = (username: string, password: string) =>
   app.request({ method: 'POST', url: '/api/v2/sessions', body: { username, password } })
 
-/** Uses up the attempts of all addresses together, from networks that no one has signed in from. */
+/** Exhausts the attempts of all addresses together, from unknown networks. */
 async function failEverywhere(account: string) {
   for (let index = 0; index < ATTEMPT_LIMITS.account / ATTEMPT_LIMITS.pair; index += 1)
     await fail(account, ATTEMPT_LIMITS.pair, `2001:db8:0:${index}::1`)
 }
 
-/** Counts attempts as sign-ins do, without the time that hashing takes. */
+/** Counts attempts like sign-ins, without hashing. */
 async function fail(account: string, times: number, address = '127.0.0.1') {
   const ctx = { ...app.as(), request: { id: 'test', address, userAgent: undefined } }
   for (let index = 0; index < times; index += 1) await countAttempt(ctx, account)
 }
 
-test('after too many wrong passwords the right one has to wait too, until the window has passed', async () => {
+test('after too many wrong passwords the right one is refused too, until the window has passed', async () => {
   const user = await createUser(app, { password: PASSWORD })
   await fail(user.id, ATTEMPT_LIMITS.pair)
 
@@ -41,7 +42,7 @@ test('after too many wrong passwords the right one has to wait too, until the wi
   expect(taken.status).toBe(201)
 })
 
-test('name and address are one account, and the right password starts afresh', async () => {
+test('username and address share a counter, and the right password resets it', async () => {
   const user = await createUser(app, { password: PASSWORD })
   await signIn(user.username, 'wrong')
   await signIn(user.email, 'wrong')
@@ -52,13 +53,13 @@ test('name and address are one account, and the right password starts afresh', a
   expect((await signIn(user.username, PASSWORD)).status).toBe(429)
 })
 
-test('a name that no one has is limited alike', async () => {
+test('an unknown username has the same limit', async () => {
   await fail('nobody', ATTEMPT_LIMITS.pair)
 
   expect((await signIn('NoBody', 'wrong')).status).toBe(429)
 })
 
-test('nobody is locked out by wrong passwords from another address, and many addresses together are held up', async () => {
+test('wrong passwords from another address lock no one out, and many addresses together are limited', async () => {
   const user = await createUser(app, { password: PASSWORD })
   await fail(user.id, ATTEMPT_LIMITS.pair, '203.0.113.1')
 
@@ -69,7 +70,7 @@ test('nobody is locked out by wrong passwords from another address, and many add
   await expect(fail(user.id, 1, '198.51.100.1')).rejects.toMatchObject({ kind: 'too-many-requests' })
 })
 
-test('a person is not held up where they have signed in lately, whatever is tried elsewhere', async () => {
+test('a known address is not affected by attempts elsewhere', async () => {
   const user = await createUser(app, { password: PASSWORD })
   await signIn(user.username, PASSWORD)
   await failEverywhere(user.id)
@@ -78,7 +79,7 @@ test('a person is not held up where they have signed in lately, whatever is trie
   await expect(fail(user.id, 1, '198.51.100.1')).rejects.toMatchObject({ kind: 'too-many-requests' })
 })
 
-test('nor by what others have tried from the same address', async () => {
+test('a known address is not affected by attempts of others from there', async () => {
   const user = await createUser(app, { password: PASSWORD })
   await signIn(user.username, PASSWORD)
   for (let index = 0; index < ATTEMPT_LIMITS.address; index += 1) await fail(`other-${index}`, 1)
@@ -86,7 +87,7 @@ test('nor by what others have tried from the same address', async () => {
   expect((await signIn(user.username, PASSWORD)).status).toBe(201)
 })
 
-test('where a person has signed in, their password can be tried as often as from any other address', async () => {
+test('the limit of a known address is that of any other address', async () => {
   const user = await createUser(app, { password: PASSWORD })
   await signIn(user.username, PASSWORD)
   await fail(user.id, ATTEMPT_LIMITS.pair)
@@ -94,7 +95,7 @@ test('where a person has signed in, their password can be tried as often as from
   expect((await signIn(user.username, PASSWORD)).status).toBe(429)
 })
 
-test('an address at which a person was long ago is like any other', async () => {
+test('a known address expires', async () => {
   const user = await createUser(app, { password: PASSWORD })
   await signIn(user.username, PASSWORD)
   app.clock.advance(KNOWN_ADDRESS_TTL_MS)
@@ -103,7 +104,7 @@ test('an address at which a person was long ago is like any other', async () => 
   expect((await signIn(user.username, PASSWORD)).status).toBe(429)
 })
 
-test('what is refused for one account does not use up the attempts of others at the address', async () => {
+test('rejected attempts for one account do not count for others at the address', async () => {
   const user = await createUser(app, { password: PASSWORD })
   await fail('someone', ATTEMPT_LIMITS.pair)
 
@@ -113,7 +114,7 @@ test('what is refused for one account does not use up the attempts of others at 
   expect((await signIn(user.username, PASSWORD)).status).toBe(201)
 })
 
-test('an address that has tried enough adds no counter for a new name', async () => {
+test('an exhausted address adds no counter for a new username', async () => {
   for (let index = 0; index < ATTEMPT_LIMITS.address; index += 1) await fail(`name-${index}`, 1)
   const before = await app.db.selectFrom('sign_in_attempts').select('key').execute()
 
@@ -122,7 +123,7 @@ test('an address that has tried enough adds no counter for a new name', async ()
   expect(await app.db.selectFrom('sign_in_attempts').select('key').execute()).toHaveLength(before.length)
 })
 
-test('one address cannot try many accounts, and does not block others', async () => {
+test('one address cannot try many accounts, and does not block other addresses', async () => {
   const user = await createUser(app, { password: PASSWORD })
   for (let index = 0; index < ATTEMPT_LIMITS.address / 10; index += 1) await fail(`someone-${index}`, 10)
 
@@ -146,13 +147,13 @@ test('for all accounts the addresses of an IPv6 network of 48 bits count as one'
   await expect(fail('one-more', 1, '2001:db8:2::1')).resolves.toBeUndefined()
 })
 
-test('attempts side by side do not slip under the limit', async () => {
+test('concurrent attempts do not exceed the limit', async () => {
   const results = await Promise.allSettled(Array.from({ length: ATTEMPT_LIMITS.pair + 5 }, () => fail('someone', 1)))
 
   expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(ATTEMPT_LIMITS.pair)
 })
 
-test('behind a proxy the client counts, and what a client claims without one does not', async () => {
+test("behind a proxy the client's address counts; without one its claim is ignored", async () => {
   const proxied = await createTestApp({ GROUNDSTATE_TRUST_PROXY: 'loopback' })
   const attempt = async (on: TestApp, username: string, address: string) =>
     (
@@ -173,7 +174,7 @@ test('behind a proxy the client counts, and what a client claims without one doe
   expect(await last(app, ['203.0.113.1', '203.0.113.2'])).toEqual([429, 429])
 })
 
-test('counters and places are swept once they say nothing any more', async () => {
+test('outdated counters and known addresses are deleted', async () => {
   const sweep = async () => {
     await app.jobs.enqueue(app.db, sweepSessionsJob, {})
     await app.runJobs()

@@ -1,35 +1,27 @@
 import { createHash } from 'node:crypto'
 import ipaddr from 'ipaddr.js'
-import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { tooManyRequests } from '../../../errors.ts'
-import { jobKind } from '../../../jobs/jobs.ts'
 import * as store from './store.ts'
 
-/**
- * How many failed attempts to sign in are allowed within `windowMs`: for one account from one address, so that no one is
- * locked out by someone elsewhere; for one account from all addresses; from one address for all accounts; and codes of one
- * account's two-factor authentication.
- */
+/** Failed attempts allowed within `windowMs`. `pair` is an account from one address: nobody elsewhere can lock its user out. */
 export const ATTEMPT_LIMITS = { pair: 10, account: 100, address: 100, codes: 10, windowMs: 15 * 60_000 }
 
-/** For how long after a right password an address counts as one of the person's own. */
+/** Period for which an address with a successful sign-in is a known address of the user. */
 export const KNOWN_ADDRESS_TTL_MS = 30 * 24 * 60 * 60_000
 
-/** One client usually has all addresses of its IPv6 network, and many of these networks at will. */
+/** Prefixes in units of 16 bits: a client usually has a whole /64 of IPv6 addresses, and can obtain several from its /48. */
 const CLIENT_PARTS = 4
 const SITE_PARTS = 3
 
 type Counter = { key: string; limit: number }
 
-/** The counters that an attempt incremented, to be decremented if it succeeds. */
 export type CountedAttempt = { place?: string; pair?: Counter; shared: readonly Counter[] }
 
 /**
- * Counts an attempt to sign in before the password is checked, so that concurrent attempts cannot exceed the limit, and
- * hashing passwords cannot occupy the machine. `account` is the id of a user, or the login when no user has it. Where the user
- * has signed in lately, only attempts from there count. The counters are in the database, so that all replicas share them.
- * Throws `too-many-requests` above a limit.
+ * Counts a sign-in attempt before the password is verified, so that concurrent attempts cannot exceed the limit or saturate the
+ * CPU with password hashing. `account` is the id of a user, or an unknown login. From a known address only the pair is counted.
+ * The counters are in the database, shared by all replicas. Throws `too-many-requests` above a limit.
  */
 export async function countAttempt(ctx: Ctx, account: string): Promise<CountedAttempt> {
   const digest = digestOf(account)
@@ -48,33 +40,27 @@ export async function countAttempt(ctx: Ctx, account: string): Promise<CountedAt
   }
 
   const address = { key: `address:${network(ctx.request.address, SITE_PARTS)}`, limit: ATTEMPT_LIMITS.address }
-  // An address whose attempts are used up adds no row for each name that it thinks of.
+  // An exhausted address must not add a row for each name that it tries.
   const used = await store.findAttempts(ctx.db, address.key)
-  if (used && isOver(ctx, used, address)) throw tooManyAttempts(ctx, used.startedAt)
+  if (used && used.count >= address.limit && used.startedAt.getTime() + ATTEMPT_LIMITS.windowMs > ctx.now().getTime())
+    throw tooManyAttempts(ctx, used.startedAt)
   const shared = [everywhere, address]
   await count(ctx, [pair, ...shared])
   return { place, pair, shared }
 }
 
-/**
- * After a success, remembers where it was, and resets the counter of the user for this address. Others may have caused the
- * rest, so those counters go down by one only.
- */
+/** After a success, the address is known. Shared counters only go down by one, since others may have contributed. */
 export async function forgiveAttempt(ctx: Ctx, userId: string, { place, pair, shared }: CountedAttempt) {
   if (pair) await store.deleteAttempts(ctx.db, pair.key)
   for (const { key } of shared) await store.uncountAttempt(ctx.db, key)
   if (place !== undefined) await store.recordSignInPlace(ctx.db, { user_id: userId, place, last_at: ctx.now() })
 }
 
-/**
- * Counts an attempt with a code of two-factor authentication, wherever it comes from: only who knows the password gets this far. Throws
- * `too-many-requests` above the limit.
- */
+/** Counts an attempt with a two-factor code, from any address: it follows a correct password. Throws `too-many-requests`. */
 export async function countCode(ctx: Ctx, userId: string) {
   await count(ctx, [codes(userId)])
 }
 
-/** After a right code. Another user may have caused the rest, so the counter goes down by one only. */
 export async function forgiveCode(ctx: Ctx, userId: string) {
   await store.uncountAttempt(ctx.db, codes(userId).key)
 }
@@ -83,7 +69,7 @@ function codes(userId: string): Counter {
   return { key: `codes:${userId}`, limit: ATTEMPT_LIMITS.codes }
 }
 
-/** The narrowest counter comes first: what it refuses does not count for those who share the others. */
+/** The narrowest counter comes first: an attempt that it rejects does not count for others who share the next ones. */
 async function count(ctx: Ctx, inOrder: readonly Counter[]) {
   for (const { key, limit } of inOrder) {
     const counted = await store.countAttempt(ctx.db, { key, now: ctx.now(), windowMs: ATTEMPT_LIMITS.windowMs })
@@ -91,13 +77,9 @@ async function count(ctx: Ctx, inOrder: readonly Counter[]) {
   }
 }
 
-/** People sometimes type a password into the field of the name, so only a hash is stored. */
+/** Only a hash is stored, since users sometimes type a password into the username field. */
 function digestOf(account: string) {
   return createHash('sha256').update(account.toLowerCase()).digest('hex')
-}
-
-function isOver(ctx: Ctx, attempts: store.Attempts, { limit }: Counter) {
-  return attempts.count >= limit && ctx.now().getTime() < attempts.startedAt.getTime() + ATTEMPT_LIMITS.windowMs
 }
 
 function tooManyAttempts(ctx: Ctx, startedAt: Date) {
@@ -106,11 +88,9 @@ function tooManyAttempts(ctx: Ctx, startedAt: Date) {
   return tooManyRequests(`too many attempts to sign in, try again in ${minutes} min`, Math.max(1000, retryAfterMs))
 }
 
-/** An IPv4 address, or the network of an IPv6 address that its first `parts` of 16 bits make. */
+/** An IPv4 address, or an IPv6 prefix of `parts` times 16 bits. */
 function network(address: string, parts: number) {
   if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)
   return parsed instanceof ipaddr.IPv6 ? `${parsed.parts.slice(0, parts).join(':')}::` : parsed.toString()
 }
-
-export const sweepSessionsJob = jobKind('sessions.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })

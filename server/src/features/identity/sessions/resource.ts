@@ -1,7 +1,7 @@
-import type { SessionResource, SignInMethodsResource } from '@groundstate/contract/sessions'
+import type { SessionResource } from '@groundstate/contract/sessions'
 import type { SessionRow } from './store.ts'
 
-/** A browser's session. Using it postpones `expires-at`. `currentId` is the session that the request came with. */
+/** A browser's session. Use postpones `expires-at`. `currentId` is the id of the request's session. */
 export function sessionResource(row: SessionRow, currentId: string | undefined): SessionResource {
   const idleEnd = new Date(row.last_used_at.getTime() + row.idle_minutes * 60_000)
   return {
@@ -17,14 +17,4 @@ export function sessionResource(row: SessionRow, currentId: string | undefined):
     },
     relationships: { user: { data: { id: row.user_id, type: 'users' } } },
   }
-}
-
-export function signInMethodsResource(methods: SignInMethods): SignInMethodsResource {
-  return { id: 'sign-in', type: 'sign-in-methods', attributes: methods }
-}
-
-export type SignInMethods = {
-  password: boolean
-  /** The identity provider to sign in with: its display name, and the path to open. */
-  sso: { name: string; url: string } | null
 }

@@ -43,7 +43,7 @@ describe('signing in', () => {
     expect(current.json().data).toMatchObject({ id: response.json().data.id, attributes: { 'is-current': true } })
   })
 
-  test('under https the cookie is never sent in the clear', async () => {
+  test('with https the cookie is Secure', async () => {
     const secure = await createTestApp({ GROUNDSTATE_BASE_URL: 'https://groundstate.test' })
     await createUser(secure, { username: 'ada', password: PASSWORD })
 
@@ -56,7 +56,7 @@ describe('signing in', () => {
     expect(response.headers['set-cookie']).toMatch(/; Secure$/)
   })
 
-  test('a wrong password and a name that no one has are the same response', async () => {
+  test('a wrong password and an unknown username have the same response', async () => {
     const wrong = await signIn({ username: 'ada', password: 'wrong' })
     const unknown = await signIn({ username: 'nobody', password: 'wrong' })
 
@@ -65,7 +65,7 @@ describe('signing in', () => {
     expect(wrong.headers['set-cookie']).toBeUndefined()
   })
 
-  test('an account without a password does not sign in with one', async () => {
+  test('an account without a password cannot sign in with one', async () => {
     await createUser(app, { username: 'from-elsewhere' })
 
     expect((await signIn({ username: 'from-elsewhere', password: '' })).status).toBe(401)
@@ -92,7 +92,7 @@ describe('signing in', () => {
     expect([400, 422]).toContain(response.status)
   })
 
-  test('a page of another site does not sign anyone in', async () => {
+  test('a page of another site cannot sign in', async () => {
     const body = { username: 'ada', password: PASSWORD }
 
     expect((await signIn(body, { origin: 'https://evil.example' })).status).toBe(403)
@@ -102,7 +102,7 @@ describe('signing in', () => {
 })
 
 describe('a session', () => {
-  test('changes things only from our own pages', async () => {
+  test('makes changes only from our own pages', async () => {
     const browser = await createBrowser(app, ada.id)
     const create = (origin: Record<string, string>) =>
       app.request({
@@ -118,7 +118,7 @@ describe('a session', () => {
     expect((await create({ origin: 'http://groundstate.test' })).status).toBe(201)
   })
 
-  test('ends with its own sign-out, and an API token has none to end', async () => {
+  test('ends with its sign-out; an API token has no session to end', async () => {
     const browser = await createBrowser(app, ada.id)
 
     const ended = await browser.request({ method: 'DELETE', url: '/api/v2/sessions/current' })
@@ -129,7 +129,7 @@ describe('a session', () => {
     expect((await app.request({ url: '/api/v2/sessions/current', token: ada.token })).status).toBe(404)
   })
 
-  test('lives as long as it is used, but no longer than a month', async () => {
+  test('lasts while it is used, for at most a month', async () => {
     const user = await createUser(app)
     const used = await createBrowser(app, user.id)
     const idle = await createBrowser(app, user.id)
@@ -145,7 +145,7 @@ describe('a session', () => {
     await app.runJobs()
   })
 
-  test('is too old for an organization that asks for newer ones, and for no other', async () => {
+  test('is too old only for an organization with a shorter limit', async () => {
     const [user, stranger] = [await createUser(app), await createUser(app)]
     const [strict, lax] = [await createOrganization(app, stranger), await createOrganization(app, user)]
     await updateOrganization(app.db, strict.id, { session_remember: 60 })
@@ -171,7 +171,7 @@ describe('a session', () => {
     expect((await again.request({ url: `/api/v2/organizations/${strict.name}` })).status).toBe(200)
   })
 
-  test('is over, once left unused, for an organization that asks for that, whatever it was used for since', async () => {
+  test('once idle, is refused by an organization with an idle limit, even if used elsewhere since', async () => {
     const user = await createUser(app)
     const organization = await createOrganization(app, user)
     const workspace = await createWorkspace(app, { organization: organization.name })
@@ -191,7 +191,7 @@ describe('a session', () => {
     expect([used, usedAgain, elsewhere, afterwards]).toEqual([200, 200, 200, 403])
   })
 
-  test('tells when it ends unless it is used', async () => {
+  test('shows when it ends without use', async () => {
     const user = await createUser(app)
     const browser = await createBrowser(app, user.id)
     const current = async () => (await browser.request({ url: '/api/v2/sessions/current' })).json().data.attributes

@@ -1,39 +1,104 @@
-import type { CreateSession } from '@groundstate/contract/sessions'
+import type { CreateSession, SignInMethodsResource } from '@groundstate/contract/sessions'
+import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
-import { audited } from '../../../audit/record.ts'
+import { recordAudit, audited } from '../../../audit/record.ts'
 import { userActor } from '../../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
 import { announceAccess } from '../../../changes/announce.ts'
-import { notFound } from '../../../errors.ts'
+import { transact } from '../../../db/db.ts'
+import { AppError, forbidden, invalid, unauthorized, notFound } from '../../../errors.ts'
 import { jobHandler } from '../../../handlers.ts'
 import { SESSION_COOKIE } from '../../../http/authenticate.ts'
 import { basePath } from '../../../http/base-path.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
+import { verifyPassword } from '../../../secrets/passwords.ts'
 import { userAudit } from '../users/resource.ts'
-import type { UserRow } from '../users/store.ts'
-import { ATTEMPT_LIMITS, KNOWN_ADDRESS_TTL_MS, sweepSessionsJob } from './count-attempts.ts'
-import { checkCredentials } from './credentials.ts'
+import { type UserRow, findUserByLogin } from '../users/store.ts'
+import { countAttempt, forgiveAttempt, ATTEMPT_LIMITS, KNOWN_ADDRESS_TTL_MS } from './count-attempts.ts'
 import * as store from './store.ts'
+import { consumeCode } from './two-factor.ts'
+
+/** Verifies a password, as slowly for an unknown login. Throws `unauthorized`, which does not reveal which was wrong, or `too-many-requests`. */
+export async function checkPassword(ctx: Ctx, login: string, password: string): Promise<UserRow> {
+  if (!signInMethods(ctx).password) throw forbidden('sign-in with a password is disabled on this server')
+  const user = await findUserByLogin(ctx.db, login)
+  const attempt = await countAttempt(ctx, user?.id ?? login)
+  const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
+  if (!user || !isRight) {
+    await recordFailedSignIn(ctx, user, 'password')
+    throw unauthorized('the username or the password is wrong')
+  }
+  if (user.suspended_at) {
+    await recordFailedSignIn(ctx, user, 'suspended')
+    throw forbidden('this account is suspended, ask an administrator of this server')
+  }
+  await forgiveAttempt(ctx, user.id, attempt)
+  return user
+}
+
+/** As `checkPassword`, and checks the two-factor code where the account has one. Throws `unauthorized` at `otp` for the code. */
+export async function checkCredentials(ctx: Ctx, input: CreateSession): Promise<UserRow> {
+  const user = await checkPassword(ctx, input.username ?? input.email ?? '', input.password)
+  if (!(await store.hasTwoFactor(ctx.db, user.id))) return user
+  if (input.otp === undefined || input.otp === '') throw codeError('a code from your authenticator is required')
+  await checkCode(ctx, user, input.otp)
+  return user
+}
+
+/** Throws `unauthorized` with a source at `otp` for a wrong code, and records the failure. */
+export async function checkCode(ctx: Ctx, user: UserRow, code: string) {
+  if (await consumeCode(ctx, user.id, code)) return
+  await recordFailedSignIn(ctx, user, 'two-factor authentication')
+  throw codeError('the code is wrong or was already used')
+}
+
+/** Verifies the password of a signed-in user again. Throws `invalid` at `pointer`, or `too-many-requests`. */
+export async function checkOwnPassword(ctx: Ctx, user: UserRow, password: string, pointer: string) {
+  const attempt = await countAttempt(ctx, user.id)
+  if (user.password_hash === null || !(await verifyPassword(password, user.password_hash))) {
+    await recordFailedSignIn(ctx, user, 'current password')
+    throw invalid('the current password is wrong', pointer)
+  }
+  await forgiveAttempt(ctx, user.id, attempt)
+}
+
+function codeError(detail: string) {
+  return new AppError('unauthorized', [{ detail, source: { pointer: '/data/attributes/otp' } }])
+}
 
 /**
- * A session ends after two weeks without use, and after a month in any case. An organization may require less, but only
- * for access to itself (`checkDemands`): otherwise it could end the sessions of people whom it has merely invited.
+ * Records a failed sign-in or confirmation in the audit trail. Do not call it in a transaction that rolls back after the failure.
+ * An unknown login is recorded too, so that it takes as long; its text is not, since users sometimes type a password there.
  */
+export async function recordFailedSignIn(ctx: Ctx, user: UserRow | undefined, reason: string) {
+  const account = user ?? { id: 'unknown', username: 'unknown' }
+  await transact(ctx, async (ctx) => recordAudit(ctx, userAudit('sign_in_failed', account, { reason })))
+}
+
+export type SignInMethods = SignInMethodsResource['attributes']
+
+export function signInMethods({ config }: Ctx): SignInMethods {
+  return {
+    password: config.passwordSignIn,
+    sso: config.oidcIssuer === undefined ? null : { name: config.oidcName, url: '/auth/oidc' },
+  }
+}
+
+/** Limits of a session. Organizations may require less only for access to themselves (`checkSignInPolicy`), not end sessions of invited users. */
 const IDLE_MINUTES = 14 * 24 * 60
 const LIFE_MINUTES = 30 * 24 * 60
 
 export type OpenedSession = { session: store.SessionRow; user: UserRow; setCookie: string }
 
-/** Signs in with a password and, where the account has one, two-factor authentication. */
 export async function createSession(ctx: Ctx, input: CreateSession): Promise<OpenedSession> {
   return openSession(ctx, await checkCredentials(ctx, input))
 }
 
-/** Opens a session for an account whose owner has signed in, in whatever way. */
 export async function openSession(ctx: Ctx, user: UserRow): Promise<OpenedSession> {
   const text = newTokenText()
   const now = ctx.now()
   const id = ctx.newId('ses')
-  // The request is anonymous. The audit trail names the user who signs in.
+  // The request is anonymous; the audit trail names the user.
   const actor = userActor(user, id)
   const event = userAudit('sign_in', user, { session: id })
   const row = {
@@ -51,30 +116,25 @@ export async function openSession(ctx: Ctx, user: UserRow): Promise<OpenedSessio
   return { session, user, setCookie: sessionCookieHeader(ctx.baseUrl, text, LIFE_MINUTES * 60) }
 }
 
-/** Signs out: ends the session that the request came with. */
 export async function endCurrentSession(ctx: Ctx) {
   const session = await requireCurrentSession(ctx)
-  const { actor } = ctx
-  const username = actor.kind === 'user' ? actor.username : ''
+  const username = ctx.actor.kind === 'user' ? ctx.actor.username : ''
   const event = userAudit('sign_out', { id: session.user_id, username }, { session: session.id })
   await audited(ctx, event, (ctx) => store.deleteSessions(ctx.db, session.user_id, { id: session.id }))
 }
 
-/** Ends one session of a user. Throws `not-found` when the user has no such session. */
 export async function endSession(ctx: Ctx, userId: string, id: string) {
   if ((await store.deleteSessions(ctx.db, userId, { id })) === 0) throw notFound('session')
   announceAccess(ctx)
 }
 
-/** Ends all sessions of a user, `except` one when it is given. */
+/** Ends all sessions of a user but `except`. */
 export async function endSessions(ctx: Ctx, userId: string, except?: string) {
   await store.deleteSessions(ctx.db, userId, { except })
   announceAccess(ctx)
 }
 
-/**
- * The cookie that carries a session. Scripts cannot read it, and browsers do not send it when another site posts to us.
- */
+/** The session cookie: not readable by scripts, and not sent with cross-site POST requests. */
 function sessionCookieHeader(baseUrl: string, value: string, maxAgeSeconds: number) {
   const secure = baseUrl.startsWith('https:') ? '; Secure' : ''
   return `${SESSION_COOKIE}=${value}; Path=${basePath(baseUrl) || '/'}; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure}`
@@ -84,7 +144,7 @@ export function endedCookieHeader(baseUrl: string) {
   return sessionCookieHeader(baseUrl, '', 0)
 }
 
-/** The session that the request came with. Throws `not-found` when it came with an API token. */
+/** The session of the request. Throws `not-found` for a request with an API token. */
 export async function requireCurrentSession(ctx: Ctx) {
   const id = currentSessionId(ctx)
   const session = id === undefined ? undefined : await store.findSession(ctx.db, id)
@@ -96,12 +156,12 @@ export function currentSessionId({ actor }: Ctx) {
   return actor.kind === 'user' ? actor.sessionId : undefined
 }
 
+export const sweepSessionsJob = jobKind('sessions.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
 export const sessionJobs = [jobHandler(sweepSessionsJob, async (ctx) => sweepSessions(ctx), { schedule: '17 * * * *' })]
 
-/** Deletes expired sessions and outdated records of sign-in attempts. */
 async function sweepSessions(ctx: Ctx) {
   const now = ctx.now()
   const ago = (ms: number) => new Date(now.getTime() - ms)
-  const ends = { now, countersBefore: ago(ATTEMPT_LIMITS.windowMs), placesBefore: ago(KNOWN_ADDRESS_TTL_MS) }
-  await store.deleteEnded(ctx.db, ends)
+  const outdated = { now, attemptsBefore: ago(ATTEMPT_LIMITS.windowMs), placesBefore: ago(KNOWN_ADDRESS_TTL_MS) }
+  await store.deleteOutdated(ctx.db, outdated)
 }

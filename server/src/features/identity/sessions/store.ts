@@ -1,5 +1,5 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
-import type { Db } from '../../../db/db.ts'
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type SessionRow = Selectable<Schema['sessions']>
@@ -12,7 +12,6 @@ export async function findSession(db: Db, id: string) {
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The valid sessions of a user, the most recently used first. A user has few, so the list has no pages. */
 export async function listSessions(db: Db, userId: string, now: Date) {
   return db
     .selectFrom('sessions')
@@ -25,7 +24,7 @@ export async function listSessions(db: Db, userId: string, now: Date) {
     .execute()
 }
 
-/** Deletes sessions of a user: one, all, or all but one. Returns how many. */
+/** Deletes one session of a user, all, or all but one. Returns their number. */
 export async function deleteSessions(db: Db, userId: string, which: { id?: string; except?: string | undefined } = {}) {
   let query = db.deleteFrom('sessions').where('user_id', '=', userId)
   if (which.id !== undefined) query = query.where('id', '=', which.id)
@@ -34,7 +33,6 @@ export async function deleteSessions(db: Db, userId: string, which: { id?: strin
   return Number(result.numDeletedRows)
 }
 
-/** A counter: the number of attempts since the first one. */
 export type Attempts = { count: number; startedAt: Date }
 
 export async function findAttempts(db: Db, key: string): Promise<Attempts | undefined> {
@@ -45,11 +43,10 @@ export async function findAttempts(db: Db, key: string): Promise<Attempts | unde
     .executeTakeFirst()
 }
 
-/** Adds one to a counter. The counter starts over when its window has passed. */
-export async function countAttempt(
-  db: Db,
-  { key, now, windowMs }: { key: string; now: Date; windowMs: number },
-): Promise<Attempts> {
+type CountAttempt = { key: string; now: Date; windowMs: number }
+
+/** Increments a counter, or restarts it when its window has passed. */
+export async function countAttempt(db: Db, { key, now, windowMs }: CountAttempt): Promise<Attempts> {
   const passed = new Date(now.getTime() - windowMs)
   const row = await db
     .insertInto('sign_in_attempts')
@@ -78,11 +75,9 @@ export async function deleteAttempts(db: Db, key: string) {
   await db.deleteFrom('sign_in_attempts').where('key', '=', key).execute()
 }
 
-/** Addresses from which a user signed in with the right password after `since`. */
-export async function findSignInPlace(
-  db: Db,
-  { userId, place, since }: { userId: string; place: string; since: Date },
-) {
+type SignInPlace = { userId: string; place: string; since: Date }
+
+export async function findSignInPlace(db: Db, { userId, place, since }: SignInPlace) {
   return db
     .selectFrom('sign_in_places')
     .selectAll()
@@ -100,11 +95,61 @@ export async function recordSignInPlace(db: Db, row: Insertable<Schema['sign_in_
     .execute()
 }
 
-type Ends = { now: Date; countersBefore: Date; placesBefore: Date }
+type Outdated = { now: Date; attemptsBefore: Date; placesBefore: Date }
 
-/** Deletes expired sessions, counters whose window began before a time, and places where no one has signed in since another. */
-export async function deleteEnded(db: Db, { now, countersBefore, placesBefore }: Ends) {
+export async function deleteOutdated(db: Db, { now, attemptsBefore, placesBefore }: Outdated) {
   await db.deleteFrom('sessions').where('expires_at', '<=', now).execute()
-  await db.deleteFrom('sign_in_attempts').where('started_at', '<', countersBefore).execute()
+  await db.deleteFrom('sign_in_attempts').where('started_at', '<', attemptsBefore).execute()
   await db.deleteFrom('sign_in_places').where('last_at', '<', placesBefore).execute()
+}
+
+export type TwoFactorRow = Selectable<Schema['two_factor_secrets']>
+
+/** Whether the user needs a code to sign in. An unverified secret does not count. */
+export async function hasTwoFactor(db: Db, userId: string) {
+  const row = await db.selectFrom('two_factor_secrets').selectAll().where('user_id', '=', userId).executeTakeFirst()
+  return Boolean(row?.verified_at)
+}
+
+export async function lockTwoFactor(tx: Tx, userId: string) {
+  return tx.selectFrom('two_factor_secrets').selectAll().where('user_id', '=', userId).forUpdate().executeTakeFirst()
+}
+
+/** Starts an enrollment or restarts it; a verified secret stays unchanged. */
+export async function upsertTwoFactor(db: Db, { userId, secret, now }: { userId: string; secret: Buffer; now: Date }) {
+  await db
+    .insertInto('two_factor_secrets')
+    .values({ user_id: userId, secret, created_at: now })
+    .onConflict((conflict) =>
+      conflict
+        .column('user_id')
+        .doUpdateSet({ secret, created_at: now, last_step: 0 })
+        .where('two_factor_secrets.verified_at', 'is', null),
+    )
+    .execute()
+}
+
+export async function updateTwoFactor(db: Db, userId: string, changes: Updateable<Schema['two_factor_secrets']>) {
+  await db.updateTable('two_factor_secrets').set(changes).where('user_id', '=', userId).execute()
+}
+
+export async function deleteTwoFactor(db: Db, userId: string) {
+  await db.deleteFrom('two_factor_secrets').where('user_id', '=', userId).execute()
+}
+
+export async function replaceRecoveryCodes(db: Db, userId: string, hashes: readonly Buffer[]) {
+  await db.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
+  await db
+    .insertInto('recovery_codes')
+    .values(hashes.map((hash) => ({ user_id: userId, hash })))
+    .execute()
+}
+
+export async function deleteRecoveryCode(db: Db, userId: string, hash: Buffer) {
+  const result = await db
+    .deleteFrom('recovery_codes')
+    .where('user_id', '=', userId)
+    .where('hash', '=', hash)
+    .executeTakeFirst()
+  return result.numDeletedRows > 0n
 }

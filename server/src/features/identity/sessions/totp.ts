@@ -2,25 +2,21 @@ import { randomInt } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 
 const PERIOD_SECONDS = 30
-/** Codes of the step before and after are accepted too, for inexact clocks and slow typing. */
+/** Steps accepted before and after the current one, for inexact clocks and slow typing. */
 const WINDOW = 1
 const RECOVERY_CODES = 10
-/** 32 letters and digits that are not mistaken for one another, so that 12 characters hold 60 bits. */
+/** 32 unambiguous letters and digits: 12 characters hold 60 bits. */
 const RECOVERY_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 
 export function newTotpSecret() {
   return new Secret({ size: 20 }).base32
 }
 
-/** The `otpauth://` address of a secret, for the QR code that an authenticator reads. */
 export function totpUri(secret: string, username: string) {
   return totp(secret, username).toString()
 }
 
-/**
- * The time step that `code` belongs to. It must be above `lastStep`, so that a code works once. Undefined when the code
- * is wrong, too old or used.
- */
+/** The time step of `code`, above `lastStep` so that a code works once; undefined for a wrong, outdated or used code. */
 export function acceptedStep(secret: string, code: string, { now, lastStep }: { now: Date; lastStep: number }) {
   const digits = code.replaceAll(/\s/g, '')
   if (!/^\d{6}$/.test(digits)) return undefined
@@ -31,7 +27,7 @@ export function acceptedStep(secret: string, code: string, { now, lastStep }: { 
   return step > lastStep ? step : undefined
 }
 
-/** The code that an authenticator shows at a moment. */
+/** The current code, as an authenticator shows it. */
 export function totpCode(secret: string, now: Date) {
   return totp(secret, '').generate({ timestamp: now.getTime() })
 }
@@ -56,7 +52,7 @@ export function newRecoveryCodes() {
   )
 }
 
-/** The form of a recovery code that is hashed: lower case, without dashes and spaces. */
+/** The form of a recovery code for hashing: lower case, without dashes and spaces. */
 export function canonicalRecoveryCode(text: string) {
   return text.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
 }

@@ -2,47 +2,40 @@ import { createHash } from 'node:crypto'
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import { countCode, forgiveCode } from './count-attempts.ts'
+import * as store from './store.ts'
 import { acceptedStep, canonicalRecoveryCode, newRecoveryCodes, newTotpSecret, totpUri } from './totp.ts'
-import * as store from './two-factor-store.ts'
 
-/** A plain hash is enough for 60 random bits behind a limit of attempts. Hashes are looked up by user. */
+/** A plain hash suffices for 60 random bits behind a limit of attempts. Hashes are looked up by user. */
 function recoveryHash(code: string) {
   return createHash('sha256').update(canonicalRecoveryCode(code)).digest()
 }
 
-/** The context in which the secret of a user's authenticator is sealed. */
 function secretContext(userId: string) {
   return `second-factors/${userId}/secret`
 }
 
-/**
- * Whether `code` is a code of the user's two-factor authentication. A right code cannot be used again. Throws `too-many-requests`
- * after too many attempts.
- */
-export async function consumeCode(ctx: Ctx, userId: string, code: string) {
-  // Codes have a counter of their own: a right password must not reset the count of wrong codes.
-  await countCode(ctx, userId)
-  const isRight = await checkTwoFactor(ctx, userId, code)
-  if (isRight) await forgiveCode(ctx, userId)
-  return isRight
+function acceptedStepOf(ctx: Ctx, secret: store.TwoFactorRow, code: string) {
+  const text = ctx.secrets.openText(secret.secret, secretContext(secret.user_id))
+  return acceptedStep(text, code, { now: ctx.now(), lastStep: secret.last_step })
 }
 
-/** Takes a code of the authenticator, or a recovery code. */
-async function checkTwoFactor(ctx: Ctx, userId: string, code: string) {
-  return transact(ctx, async (ctx) => {
-    const factor = await store.lockTwoFactor(ctx.db, userId)
-    if (!factor?.verified_at) return false
-    const step = acceptedStep(ctx.secrets.openText(factor.secret, secretContext(userId)), code, {
-      now: ctx.now(),
-      lastStep: factor.last_step,
-    })
+/** Whether `code` is an unused code of the user's authenticator, or a recovery code. Throws `too-many-requests`. */
+export async function consumeCode(ctx: Ctx, userId: string, code: string) {
+  // Codes have a separate counter: a correct password must not reset the count of wrong codes.
+  await countCode(ctx, userId)
+  const isRight = await transact(ctx, async (ctx) => {
+    const secret = await store.lockTwoFactor(ctx.db, userId)
+    if (!secret?.verified_at) return false
+    const step = acceptedStepOf(ctx, secret, code)
     if (step === undefined) return store.deleteRecoveryCode(ctx.db, userId, recoveryHash(code))
     await store.updateTwoFactor(ctx.db, userId, { last_step: step })
     return true
   })
+  if (isRight) await forgiveCode(ctx, userId)
+  return isRight
 }
 
-/** Starts over with a new secret. It is in force once `verifySecondFactor` has accepted a code of it. */
+/** Creates a secret, effective once `verifyTwoFactor` has accepted one of its codes. Replaces an unverified one. */
 export async function enrollTwoFactor(ctx: Ctx, user: { id: string; username: string }) {
   const secret = newTotpSecret()
   await store.upsertTwoFactor(ctx.db, {
@@ -53,25 +46,17 @@ export async function enrollTwoFactor(ctx: Ctx, user: { id: string; username: st
   return { secret, uri: totpUri(secret, user.username) }
 }
 
-/**
- * Enables two-factor authentication when `code` proves that the authenticator has the secret. Returns the recovery codes,
- * which are shown this once; undefined when the code is wrong or no enrollment is open.
- */
+/** Enables two-factor authentication and returns the recovery codes; undefined for a wrong code or without an open enrollment. */
 export async function verifyTwoFactor(ctx: Ctx, userId: string, code: string) {
   return transact(ctx, async (ctx) => {
-    const factor = await store.lockTwoFactor(ctx.db, userId)
-    if (!factor || factor.verified_at) return undefined
-    const step = acceptedStep(ctx.secrets.openText(factor.secret, secretContext(userId)), code, {
-      now: ctx.now(),
-      lastStep: factor.last_step,
-    })
+    const secret = await store.lockTwoFactor(ctx.db, userId)
+    const step = secret && !secret.verified_at ? acceptedStepOf(ctx, secret, code) : undefined
     if (step === undefined) return undefined
     await store.updateTwoFactor(ctx.db, userId, { verified_at: ctx.now(), last_step: step })
     return replaceRecoveryCodes(ctx, userId)
   })
 }
 
-/** Replaces the recovery codes of a user with new ones, and returns those. */
 export async function replaceRecoveryCodes(ctx: Ctx, userId: string) {
   const codes = newRecoveryCodes()
   await store.replaceRecoveryCodes(ctx.db, userId, codes.map(recoveryHash))

@@ -1,7 +1,7 @@
 import type { TokenResource } from '@groundstate/contract/tokens'
 import type { TokenRow } from './store.ts'
 
-/** An API token of any kind; `text` is the secret, which only the response to its creation shows. */
+/** A token of any kind. `text` is its secret, part only of the response to its creation. */
 export function tokenResource(row: TokenRow, text?: string): TokenResource {
   const relationships: TokenResource['relationships'] = {
     'created-by': { data: row.created_by_user_id === null ? null : { id: row.created_by_user_id, type: 'users' } },

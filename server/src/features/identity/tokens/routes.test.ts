@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
-import { createLegacyTeamToken } from '../../organizations/team-tokens/service.ts'
+import { createLegacyTeamToken } from '../../organizations/authentication-tokens/service.ts'
 import { createTokenOnCommandLine } from './service.ts'
 
 let app: TestApp
@@ -21,7 +21,7 @@ const create = (user: TestUser, token: string, attributes?: unknown) =>
   })
 const works = async (token: string) => (await app.request({ url: '/api/v2/account/details', token })).status === 200
 
-test('the secret is shown once, and works at once', async () => {
+test('the secret is shown once, and works immediately', async () => {
   const response = await create(ada, ada.token, { description: 'laptop' })
 
   expect(response.status).toBe(201)
@@ -55,7 +55,7 @@ test.each([
   expect((await app.request({ method: 'POST', url: url(ada), token: ada.token, body })).status).toBe(422)
 })
 
-test('a token ends at its expiry', async () => {
+test('a token expires', async () => {
   const expiry = new Date(app.now().getTime() + 60_000).toISOString()
   const { token } = (await create(ada, ada.token, { 'expired-at': expiry })).json().data.attributes
 
@@ -64,7 +64,7 @@ test('a token ends at its expiry', async () => {
   expect(await works(token)).toBe(false)
 })
 
-test("other people's tokens do not exist, except for a site administrator, who is named as their maker", async () => {
+test('tokens of other users do not exist, except for site administrators, who are recorded as their creators', async () => {
   const admin = await createUser(app, { isSiteAdmin: true })
   const eve = await createUser(app)
 
@@ -79,7 +79,7 @@ test("other people's tokens do not exist, except for a site administrator, who i
   expect(whose.json().data.id).toBe(ada.id)
 })
 
-test("a team's token makes no user tokens", async () => {
+test("a team's token cannot create user tokens", async () => {
   const { id } = await createOrganization(app, ada)
   const team = await app.db
     .selectFrom('teams')
@@ -111,7 +111,7 @@ test('the list has pages, the newest token first', async () => {
   expect(response.json().meta.pagination).toMatchObject({ 'total-count': 3, 'total-pages': 2, 'next-page': 2 })
 })
 
-test('the command line makes a token in the database itself', async () => {
+test('the CLI creates a token directly in the database', async () => {
   const text = await createTokenOnCommandLine(app.db, {
     username: ada.username.toUpperCase(),
     description: 'way back in',

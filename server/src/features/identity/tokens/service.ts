@@ -11,26 +11,13 @@ import { findUser, findUserByLogin } from '../users/store.ts'
 import { tokenAudit } from './store.ts'
 import * as store from './store.ts'
 
-/** A new token and its text. The database has only a hash, so the text cannot be read again. */
+/** A new token and its text, of which only a hash is stored. */
 export type IssuedToken = { token: store.TokenRow; text: string }
 
 type Subject = Omit<store.NewToken, 'id' | 'hash' | 'created_at' | 'description' | 'expires_at'>
 
-/** Issues a token for what `subject` names, for a caller that is authorised already. */
+/** Issues a token for `subject`, and revokes the previous one if there can be only one. The caller is authorised. */
 export async function issueToken(ctx: Ctx, subject: Subject, input: CreateToken): Promise<IssuedToken> {
-  const { row, text } = newToken(ctx, subject, input)
-  const token = await audited(ctx, tokenAudit('create', row), (ctx) => store.insertToken(ctx.db, row))
-  return { token, text }
-}
-
-/** As `issueToken`, for a subject that can have one token only: the new token replaces the old one. */
-export async function reissueToken(ctx: Ctx, subject: Subject, input: CreateToken): Promise<IssuedToken> {
-  const { row, text } = newToken(ctx, subject, input)
-  const token = await audited(ctx, tokenAudit('create', row), (ctx) => store.replaceToken(ctx.db, row))
-  return { token, text }
-}
-
-function newToken(ctx: Ctx, subject: Subject, input: CreateToken) {
   const text = newTokenText()
   const row: store.NewToken = {
     created_by_user_id: actorUserId(ctx.actor),
@@ -41,7 +28,23 @@ function newToken(ctx: Ctx, subject: Subject, input: CreateToken) {
     created_at: ctx.now(),
     expires_at: expiry(ctx, input['expired-at']),
   }
-  return { row, text }
+  const token = await audited(ctx, tokenAudit('create', row), async ({ db }) => store.insertToken(db, row))
+  return { token, text }
+}
+
+/** The token of which the owner has one; the caller is authorised. Throws `not-found` when it does not exist. */
+export async function requireSingleToken(ctx: Ctx, owner: store.SingleToken) {
+  const token = await store.findSingleToken(ctx.db, owner)
+  if (!token) throw notFound('token')
+  return token
+}
+
+export async function deleteSingleToken(ctx: Ctx, owner: store.SingleToken) {
+  await transact(ctx, async (ctx) => {
+    const token = await store.deleteSingleToken(ctx.db, owner)
+    if (!token) throw notFound('token')
+    await recordAudit(ctx, tokenAudit('destroy', token))
+  })
 }
 
 function expiry(ctx: Ctx, text: string | null | undefined) {
@@ -52,22 +55,17 @@ function expiry(ctx: Ctx, text: string | null | undefined) {
   return moment
 }
 
-/** Creates an API token of a user. `created-by` is the actor, or the user when the server itself creates it. */
+/** Creates an API token of a user. `created-by` is the actor, or the user when the server creates it. */
 export async function createUserToken(ctx: Ctx, userId: string, input: CreateToken): Promise<IssuedToken> {
   const user = await requireTokenOwner(ctx, userId)
   const createdBy = ctx.actor.kind === 'user' ? ctx.actor.userId : user.id
   return issueToken(ctx, { kind: 'user', user_id: user.id, created_by_user_id: createdBy }, input)
 }
 
-/**
- * Makes `text`, the value of the setting that `description` names, a token of a user, and ends the tokens that the setting had
- * before. A token with that text may exist already: one of the user ends with the setting from now on.
- */
-export async function replaceSettingToken(
-  ctx: TransactionCtx,
-  userId: string,
-  { text, description }: { text: string; description: string },
-) {
+type SettingToken = { text: string; description: string }
+
+/** Makes the value of a setting a token of a user, and deletes the tokens of previous values. It may already be a token of the user. */
+export async function replaceSettingToken(ctx: TransactionCtx, userId: string, { text, description }: SettingToken) {
   const hash = tokenHash(text)
   for (const former of await store.deleteFormerSettingTokens(ctx.db, hash))
     await recordAudit(ctx, tokenAudit('destroy', former))
@@ -90,14 +88,10 @@ export async function replaceSettingToken(
   await recordAudit(ctx, tokenAudit('create', row))
 }
 
-/**
- * Creates an API token of an account directly in the database and returns its text. It checks no permission, since the
- * caller has access to the database anyway. Throws a `StartError` when there is no such account.
- */
-export async function createTokenOnCommandLine(
-  db: Db,
-  input: { username: string; description: string; expiresAt: Date | undefined },
-) {
+type CliToken = { username: string; description: string; expiresAt: Date | undefined }
+
+/** Creates an API token without a permission check, for a caller with access to the database. Throws `StartError`. */
+export async function createTokenOnCommandLine(db: Db, input: CliToken) {
   const user = await findUserByLogin(db, input.username)
   if (!user) throw new StartError(`there is no account with the name or e-mail address ${input.username}`)
   if (user.suspended_at) throw new StartError(`the account ${user.username} is suspended`)
@@ -120,7 +114,7 @@ export async function listUserTokens(ctx: Ctx, userId: string, page: Page) {
   return store.listUserTokens(ctx.db, user.id, page)
 }
 
-/** Revokes a token at once, on every replica, for a caller that is authorised already. */
+/** Revokes a token immediately on every replica. The caller is authorised. */
 export async function revokeToken(ctx: Ctx, id: string) {
   await transact(ctx, async (ctx) => {
     const token = await store.deleteToken(ctx.db, id)
@@ -128,17 +122,14 @@ export async function revokeToken(ctx: Ctx, id: string) {
   })
 }
 
-/**
- * Checks that the actor may see and create the API tokens of a user: the user themself, but not by the token of a team,
- * or a site administrator. Throws `not-found` otherwise, as for a user who does not exist.
- */
+/** The user, for actors that may manage their API tokens: the user, but not with a team's token, and site administrators. */
 export async function requireTokenOwner(ctx: Ctx, userId: string) {
   const { actor } = ctx
   const isAllowed =
     actor.kind === 'system' ||
     (actor.kind === 'user' && actor.teamId === undefined && (actor.userId === userId || actor.isSiteAdmin))
   const user = isAllowed ? await findUser(ctx.db, userId) : undefined
-  // The account of a team has the tokens of its team, which other rules apply to.
+  // The tokens of a team's account follow the rules of team tokens.
   if (!user || user.is_service_account) throw notFound('user')
   return user
 }

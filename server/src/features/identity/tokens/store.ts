@@ -1,25 +1,19 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { AuditEvent } from '../../../audit/record.ts'
-import { type Db, type Page, pageOffset } from '../../../db/db.ts'
+import type { Db, Page } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { domainEvent } from '../../../events.ts'
 
 export type TokenRow = Selectable<Schema['tokens']>
 export type NewToken = Insertable<Schema['tokens']>
 
+/** Inserts a token; a `SingleToken` replaces the previous one. Of two concurrent callers the later one wins; the other secret is void. */
 export async function insertToken(db: Db, row: NewToken) {
-  return db.insertInto('tokens').values(row).returningAll().executeTakeFirstOrThrow()
-}
-
-/**
- * Inserts a token and replaces the old one where there can be one only: an organization's token of each kind, and a
- * team's legacy token. It is one statement: of two concurrent callers the later one wins, and the secret of the other
- * is void.
- */
-export async function replaceToken(db: Db, row: NewToken) {
-  return db
-    .insertInto('tokens')
-    .values(row)
+  const insert = db.insertInto('tokens').values(row).returningAll()
+  if (!row.is_legacy && row.kind !== 'organization' && row.kind !== 'audit-trails')
+    return insert.executeTakeFirstOrThrow()
+  return insert
     .onConflict((conflict) => {
       const target = row.is_legacy
         ? conflict.columns(['team_id']).where('is_legacy', '=', sql.lit(true))
@@ -36,7 +30,6 @@ export async function replaceToken(db: Db, row: NewToken) {
         last_used_at: null,
       }))
     })
-    .returningAll()
     .executeTakeFirstOrThrow()
 }
 
@@ -45,31 +38,27 @@ export async function findTokenByHash(db: Db, hash: Buffer) {
 }
 
 export async function listUserTokens(db: Db, userId: string, page: Page) {
-  const query = db.selectFrom('tokens').where('user_id', '=', userId).where('kind', '=', 'user')
-  const [rows, count] = await Promise.all([
-    query.selectAll().orderBy('created_at', 'desc').orderBy('id').limit(page.size).offset(pageOffset(page)).execute(),
-    query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-  ])
-  return { rows, total: count.total }
+  const all = db.selectFrom('tokens').where('user_id', '=', userId).where('kind', '=', 'user')
+  return readPaged(page, all.selectAll().orderBy('created_at', 'desc').orderBy('id'), all)
 }
 
-type OrganizationKind = 'organization' | 'audit-trails'
+/** Columns of a token that exists once: an organization's token of a kind, or a team's legacy token. */
+export type SingleToken =
+  | { organization_id: string; kind: 'organization' | 'audit-trails' }
+  | { team_id: string; is_legacy: true }
 
-export async function findOrganizationToken(db: Db, organizationId: string, kind: OrganizationKind) {
+export async function findSingleToken(db: Db, token: SingleToken) {
   return db
     .selectFrom('tokens')
     .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where('kind', '=', kind)
+    .where((eb) => eb.and(token))
     .executeTakeFirst()
 }
 
-/** Returns the deleted token; undefined when there was none. */
-export async function deleteOrganizationToken(db: Db, organizationId: string, kind: OrganizationKind) {
+export async function deleteSingleToken(db: Db, token: SingleToken) {
   return db
     .deleteFrom('tokens')
-    .where('organization_id', '=', organizationId)
-    .where('kind', '=', kind)
+    .where((eb) => eb.and(token))
     .returningAll()
     .executeTakeFirst()
 }
@@ -82,7 +71,7 @@ export async function updateFromSetting(db: Db, id: string) {
   await db.updateTable('tokens').set({ from_setting: true }).where('id', '=', id).execute()
 }
 
-/** Deletes the tokens that the setting had before the one with this hash, and returns them. There is one such setting. */
+/** Deletes the tokens of the setting except the one with this hash, and returns them. There is one such setting. */
 export async function deleteFormerSettingTokens(db: Db, hash: Buffer) {
   return db
     .deleteFrom('tokens')
@@ -96,19 +85,18 @@ export async function findToken(db: Db, id: string) {
   return db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The audit event of a change of a token: which one and whose, but nothing of its text. */
 export function tokenAudit(action: 'create' | 'destroy', token: NewToken): AuditEvent {
   const { id, kind, description, user_id: user, team_id: team, agent_pool_id: agent_pool } = token
   return {
     organizationId: token.organization_id ?? undefined,
     action,
     resource: { type: 'authentication_token', id },
-    // The token of a team belongs to a service account, whose id tells no one anything.
+    // A team's token belongs to a service account, whose id is of no interest.
     meta: { kind, description, ...(kind === 'user' ? { user } : { team, agent_pool }) },
     notices: [],
     changesAccess: action === 'destroy',
   }
 }
 
-/** A token was deleted. Raised in the transaction of that. */
+/** Raised in the transaction that deletes a token. */
 export const tokenDeleted = domainEvent<{ tokenId: string }>('token.deleted')

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { addMember, createTeam } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../../organizations/organization-tokens/service.ts'
+import { createOrganizationToken } from '../../organizations/authentication-tokens/service.ts'
 import { includedUsers } from './resource.ts'
 
 let app: TestApp
@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 const show = (id: string, token?: string) => app.request({ url: `/api/v2/users/${id}`, token })
 
-test('a user is shown with a name, a picture and nothing else that identifies', async () => {
+test('a user is shown with a name and a picture, and no other personal data', async () => {
   const response = await show(ada.id, ada.token)
 
   expect(response.status).toBe(200)
@@ -42,7 +42,7 @@ test('a user is shown with a name, a picture and nothing else that identifies', 
   })
 })
 
-test('the permissions of a user are those of the caller', async () => {
+test('the permissions of a user depend on the caller', async () => {
   const organization = await createOrganization(app, ada)
   const { text } = await createOrganizationToken(app.as(ada.actor), organization.name, { kind: 'organization' })
   const grace = await createUser(app, { password: 'a good password' })
@@ -59,20 +59,20 @@ test('the permissions of a user are those of the caller', async () => {
   expect(await permissions(ada.token)).toEqual([true, true, true])
   expect(await permissions(grace.token)).toEqual([false, false, false])
   expect(await permissions(text)).toEqual([false, false, false])
-  // An administrator changes the account, and makes no organizations in its name.
+  // An administrator changes the account, but cannot create organizations in its name.
   expect(await permissions(admin.token)).toEqual([false, true, true])
   const seen = included.included.find((user: any) => user.id === ada.id)
   expect(Object.values(seen.attributes.permissions)).toEqual([false, false, false])
   expect(Object.values(memberships.included[0].attributes.permissions)).toEqual([true, true, true])
 })
 
-test('without a token, or with a bad one, no one is shown', async () => {
+test('without a valid token no user is shown', async () => {
   expect((await show(ada.id)).status).toBe(401)
   expect((await show(ada.id, 'nonsense')).status).toBe(401)
 })
 
 describe('visibility', () => {
-  test('a stranger and an id that no one has are the same response', async () => {
+  test('an invisible user and an unknown id have the same response', async () => {
     const stranger = await createUser(app)
 
     const seen = await show(ada.id, stranger.token)
@@ -88,7 +88,7 @@ describe('visibility', () => {
     expect((await show(ada.id, admin.token)).status).toBe(200)
   })
 
-  test("an organization's token sees its members, also the accounts of its teams, and no one else", async () => {
+  test("an organization's token sees only its members and the accounts of its teams", async () => {
     const organization = await createOrganization(app, ada)
     const { text } = await createOrganizationToken(app.as(ada.actor), organization.name, { kind: 'organization' })
     const stranger = await createUser(app)
@@ -114,7 +114,7 @@ test("the account that a run's states are created by is shown to every caller wi
   expect((await show('user-GroundstateRuns1')).status).toBe(401)
 })
 
-test('included users come in one query, without doubles and without those who are gone', async () => {
+test('included users are loaded in one query, without duplicates and deleted users', async () => {
   const grace = await createUser(app)
 
   const users = await includedUsers(app.as(ada.actor), [ada.id, null, grace.id, ada.id, 'user-gone'])

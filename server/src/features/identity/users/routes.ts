@@ -7,41 +7,32 @@ import { requireUser } from './access.ts'
 import { userResource } from './resource.ts'
 
 export const userRoutes: Routes = (http) => {
-  http.get(
-    '/users/:userId',
-    { summary: 'Show a user', access: 'signed-in', responses: { 200: documentOf(userSchema) } },
-    async (req) => {
-      const user = await requireUser(req.ctx, req.params.userId)
-      return ok(userResource(user, req.ctx))
-    },
+  const responses = { 200: documentOf(userSchema) }
+  http.get('/users/:userId', { summary: 'Show a user', access: 'signed-in', responses }, async (req) =>
+    ok(userResource(await requireUser(req.ctx, req.params.userId), req.ctx)),
   )
 }
 
-const SHOW = {
-  summary: 'Show the picture of a user',
-  access: 'public',
-  prefix: '',
-  responses: { 200: binary('image/svg+xml') },
-} as const
-
 export const avatarRoutes: Routes = (http) => {
-  http.get('/avatars/:file', SHOW, async (req) => ({
-    status: 200,
-    headers: {
-      'cache-control': 'public, max-age=31536000, immutable',
-      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-    },
-    content: { type: 'image/svg+xml', data: avatarSvg(req.params.file.replace(/\.svg$/, '')) },
-  }))
+  const responses = { 200: binary('image/svg+xml') }
+  http.get(
+    '/avatars/:file',
+    { summary: 'Show the avatar of a user', access: 'public', prefix: '', responses },
+    async (req) => ({
+      status: 200,
+      headers: {
+        'cache-control': 'public, max-age=31536000, immutable',
+        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      },
+      content: { type: 'image/svg+xml', data: avatarSvg(req.params.file.replace(/\.svg$/, '')) },
+    }),
+  )
 }
 
 const CELL = 16
 const CELLS = 5
 
-/**
- * A picture that is derived from the id alone: five by five cells, mirrored, in one colour. It reveals nothing about
- * the user. An unknown id has a picture too, so that no one learns from it which users exist.
- */
+/** A pattern derived from the id alone. Unknown ids have one too, so it does not reveal which users exist. */
 function avatarSvg(id: string) {
   const hash = createHash('sha256').update(`avatar:${id}`).digest()
   const hue = Math.round((hash.readUInt16BE(0) / 0xffff) * 360)

@@ -14,7 +14,7 @@ export async function updateUser(db: Db, id: string, changes: Updateable<Schema[
   return db.updateTable('users').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
 }
 
-/** Removes an address from all accounts that claim it without confirmation. */
+/** Removes unconfirmed claims to an address. */
 export async function clearUnconfirmed(db: Db, email: string) {
   await db
     .updateTable('users')
@@ -27,10 +27,7 @@ export async function findUser(db: Db, id: string) {
   return db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/**
- * Finds the account with that username or e-mail address, case-insensitively. Service accounts are not found, since
- * no one signs in with them. An unconfirmed address finds no one.
- */
+/** Finds the account with that username or confirmed e-mail address, case-insensitively. Service accounts cannot sign in. */
 export async function findUserByLogin(db: Db, login: string) {
   const text = login.toLowerCase()
   return db
@@ -62,25 +59,16 @@ function organizationsOf(userId: RawBuilder<unknown>) {
 }
 
 /** SQL condition: the actor may see the user `u` (an alias of `users` in the query). */
-function visibleUser(actor: Actor): RawBuilder<boolean> {
-  switch (actor.kind) {
-    case 'system':
-      return sql<boolean>`true`
-    case 'user':
-      if (actor.isSiteAdmin) return sql<boolean>`true`
-      return sql<boolean>`(u.id = ${actor.userId} or u.id = ${RUNS_USER_ID} or exists (
-        select from ${organizationsOf(sql`u.id`)} theirs
-           join organizations o on o.id = theirs.organization_id and ${takesCredentials(actor)}
-         where theirs.organization_id in ${organizationsOf(sql`${actor.userId}`)}))`
-    case 'organization':
-    case 'run':
-      return sql<boolean>`(u.id = ${RUNS_USER_ID} or ${actor.organizationId} in ${organizationsOf(sql`u.id`)})`
-    case 'agent':
-    case 'audit-trails':
-    case 'task':
-    case 'anonymous':
-      return sql<boolean>`false`
+function visibleUser(actor: Actor) {
+  if (actor.kind === 'system' || (actor.kind === 'user' && actor.isSiteAdmin)) return sql<boolean>`true`
+  if (actor.kind === 'user') {
+    return sql<boolean>`(u.id = ${actor.userId} or u.id = ${RUNS_USER_ID} or exists (
+      select from ${organizationsOf(sql`u.id`)} theirs
+         join organizations o on o.id = theirs.organization_id and ${takesCredentials(actor)}
+       where theirs.organization_id in ${organizationsOf(sql`${actor.userId}`)}))`
   }
+  if (actor.kind !== 'organization' && actor.kind !== 'run') return sql<boolean>`false`
+  return sql<boolean>`(u.id = ${RUNS_USER_ID} or ${actor.organizationId} in ${organizationsOf(sql`u.id`)})`
 }
 
 export async function findVisibleUser(db: Db, actor: Actor, id: string) {

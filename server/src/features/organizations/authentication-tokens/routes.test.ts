@@ -3,8 +3,7 @@ import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { addWorkspace, createRun } from '../../../testing/runs.ts'
 import { createUserToken, issueToken } from '../../identity/tokens/service.ts'
-import { createOrganizationToken } from '../organization-tokens/service.ts'
-import { createTeamToken } from '../team-tokens/service.ts'
+import { createOrganizationToken, createTeamToken } from './service.ts'
 
 let app: TestApp
 let owner: TestUser
@@ -46,7 +45,7 @@ const send = (method: 'GET' | 'DELETE', id: string, token?: string) =>
   app.request({ method, url: `/api/v2/authentication-tokens/${id}`, token })
 
 describe.each(Object.entries(MAKERS))('a token of the kind %s', (kind, make) => {
-  test('is shown without its secret, and ended at once, to those who may', async () => {
+  test('is shown without its secret, and revoked immediately, for authorised callers', async () => {
     const { token, text } = await make()
 
     const shown = await send('GET', token.id, owner.token)
@@ -76,7 +75,7 @@ describe.each(Object.entries(MAKERS))('a token of the kind %s', (kind, make) => 
   })
 })
 
-test("a run's token is nobody's to see", async () => {
+test("a run's token is visible to no one", async () => {
   const { workspaceId } = await addWorkspace(app, { user: owner, organization: organization.name })
   const runId = await createRun(app, { user: owner, workspaceId })
   const subject = { kind: 'run', organization_id: organization.id, run_id: runId, workspace_id: workspaceId } as const

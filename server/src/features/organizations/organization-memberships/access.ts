@@ -6,7 +6,7 @@ import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 
-/** Throws `not-found` for a membership that the actor may not see: all but its own, without the permission for members. */
+/** Throws `not-found` for a membership that the actor may not see. Its own is visible without `members:read`. */
 export async function requireMembership(ctx: Ctx, id: string): Promise<Membership> {
   const row = await store.findMembership(ctx.db, ctx.actor, id)
   const membership = row && readableMembership(ctx, row)
@@ -15,39 +15,33 @@ export async function requireMembership(ctx: Ctx, id: string): Promise<Membershi
   return membership
 }
 
-type Found = NonNullable<Awaited<ReturnType<typeof store.findMembership>>>
+type AccessRow = NonNullable<Awaited<ReturnType<typeof store.findMembership>>>
 
-export function readableMembership(ctx: Ctx, row: Found): Membership | undefined {
+export function readableMembership(ctx: Ctx, row: AccessRow): Membership | undefined {
   const access = readAccessContext(ctx.actor, { organizationId: row.organization_id, access: row.access })
   const isOwn = ctx.actor.kind === 'user' && ctx.actor.userId === row.user_id
   const sees = isOwn ? access.role !== 'stranger' : organizationPermissions(access).has('members:read')
   return sees ? { ...row, access } : undefined
 }
 
-/** Those of the memberships that the actor may see, for includes. */
 export async function listReadableMemberships(ctx: Ctx, ids: readonly string[]) {
   if (ids.length === 0) return []
   const rows = await store.findMemberships(ctx.db, ctx.actor, ids)
   return rows.flatMap((row) => readableMembership(ctx, row) ?? [])
 }
 
-/** A membership that the actor may see; `facts` are those of its organization. */
 export type Membership = store.MembershipRow & { access: AccessContext }
 
-/** A membership as the caller may see it: with `hidesEmail`, without the address. */
 export type ShownMembership = Membership & { hidesEmail?: boolean }
 
-/** The audit event of a change of a membership. */
-export function membershipAudit(
-  { id, organization_id: organizationId }: { id: string; organization_id: string },
-  action: 'create' | 'update' | 'destroy',
-  meta: Record<string, unknown>,
-): AuditEvent {
+type AuditedMembership = { id: string; organization_id: string }
+
+export function membershipAudit({ id, ...membership }: AuditedMembership, action: string, meta: object): AuditEvent {
   return {
-    organizationId,
+    organizationId: membership.organization_id,
     action,
     resource: { type: 'organization_user', id },
-    meta,
+    meta: { ...meta },
     notices: [{ type: 'organization-memberships', id }],
     changesAccess: true,
   }

@@ -1,10 +1,8 @@
 import type { MembershipResource } from '@groundstate/contract/memberships'
 import type { InvitedUserResource } from '@groundstate/contract/users'
-import type { Membership, ShownMembership } from './access.ts'
+import type { ShownMembership } from './access.ts'
 
-type Teams = MembershipResource['relationships']['teams']['data']
-
-export function membershipResource(membership: ShownMembership, teams: Teams): MembershipResource {
+export function membershipResource(membership: ShownMembership, teamIds: readonly string[]): MembershipResource {
   return {
     id: membership.id,
     type: 'organization-memberships',
@@ -16,19 +14,15 @@ export function membershipResource(membership: ShownMembership, teams: Teams): M
     },
     relationships: {
       organization: { data: { id: membership.organization_name, type: 'organizations' } },
-      user: { data: { id: memberId(membership), type: 'users' } },
-      teams: { data: teams },
+      // Clients expect a user of every membership, so an invitation has an id that no user has yet.
+      user: { data: { id: membership.user_id ?? membership.placeholder_id ?? '', type: 'users' } },
+      teams: { data: teamIds.map((id) => ({ id, type: 'teams' })) },
     },
     links: { self: `/api/v2/organization-memberships/${membership.id}` },
   }
 }
 
-/** Clients expect a user behind every membership, so an invitation has an id that no user has yet. */
-function memberId({ user_id, placeholder_id }: Membership) {
-  return user_id ?? placeholder_id ?? ''
-}
-
-/** Placeholder for the account of an invited user, with the id that the membership names. */
+/** Placeholder for the account of an invited user; `id` is the one in the membership. */
 export function invitedUserResource(id: string): InvitedUserResource {
   return {
     id,

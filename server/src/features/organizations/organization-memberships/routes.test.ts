@@ -3,7 +3,7 @@ import { transact } from '../../../db/db.ts'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { addMember, createTeam } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../organization-tokens/service.ts'
+import { createOrganizationToken } from '../authentication-tokens/service.ts'
 import { acceptInvitations } from './service.ts'
 
 let app: TestApp
@@ -40,7 +40,7 @@ const ownId = async (user: TestUser) =>
     ?.id
 
 describe('an invitation', () => {
-  test('of someone who has an account makes a member at once', async () => {
+  test('of a user with an account creates a membership immediately', async () => {
     const user = await createUser(app)
     const team = await createTeam(app, organization.id)
 
@@ -60,7 +60,7 @@ describe('an invitation', () => {
     expect((await app.request({ url: `/api/v2/teams/${team}`, token: user.token })).status).toBe(200)
   })
 
-  test('of someone without one waits, and becomes a membership with its teams once there is an account', async () => {
+  test('of an unknown address waits, and becomes a membership with its teams once there is an account', async () => {
     const [first, second] = [await createTeam(app, organization.id), await createTeam(app, organization.id)]
     const invited = (await invite('later@example.com', { teams: [first] })).json()
     await app.request({
@@ -101,7 +101,7 @@ describe('an invitation', () => {
     expect((await own(squatter.token)).json().data).toMatchObject([{ id: invited.id }])
   })
 
-  test('is made once for an address, which must be one', async () => {
+  test('is unique for an address, which must be valid', async () => {
     await invite('once@example.com')
 
     expect((await invite('Once@example.com')).json().errors[0].detail).toBe('Email has already been taken')
@@ -109,7 +109,7 @@ describe('an invitation', () => {
     expect((await invite('not-an-address')).status).toBe(422)
   })
 
-  test('names no team that the caller may not see: it looks like one that does not exist', async () => {
+  test('rejects an invisible team like an unknown one', async () => {
     const manager = await createUser(app)
     await createTeam(app, organization.id, { members: [manager], columns: { manage_membership: true } })
     const secret = await createTeam(app, organization.id)
@@ -143,7 +143,7 @@ describe('the list', () => {
     expect(meta['status-counts'].active + meta['status-counts'].invited).toBe(meta['status-counts'].total)
   })
 
-  test('is for those who manage members, and everyone sees their own', async () => {
+  test('is visible to managers of members, and everyone sees their own', async () => {
     const [user, stranger] = [await createUser(app), await createUser(app)]
     await addMember(app, organization.id, user)
     const id = await ownId(user)
@@ -159,7 +159,7 @@ describe('the list', () => {
 })
 
 describe('the end of a membership', () => {
-  test('ends every access to the organization', async () => {
+  test('revokes all access to the organization', async () => {
     const user = await createUser(app)
     const team = await createTeam(app, organization.id, { members: [user] })
     const id = await ownId(user)
@@ -173,7 +173,7 @@ describe('the end of a membership', () => {
     expect((await show(id)).status).toBe(404)
   })
 
-  test("is everyone's own decision, except for owners", async () => {
+  test('is possible for everyone except owners', async () => {
     const user = await createUser(app)
     await addMember(app, organization.id, user)
 
@@ -181,7 +181,7 @@ describe('the end of a membership', () => {
     expect((await remove(await ownId(owner), owner.token)).status).toBe(403)
   })
 
-  test("never leaves the organization without an owner, and takes an owner to end an owner's", async () => {
+  test('never leaves the organization without an owner; only owners remove owners', async () => {
     const manager = await createUser(app)
     await createTeam(app, organization.id, {
       members: [manager],
@@ -195,7 +195,7 @@ describe('the end of a membership', () => {
     expect((await show(id)).status).toBe(200)
   })
 
-  test('takes someone who sees all teams of the member', async () => {
+  test('requires a caller who sees all teams of the member', async () => {
     const [manager, hidden] = [await createUser(app), await createUser(app)]
     await createTeam(app, organization.id, { members: [manager], columns: { manage_membership: true } })
     await createTeam(app, organization.id, { members: [hidden] })

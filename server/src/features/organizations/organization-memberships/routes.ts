@@ -1,4 +1,5 @@
 import { membershipIncludes, ownMembershipIncludes } from '@groundstate/contract/includes'
+import type { Resource } from '@groundstate/contract/json-api'
 import {
   MEMBERSHIP_STATUSES,
   createMembershipBody,
@@ -8,130 +9,177 @@ import {
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { invitedUserSchema, userSchema } from '@groundstate/contract/users'
 import { z } from 'zod'
+import type { Ctx } from '../../../app.ts'
 import { reaction } from '../../../handlers.ts'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { boolean, oneOf, text, textList } from '../../../http/query.ts'
-import { type ApiResponse, created, ok } from '../../../http/responses.ts'
+import { created, ok } from '../../../http/responses.ts'
+import { includedUsers } from '../../identity/users/resource.ts'
 import { organizationCreating } from '../organizations/access.ts'
-import { requireMembership } from './access.ts'
-import { loadUsers } from './includes.ts'
-import {
-  createMembership,
-  deleteMembership,
-  insertOwnersTeam,
-  listMemberships,
-  listOwnMemberships,
-  listTeamMemberships,
-  showMembership,
-  showMemberships,
-} from './service.ts'
+import { listReadableTeams } from '../teams/access.ts'
+import { showTeams } from '../teams/service.ts'
+import { listReadableMemberships, requireMembership } from './access.ts'
+import { invitedUserResource } from './resource.ts'
+import * as service from './service.ts'
 
 const OF_ORGANIZATION = '/organizations/:organization/organization-memberships'
 const ONE = '/organization-memberships/:membershipId'
 
-const STATUS = oneOf(MEMBERSHIP_STATUSES, (given) => `is ${given}, it must be one of ${MEMBERSHIP_STATUSES.join(', ')}`)
+const STATUS = oneOf(MEMBERSHIP_STATUSES, (value) => `is ${value}, it must be one of ${MEMBERSHIP_STATUSES.join(', ')}`)
 const SORT = oneOf(
   ['status', '-status'],
-  (given) => `is ${JSON.stringify(given)}, it must be one of status, or one with a - before it`,
+  (value) => `is ${JSON.stringify(value)}, it must be one of status, or one with a - before it`,
 )
-
-const LIST = {
-  summary: 'List the memberships of an organization',
-  access: { organization: 'members:read' },
-  responses: { 200: membershipPage },
-  include: membershipIncludes,
-  query: {
-    'filter[status]': STATUS,
-    'filter[email]': textList().describe('email addresses'),
-    q: text().describe('part of the username or of the email address'),
-  },
-} as const
-const CREATE = {
-  summary: 'Invite a person to an organization',
-  access: { organization: 'members:manage' },
-  audit: 'organization_user create',
-  responses: {
-    201: documentOf(membershipSchema).extend({ included: z.array(z.union([userSchema, invitedUserSchema])) }),
-  },
-  body: createMembershipBody,
-} as const
-const LIST_OWN = {
-  summary: "List the caller's own memberships",
-  access: 'signed-in',
-  responses: { 200: pageOf(membershipSchema) },
-  include: ownMembershipIncludes,
-} as const
-const SHOW = {
-  summary: 'Show an organization membership',
-  access: [{ organization: 'members:read' }, 'self'],
-  responses: { 200: documentOf(membershipSchema) },
-  include: membershipIncludes,
-} as const
-const DELETE = {
-  summary: 'Remove a person from an organization',
-  access: [{ organization: 'members:manage' }, 'self'],
-  audit: 'organization_user destroy',
-  responses: { 204: null },
-} as const
-const LIST_OF_TEAM = {
-  summary: 'List the organization memberships in a team',
-  access: { team: 'team:read' },
-  responses: { 200: pageOf(membershipSchema) },
-  query: {
-    'filter[status]': STATUS,
-    'filter[is_service_account]': boolean().describe('true: none, since service accounts have no memberships'),
-    sort: SORT,
-  },
-} as const
+const MEMBERSHIP = { 200: documentOf(membershipSchema) }
+const MEMBERSHIPS = { 200: pageOf(membershipSchema) }
 
 export const membershipRoutes: Routes = (http) => {
-  http.get(OF_ORGANIZATION, LIST, async (req) => {
-    const { rows, total, active, invited } = await listMemberships(req.ctx, req.params.organization, {
-      page: req.page(),
-      status: req.query['filter[status]'],
-      emails: req.query['filter[email]'],
-      q: req.query.q,
-    })
-    const response = req.list({ rows: await showMemberships(req.ctx, rows), total })
-    return withMeta(response, { 'status-counts': { total, active, invited } })
-  })
-  http.post(OF_ORGANIZATION, CREATE, async (req) => {
-    const membership = await createMembership(req.ctx, req.params.organization, req.body.data)
-    const resource = await showMembership(req.ctx, membership)
-    // The public API always sends the user along with a new membership.
-    const users = await loadUsers(req.ctx, [resource])
-    return created(resource, [...users.values()])
-  })
-  http.get('/organization-memberships', LIST_OWN, async (req) => {
-    const { rows, total } = await listOwnMemberships(req.ctx, req.page())
-    return req.list({ rows: await showMemberships(req.ctx, rows), total })
-  })
-  http.get(ONE, SHOW, async (req) => {
-    return ok(await showMembership(req.ctx, await requireMembership(req.ctx, req.params.membershipId)))
-  })
-  http.delete(ONE, DELETE, async (req) => deleteMembership(req.ctx, req.params.membershipId))
-  http.get('/teams/:teamId/relationships/organization-memberships', LIST_OF_TEAM, async (req) => {
-    const { sort } = req.query
-    const query = {
-      page: req.page(),
-      status: req.query['filter[status]'],
-      byStatus: sort && (sort === 'status' ? ('asc' as const) : ('desc' as const)),
-    }
-    // Service accounts have no memberships.
-    const none = req.query['filter[is_service_account]'] === true
-    const { rows, total } = await listTeamMemberships(req.ctx, req.params.teamId, query)
-    const resources = await showMemberships(req.ctx, none ? [] : rows)
-    return req.list({ rows: resources, total: none ? 0 : total })
-  })
+  http.get(
+    OF_ORGANIZATION,
+    {
+      summary: 'List the memberships of an organization',
+      access: { organization: 'members:read' },
+      responses: { 200: membershipPage },
+      include: membershipIncludes,
+      query: {
+        'filter[status]': STATUS,
+        'filter[email]': textList().describe('email addresses'),
+        q: text().describe('part of the username or of the email address'),
+      },
+    },
+    async (req) => {
+      const { 'filter[status]': status, 'filter[email]': emails, q } = req.query
+      const query = { page: req.page(), status, emails, q }
+      const { rows, total, ...counts } = await service.listMemberships(req.ctx, req.params.organization, query)
+      const response = req.list({ rows: await service.showMemberships(req.ctx, rows), total })
+      const document = response.document as { meta: object }
+      const meta = { ...document.meta, 'status-counts': { total, ...counts } }
+      return { ...response, document: { ...document, meta } }
+    },
+  )
+  http.post(
+    OF_ORGANIZATION,
+    {
+      summary: 'Invite a person to an organization',
+      access: { organization: 'members:manage' },
+      audit: 'organization_user create',
+      responses: {
+        201: documentOf(membershipSchema).extend({ included: z.array(z.union([userSchema, invitedUserSchema])) }),
+      },
+      body: createMembershipBody,
+    },
+    async ({ ctx, params, body }) => {
+      const membership = await service.createMembership(ctx, params.organization, body.data)
+      const resource = await service.showMembership(ctx, membership)
+      // The public API always includes the user of a new membership.
+      const users = await loadUsers(ctx, [resource])
+      return created(resource, [...users.values()])
+    },
+  )
+  http.get(
+    '/organization-memberships',
+    {
+      summary: "List the caller's own memberships",
+      access: 'signed-in',
+      responses: MEMBERSHIPS,
+      include: ownMembershipIncludes,
+    },
+    async (req) => {
+      const { rows, total } = await service.listOwnMemberships(req.ctx, req.page())
+      return req.list({ rows: await service.showMemberships(req.ctx, rows), total })
+    },
+  )
+  http.get(
+    ONE,
+    {
+      summary: 'Show an organization membership',
+      access: [{ organization: 'members:read' }, 'self'],
+      responses: MEMBERSHIP,
+      include: membershipIncludes,
+    },
+    async ({ ctx, params }) => ok(await service.showMembership(ctx, await requireMembership(ctx, params.membershipId))),
+  )
+  http.delete(
+    ONE,
+    {
+      summary: 'Remove a person from an organization',
+      access: [{ organization: 'members:manage' }, 'self'],
+      audit: 'organization_user destroy',
+      responses: { 204: null },
+    },
+    async (req) => service.deleteMembership(req.ctx, req.params.membershipId),
+  )
+  http.get(
+    '/teams/:teamId/relationships/organization-memberships',
+    {
+      summary: 'List the organization memberships in a team',
+      access: { team: 'team:read' },
+      responses: MEMBERSHIPS,
+      query: {
+        'filter[status]': STATUS,
+        'filter[is_service_account]': boolean().describe('true: none, since service accounts have no memberships'),
+        sort: SORT,
+      },
+    },
+    async (req) => {
+      const { sort, 'filter[status]': status, 'filter[is_service_account]': isServiceAccount = false } = req.query
+      const byStatus = sort && (sort === 'status' ? 'asc' : 'desc')
+      const { rows, total } = await service.listTeamMemberships(req.ctx, req.params.teamId, {
+        page: req.page(),
+        status,
+        byStatus,
+      })
+      const resources = await service.showMemberships(req.ctx, isServiceAccount ? [] : rows)
+      return req.list({ rows: resources, total: isServiceAccount ? 0 : total })
+    },
+  )
 }
 
-function withMeta(response: ApiResponse, meta: Record<string, unknown>): ApiResponse {
-  const document = response.document as { meta: object }
-  return { ...response, document: { ...document, meta: { ...document.meta, ...meta } } }
+export const membershipLoaders: readonly Loader[] = [
+  {
+    type: 'organization-memberships',
+    load: async (ctx, ids) => service.showMemberships(ctx, await listReadableMemberships(ctx, ids)),
+  },
+  { of: 'organization-memberships', relation: 'user', load: loadUsers },
+  { of: 'organization-memberships', relation: 'teams', load: loadTeams },
+]
+
+/** The users of memberships by membership id, with placeholders for invited users. */
+async function loadUsers(ctx: Ctx, memberships: readonly Resource[]) {
+  const active = memberships.filter((membership) => !isInvitation(membership))
+  const users = await includedUsers(
+    ctx,
+    active.flatMap((membership) => relatedIds(membership, 'user')),
+  )
+  const accounts = new Map<string, Resource>(users.map((user) => [user.id, user]))
+  return new Map(
+    memberships.flatMap((membership) => {
+      const [id = ''] = relatedIds(membership, 'user')
+      const user = isInvitation(membership) ? invitedUserResource(id) : accounts.get(id)
+      return user ? [[membership.id, user] as const] : []
+    }),
+  )
+}
+
+function isInvitation({ attributes }: Resource) {
+  return attributes?.['status'] === 'invited'
+}
+
+async function loadTeams(ctx: Ctx, memberships: readonly Resource[]) {
+  const ids = new Set(memberships.flatMap((membership) => relatedIds(membership, 'teams')))
+  const resources = await showTeams(ctx, await listReadableTeams(ctx, [...ids]))
+  const teams = new Map(resources.map((team) => [team.id, team]))
+  const ofMembership = (membership: Resource) => relatedIds(membership, 'teams').flatMap((id) => teams.get(id) ?? [])
+  return new Map(memberships.map((membership) => [membership.id, ofMembership(membership)]))
+}
+
+function relatedIds({ relationships }: Resource, relation: string) {
+  return [relationships?.[relation]?.data ?? []].flat().map(({ id }) => id)
 }
 
 export const membershipReactions = [
   reaction(organizationCreating, async (ctx, { organizationId, ownerId }) =>
-    insertOwnersTeam(ctx, organizationId, ownerId),
+    service.insertOwnersTeam(ctx, organizationId, ownerId),
   ),
 ]

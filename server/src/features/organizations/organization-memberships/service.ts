@@ -1,16 +1,16 @@
-import type { CreateMembership, MembershipResource } from '@groundstate/contract/memberships'
+import type { CreateMembership } from '@groundstate/contract/memberships'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
+import { refusal } from '../../../auth/permissions.ts'
 import { checkHoldsAccess } from '../../../auth/team-permissions.ts'
 import { announce, announceAccess } from '../../../changes/announce.ts'
 import { type Page, type Paged, isUniqueViolation, transact } from '../../../db/db.ts'
 import { forbidden, invalid } from '../../../errors.ts'
 import { requireOrganization } from '../organizations/access.ts'
 import { type Team, listReadableTeams, requireTeam, teamNotice } from '../teams/access.ts'
-import { insertInvitedMembers, insertTeamMembers } from '../teams/members-store.ts'
-import { checkOwnerRemains, leaveTeams } from '../teams/members.ts'
-import { insertTeam, listTeamsOfMembership, listVisibleTeams } from '../teams/service.ts'
+import { checkOwnerRemains, leaveTeams, insertTeam, listTeamsOfMemberships } from '../teams/service.ts'
+import { insertInvitedMembers, insertTeamMembers } from '../teams/store.ts'
 import {
   type Membership,
   type ShownMembership,
@@ -21,11 +21,10 @@ import {
 import { membershipResource } from './resource.ts'
 import * as store from './store.ts'
 
-/** Makes an account an active member of the organization, unless it is one; an invitation of its address is spent. */
-export async function insertMembership(
-  ctx: TransactionCtx,
-  { organizationId, userId, viaSso = false }: { organizationId: string; userId: string; viaSso?: boolean },
-) {
+type NewMembership = { organizationId: string; userId: string; viaSso?: boolean }
+
+/** Makes an account an active member of the organization unless it is one, and accepts an invitation of its address. */
+export async function insertMembership(ctx: TransactionCtx, { organizationId, userId, viaSso = false }: NewMembership) {
   const now = ctx.now()
   const accepted = await store.acceptInvitations(ctx.db, { userId, organizationId, now })
   const id = ctx.newId('ou')
@@ -39,10 +38,7 @@ export async function insertMembership(
   announceAccess(ctx, organizationId)
 }
 
-/**
- * Invites by an e-mail address. Someone who has an account with it is a member at once; for all others the invitation
- * waits until there is one.
- */
+/** Invites an e-mail address. The user with that address becomes a member immediately, or once there is such a user. */
 export async function createMembership(ctx: Ctx, organizationName: string, input: CreateMembership) {
   const organization = await requireOrganization(ctx, organizationName, 'members:manage')
   const { email } = input.attributes
@@ -79,36 +75,27 @@ export async function createMembership(ctx: Ctx, organizationName: string, input
   }
 }
 
-/** The teams that a body names, to put someone into. */
 async function requireTeams(ctx: Ctx, organizationId: string, ids: readonly string[]): Promise<Team[]> {
   const teams = await listReadableTeams(ctx, ids)
   for (const [index, id] of ids.entries()) {
     const team = teams.find((team) => team.id === id && team.organization_id === organizationId)
     if (!team) throw invalid(`there is no team ${id} in the organization`, `/data/relationships/teams/data/${index}/id`)
-    if (!team.can.has('members:manage')) {
-      throw forbidden(`this needs the permission members:manage on the team ${team.name}`)
-    }
+    if (!team.can.has('members:manage')) throw refusal('members:manage', `on the team ${team.name}`)
     checkHoldsAccess(team.access, team, team.name)
   }
   return teams
 }
 
-/** Presents memberships with those of their teams that the caller may see. The caller has authorised the memberships. */
-export async function showMemberships(
-  ctx: Ctx,
-  memberships: readonly ShownMembership[],
-): Promise<MembershipResource[]> {
-  const access = new Map(memberships.map((membership) => [membership.organization_id, membership.access]))
-  const teams = await listVisibleTeams(ctx, memberships, (id) => access.get(id))
-  return memberships.map((membership) =>
-    membershipResource(
-      membership,
-      (teams.get(membership.id) ?? []).map((id) => ({ id, type: 'teams' })),
-    ),
-  )
+/** Resources of memberships, with the teams that the caller may see. The caller is authorised. */
+export async function showMemberships(ctx: Ctx, memberships: readonly ShownMembership[]) {
+  const teams = (await listTeamsOfMemberships(ctx, memberships)).filter((team) => team.isVisible)
+  const ofMembership = Map.groupBy(teams, (team) => team.membership_id)
+  return memberships.map((membership) => {
+    const teamIds = ofMembership.get(membership.id)?.map(({ id }) => id) ?? []
+    return membershipResource(membership, teamIds)
+  })
 }
 
-/** As `showMemberships`, for one. */
 export async function showMembership(ctx: Ctx, membership: ShownMembership) {
   const [resource] = await showMemberships(ctx, [membership])
   if (!resource) throw new Error('every membership has a resource')
@@ -123,7 +110,6 @@ export async function listMemberships(ctx: Ctx, name: string, { page, ...filter 
   return { ...list, rows: list.rows.map((row): Membership => ({ ...row, access: organization.access })) }
 }
 
-/** The memberships of the caller, in all organizations. */
 export async function listOwnMemberships(ctx: Ctx, page: Page): Promise<Paged<Membership>> {
   const { actor } = ctx
   if (actor.kind !== 'user') return { rows: [], total: 0 }
@@ -133,28 +119,18 @@ export async function listOwnMemberships(ctx: Ctx, page: Page): Promise<Paged<Me
 
 type ListTeamMemberships = { page: Page; status: string | undefined; byStatus: 'asc' | 'desc' | undefined }
 
-/** The memberships of those in a team, and of those invited to it. */
 export async function listTeamMemberships(ctx: Ctx, teamId: string, { page, status, byStatus }: ListTeamMemberships) {
   const team = await requireTeam(ctx, teamId, 'team:read')
-  const can = organizationPermissions(team.access)
   const filter = { organizationId: team.organization_id, status, emails: undefined, q: undefined, teamId }
-  const list = await store.listMemberships(ctx.db, filter, { page, byStatus })
+  const { rows, total } = await store.listMemberships(ctx.db, filter, { page, byStatus })
+  // The members of a visible team are no secret, but their addresses are.
+  const seesEmails = organizationPermissions(team.access).has('members:read')
   const isOwn = (row: store.MembershipRow) => ctx.actor.kind === 'user' && ctx.actor.userId === row.user_id
-  // That someone is in a team that one sees is no secret, but the address is.
-  return {
-    total: list.total,
-    rows: list.rows.map((row): Membership & { hidesEmail: boolean } => ({
-      ...row,
-      access: team.access,
-      hidesEmail: !can.has('members:read') && !isOwn(row),
-    })),
-  }
+  const shown = (row: store.MembershipRow) => ({ ...row, access: team.access, hidesEmail: !seesEmails && !isOwn(row) })
+  return { rows: rows.map(shown), total }
 }
 
-/**
- * Makes an account a member of the organizations that have invited its address. Called when an account gets an
- * address that is confirmed, never for an address that was just entered.
- */
+/** Makes a user a member of the organizations that invited the user's address, which must be confirmed. */
 export async function acceptInvitations(ctx: TransactionCtx, userId: string) {
   const memberships = await store.acceptInvitations(ctx.db, { userId, organizationId: undefined, now: ctx.now() })
   for (const { teams, ...membership } of memberships) {
@@ -163,48 +139,38 @@ export async function acceptInvitations(ctx: TransactionCtx, userId: string) {
   }
 }
 
-/**
- * Removes a person from the organization and from all its teams; everyone may leave by themself. Throws `forbidden` for
- * an owner who leaves, for the last owner, and for a member of a team that the caller may not see.
- */
+/** Removes a person from the organization and its teams. Throws `forbidden` for owners who leave, the last owner and hidden teams. */
 export async function deleteMembership(ctx: Ctx, id: string) {
   const membership = await requireMembership(ctx, id)
   await transact(ctx, async (ctx) => {
-    const teams = await listTeamsOfMembership(ctx, membership)
+    const teams = await listTeamsOfMemberships(ctx, [membership])
     checkRemoval(ctx, membership, teams)
-    if (membership.user_id !== null) {
-      await leaveTeams(
-        ctx,
-        membership.user_id,
-        teams.map((team) => team.id),
-      )
-    }
+    const teamIds = teams.map((team) => team.id)
+    if (membership.user_id !== null) await leaveTeams(ctx, membership.user_id, teamIds)
     await store.deleteMembership(ctx.db, id)
-    if (teams.some((team) => team.isOwners)) await checkOwnerRemains(ctx, membership.organization_id)
+    if (teams.some((team) => team.is_owners)) await checkOwnerRemains(ctx, membership.organization_id)
     await recordAudit(ctx, membershipAudit(membership, 'destroy', { email: membership.email }))
     announce(ctx, ...teams.map((team) => ({ organization: membership.organization_id, ...teamNotice(team) })))
   })
 }
 
-type MembersTeam = Awaited<ReturnType<typeof listTeamsOfMembership>>[number]
+type Teams = Awaited<ReturnType<typeof listTeamsOfMemberships>>
 
-function checkRemoval(ctx: TransactionCtx, membership: Membership, teams: readonly MembersTeam[]) {
+function checkRemoval(ctx: TransactionCtx, membership: Membership, teams: Teams) {
   const { access } = membership
-  const isOwner = teams.some((team) => team.isOwners)
+  const isOwner = teams.some((team) => team.is_owners)
   if (ctx.actor.kind === 'user' && ctx.actor.userId === membership.user_id) {
     if (isOwner) throw forbidden('you are an owner: leave the owners team before you leave the organization')
     return
   }
   if (!organizationPermissions(access).has('members:manage')) {
-    throw forbidden(`this needs the permission members:manage in the organization ${membership.organization_name}`)
+    throw refusal('members:manage', `in the organization ${membership.organization_name}`)
   }
   if (isOwner && access.role !== 'owner' && access.role !== 'system') throw forbidden('only owners may remove an owner')
-  if (teams.some((team) => !team.isVisible)) {
+  if (teams.some((team) => !team.isVisible))
     throw forbidden('the member is in a team that you may not see: ask an owner')
-  }
 }
 
-/** Creates the owners team of a new organization, with its service account and its first member. */
 export async function insertOwnersTeam(ctx: TransactionCtx, organizationId: string, userId: string) {
   const teamId = await insertTeam(ctx, { organizationId, name: 'owners', isOwners: true })
   await insertMembership(ctx, { organizationId, userId })

@@ -3,11 +3,13 @@ import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { takesCredentials } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
 import { raiseAccessRevision } from '../organizations/store.ts'
+import type { TeamRow } from '../teams/store.ts'
 
-/** Memberships `m` with the names of both sides; the address of an active member is that of the account. */
+/** Memberships `m` with organization and user. The address of an active member is that of the account. */
 function selectMemberships(db: Db) {
   return db
     .selectFrom('organization_memberships as m')
@@ -30,7 +32,6 @@ export async function findMembership(db: Db, actor: Actor, id: string) {
   return selectMemberships(db).select(access(actor)).where('m.id', '=', id).executeTakeFirst()
 }
 
-/** Memberships by their ids, without a check of who may see them. */
 export async function findMemberships(db: Db, actor: Actor, ids: readonly string[]) {
   return selectMemberships(db)
     .select(access(actor))
@@ -40,25 +41,14 @@ export async function findMemberships(db: Db, actor: Actor, ids: readonly string
     .execute()
 }
 
-/** The memberships of a user in the organizations that the actor may see. */
 export async function listMembershipsOfUser(db: Db, actor: Actor, userId: string, page: Page) {
   const matches = sql<boolean>`m.user_id = ${userId} and ${takesCredentials(actor)}`
-  const [rows, count] = await Promise.all([
-    selectMemberships(db)
-      .select(access(actor))
-      .where(matches)
-      .orderBy('o.name')
-      .limit(page.size)
-      .offset(pageOffset(page))
-      .execute(),
-    db
-      .selectFrom('organization_memberships as m')
-      .innerJoin('organizations as o', 'o.id', 'm.organization_id')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where(matches)
-      .executeTakeFirstOrThrow(),
-  ])
-  return { rows, total: count.total }
+  const list = selectMemberships(db).select(access(actor)).where(matches).orderBy('o.name')
+  const all = db
+    .selectFrom('organization_memberships as m')
+    .innerJoin('organizations as o', 'o.id', 'm.organization_id')
+    .where(matches)
+  return readPaged(page, list, all)
 }
 
 export type MembershipFilter = {
@@ -66,15 +56,13 @@ export type MembershipFilter = {
   status: string | undefined
   emails: readonly string[] | undefined
   q: string | undefined
-  /** Those in, or invited to, this team. */
+  /** Members and invited users of this team. */
   teamId?: string
 }
 
-export async function listMemberships(
-  db: Db,
-  filter: MembershipFilter,
-  { page, byStatus }: { page: Page; byStatus?: 'asc' | 'desc' | undefined },
-) {
+type Listing = { page: Page; byStatus?: 'asc' | 'desc' | undefined }
+
+export async function listMemberships(db: Db, filter: MembershipFilter, { page, byStatus }: Listing) {
   const { organizationId, status, emails, q, teamId } = filter
   const ofTeam = sql`and (
     exists (select from team_members tm where tm.team_id = ${teamId} and tm.user_id = m.user_id)
@@ -102,7 +90,7 @@ export async function listMemberships(
   return { rows, total: active + invited, active, invited }
 }
 
-/** The account of an e-mail address, in any case; an address that waits to be confirmed does not count. */
+/** The account with a confirmed e-mail address, case-insensitively. */
 export async function findUserByEmail(db: Db, email: string) {
   return db
     .selectFrom('users')
@@ -115,11 +103,10 @@ export async function insertMembership(db: Db, row: Insertable<Schema['organizat
   await db.insertInto('organization_memberships').values(row).execute()
 }
 
-/** Makes an account an active member of the organization, unless it is one. */
-export async function insertUserMembership(
-  db: Db,
-  membership: { id: string; organizationId: string; userId: string; viaSso: boolean; now: Date },
-) {
+type UserMembership = { id: string; organizationId: string; userId: string; viaSso: boolean; now: Date }
+
+/** Makes an account an active member of the organization unless it is one. */
+export async function insertUserMembership(db: Db, membership: UserMembership) {
   const { id, organizationId, userId, viaSso, now } = membership
   await sql`insert into organization_memberships (id, organization_id, user_id, email, status, via_sso, created_at)
     select ${id}, ${organizationId}, u.id, coalesce(u.email, u.username), 'active', ${viaSso}, ${now}
@@ -127,14 +114,11 @@ export async function insertUserMembership(
     on conflict (organization_id, user_id) do nothing`.execute(db)
 }
 
-/**
- * Turns the invitations of an account's address into memberships and puts the account into the teams that they name;
- * within one organization, when that is given. Returns the memberships.
- */
-export async function acceptInvitations(
-  tx: Tx,
-  { userId, organizationId, now }: { userId: string; organizationId: string | undefined; now: Date },
-) {
+type InvitedUser = { userId: string; organizationId: string | undefined; now: Date }
+type AcceptedInvitation = { id: string; organization_id: string; teams: Pick<TeamRow, 'id' | 'visibility'>[] }
+
+/** Turns invitations of a user's address into memberships, of one organization or all, and adds the user to their teams. */
+export async function acceptInvitations(tx: Tx, { userId, organizationId, now }: InvitedUser) {
   const { rows } = await sql<AcceptedInvitation>`
     with accepted as (
       update organization_memberships m set status = 'active', user_id = u.id, placeholder_id = null
@@ -157,13 +141,6 @@ export async function acceptInvitations(
     if (teams.length > 0) await raiseAccessRevision(tx, { organizationId })
   }
   return rows
-}
-
-type AcceptedInvitation = {
-  id: string
-  organization_id: string
-  /** The teams that the account has joined by it. */
-  teams: { id: string; visibility: 'secret' | 'organization' }[]
 }
 
 export async function deleteMembership(tx: Tx, id: string) {

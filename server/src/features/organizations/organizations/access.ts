@@ -9,81 +9,54 @@ import { invalid, notFound, unauthorized } from '../../../errors.ts'
 import { domainEvent } from '../../../events.ts'
 import * as store from './store.ts'
 
-/**
- * Loads the organization of that name and checks `permission` in one query. Throws `not-found` when the actor may not
- * see it, or what the permission is to read, `forbidden` when it lacks a permission to do something, `unauthorized` when
- * the organization does not take the token of a member.
- */
-export async function requireOrganization(
-  ctx: Ctx,
-  name: string,
-  permission: OrganizationPermission,
-): Promise<Organization> {
+/** Throws `not-found` without access, `forbidden` without the permission, `unauthorized` if the organization rejects members' tokens. */
+export async function requireOrganization(ctx: Ctx, name: string, permission: OrganizationPermission) {
   return authorised(ctx, await store.findOrganization(ctx.db, ctx.actor, { name }), permission)
 }
 
-export async function requireOrganizationById(
-  ctx: Ctx,
-  id: string,
-  permission: OrganizationPermission,
-): Promise<Organization> {
+export async function requireOrganizationById(ctx: Ctx, id: string, permission: OrganizationPermission) {
   return authorised(ctx, await store.findOrganization(ctx.db, ctx.actor, { id }), permission)
 }
 
 const REFUSED =
-  'the organization takes no API tokens of its members: use the token of a team or of the organization, or sign in on the web'
+  'the organization does not accept API tokens of its members: use the token of a team or of the organization, or sign in on the web'
 
-/**
- * The organization after a change by an actor with `access` there. An owner who disables members' tokens with a
- * token of their own, still gets the response.
- */
+/** The organization after a change by an actor with `access`, even by an owner whose token the change disabled. */
 export async function showChangedOrganization(ctx: Ctx, id: string, access: AccessContext): Promise<Organization> {
   const row = await store.findOrganization(ctx.db, ctx.actor, { id })
   if (row && isTokenRefused(ctx.actor, row.access)) return { ...row, access, can: organizationPermissions(access) }
   return authorised(ctx, row, 'organization:read')
 }
 
-function authorised(ctx: Ctx, row: FoundOrganization | undefined, permission: OrganizationPermission) {
+function authorised(ctx: Ctx, row: AccessRow | undefined, permission: OrganizationPermission): Organization {
   const organization = row && readableOrganization(ctx, row)
   if (row && isTokenRefused(ctx.actor, row.access)) throw unauthorized(REFUSED)
   if (!organization) throw notFound('organization')
   checkSignInPolicy(organization.access)
-  if (!organization.can.has(permission)) {
-    throw refusal(permission, `in the organization ${organization.name}`)
-  }
+  if (!organization.can.has(permission)) throw refusal(permission, `in the organization ${organization.name}`)
   return organization
 }
 
-export function readableOrganization(ctx: Ctx, row: FoundOrganization): Organization | undefined {
+export function readableOrganization(ctx: Ctx, row: AccessRow): Organization | undefined {
   const { access: column, ...organization } = row
   const access = readAccessContext(ctx.actor, { organizationId: row.id, access: column })
   const can = organizationPermissions(access)
   return can.has('organization:read') ? { ...organization, can, access } : undefined
 }
 
-/** The organizations whose content the actor may see, for includes. */
-export async function listReadableOrganizations(ctx: Ctx, ids: readonly string[]): Promise<Organization[]> {
-  return listOpen(ctx, await store.findOrganizations(ctx.db, ctx.actor, ids))
-}
-
-/** As `listReadableOrganizations`, by the names that relations have for ids. */
-export async function listReadableOrganizationsNamed(ctx: Ctx, names: readonly string[]): Promise<Organization[]> {
-  return listOpen(ctx, await store.findOrganizationsNamed(ctx.db, ctx.actor, names))
-}
-
-/** Leaves out organizations that demand another sign-in of the actor. */
-function listOpen(ctx: Ctx, rows: readonly FoundOrganization[]): Organization[] {
+/** The organizations whose content the actor may see with its current sign-in, by ids or names. */
+export async function listReadableOrganizations(ctx: Ctx, keys: readonly string[], column: 'id' | 'name' = 'id') {
+  const rows = await store.findOrganizations(ctx.db, ctx.actor, { keys, column })
   return rows.flatMap((row) => {
     const organization = readableOrganization(ctx, row)
     return organization && !organization.access.signInRequirement ? organization : []
   })
 }
 
-export function organizationAudit(
-  { id, name }: { id: string; name: string },
-  action: string,
-  changes?: UpdateOrganization['attributes'] & { plan?: string },
-): AuditEvent {
+type AuditedOrganization = { id: string; name: string }
+type Changes = UpdateOrganization['attributes']
+
+export function organizationAudit({ id, name }: AuditedOrganization, action: string, changes?: Changes): AuditEvent {
   return {
     organizationId: id,
     action,
@@ -95,10 +68,10 @@ export function organizationAudit(
   }
 }
 
-/** A new organization needs its default project and owners team. Raised in the transaction that creates it. */
+/** Raised in the transaction that creates an organization, which needs a default project and an owners team. */
 export const organizationCreating = domainEvent<{ organizationId: string; ownerId: string }>('organization.creating')
 
-/** An organization is about to be deleted with its contents. Raised in that transaction, before anything is locked. */
+/** Raised before an organization is deleted with its contents, in the same transaction, before rows are locked. */
 export const organizationDeleting = domainEvent<{ organizationId: string }>('organization.deleting')
 
 type Body<Name extends string> = {
@@ -106,10 +79,7 @@ type Body<Name extends string> = {
   relationships: { [Relationship in Name]?: { data: { id: string } | null } | undefined }
 }
 
-/**
- * The agent pool that a body names, null to take it away, and where it does so: in the attribute `<name>-id`, or in the
- * relationship `<name>`, as newer clients do.
- */
+/** The agent pool in a body, and the pointer to it. Null removes it. Newer clients use the relationship instead of the attribute. */
 export function namedPool<Name extends string>({ attributes, relationships }: Body<Name>, name: Name) {
   const attribute = `${name}-id` as const
   const { [attribute]: poolId } = attributes
@@ -119,19 +89,26 @@ export function namedPool<Name extends string>({ attributes, relationships }: Bo
   return { poolId: related.data?.id ?? null, pointer: `/data/relationships/${name}` }
 }
 
-/** The agent pool. Throws `invalid` at `pointer` unless it belongs to the organization. */
+/** Throws `invalid` unless the agent pool and the execution mode that uses it are overwritten together. */
+export function checkOverwrites(pool: boolean | null | undefined, mode: boolean | null | undefined) {
+  if (typeof pool !== 'boolean' || typeof mode !== 'boolean' || pool === mode) return
+  // Clients match this text.
+  throw invalid(
+    'If agent-pool and execution-mode are both included in setting-overwrites, their values must be the same.',
+    '/data/attributes/setting-overwrites',
+  )
+}
+
 export async function requireOrganizationPool(ctx: Ctx, organizationId: string, poolId: string, pointer?: string) {
   const pool = await store.findOrganizationPool(ctx.db, organizationId, poolId)
   if (!pool) throw noPool(poolId, pointer)
   return pool
 }
 
-/** As `requireOrganizationPool`, for a workspace that is to use the pool: throws `invalid` too when its scope leaves that out. */
-export async function requirePoolFor(
-  ctx: Ctx,
-  workspace: { organizationId: string; workspaceId?: string; projectId: string },
-  { poolId, pointer }: { poolId: string; pointer?: string },
-) {
+type PoolReference = { poolId: string; pointer?: string }
+
+/** As `requireOrganizationPool`, for use by a workspace: also throws `invalid` when the scope of the pool excludes it. */
+export async function requirePoolFor(ctx: Ctx, workspace: store.PoolUser, { poolId, pointer }: PoolReference) {
   const pool = await store.findPoolFor(ctx.db, workspace, poolId)
   if (!pool) throw noPool(poolId, pointer)
   if (!pool.is_open)
@@ -139,7 +116,7 @@ export async function requirePoolFor(
 }
 
 function noPool(poolId: string, pointer: string | undefined) {
-  // Clients look for these words.
+  // Clients match this text.
   return invalid(
     `The provided agent pool does not exist or you are not authorized to use it: ${poolId} is no pool of the organization`,
     pointer,
@@ -147,9 +124,9 @@ function noPool(poolId: string, pointer: string | undefined) {
 }
 
 /** An organization that the actor may see, with the actor's permissions. */
-export type Organization = Omit<FoundOrganization, 'access'> & {
+export type Organization = Omit<AccessRow, 'access'> & {
   can: ReadonlySet<OrganizationPermission>
   access: AccessContext
 }
 
-type FoundOrganization = NonNullable<Awaited<ReturnType<typeof store.findOrganization>>>
+type AccessRow = NonNullable<Awaited<ReturnType<typeof store.findOrganization>>>

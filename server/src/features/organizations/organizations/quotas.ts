@@ -5,17 +5,16 @@ export type OrganizationPlan = OrganizationRow['plan']
 /** Quotas of a plan; null means no limit. */
 export type PlanLimits = {
   runTasks: number | null
-  /** Workspaces whose runs ask a task. */
   runTaskWorkspaces: number | null
-  /** Self-hosted agents that are online at once. */
+  /** Self-hosted agents online at the same time. */
   agents: number | null
-  /** The newest `kept` states of the organization stay whatever their age, the others for `months`. */
+  /** The newest `kept` states of the organization are kept regardless of age, the others for `months`. */
   states: { kept: number; months: number } | null
 }
 
 const UNLIMITED = { runTasks: null, runTaskWorkspaces: null, agents: null, states: null }
 
-/** The limits of the plans (INTERFACE §6). `standard` and `unlimited` have the same: none. */
+/** The limits of the plans (INTERFACE §6). */
 export const PLAN_LIMITS = {
   free: { runTasks: 1, runTaskWorkspaces: 10, agents: 1, states: { kept: 100, months: 6 } },
   standard: UNLIMITED,
@@ -37,7 +36,6 @@ const ALWAYS = {
   'run-task-mandatory-enforcement-limit': null,
 }
 
-/** Features that this server does not support, whatever the plan. */
 const NEVER = {
   'configuration-designer': false,
   'cost-estimation': false,
@@ -55,7 +53,6 @@ const NEVER = {
   'infragraph-with-nrtu': false,
 }
 
-/** The attributes of an organization's entitlement set. */
 export function entitlements(plan: OrganizationPlan) {
   const { runTasks, runTaskWorkspaces, agents } = PLAN_LIMITS[plan]
   return {

@@ -1,16 +1,14 @@
-import type { DataRetentionPolicyResource } from '@groundstate/contract/data-retention'
 import type { EntitlementSetResource } from '@groundstate/contract/entitlement-sets'
 import type { OrganizationResource } from '@groundstate/contract/organizations'
 import type { Organization } from './access.ts'
 import { entitlements } from './quotas.ts'
 import type { PolicyColumn } from './store.ts'
 
-/** In the public API so many modules may have tests. There is no registry here, so that none is used up. */
+/** The limit of the public API. Without a registry, none is used. */
 const TESTABLE_MODULES = 5
 
-/** The id of an organization in the public API is its name. */
 export function organizationResource(organization: Organization): OrganizationResource {
-  const { can, name } = organization
+  const { can, name, default_project_id: project, default_agent_pool_id: pool } = organization
   const self = `/api/v2/organizations/${name}`
   return {
     id: name,
@@ -51,14 +49,8 @@ export function organizationResource(organization: Organization): OrganizationRe
       permissions: permissionsBlock(organization),
     },
     relationships: {
-      'default-project': {
-        data: organization.default_project_id ? { id: organization.default_project_id, type: 'projects' } : null,
-      },
-      'default-agent-pool': {
-        data: organization.default_agent_pool_id
-          ? { id: organization.default_agent_pool_id, type: 'agent-pools' }
-          : null,
-      },
+      'default-project': { data: project ? { id: project, type: 'projects' } : null },
+      'default-agent-pool': { data: pool ? { id: pool, type: 'agent-pools' } : null },
       'entitlement-set': {
         data: { id: organization.id, type: 'entitlement-sets' },
         links: { related: `${self}/entitlement-set` },
@@ -73,15 +65,11 @@ export function organizationResource(organization: Organization): OrganizationRe
   }
 }
 
-export function entitlementSetResource(
-  organization: Pick<Organization, 'id' | 'name' | 'plan'>,
-): EntitlementSetResource {
-  return {
-    id: organization.id,
-    type: 'entitlement-sets',
-    attributes: entitlements(organization.plan),
-    links: { self: `/api/v2/organizations/${organization.name}/entitlement-set` },
-  }
+type Subscribed = Pick<Organization, 'id' | 'name' | 'plan'>
+
+export function entitlementSetResource({ id, name, plan }: Subscribed): EntitlementSetResource {
+  const links = { self: `/api/v2/organizations/${name}/entitlement-set` }
+  return { id, type: 'entitlement-sets', attributes: entitlements(plan), links }
 }
 
 function permissionsBlock({ can }: Organization) {
@@ -129,12 +117,8 @@ function permissionsBlock({ can }: Organization) {
   }
 }
 
-/** How a resource names its policy. Clients learn from the type here which of the two they are to read. */
+/** The retention policy of a resource. The type tells clients which of the two resources to read. */
 export function policyIdentifier(policy: PolicyColumn) {
-  return { data: policy && { id: policy.id, type: policyType(policy.days) } }
-}
-
-/** The type says what the policy does. */
-function policyType(days: number | null): DataRetentionPolicyResource['type'] {
-  return days === null ? 'data-retention-policy-dont-deletes' : 'data-retention-policy-delete-olders'
+  const type = (policy?.days ?? null) === null ? 'dont-deletes' : 'delete-olders'
+  return { data: policy && { id: policy.id, type: `data-retention-policy-${type}` as const } }
 }

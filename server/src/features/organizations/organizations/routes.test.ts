@@ -17,7 +17,7 @@ async function patch(name: string, attributes: object, token = owner.token) {
   return app.request({ method: 'PATCH', url: `/api/v2/organizations/${name}`, token, body })
 }
 
-test('a new organization is known by its name, and its creator owns it', async () => {
+test('a new organization is identified by its name, and its creator owns it', async () => {
   const res = await create({ name: 'acme', email: 'ops@acme.test' })
 
   expect(res.status).toBe(201)
@@ -52,7 +52,7 @@ test.each([
   expect(res.json().errors[0].detail).toContain(detail)
 })
 
-test('a name is taken once, whatever its case', async () => {
+test('a name is unique, case-insensitively', async () => {
   await create({ name: 'taken', email: 'a@b.test' })
 
   const res = await create({ name: 'Taken', email: 'a@b.test' })
@@ -81,7 +81,7 @@ test('a list shows the organizations of the caller, and finds them by name and a
   expect(await names('', guest.token)).toEqual(['listed-one'])
 })
 
-test('a member reads and does not change; a stranger finds nothing', async () => {
+test('a member may read and not change; an outsider finds nothing', async () => {
   const organization = await createOrganization(app, owner)
   const [member, stranger] = [await createUser(app), await createUser(app)]
   await createTeamWithAccess(app, { members: [member], organizationId: organization.id })
@@ -112,7 +112,7 @@ test('an organization is renamed, and its settings change', async () => {
   expect(old.status).toBe(404)
 })
 
-test('the entitlement set lets runs happen on the server', async () => {
+test('the entitlement set allows remote runs', async () => {
   const organization = await createOrganization(app, owner)
 
   const res = await app.request({
@@ -135,7 +135,7 @@ test('the entitlement set and the default project are included', async () => {
   expect(res.json().included.map((resource: any) => resource.type)).toEqual(['entitlement-sets', 'projects'])
 })
 
-test('a deleted organization takes everything with it', async () => {
+test('a deleted organization is deleted with its contents', async () => {
   const organization = await createOrganization(app, owner)
   const workspace = await createWorkspace(app, { organization: organization.name, tags: ['a'] })
 
@@ -167,7 +167,7 @@ test('a number out of bounds is rejected with the bounds', async () => {
   expect(high.json().errors[0].detail).toMatch(/^session-remember is 2147483648, it must be at most /)
 })
 
-test('organizations are found by their address only by those who see it', async () => {
+test('a search by address finds only organizations whose address is visible', async () => {
   await create({ name: 'addressed', email: 'secret-address@b.test' })
   const { id } = await app.db
     .selectFrom('organizations')

@@ -2,7 +2,7 @@ import type { CreateOrganization, UpdateOrganization } from '@groundstate/contra
 import type { Ctx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { NO_ACCESS } from '../../../auth/access-context.ts'
-import { type Page, type Paged, pageOffset, transact } from '../../../db/db.ts'
+import { type Paged, refuseTakenName, transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import {
@@ -15,20 +15,17 @@ import {
   requireOrganizationPool,
   showChangedOrganization,
 } from './access.ts'
-import { organizationSettingColumns, refuseTakenOrganizationName } from './settings.ts'
 import * as store from './store.ts'
 
-/** Creates an organization with its owners team, of which the caller becomes the first member, and a default project. */
+/** Creates an organization with a default project and an owners team, whose first member is the caller. */
 export async function createOrganization(ctx: Ctx, input: CreateOrganization): Promise<Organization> {
   const { actor } = ctx
   if (actor.kind !== 'user' || actor.teamId !== undefined) throw notFound('organization')
   if (input['default-execution-mode'] === 'agent') {
-    throw invalid(
-      "Default agent pool must be specified when using 'agent' execution mode: create an agent pool first",
-      POOL,
-    )
+    const detail = "Default agent pool must be specified when using 'agent' execution mode: create an agent pool first"
+    throw invalid(detail, POOL)
   }
-  return refuseTakenOrganizationName(() =>
+  return refuseTakenName({ constraint: 'organizations_name_key' }, async () =>
     transact(ctx, async (ctx) => {
       const now = ctx.now()
       const id = ctx.newId('org')
@@ -48,14 +45,8 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
   )
 }
 
-export async function listOrganizations(
-  ctx: Ctx,
-  { page, ...filter }: store.OrganizationFilter & { page: Page },
-): Promise<Paged<Organization>> {
-  const { rows, total } = await store.listOrganizations(ctx.db, ctx.actor, filter, {
-    limit: page.size,
-    offset: pageOffset(page),
-  })
+export async function listOrganizations(ctx: Ctx, query: store.ListOrganizations): Promise<Paged<Organization>> {
+  const { rows, total } = await store.listOrganizations(ctx.db, ctx.actor, query)
   return { rows: rows.flatMap((row) => readableOrganization(ctx, row) ?? []), total }
 }
 
@@ -73,7 +64,7 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
   if (mode === 'agent' && !pool)
     throw invalid("Default agent pool must be specified when using 'agent' execution mode", POOL)
   if (named) await requireOrganizationPool(ctx, organization.id, named, POOL)
-  return refuseTakenOrganizationName(() =>
+  return refuseTakenName({ constraint: 'organizations_name_key' }, async () =>
     transact(ctx, async (ctx) => {
       await store.updateOrganization(ctx.db, organization.id, {
         ...organizationSettingColumns(attributes),
@@ -88,15 +79,31 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
   )
 }
 
-/** Deletes the organization with everything in it. */
 export async function deleteOrganization(ctx: Ctx, name: string) {
   await destroyOrganization(ctx, await requireOrganization(ctx, name, 'organization:delete'))
 }
 
-/** As `deleteOrganization`, for a caller that has been authorised. */
+/** As `deleteOrganization`; the caller is authorised. */
 export async function destroyOrganization(ctx: Ctx, { id, name }: { id: string; name: string }) {
   await audited(ctx, organizationAudit({ id, name }, 'destroy'), async (ctx) => {
     await raise(ctx, organizationDeleting, { organizationId: id })
     await store.deleteOrganization(ctx.db, id)
   })
+}
+
+function organizationSettingColumns(input: UpdateOrganization['attributes']) {
+  return {
+    collaborator_auth_policy: input['collaborator-auth-policy'],
+    session_timeout: input['session-timeout'],
+    session_remember: input['session-remember'],
+    cost_estimation_enabled: input['cost-estimation-enabled'],
+    assessments_enforced: input['assessments-enforced'],
+    allow_force_delete_workspaces: input['allow-force-delete-workspaces'],
+    send_passing_statuses: input['send-passing-statuses-for-untriggered-speculative-plans'],
+    aggregated_commit_status_enabled: input['aggregated-commit-status-enabled'],
+    speculative_plan_management_enabled: input['speculative-plan-management-enabled'],
+    owners_team_saml_role_id: input['owners-team-saml-role-id'],
+    user_tokens_enabled: input['user-tokens-enabled'],
+    default_execution_mode: input['default-execution-mode'],
+  }
 }

@@ -2,8 +2,9 @@ import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql
 import { type ActorInSql, accessColumn, userInSql } from '../../../auth/access-sql.ts'
 import { type Actor, isOwnOrganizationName } from '../../../auth/actor.ts'
 import { takesCredentials } from '../../../auth/visibility.ts'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Db, Page, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
+import { readPaged } from '../../../db/paged.ts'
 import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
@@ -26,30 +27,20 @@ function selectOrganization(db: Db, actor: ActorInSql, lower: { id: string } | {
   )
 }
 
-// Every list within an organization begins with it.
+// Batched, since every list within an organization begins with it.
 const findForUserByName = lookup(['userId', 'name'], (db, { userId, name }) =>
   selectOrganization(db, userInSql(userId), { name }),
 )
 
 /** SQL condition: the actor may see the organization `o`. */
 function visible(actor: Actor) {
-  switch (actor.kind) {
-    case 'system':
-      return sql<boolean>`true`
-    case 'organization':
-    case 'run':
-      return sql<boolean>`o.id = ${actor.organizationId}`
-    case 'user':
-      return sql<boolean>`${takesCredentials(actor)} and o.id in (
-        select m.organization_id from organization_memberships m where m.user_id = ${actor.userId} and m.status = 'active'
-        union
-        select t.organization_id from team_members tm join teams t on t.id = tm.team_id where tm.user_id = ${actor.userId})`
-    case 'agent':
-    case 'audit-trails':
-    case 'task':
-    case 'anonymous':
-      return sql<boolean>`false`
-  }
+  if (actor.kind === 'system') return sql<boolean>`true`
+  if (actor.kind === 'organization' || actor.kind === 'run') return sql<boolean>`o.id = ${actor.organizationId}`
+  if (actor.kind !== 'user') return sql<boolean>`false`
+  return sql<boolean>`${takesCredentials(actor)} and o.id in (
+    select m.organization_id from organization_memberships m where m.user_id = ${actor.userId} and m.status = 'active'
+    union
+    select t.organization_id from team_members tm join teams t on t.id = tm.team_id where tm.user_id = ${actor.userId})`
 }
 
 function selectOrganizations(db: Db, actor: ActorInSql) {
@@ -60,23 +51,16 @@ function selectOrganizations(db: Db, actor: ActorInSql) {
     .select(policyColumn('organization_id', sql`o.id`).as('retention_policy'))
 }
 
-/** Those of the organizations that the actor may see. */
-export async function findOrganizations(db: Db, actor: Actor, ids: readonly string[]) {
+type OrganizationKeys = { keys: readonly string[]; column: 'id' | 'name' }
+
+export async function findOrganizations(db: Db, actor: Actor, { keys, column }: OrganizationKeys) {
   return selectOrganizations(db, actor)
-    .where(sql<boolean>`o.id = any(${ids})`)
+    .where(sql<boolean>`${sql.ref(`o.${column}`)} = any(${keys})`)
     .where(visible(actor))
     .execute()
 }
 
-/** As `findOrganizations`, by their names. */
-export async function findOrganizationsNamed(db: Db, actor: Actor, names: readonly string[]) {
-  return selectOrganizations(db, actor)
-    .where(sql<boolean>`o.name = any(${names})`)
-    .where(visible(actor))
-    .execute()
-}
-
-/** SQL condition: the actor may see the address of the visible organization `o`; those with `members:read` do. */
+/** SQL condition: the actor has `members:read` in the visible organization `o`, and so may see its address. */
 function showsEmail(actor: Actor) {
   if (actor.kind !== 'user') return sql<boolean>`${actor.kind === 'system' || actor.kind === 'organization'}`
   return sql<boolean>`exists (
@@ -85,30 +69,16 @@ function showsEmail(actor: Actor) {
        and (my_team.is_owners or my_team.manage_membership or my_team.manage_teams or my_team.manage_organization_access))`
 }
 
-export type OrganizationFilter = { q?: string | undefined; name?: string | undefined; email?: string | undefined }
+export type ListOrganizations = Partial<Record<'q' | 'name' | 'email', string | undefined>> & { page: Page }
 
-/** One page of the organizations that the actor may see, and how many there are. */
-export async function listOrganizations(
-  db: Db,
-  actor: Actor,
-  filter: OrganizationFilter,
-  { limit, offset }: { limit: number; offset: number },
-) {
-  const { q, name, email } = filter
+export async function listOrganizations(db: Db, actor: Actor, { page, q, name, email }: ListOrganizations) {
   const hasEmail = (text: string) => sql`(o.email ilike ${containing(text)} and ${showsEmail(actor)})`
   const matches = sql<boolean>`${visible(actor)}
     ${q === undefined ? sql`` : sql`and (o.name ilike ${containing(q)} or ${hasEmail(q)})`}
     ${name === undefined ? sql`` : sql`and o.name ilike ${containing(name)}`}
     ${email === undefined ? sql`` : sql`and ${hasEmail(email)}`}`
-  const [rows, count] = await Promise.all([
-    selectOrganizations(db, actor).where(matches).orderBy('o.name').limit(limit).offset(offset).execute(),
-    db
-      .selectFrom('organizations as o')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where(matches)
-      .executeTakeFirstOrThrow(),
-  ])
-  return { rows, total: count.total }
+  const list = selectOrganizations(db, actor).where(matches).orderBy('o.name')
+  return readPaged(page, list, db.selectFrom('organizations as o').where(matches))
 }
 
 /** Deletes the organization, everything in it, and the service accounts of its teams. */
@@ -130,11 +100,10 @@ export async function updateOrganization(db: Db, id: string, changes: Updateable
   return db.updateTable('organizations').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 }
 
-/** SQL for whether the scope of a pool lets in a workspace. */
-export function isPoolOpenTo(
-  pool: string,
-  { workspaceId, projectId }: { workspaceId: RawBuilder<unknown>; projectId: RawBuilder<unknown> },
-) {
+type WorkspaceInSql = { workspaceId: RawBuilder<unknown>; projectId: RawBuilder<unknown> }
+
+/** SQL condition: the scope of the pool includes the workspace. */
+export function isPoolOpenTo(pool: string, { workspaceId, projectId }: WorkspaceInSql) {
   const id = sql.ref(`${pool}.id`)
   const listed = (rule: string) =>
     sql`exists (select from agent_pool_workspaces s
@@ -143,15 +112,11 @@ export function isPoolOpenTo(
     or exists (select from agent_pool_projects s where s.agent_pool_id = ${id} and s.project_id = ${projectId})))`
 }
 
-/**
- * The pool, if it belongs to the organization, and whether its scope lets in a workspace. One that is still to be has its project
- * only.
- */
-export async function findPoolFor(
-  db: Db,
-  { organizationId, workspaceId, projectId }: { organizationId: string; workspaceId?: string; projectId: string },
-  poolId: string,
-) {
+export type PoolUser = { organizationId: string; workspaceId?: string; projectId: string }
+
+/** A pool of the organization, and whether its scope includes a workspace: one that does not exist yet by its project. */
+export async function findPoolFor(db: Db, workspace: PoolUser, poolId: string) {
+  const { organizationId, workspaceId, projectId } = workspace
   return db
     .selectFrom('agent_pools as p')
     .select('p.name')
@@ -161,7 +126,6 @@ export async function findPoolFor(
     .executeTakeFirst()
 }
 
-/** The pool, if it belongs to the organization. */
 export async function findOrganizationPool(db: Db, organizationId: string, id: string) {
   return db
     .selectFrom('agent_pools')
@@ -171,11 +135,7 @@ export async function findOrganizationPool(db: Db, organizationId: string, id: s
     .executeTakeFirst()
 }
 
-/**
- * Raises the `access_revision` of an organization, by which `readGrants` sees that what it has counted is stale. Follows every change of
- * who is in a team, of what a team is granted, and of a workspace's project, in the same transaction. For a workspace that is about
- * to be deleted it is raised only if a team is granted something there.
- */
+/** Invalidates the counts of `readGrants`, in the transaction of each change of team members, grants or a workspace's project. */
 export async function raiseAccessRevision(tx: Tx, of: Raised) {
   const id = organizationOf(of)
   await deferWrite(tx, sql`update organizations set access_revision = access_revision + 1 where id = ${id}`)
@@ -190,16 +150,14 @@ function organizationOf(of: Raised): RawBuilder<unknown> {
     where g.workspace_id = ${of.grantedWorkspaceId} limit 1)`
 }
 
-/** The policy of an organization or workspace, as a column of its row. */
 export type PolicyColumn = { id: string; days: number | null } | null
 
-/** SQL of the policy that is set on a row itself: `owner` is the column that names it, `id` SQL of its id. */
+/** SQL of the policy set directly on an organization or workspace with the id `id`. */
 export function policyColumn(owner: 'organization_id' | 'workspace_id', id: RawBuilder<unknown>) {
   return sql<PolicyColumn>`(select jsonb_build_object('id', drp.id, 'days', drp.delete_older_than_days)
     from data_retention_policies drp where drp.${sql.ref(owner)} = ${id})`
 }
 
-/** The teams with access to a project. */
 export async function listTeamsOfProject(db: Db, projectId: string) {
   const rows = await db.selectFrom('team_projects').select('team_id').where('project_id', '=', projectId).execute()
   return rows.map(({ team_id: id }) => id)

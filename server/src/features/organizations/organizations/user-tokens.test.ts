@@ -3,7 +3,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createBrowser } from '../../../testing/browser.ts'
 import { type TestUser, createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { addMember, createTeam, createTeamToken } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../organization-tokens/service.ts'
+import { createOrganizationToken } from '../authentication-tokens/service.ts'
 
 const app = await createTestApp()
 let owner: TestUser
@@ -26,23 +26,23 @@ const change = (isEnabled: boolean) => ({
 const switchOff = async () => app.request({ ...change(false), token: owner.token })
 const get = async (url: string, token: string) => app.request({ url: `/api/v2${url}`, token })
 
-test('a new organization takes user tokens', async () => {
+test('a new organization accepts user tokens', async () => {
   expect((await get(`/organizations/${organization.name}`, owner.token)).json().data.attributes).toMatchObject({
     'user-tokens-enabled': true,
   })
 })
 
-test('the owner who disables them gets the response, and their token no longer has access', async () => {
+test('the owner who disables them gets the response, and then has no access with the token', async () => {
   const off = await switchOff()
 
   const after = await get(`/organizations/${organization.name}`, owner.token)
   expect([off.status, off.json().data.attributes['user-tokens-enabled']]).toEqual([200, false])
-  // Clients look for this word, which they show for a 401.
+  // Clients match this word for a 401.
   expect([after.status, after.json().errors[0].title]).toEqual([401, 'unauthorized'])
   expect(after.json().errors[0].detail).toContain('use the token of a team')
 })
 
-test('an organization may be made without them', async () => {
+test('an organization can be created without them', async () => {
   const body = {
     data: { type: 'organizations', attributes: { name: 'closed', email: 'a@b.test', 'user-tokens-enabled': false } },
   }
@@ -52,7 +52,7 @@ test('an organization may be made without them', async () => {
   expect((await get('/organizations/closed', owner.token)).status).toBe(401)
 })
 
-test.each(['owner', 'member'])('the token of the %s sees nothing of it, by name, by id and in lists', async (who) => {
+test.each(['owner', 'member'])('the token of the %s has no access by name, by id and in lists', async (who) => {
   const { token, id } = who === 'owner' ? owner : member
   const colleague = who === 'owner' ? member : owner
   const elsewhere = await createOrganization(app, who === 'owner' ? owner : member)
@@ -85,14 +85,14 @@ test.each(['owner', 'member'])('the token of the %s sees nothing of it, by name,
   expect(await statuses(['/account/details', `/users/${id}`])).toEqual([200, 200])
 })
 
-test('to a stranger it does not exist either way', async () => {
+test('for an outsider it does not exist in either case', async () => {
   const stranger = await createUser(app)
   await switchOff()
 
   expect((await get(`/organizations/${organization.name}`, stranger.token)).status).toBe(404)
 })
 
-test('sessions, and tokens of teams and of the organization, open it as before', async () => {
+test('sessions, team tokens and organization tokens still have access', async () => {
   const team = await createTeam(app, organization.id, { members: [member] })
   const teamToken = await createTeamToken(app, team)
   const { text } = await createOrganizationToken(app.as(owner.actor), organization.name, { kind: 'organization' })
@@ -106,7 +106,7 @@ test('sessions, and tokens of teams and of the organization, open it as before',
   expect((await get(`/workspaces/${workspace.id}`, text)).status).toBe(200)
 })
 
-test.each(['in a browser', "with the owners team's token"])('an owner %s switches them on again', async (how) => {
+test.each(['in a browser', "with the owners team's token"])('an owner %s can enable them again', async (how) => {
   const owners = await app.db
     .selectFrom('teams')
     .select('id')

@@ -1,5 +1,7 @@
 import type { ProjectResource } from '@groundstate/contract/projects'
-import type { CountedProject } from './access.ts'
+import type { Project } from './access.ts'
+
+export type CountedProject = Project & { workspace_count: number; team_count: number }
 
 export function projectResource(project: CountedProject): ProjectResource {
   const { can } = project

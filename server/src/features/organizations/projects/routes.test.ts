@@ -101,7 +101,7 @@ test('a list finds projects by their exact names and by a part of them', async (
   expect(await names('q=ALPHA')).toEqual(['alpha', 'alphabet'])
 })
 
-test('a member lists the projects that teams grant, and the rest does not exist', async () => {
+test('a member lists the projects granted to teams; others do not exist', async () => {
   const [granted, hidden] = [await newProject(), await newProject()]
   const member = await createUser(app)
   await createTeamWithAccess(app, { members: [member], organizationId: acme.id, projects: { [granted.id]: 'read' } })
@@ -118,7 +118,7 @@ test('a member lists the projects that teams grant, and the rest does not exist'
   expect((await create({ name: 'mine' }, {}, member.token)).status).toBe(403)
 })
 
-test('a list that is limited to what the caller may do has the projects whose permissions say so, at every level', async () => {
+test('a list filtered by permission has the projects with that permission, at every level', async () => {
   const member = await createUser(app)
   const teamId = await createTeamWithAccess(app, { members: [member], organizationId: acme.id })
   const levels = (['read', 'write', 'maintain', 'admin', 'custom'] as const).flatMap((access) =>
@@ -144,11 +144,11 @@ test('a list that is limited to what the caller may do has the projects whose pe
   expect(all).toHaveLength(levels.length)
   expect(ids(updated)).toEqual(allowing('can-update'))
   expect(ids(populated)).toEqual(allowing('can-create-workspace'))
-  // What the level does not say, such as settings of `read`, the other columns of the row don't say either.
+  // The other columns of the row must not add to the level, such as settings of `read`.
   expect([updated.length, populated.length]).toEqual([6 + 4, 6 + 6 + 3])
 })
 
-test('a list is limited to projects in which the caller may do something', async () => {
+test("a list can be filtered by the caller's permissions", async () => {
   const [read, maintained, administered, custom] = [
     await newProject('p-read'),
     await newProject('p-maintained'),
@@ -180,7 +180,7 @@ test('a list is limited to projects in which the caller may do something', async
   expect((await app.request({ url: `${url}?filter[permissions][update]=x`, token: owner.token })).status).toBe(422)
 })
 
-test('a project with workspaces stays until they are moved; the default project stays for good', async () => {
+test('a project with workspaces, and the default project, cannot be deleted', async () => {
   const [from, to] = [await newProject(), await newProject()]
   const workspace = await createWorkspace(app, { organization: acme.name, actor: owner.actor, projectId: from.id })
 
@@ -201,7 +201,7 @@ test('a project with workspaces stays until they are moved; the default project 
   expect(shown.json().data.attributes['workspace-count']).toBe(1)
 })
 
-test('a project stays for a workspace that is being created in it', async () => {
+test('a project is not deleted while a workspace is created in it', async () => {
   const { id } = await newProject()
   const relationships = { project: { data: { type: 'projects', id } } }
   const body = { data: { type: 'workspaces', attributes: { name: 'created-meanwhile' }, relationships } }

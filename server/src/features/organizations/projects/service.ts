@@ -2,26 +2,24 @@ import type { CreateProject, UpdateProject } from '@groundstate/contract/project
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { projectPermissions } from '../../../auth/project-permissions.ts'
-import { type Page, type Paged, isForeignKeyViolation, pageOffset, transact } from '../../../db/db.ts'
+import { type Page, isForeignKeyViolation, refuseTakenName, transact } from '../../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
-import { namedPool, requireOrganization, requireOrganizationPool } from '../organizations/access.ts'
-import { checkOverwrites } from '../organizations/settings.ts'
+import { checkOverwrites, namedPool, requireOrganization, requireOrganizationPool } from '../organizations/access.ts'
 import { listTeamsOfProject, updateOrganization } from '../organizations/store.ts'
 import { type TagChange, changeTagBindings, replaceTagBindings } from '../tags/service.ts'
 import * as tagStore from '../tags/store.ts'
 import {
-  type CountedProject,
   type FoundProject,
   type Project,
   listReadableProjects,
   projectAudit,
   readableProject,
-  refuseTakenProjectName,
   requireProject,
 } from './access.ts'
+import type { CountedProject } from './resource.ts'
 import * as store from './store.ts'
 
-/** Creates the default project of an organization, for workspaces created without another one. Returns its id. */
+/** Creates the default project of an organization, for workspaces created without a project. */
 export async function insertDefaultProject(ctx: TransactionCtx, organizationId: string) {
   const now = ctx.now()
   const id = ctx.newId('prj')
@@ -35,19 +33,22 @@ export async function insertDefaultProject(ctx: TransactionCtx, organizationId: 
   await updateOrganization(ctx.db, organizationId, { default_project_id: id })
 }
 
+const UNIQUE_NAME = { constraint: 'projects_name_key' }
+
 export async function createProject(ctx: Ctx, organizationName: string, input: CreateProject): Promise<CountedProject> {
   const organization = await requireOrganization(ctx, organizationName, 'projects:create')
   const settings = await readDefaults(ctx, organization.id, { mode: null, pool: null }, input)
   return transact(ctx, async (ctx) => {
+    const { name, description, 'auto-destroy-activity-duration': autoDestroy } = input.attributes
     const now = ctx.now()
     const id = ctx.newId('prj')
-    await refuseTakenProjectName(() =>
+    await refuseTakenName(UNIQUE_NAME, async () =>
       store.insertProject(ctx.db, {
         id,
         organization_id: organization.id,
-        name: input.attributes.name,
-        description: input.attributes.description ?? null,
-        auto_destroy_activity_duration: input.attributes['auto-destroy-activity-duration'] ?? null,
+        name,
+        description: description ?? null,
+        auto_destroy_activity_duration: autoDestroy ?? null,
         ...settings,
         created_at: now,
         updated_at: now,
@@ -55,105 +56,80 @@ export async function createProject(ctx: Ctx, organizationName: string, input: C
     )
     const tags = input.relationships['tag-bindings']?.data.map((tag) => tag.attributes)
     if (tags) await replaceTagBindings(ctx, { organizationId: organization.id, projectId: id }, tags)
-    await recordAudit(
-      ctx,
-      projectAudit({ id, name: input.attributes.name, organization_id: organization.id }, 'create', {
-        teams: [],
-        changes: { ...input.attributes, tags },
-      }),
-    )
+    const changes = { ...input.attributes, tags }
+    const project = { id, name, organization_id: organization.id }
+    await recordAudit(ctx, projectAudit(project, 'create', { teams: [], changes }))
     return showProject(ctx, id)
   })
 }
 
-/** Throws `not-found` when the actor may not see the project. */
 export async function showProject(ctx: Ctx, id: string): Promise<CountedProject> {
   const [project] = await withCounts(ctx, [await requireProject(ctx, id, 'project:read')])
   if (!project) throw notFound('project')
   return project
 }
 
-/** Those of the projects that the actor may see, for includes. */
 export async function showProjects(ctx: Ctx, ids: readonly string[]): Promise<CountedProject[]> {
   return withCounts(ctx, await listReadableProjects(ctx, ids))
 }
 
-/** Adds the counts; leaves out a project that was deleted meanwhile. */
+/** Adds the counts; omits projects that have since been deleted. */
 async function withCounts(ctx: Ctx, projects: readonly Project[]): Promise<CountedProject[]> {
   if (projects.length === 0) return []
-  const rows = await store.countInProjects(
-    ctx.db,
-    projects.map(({ id }) => id),
-  )
-  const counts = new Map(rows.map(({ id, ...found }) => [id, found]))
+  const ids = projects.map(({ id }) => id)
+  const counts = new Map((await store.countInProjects(ctx.db, ids)).map((row) => [row.id, row]))
   return projects.flatMap((project) => {
-    const found = counts.get(project.id)
-    return found ? { ...project, ...found } : []
+    const row = counts.get(project.id)
+    return row ? { ...project, ...row } : []
   })
 }
 
-type ListProjects = {
+type ListProjects = Pick<store.ProjectFilter, 'names' | 'q'> & {
   page: Page
-  names?: string[] | undefined
-  q?: string | undefined
-  /** Only projects in which the actor may do each of these. */
+  /** Only projects in which the actor has all of these. */
   permissions: readonly store.GrantedPermission[]
   descending: boolean
 }
 
-export async function listProjects(
-  ctx: Ctx,
-  organizationName: string,
-  query: ListProjects,
-): Promise<Paged<CountedProject>> {
-  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
-  const { role, organizationAccess } = organization.access
+export async function listProjects(ctx: Ctx, name: string, { permissions, ...query }: ListProjects) {
+  const { id: organizationId, access } = await requireOrganization(ctx, name, 'organization:read')
+  const { actor } = ctx
   const seesAll =
-    role !== 'member' ||
+    access.role !== 'member' ||
     (['manage_projects', 'manage_workspaces', 'read_projects', 'read_workspaces'] as const).some((name) =>
-      organizationAccess.has(name),
+      access.organizationAccess.has(name),
     )
   // A permission on the whole organization needs no grant. Only users have grants.
-  const everywhere = projectPermissions(organization.access)
-  const asked = query.permissions.filter((permission) => !everywhere.has(permission))
-  const { actor } = ctx
-  if (asked.length > 0 && actor.kind !== 'user') return { rows: [], total: 0 }
-  const { rows, total } = await store.listProjects(
-    ctx.db,
-    ctx.actor,
-    {
-      organizationId: organization.id,
-      userId: seesAll || ctx.actor.kind !== 'user' ? undefined : ctx.actor.userId,
-      granted: actor.kind === 'user' ? asked.map((permission) => ({ userId: actor.userId, permission })) : [],
-      names: query.names,
-      q: query.q,
-    },
-    { limit: query.page.size, offset: pageOffset(query.page), descending: query.descending },
-  )
+  const everywhere = projectPermissions(access)
+  const required = permissions.filter((permission) => !everywhere.has(permission))
+  if (required.length > 0 && actor.kind !== 'user') return { rows: [], total: 0 }
+  const { rows, total } = await store.listProjects(ctx.db, actor, {
+    ...query,
+    organizationId,
+    userId: seesAll || actor.kind !== 'user' ? undefined : actor.userId,
+    granted: actor.kind === 'user' ? required.map((permission) => ({ userId: actor.userId, permission })) : [],
+  })
   const projects = rows.flatMap((row) => readableProject(ctx, row) ?? [])
   return { rows: await withCounts(ctx, projects), total }
 }
 
 type Defaults = { mode: FoundProject['default_execution_mode']; pool: string | null }
 
-/** The execution defaults of a project after `input`; null follows the organization's. */
+/** The execution defaults of a project after `input`; null means those of the organization. */
 async function readDefaults(ctx: Ctx, organizationId: string, current: Defaults, input: UpdateProject) {
   const { attributes } = input
   const overwrites = attributes['setting-overwrites']
   checkOverwrites(overwrites?.['default-agent-pool'], overwrites?.['default-execution-mode'])
-  const asked = attributes['default-execution-mode']
-  const mode = overwrites?.['default-execution-mode'] === false ? null : asked === undefined ? current.mode : asked
+  const requested = attributes['default-execution-mode']
+  const mode =
+    overwrites?.['default-execution-mode'] === false ? null : requested === undefined ? current.mode : requested
   const { poolId: named, pointer } = namedPool(input, 'default-agent-pool')
-  if (named && mode !== 'agent') {
+  if (named && mode !== 'agent')
     throw invalid("Agent pool must not be specified unless using 'agent' execution mode", pointer)
-  }
   const pool = mode !== 'agent' ? null : named === undefined ? current.pool : named
-  if (mode === 'agent' && !pool) {
+  if (mode === 'agent' && !pool)
     throw invalid("Default agent pool must be specified when using 'agent' execution mode", pointer)
-  }
-  if (pool && pool !== current.pool) {
-    await requireOrganizationPool(ctx, organizationId, pool, pointer)
-  }
+  if (pool && pool !== current.pool) await requireOrganizationPool(ctx, organizationId, pool, pointer)
   return { default_execution_mode: mode, default_agent_pool_id: pool }
 }
 
@@ -163,7 +139,7 @@ export async function updateProject(ctx: Ctx, id: string, input: UpdateProject):
   const current = { mode: project.default_execution_mode, pool: project.default_agent_pool_id }
   const settings = await readDefaults(ctx, project.organization_id, current, input)
   return transact(ctx, async (ctx) => {
-    await refuseTakenProjectName(() =>
+    await refuseTakenName(UNIQUE_NAME, async () =>
       store.updateProject(ctx.db, id, {
         name: attributes.name,
         description: attributes.description,
@@ -180,18 +156,16 @@ export async function updateProject(ctx: Ctx, id: string, input: UpdateProject):
   })
 }
 
-/** Throws `forbidden` for the default project, `conflict` while workspaces are in the project. */
+/** Throws `forbidden` for the default project, `conflict` for a project with workspaces. */
 export async function deleteProject(ctx: Ctx, id: string) {
   const project = await requireProject(ctx, id, 'project:delete')
-  if (project.id === project.default_project_id) {
+  if (project.id === project.default_project_id)
     throw forbidden(`${project.name} is the organization's default project, which can't be deleted`)
-  }
   const refuse = (count: string) =>
     conflict(`the project ${project.name} has ${count}: move or delete them before you delete the project`)
   const [counts] = await store.countInProjects(ctx.db, [id])
-  if (counts && counts.workspace_count > 0) {
+  if (counts && counts.workspace_count > 0)
     throw refuse(counts.workspace_count === 1 ? '1 workspace' : `${counts.workspace_count} workspaces`)
-  }
   try {
     await transact(ctx, async (ctx) => {
       const teams = await listTeamsOfProject(ctx.db, id)
@@ -214,7 +188,7 @@ export async function listProjectEffectiveTagBindings(ctx: Ctx, projectId: strin
   return tagStore.listProjectsTagBindings(ctx.db, [projectId])
 }
 
-/** The tags of projects in the form of effective ones, by project id. The caller has authorised the projects. */
+/** The tags of projects as effective ones, by project id. The caller is authorised. */
 export async function listEffectiveProjectTagBindings(ctx: Ctx, projectIds: readonly string[]) {
   const bindings = await tagStore.listProjectsTagBindings(ctx.db, projectIds)
   return Map.groupBy(bindings, (binding) => binding.for_id)

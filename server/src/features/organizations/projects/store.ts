@@ -1,14 +1,12 @@
-import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
+import { type Insertable, type Updateable, sql } from 'kysely'
 import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleProject } from '../../../auth/visibility.ts'
-import type { Db } from '../../../db/db.ts'
+import type { Db, Page } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing, lowered } from '../../../db/sql.ts'
 
-export type ProjectRow = Selectable<Schema['projects']>
-
-/** Projects with what their defaults come from. */
 function selectProjects(db: Db) {
   return db
     .selectFrom('projects as p')
@@ -30,7 +28,7 @@ export async function findProject(db: Db, actor: Actor, id: string) {
   return selectProjects(db).select(access(actor)).where('p.id', '=', id).executeTakeFirst()
 }
 
-/** For answers that show the projects. It reads an index entry of each of their workspaces, so nothing else asks for it. */
+/** Counts for responses with projects. Costly: reads an index entry of each of their workspaces. */
 export async function countInProjects(db: Db, ids: readonly string[]) {
   return db
     .selectFrom('projects as p')
@@ -43,7 +41,6 @@ export async function countInProjects(db: Db, ids: readonly string[]) {
     .execute()
 }
 
-/** Projects by their ids, without a check of who may see them. */
 export async function findProjects(db: Db, actor: Actor, ids: readonly string[]) {
   return selectProjects(db)
     .select(access(actor))
@@ -55,53 +52,31 @@ export async function findProjects(db: Db, actor: Actor, ids: readonly string[])
 
 export type ProjectFilter = {
   organizationId: string
-  /** Undefined when the actor sees every project of the organization. */
+  /** Undefined for an actor that sees all projects. */
   userId: string | undefined
   names: readonly string[] | undefined
   q: string | undefined
-  /** The user must be granted each of these on the project itself. */
+  /** All of these must be granted to the user on the project itself. */
   granted: readonly { userId: string; permission: GrantedPermission }[]
 }
 
-/** One page of the projects that the filter leaves, and how many there are. */
-export async function listProjects(
-  db: Db,
-  actor: Actor,
-  filter: ProjectFilter,
-  { limit, offset, descending }: { limit: number; offset: number; descending: boolean },
-) {
-  const matches = sql<boolean>`p.organization_id = ${filter.organizationId}
-    ${actor.kind === 'run' ? sql`and ${visibleProject(actor)}` : sql``}
-    ${
-      filter.userId === undefined
-        ? sql``
-        : sql`and p.id in (
+type ListProjects = ProjectFilter & { page: Page; descending: boolean }
+
+export async function listProjects(db: Db, actor: Actor, { page, descending, ...filter }: ListProjects) {
+  const ofUser = sql`and p.id in (
       select g.project_id from team_projects g join team_members m on m.team_id = g.team_id
        where m.user_id = ${filter.userId})`
-    }
-    ${sql.join(
-      filter.granted.map(({ userId, permission }) => sql`and ${grants(userId, permission)}`),
-      sql` `,
-    )}
+  const granted = filter.granted.map(({ userId, permission }) => sql`and ${grants(userId, permission)}`)
+  const matches = sql<boolean>`p.organization_id = ${filter.organizationId}
+    ${actor.kind === 'run' ? sql`and ${visibleProject(actor)}` : sql``}
+    ${filter.userId === undefined ? sql`` : ofUser}
+    ${sql.join(granted, sql` `)}
     ${filter.names === undefined ? sql`` : sql`and lower(p.name) in ${lowered(filter.names)}`}
     ${filter.q === undefined ? sql`` : sql`and p.name ilike ${containing(filter.q)}`}`
   const direction = descending ? 'desc' : 'asc'
-  const [rows, count] = await Promise.all([
-    selectProjects(db)
-      .select(access(actor))
-      .where(matches)
-      .orderBy('p.name', direction)
-      .orderBy('p.id', direction)
-      .limit(limit)
-      .offset(offset)
-      .execute(),
-    db
-      .selectFrom('projects as p')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where(matches)
-      .executeTakeFirstOrThrow(),
-  ])
-  return { rows, total: count.total }
+  const list = selectProjects(db).select(access(actor)).where(matches)
+  const ordered = list.orderBy('p.name', direction).orderBy('p.id', direction)
+  return readPaged(page, ordered, db.selectFrom('projects as p').where(matches))
 }
 
 const GRANTING = {
@@ -109,13 +84,12 @@ const GRANTING = {
   'workspaces:create': sql`g.access in ('admin', 'maintain') or (g.access = 'custom' and g.workspace_create)`,
 } as const
 
-/** SQL condition: a team of the user grants that on the project `p`; as `projectPermissions` has it. */
+/** SQL condition: a team of the user grants the permission on the project `p`. Corresponds to `projectPermissions`. */
 function grants(userId: string, permission: GrantedPermission) {
   return sql`exists (select from team_projects g join team_members m on m.team_id = g.team_id
     where g.project_id = p.id and m.user_id = ${userId} and (${GRANTING[permission]}))`
 }
 
-/** Permissions that a list of projects can be filtered by. */
 export type GrantedPermission = keyof typeof GRANTING
 
 export async function insertProject(db: Db, row: Insertable<Schema['projects']>) {

@@ -1,19 +1,19 @@
-/** Claims of a provider about a user, named as in OpenID Connect. */
+/** Claims about a user, named as in OpenID Connect. */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** The address if the provider has verified it. Only then may it be matched with an account. */
+/** The address if the provider has verified it; only then may it be matched with an account. */
 export function verifiedEmail(claims: Claims): string | undefined {
   const { email, email_verified: verified, xms_edov: verifiedByEntra } = claims
-  // Entra has no email_verified; it has a separate claim for that. Some providers write booleans as text.
+  // Entra has its own claim instead of email_verified. Some providers write booleans as strings.
   const isVerified = [verified, verifiedByEntra].some(
     (value) => value === true || value === 'true' || value === 1 || value === '1',
   )
   if (typeof email !== 'string' || !isVerified || !/^[^@\s]+@[^@\s]+$/.test(email)) return undefined
-  // The first administrator has such an address unless a setting gives another one. No one receives mail there.
+  // Default address of the first administrator, at which nobody receives mail.
   return email.toLowerCase().endsWith('@localhost.localdomain') ? undefined : email
 }
 
-/** A username derived from the provider's claims; it may be taken. */
+/** A username derived from the claims; it may be taken. */
 export function usernameOf(claims: Claims): string {
   for (const name of ['preferred_username', 'email', 'nickname', 'name']) {
     const value = claims[name]
@@ -24,7 +24,7 @@ export function usernameOf(claims: Claims): string {
       .replaceAll(/\p{M}/gu, '')
       .replaceAll(/[^\w.-]+/g, '-')
       .replace(/^[-.]+|[-.]+$/g, '')
-      // These names are those of service accounts.
+      // Reserved for service accounts.
       .replace(/^(api-)+/i, '')
       .slice(0, 50)
     if (username !== '') return username
@@ -32,12 +32,9 @@ export function usernameOf(claims: Claims): string {
   return 'user'
 }
 
-/**
- * The groups of the claim of that name, at the top or inside other claims (`realm_access.roles`); undefined when the
- * provider marks them as distributed. Providers omit the claim for users in no group.
- */
+/** The groups in a top-level or nested claim (`realm_access.roles`); undefined for distributed claims. Users without groups have no claim. */
 export function groupsOf(claims: Claims, name: string): string[] | undefined {
-  // Entra leaves out more than 200 groups, and names the claim here instead.
+  // Entra omits more than 200 groups, and lists the claim here instead.
   if (isObject(claims['_claim_names']) && name in claims['_claim_names']) return undefined
   const value = name in claims ? claims[name] : name.split('.').reduce<unknown>(property, claims)
   return [value ?? []].flat().filter((group) => typeof group === 'string' && group !== '') as string[]

@@ -7,27 +7,27 @@ import { notFound, unauthorized, unavailable } from '../../../errors.ts'
 import { basePath } from '../../../http/base-path.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 
-/** The metadata of the provider is loaded again after this many ms. */
-const FRESH_MS = 60 * 60_000
+/** Lifetime of the provider's metadata. */
+const METADATA_TTL_MS = 60 * 60_000
 
-type Found = { configuration: Promise<oidc.Configuration>; at: number }
-const found = new WeakMap<Config, Found>()
+type Client = { configuration: Promise<oidc.Configuration>; loadedAt: number }
+const clients = new WeakMap<Config, Client>()
 
-/** The client of the configured provider. Throws `not-found` when there is none, `unavailable` when it can't be reached. */
+/** The client of the provider. Throws `not-found` if none is configured, `unavailable` if it can't be reached. */
 export async function requireProvider(ctx: Ctx): Promise<oidc.Configuration> {
   const { config } = ctx
   if (config.oidcIssuer === undefined) throw notFound('sign-on')
   const now = ctx.now().getTime()
-  let known = found.get(config)
-  if (!known || now - known.at > FRESH_MS) {
-    known = { configuration: discover(config, config.oidcIssuer), at: now }
-    found.set(config, known)
+  let client = clients.get(config)
+  if (!client || now - client.loadedAt > METADATA_TTL_MS) {
+    client = { configuration: discover(config, config.oidcIssuer), loadedAt: now }
+    clients.set(config, client)
   }
   try {
-    return await known.configuration
+    return await client.configuration
   } catch (error) {
-    found.delete(config)
-    ctx.log.error({ err: error }, 'the OpenID Connect provider')
+    clients.delete(config)
+    ctx.log.error({ err: error }, 'cannot load the metadata of the OpenID Connect provider')
     throw unavailable(`the identity provider at ${config.oidcIssuer.href} can't be reached`, 5000)
   }
 }
@@ -35,7 +35,7 @@ export async function requireProvider(ctx: Ctx): Promise<oidc.Configuration> {
 async function discover(config: Config, issuer: URL) {
   const { oidcClientId: id = '', oidcClientSecret: secret } = config
   const execute = [oidc.enableNonRepudiationChecks]
-  // Only the operator of the server can choose this: a provider on the same machine or network.
+  // Only the operator can configure this: a provider on the same machine or network.
   if (issuer.protocol === 'http:') execute.push(oidc.allowInsecureRequests)
   const authentication = secret === undefined ? oidc.None() : oidc.ClientSecretBasic(secret)
   const configuration = await oidc.discovery(issuer, id, undefined, authentication, { execute })
@@ -46,7 +46,7 @@ async function discover(config: Config, issuer: URL) {
   return posting
 }
 
-/** How long a person may take at the provider, in s. */
+/** Time limit for the sign-in at the provider, in s. */
 const LIFE_SECONDS = 15 * 60
 const COOKIE = 'groundstate_sso'
 const CONTEXT = 'sso/pending'
@@ -58,7 +58,7 @@ const pendingSignOn = z.object({
   returnTo: z.string(),
   expiresAt: z.number(),
 })
-/** State of a sign-in while the user is at the provider: encrypted in the browser, so that any replica can continue. */
+/** State of a sign-in at the provider, encrypted in the browser so that any replica can continue. */
 export type PendingSignOn = z.infer<typeof pendingSignOn>
 
 export function pendingCookie(ctx: Ctx, pending: Omit<PendingSignOn, 'expiresAt'>) {
@@ -71,18 +71,18 @@ export function endedPendingCookie(ctx: Ctx) {
   return cookie(ctx, '', 0)
 }
 
-/** Lax, since the provider sends the browser back to us. */
+/** Lax, since the provider redirects the browser to us. */
 function cookie(ctx: Ctx, value: string, maxAge: number) {
   const secure = ctx.baseUrl.startsWith('https:') ? '; Secure' : ''
   return `${COOKIE}=${value}; Path=${basePath(ctx.baseUrl)}/auth/oidc; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`
 }
 
-/** Throws `unauthorized` where the browser has not begun to sign in, or did so too long ago. */
+/** Throws `unauthorized` without a sign-in started in this browser, or after the time limit. */
 export function requirePending(ctx: Ctx, request: FastifyRequest): PendingSignOn {
   const value = new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]+)`).exec(request.headers.cookie ?? '')?.[1]
   const pending = value === undefined ? undefined : open(ctx, value)
   if (!pending || pending.expiresAt <= ctx.now().getTime()) {
-    throw unauthorized('the sign-in took too long, or began in another browser: start again')
+    throw unauthorized('the sign-in has expired or was started in another browser: start again')
   }
   return pending
 }

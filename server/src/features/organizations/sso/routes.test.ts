@@ -47,7 +47,7 @@ async function teamsOf(userId: string) {
 }
 
 describe('signing in', () => {
-  test('goes to the provider with PKCE, state and nonce, and opens a session where it began', async () => {
+  test('redirects to the provider with PKCE, state and nonce, and opens a session in the same browser', async () => {
     const started = await app.request({ url: '/auth/oidc' })
     const location = new URL(String(started.headers['location']))
     const finished = await provider.signIn(app, person('newcomer'), { returnTo: '/app/somewhere?x=1' })
@@ -88,7 +88,7 @@ describe('signing in', () => {
     expect(cookiesOf(response)).toEqual([])
   })
 
-  test('is refused in a browser that did not begin it, and when it took too long', async () => {
+  test('is refused in another browser, and after the time limit', async () => {
     const elsewhere = await app.request({ url: '/auth/oidc/callback?code=x&state=y' })
     const late = await provider.signIn(app, person('late'), {
       tamper: (url) => {
@@ -100,16 +100,16 @@ describe('signing in', () => {
     expect([elsewhere.status, late.status]).toEqual([401, 401])
   })
 
-  test('says so when the person refuses', async () => {
+  test('reports the denial of the user', async () => {
     const response = await provider.signIn(app, undefined)
 
     expect(response.status).toBe(401)
-    expect(response.text).toContain('Signing in did not work')
+    expect(response.text).toContain('Sign-in failed')
   })
 })
 
 describe('accounts', () => {
-  test('are made at the first sign-in and found again at the next, whatever name the provider uses then', async () => {
+  test('are created at the first sign-in and found at the next, even under another name', async () => {
     const first = await signIn(person('ada', { username: 'ada', email: 'ada@example.com' }))
     const second = await signIn(person('ada', { username: 'renamed', email: 'other@example.com' }))
 
@@ -117,7 +117,7 @@ describe('accounts', () => {
     expect(first.attributes).toMatchObject({ username: 'ada', email: 'ada@example.com', 'auth-method': 'sso' })
   })
 
-  test('are linked by an address that the provider has verified, and by no other', async () => {
+  test('are linked only by an address verified by the provider', async () => {
     const user = await createUser(app, { username: 'linked', email: 'linked@example.com' })
 
     const unverified = await signIn(person('eve', { username: 'linked', email: 'linked@example.com', verified: false }))
@@ -129,7 +129,7 @@ describe('accounts', () => {
     expect(verified.id).toBe(user.id)
   })
 
-  test('sign in with the provider alone once they are linked', async () => {
+  test('sign in only with the provider once linked', async () => {
     const password = 'a good password'
     const user = await createUser(app, { username: 'moving', email: 'moving@example.com', password })
     const before = await createBrowser(app, user.id)
@@ -147,7 +147,7 @@ describe('accounts', () => {
     expect((await before.request({ url: '/api/v2/account/details' })).status).toBe(401)
   })
 
-  test('are not linked by an address that their people only say is theirs', async () => {
+  test('are not linked by an unconfirmed address', async () => {
     const squatter = await createUser(app, { username: 'squatter', password: 'a good password' })
     await app.request({
       method: 'PATCH',
@@ -164,7 +164,7 @@ describe('accounts', () => {
     expect(details.json().data.attributes).toMatchObject({ email: squatter.email, 'unconfirmed-email': null })
   })
 
-  test('are not handed on with an address to the next person who has it', async () => {
+  test('are not reassigned with an address', async () => {
     const first = await signIn(person('leaver', { email: 'shared@example.com' }))
 
     const response = await provider.signIn(app, person('joiner', { email: 'shared@example.com' }))
@@ -173,14 +173,14 @@ describe('accounts', () => {
     expect(response.text).not.toContain(first.id)
   })
 
-  test('that are suspended stay out', async () => {
+  test('that are suspended cannot sign in', async () => {
     const { id } = await signIn(person('gone'))
     await app.db.updateTable('users').set({ suspended_at: app.now() }).where('id', '=', id).execute()
 
     expect((await provider.signIn(app, 'gone')).status).toBe(403)
   })
 
-  test('spend the invitations of their verified address', async () => {
+  test('accept the invitations of their verified address', async () => {
     await app.request({
       method: 'POST',
       url: `/api/v2/organizations/${organization.name}/organization-memberships`,
@@ -200,7 +200,7 @@ describe('accounts', () => {
 })
 
 describe('groups', () => {
-  test('put people into teams by the id of the team or its name, and take them out again', async () => {
+  test('add users to teams by id or name of the team, and remove them', async () => {
     await createTeam(app, organization.id, { name: 'by-name' })
     await createTeam(app, organization.id, { name: 'by-id', columns: { sso_team_id: 'group-7' } })
     await createTeam(app, organization.id, { name: 'with-id', columns: { sso_team_id: 'another' } })
@@ -219,7 +219,7 @@ describe('groups', () => {
     expect([before, after, await teamsOf(id), membership]).toEqual([['by-id', 'by-name'], ['by-name'], [], []])
   })
 
-  test('leave alone what people have granted', async () => {
+  test('do not change memberships granted by users', async () => {
     const user = await createUser(app, { email: 'granted@example.com' })
     await createTeam(app, organization.id, { name: 'granted', members: [user] })
 
@@ -229,7 +229,7 @@ describe('groups', () => {
     expect(await teamsOf(user.id)).toEqual(['granted'])
   })
 
-  test('match teams whose names have spaces, slashes and letters of any script', async () => {
+  test('match team names with spaces, slashes and letters of any script', async () => {
     const names = ['Finance/Admins', 'Site Reliability', 'ÄRZTE', 'ΟΔΟΣ']
     for (const name of names) await createTeam(app, organization.id, { name })
 
@@ -238,7 +238,7 @@ describe('groups', () => {
     expect(new Set(await teamsOf(ada.id))).toEqual(new Set(names))
   })
 
-  test('make owners by an id only, and never take the last one away', async () => {
+  test('add owners only by an id, and never remove the last one', async () => {
     const own = await createOrganization(app, await createUser(app))
     await app.db
       .updateTable('teams')
@@ -263,7 +263,7 @@ describe('groups', () => {
   })
 })
 
-describe('the ways to sign in', () => {
+describe('the sign-in methods', () => {
   const methods = async (server: TestApp) =>
     (await server.request({ url: '/api/v2/sessions/methods' })).json().data.attributes
 
@@ -282,7 +282,7 @@ describe('the ways to sign in', () => {
     expect(page.text).toContain('/auth/oidc?return_to=%2Foauth%2Fauthorize')
   })
 
-  test('may leave passwords out', async () => {
+  test('may exclude passwords', async () => {
     const strict = await createTestApp({ ...provider.settings, GROUNDSTATE_PASSWORD_SIGN_IN: 'off' })
     await createUser(strict, { username: 'ada', password: 'a good password' })
 
@@ -297,7 +297,7 @@ describe('the ways to sign in', () => {
     expect(await methods(strict)).toMatchObject({ password: false })
   })
 
-  test('without a provider there is none', async () => {
+  test('contain no provider if none is configured', async () => {
     const plain = await createTestApp()
 
     expect(await methods(plain)).toEqual({ password: true, sso: null })

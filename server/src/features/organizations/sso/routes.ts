@@ -4,68 +4,62 @@ import { basePath } from '../../../http/base-path.ts'
 import { errorStatus } from '../../../http/errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { text } from '../../../http/query.ts'
-import { binary, redirect } from '../../../http/responses.ts'
-import { refusalPage } from '../../identity/oauth/pages.ts'
+import { binary } from '../../../http/responses.ts'
+import { refusalPage, sentence } from '../../identity/oauth/pages.ts'
+import { redirectUnstored } from '../../identity/oauth/routes.ts'
 import { endedPendingCookie, pendingCookie, requirePending } from './provider.ts'
 import { finishSignOn, startSignOn } from './service.ts'
 
 const PUBLIC = { access: 'public', prefix: '' } as const
-
-/** A refusal is a page, since a person reads it. */
 const PAGE = binary('text/html')
 
-const START = {
-  ...PUBLIC,
-  summary: 'Start to sign in at the identity provider',
-  responses: { 302: null, 404: PAGE, 503: PAGE },
-  query: { return_to: text().describe('path to go to after the sign-in') },
-}
-const FINISH = {
-  ...PUBLIC,
-  summary: 'Finish to sign in at the identity provider',
-  responses: { 303: null, 401: PAGE, 403: PAGE, 404: PAGE, 503: PAGE },
-}
-
 export const ssoRoutes: Routes = (http) => {
-  http.get('/auth/oidc', START, async (req) => {
-    try {
-      const { url, pending } = await startSignOn(req.ctx, ownPath(req.query.return_to))
-      return {
-        ...redirect(url),
-        headers: { location: url, 'set-cookie': pendingCookie(req.ctx, pending), 'cache-control': 'no-store' },
+  http.get(
+    '/auth/oidc',
+    {
+      ...PUBLIC,
+      summary: 'Start a sign-in at the identity provider',
+      responses: { 302: null, 404: PAGE, 503: PAGE },
+      query: { return_to: text().describe('path to go to after the sign-in') },
+    },
+    async (req) => {
+      try {
+        const { url, pending } = await startSignOn(req.ctx, ownPath(req.query.return_to))
+        return redirectUnstored(url, 302, { 'set-cookie': pendingCookie(req.ctx, pending) })
+      } catch (error) {
+        return refusal(req.ctx, error)
       }
-    } catch (error) {
-      return refusal(req.ctx, error)
-    }
-  })
-
-  http.get('/auth/oidc/callback', FINISH, async (req) => {
-    try {
-      const pending = requirePending(req.ctx, req.raw)
-      const query = req.url.replace(/^[^?]*/, '')
-      const { setCookie } = await finishSignOn(req.ctx, query, pending)
-      req.reply.header('set-cookie', [setCookie, endedPendingCookie(req.ctx)])
-      return {
-        ...redirect(pending.returnTo, 303),
-        headers: { location: pending.returnTo, 'cache-control': 'no-store' },
+    },
+  )
+  http.get(
+    '/auth/oidc/callback',
+    {
+      ...PUBLIC,
+      summary: 'Finish a sign-in at the identity provider',
+      responses: { 303: null, 401: PAGE, 403: PAGE, 404: PAGE, 503: PAGE },
+    },
+    async (req) => {
+      try {
+        const pending = requirePending(req.ctx, req.raw)
+        const { setCookie } = await finishSignOn(req.ctx, req.url.replace(/^[^?]*/, ''), pending)
+        req.reply.header('set-cookie', [setCookie, endedPendingCookie(req.ctx)])
+        return redirectUnstored(pending.returnTo)
+      } catch (error) {
+        return refusal(req.ctx, error)
       }
-    } catch (error) {
-      return refusal(req.ctx, error)
-    }
-  })
+    },
+  )
 }
 
-/** The return path comes from a link that anyone can make, so it must be a path of this server. */
+/** The return path comes from a link that anyone can create, so it must be on this server. */
 function ownPath(text: string | undefined) {
   return text !== undefined && /^\/(?![/\\])[^\s\\]*$/.test(text) ? text : '/app'
 }
 
-/** Shown to users, not to programs. */
 function refusal({ baseUrl }: Ctx, error: unknown) {
   if (!(error instanceof AppError)) throw error
-  const text = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`
-  return refusalPage(errorStatus(error), 'Signing in did not work', text, {
-    text: 'Back to the sign-in',
-    url: `${basePath(baseUrl)}/app/sign-in`,
-  })
+  return refusalPage(
+    { status: errorStatus(error), title: 'Sign-in failed', detail: sentence(error.message) },
+    { text: 'Back to sign-in', url: `${basePath(baseUrl)}/app/sign-in` },
+  )
 }

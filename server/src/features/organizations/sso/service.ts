@@ -13,15 +13,15 @@ import { createUser, updateUser } from '../../identity/users/service.ts'
 import { type UserRow, findUser, findUserByLogin } from '../../identity/users/store.ts'
 import { acceptInvitations, insertMembership } from '../organization-memberships/service.ts'
 import { teamAudit } from '../teams/access.ts'
-import { insertTeamMembers } from '../teams/members-store.ts'
-import { isLastOwner, leaveTeams } from '../teams/members.ts'
+import { isLastOwner, leaveTeams } from '../teams/service.ts'
+import { insertTeamMembers } from '../teams/store.ts'
 import { type Claims, groupsOf, usernameOf, verifiedEmail } from './claims.ts'
 import { type PendingSignOn, requireProvider } from './provider.ts'
 import * as store from './store.ts'
 
 const CALLBACK = '/auth/oidc/callback'
 
-/** Starts a sign-in. Returns where the browser goes, and what it must remember until it comes back. */
+/** Starts a sign-in. Returns the provider's URL, and the state to store in the browser. */
 export async function startSignOn(ctx: Ctx, returnTo: string) {
   const provider = await requireProvider(ctx)
   const verifier = oidc.randomPKCECodeVerifier()
@@ -37,33 +37,27 @@ export async function startSignOn(ctx: Ctx, returnTo: string) {
   return { url: url.href, pending }
 }
 
-/**
- * Finishes a sign-in: exchanges the code in `query` and opens a session for the account of the person, which is made where
- * there is none. Throws `unauthorized` when the response of the provider does not belong to the sign-in that was started.
- */
+/** Exchanges the code in `query` and opens a session, for a new account if needed. Throws `unauthorized` for a foreign response. */
 export async function finishSignOn(ctx: Ctx, query: string, pending: PendingSignOn): Promise<OpenedSession> {
   const provider = await requireProvider(ctx)
-  const claims = await exchange(ctx, provider, query, pending)
+  const claims = await exchange(ctx, provider, { query, pending })
   const issuer = provider.serverMetadata().issuer
   return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const email = verifiedEmail(claims)
     const user = await ensureAccount(ctx, { issuer, subject: String(claims['sub']) }, claims)
     if (user.suspended_at) throw forbidden('this account is suspended, ask an administrator of this server')
-    // The account may have another address than the one that is verified.
+    // The account may have another address than the verified one.
     if (email !== undefined && user.email?.toLowerCase() === email.toLowerCase()) await acceptInvitations(ctx, user.id)
     const groups = groupsOf(claims, ctx.config.oidcGroupClaim)
     if (groups) await syncTeams(ctx, user.id, groups)
-    else ctx.log.warn({ user: user.id }, 'the provider does not send the groups of a person who is in too many')
+    else ctx.log.warn({ user: user.id }, 'the provider omits the groups of a user with too many groups')
     return openSession(ctx, user)
   })
 }
 
-async function exchange(
-  ctx: Ctx,
-  provider: oidc.Configuration,
-  query: string,
-  pending: PendingSignOn,
-): Promise<Claims> {
+type Response = { query: string; pending: PendingSignOn }
+
+async function exchange(ctx: Ctx, provider: oidc.Configuration, { query, pending }: Response): Promise<Claims> {
   try {
     const tokens = await oidc.authorizationCodeGrant(provider, new URL(`${ctx.baseUrl}${CALLBACK}${query}`), {
       pkceCodeVerifier: pending.verifier,
@@ -72,14 +66,14 @@ async function exchange(
       idTokenExpected: true,
     })
     const claims = tokens.claims()
-    if (!claims) throw unauthorized('the identity provider sent no identity')
+    if (!claims) throw unauthorized('the identity provider returned no ID token')
     if (provider.serverMetadata().userinfo_endpoint === undefined) return claims
-    // Many providers keep the ID token small. What it says itself is signed, and wins.
+    // Many providers keep the ID token small. Its own claims are signed and take precedence.
     return { ...(await oidc.fetchUserInfo(provider, tokens.access_token, claims.sub)), ...claims }
   } catch (error) {
     if (!(error instanceof oidc.ClientError || isRefusal(error))) throw error
-    ctx.log.warn({ err: error }, 'sign-on')
-    throw unauthorized(`the identity provider refused: ${error.message}`)
+    ctx.log.warn({ err: error }, 'single sign-on failed')
+    throw unauthorized(`the identity provider rejected the sign-in: ${error.message}`)
   }
 }
 
@@ -91,10 +85,7 @@ function isRefusal(error: unknown): error is Error {
   )
 }
 
-/**
- * The account of a person at the provider. At the first sign-in it is the account that has their address, if
- * the provider has verified that, else a new one; never an account by its name alone.
- */
+/** The account of an identity. A first sign-in links the account with the verified address, else creates one; never links by name. */
 async function ensureAccount(ctx: TransactionCtx, identity: store.Identity, claims: Claims): Promise<UserRow> {
   const now = ctx.now()
   const known = await store.findIdentity(ctx.db, identity)
@@ -106,24 +97,21 @@ async function ensureAccount(ctx: TransactionCtx, identity: store.Identity, clai
   const email = verifiedEmail(claims)
   const existing = email === undefined ? undefined : await findUserByLogin(ctx.db, email)
   if (existing && (await store.hasIdentity(ctx.db, identity.issuer, existing.id))) {
-    // Addresses are handed on to newcomers; accounts are not.
+    // A provider may reassign an address to another person; accounts are not reassigned.
     throw forbidden(
-      'the account with your address belongs to another user at the identity provider: ask an administrator',
+      'the account with your address belongs to another user of the identity provider: ask an administrator',
     )
   }
   const user = existing
     ? await convertAccount(ctx, existing.id)
     : await createUser(ctx, { username: await freeUsername(ctx, claims), email: email ?? null, passwordHash: null })
-  // Linking gives a person access to an existing account, so it has a separate action in the audit trail.
+  // Linking gives access to an existing account, so it has its own audit action.
   await recordAudit(ctx, userAudit(existing ? 'link_identity' : 'create', user, { via: 'sign-on' }))
-  await store.insertIdentity(ctx.db, identity, { userId: user.id, now })
+  await store.insertIdentity(ctx.db, { ...identity, user_id: user.id, created_at: now, last_sign_in_at: now })
   return user
 }
 
-/**
- * Turns an account into an SSO account: revokes its other credentials, so that nothing bypasses what the provider requires
- * for. Its API tokens stay.
- */
+/** Turns an account into an SSO account without other credentials, which would bypass the provider. API tokens stay valid. */
 async function convertAccount(ctx: TransactionCtx, id: string) {
   await removeTwoFactor(ctx, id)
   await endSessions(ctx, id)
@@ -135,25 +123,22 @@ async function freeUsername(ctx: Ctx, claims: Claims) {
   return (await findUserByLogin(ctx.db, username)) ? `${username}-${randomText(6)}` : username
 }
 
-/**
- * Adds the user to the teams that match the groups, and removes the user from teams that sign-on had granted and that
- * the groups no longer name. What people have granted stays; an organization keeps its last owner.
- */
+/** Synchronises teams with the groups. Memberships granted by users stay, and so does the last owner of an organization. */
 async function syncTeams(ctx: TransactionCtx, userId: string, groups: readonly string[]) {
-  // Organizations of the hosted edition are strangers to each other: a team's name must not bring in members from outside.
+  // In the hosted edition a team's name must not add members from outside the organization.
   const everywhere = ctx.config.edition === 'self-managed'
-  const wanted = await store.listTeamsOfGroups(ctx.db, { userId, groups, everywhere })
+  const expected = await store.listTeamsOfGroups(ctx.db, { userId, groups, everywhere })
   const current = await store.listTeamsOfUser(ctx.db, userId)
-  for (const team of wanted) {
+  for (const team of expected) {
     if (current.some(({ id }) => id === team.id)) continue
     await insertMembership(ctx, { organizationId: team.organization_id, userId, viaSso: true })
     await insertTeamMembers(ctx.db, { teamId: team.id, userIds: [userId], now: ctx.now(), viaSso: true })
     await record(ctx, 'add_member', team, userId)
   }
   for (const team of current) {
-    if (!team.via_sso || wanted.some(({ id }) => id === team.id)) continue
+    if (!team.via_sso || expected.some(({ id }) => id === team.id)) continue
     if (team.is_owners && (await isLastOwner(ctx, team.organization_id, userId))) {
-      ctx.log.warn({ organization: team.organization_id, user: userId }, 'sign-on leaves the last owner in place')
+      ctx.log.warn({ organization: team.organization_id, user: userId }, 'single sign-on keeps the last owner')
       continue
     }
     await leaveTeams(ctx, userId, [team.id])

@@ -1,19 +1,19 @@
-import { sql } from 'kysely'
+import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
 import { lowered } from '../../../db/sql.ts'
 
 export type Identity = { issuer: string; subject: string }
 
-export async function findIdentity(db: Db, { issuer, subject }: Identity) {
+export async function findIdentity(db: Db, identity: Identity) {
   return db
     .selectFrom('sso_identities')
     .selectAll()
-    .where('issuer', '=', issuer)
-    .where('subject', '=', subject)
+    .where((eb) => eb.and(identity))
     .executeTakeFirst()
 }
 
-/** Whether the account belongs to someone at that provider already. */
+/** Whether the account is already linked to an identity of the provider. */
 export async function hasIdentity(db: Db, issuer: string, userId: string) {
   const row = await db
     .selectFrom('sso_identities')
@@ -24,42 +24,24 @@ export async function hasIdentity(db: Db, issuer: string, userId: string) {
   return row !== undefined
 }
 
-export async function insertIdentity(
-  db: Db,
-  { issuer, subject }: Identity,
-  { userId, now }: { userId: string; now: Date },
-) {
-  await db
-    .insertInto('sso_identities')
-    .values({ issuer, subject, user_id: userId, created_at: now, last_sign_in_at: now })
-    .execute()
+export async function insertIdentity(db: Db, row: Insertable<Schema['sso_identities']>) {
+  await db.insertInto('sso_identities').values(row).execute()
 }
 
-export async function touchIdentity(db: Db, { issuer, subject }: Identity, now: Date) {
+export async function touchIdentity(db: Db, identity: Identity, now: Date) {
   await db
     .updateTable('sso_identities')
     .set({ last_sign_in_at: now })
-    .where('issuer', '=', issuer)
-    .where('subject', '=', subject)
+    .where((eb) => eb.and(identity))
     .execute()
 }
 
-export type SsoTeam = {
-  id: string
-  organization_id: string
-  name: string
-  visibility: 'secret' | 'organization'
-  is_owners: boolean
-}
+export type SsoTeam = Pick<Selectable<Schema['teams']>, 'id' | 'organization_id' | 'name' | 'visibility' | 'is_owners'>
 
-/**
- * The teams that match the groups: by the id that a team names, else by its name. Owners are never matched by name:
- * a group that happens to be called so would own every organization. `everywhere` or in the user's organizations only.
- */
-export async function listTeamsOfGroups(
-  db: Db,
-  { userId, groups, everywhere }: { userId: string; groups: readonly string[]; everywhere: boolean },
-) {
+type UserGroups = { userId: string; groups: readonly string[]; everywhere: boolean }
+
+/** The teams of groups by SSO id, else by name, except owners: a group with that name would own every organization. */
+export async function listTeamsOfGroups(db: Db, { userId, groups, everywhere }: UserGroups) {
   const { rows } = await sql<SsoTeam>`
     select t.id, t.organization_id, t.name, t.visibility, t.is_owners from teams t join organizations o on o.id = t.organization_id
      where (t.sso_team_id = any(${groups})
@@ -71,7 +53,6 @@ export async function listTeamsOfGroups(
   return rows
 }
 
-/** The user's teams, and whether sign-on put the user there. */
 export async function listTeamsOfUser(db: Db, userId: string) {
   return db
     .selectFrom('team_members as m')
@@ -82,12 +63,10 @@ export async function listTeamsOfUser(db: Db, userId: string) {
     .execute()
 }
 
-/** Ends the memberships that sign-on has begun and that no team needs any more; returns them. */
+/** Deletes and returns the memberships created by sign-on that no team requires any more. */
 export async function deleteLeftMemberships(tx: Tx, userId: string) {
-  const { rows } = await sql<{
-    id: string
-    organization_id: string
-  }>`delete from organization_memberships m where m.user_id = ${userId} and m.via_sso and not exists (
+  const { rows } = await sql<{ id: string; organization_id: string }>`
+    delete from organization_memberships m where m.user_id = ${userId} and m.via_sso and not exists (
     select from team_members tm join teams t on t.id = tm.team_id
      where tm.user_id = ${userId} and t.organization_id = m.organization_id)
     returning m.id, m.organization_id`.execute(tx)

@@ -6,16 +6,18 @@ import type {
 } from '@groundstate/contract/tags'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
-import { type Page, isUniqueViolation, pageOffset, transact } from '../../../db/db.ts'
-import { forbidden, invalid, notFound } from '../../../errors.ts'
+import { refusal } from '../../../auth/permissions.ts'
+import { type Page, refuseTakenName, transact } from '../../../db/db.ts'
+import { invalid, notFound } from '../../../errors.ts'
 import { listReadableOrganizations, requireOrganization } from '../organizations/access.ts'
 import { listTeamsOfProject } from '../organizations/store.ts'
 import * as store from './store.ts'
 
 /** How a change treats existing bindings: `merge` keeps other keys, `replace` removes them. */
-export type TagChange = { change: 'merge' | 'replace'; bindings: readonly TagBindingInput[] }
+export type TagChange = { change: 'merge' | 'replace'; bindings: Bindings }
+type Bindings = readonly TagBindingInput[]
 
-/** Changes the tags of a workspace or project and returns all that it has then. The caller has authorised the change. */
+/** Changes the tags of a workspace or project and returns all its tags. The caller is authorised. */
 export async function changeTagBindings(
   ctx: Ctx,
   { name, ...target }: store.TagTarget & { name: string },
@@ -24,46 +26,39 @@ export async function changeTagBindings(
   return transact(ctx, async (ctx) => {
     await writeTagBindings(ctx, target, { change, bindings, pointer: '/data' })
     const action = change === 'merge' ? 'add_tags' : 'replace_tags'
-    await recordAudit(ctx, tagsAudit({ ...(await subject(ctx, target)), name }, action, bindings))
+    const { organizationId } = target
+    const subject =
+      'workspaceId' in target
+        ? { type: 'workspace' as const, id: target.workspaceId }
+        : { type: 'project' as const, id: target.projectId, teams: await listTeamsOfProject(ctx.db, target.projectId) }
+    await recordAudit(ctx, tagsAudit({ organizationId, name, ...subject }, action, bindings))
     return store.listTagBindings(ctx.db, target)
   })
 }
 
-async function subject(ctx: TransactionCtx, target: store.TagTarget) {
-  const { organizationId } = target
-  if ('workspaceId' in target) {
-    return { organizationId, type: 'workspace' as const, id: target.workspaceId }
-  }
-  const id = target.projectId
-  return { organizationId, type: 'project' as const, id, teams: await listTeamsOfProject(ctx.db, id) }
-}
-
-/** Gives the target exactly these tags, as a relation in its own body asks. The caller has authorised the change. */
-export async function replaceTagBindings(
-  ctx: TransactionCtx,
-  target: store.TagTarget,
-  bindings: readonly TagBindingInput[],
-) {
+/** Replaces all tags of the target with those of the relation in its body. The caller is authorised. */
+export async function replaceTagBindings(ctx: TransactionCtx, target: store.TagTarget, bindings: Bindings) {
   const pointer = '/data/relationships/tag-bindings/data'
   await writeTagBindings(ctx, target, { change: 'replace', bindings, pointer })
 }
 
-/** Binds keys without a value to a workspace; a key that is bound already keeps its value. */
-export async function addTagKeys(
-  ctx: TransactionCtx,
-  target: { organizationId: string; workspaceId: string },
-  { keys, pointer }: { keys: readonly string[]; pointer: string },
-) {
+type WorkspaceTarget = { organizationId: string; workspaceId: string }
+type KeysInBody = { keys: readonly string[]; pointer: string }
+
+/** Binds keys without a value to a workspace; bound keys keep their values. */
+export async function addTagKeys(ctx: TransactionCtx, target: WorkspaceTarget, { keys, pointer }: KeysInBody) {
   await checkFixedKeys(ctx, target.workspaceId, { keys, pointer })
   const bindings = [...new Set(keys)].map((key) => ({ key, value: '' }))
   const flat = rows(ctx, target, bindings).map((row) => ({ ...row, is_binding: false }))
   await store.upsertTagBindings(ctx.db, flat, { keep: true })
 }
 
+type ChangeInBody = TagChange & { pointer: string }
+
 async function writeTagBindings(
   ctx: TransactionCtx,
   target: store.TagTarget,
-  { change, bindings, pointer }: TagChange & { pointer: string },
+  { change, bindings, pointer }: ChangeInBody,
 ) {
   const keys = bindings.map((binding) => binding.key)
   const repeated = keys.findIndex((key, index) => keys.indexOf(key) < index)
@@ -73,12 +68,8 @@ async function writeTagBindings(
   await store.upsertTagBindings(ctx.db, rows(ctx, target, bindings), { keep: false })
 }
 
-/** Throws `invalid` for a reserved key whose value workspaces must take from their project. */
-async function checkFixedKeys(
-  ctx: Ctx,
-  workspaceId: string,
-  { keys, pointer }: { keys: readonly string[]; pointer: string },
-) {
+/** Throws `invalid` for a reserved key whose value the project sets. */
+async function checkFixedKeys(ctx: Ctx, workspaceId: string, { keys, pointer }: KeysInBody) {
   if (keys.length === 0) return
   const [fixed] = await store.listFixedKeys(ctx.db, workspaceId, keys)
   if (!fixed) return
@@ -88,7 +79,7 @@ async function checkFixedKeys(
   )
 }
 
-function rows(ctx: Ctx, target: store.TagTarget, bindings: readonly TagBindingInput[]) {
+function rows(ctx: Ctx, target: store.TagTarget, bindings: Bindings) {
   return bindings.map(({ key, value }) => ({
     id: ctx.newId('tb'),
     organization_id: target.organizationId,
@@ -103,7 +94,7 @@ function rows(ctx: Ctx, target: store.TagTarget, bindings: readonly TagBindingIn
 
 export async function listReservedTagKeys(ctx: Ctx, organizationName: string, page: Page) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
-  return store.listReservedTagKeys(ctx.db, organization.id, { limit: page.size, offset: pageOffset(page) })
+  return store.listReservedTagKeys(ctx.db, organization.id, page)
 }
 
 export async function createReservedTagKey(ctx: Ctx, organizationName: string, input: CreateReservedTagKey) {
@@ -133,12 +124,13 @@ export async function deleteReservedTagKey(ctx: Ctx, id: string) {
   await audited(ctx, keyAudit('destroy', key), (ctx) => store.deleteReservedTagKey(ctx.db, id))
 }
 
+type AuditedKey = Pick<store.ReservedTagKeyRow, 'id' | 'organization_id' | 'key'>
+
 function keyAudit(
   action: string,
-  row: { id: string; organization_id: string; key: string },
+  { id, organization_id: organizationId, key }: AuditedKey,
   changes?: object,
 ): AuditEvent {
-  const { id, organization_id: organizationId, key } = row
   return { organizationId, action, resource: { type: 'reserved_tag_key', id }, meta: { key, changes }, notices: [] }
 }
 
@@ -147,34 +139,23 @@ async function requireReservedTagKey(ctx: Ctx, id: string) {
   if (!key) throw notFound('reserved tag key')
   const [organization] = await listReadableOrganizations(ctx, [key.organization_id])
   if (!organization) throw notFound('reserved tag key')
-  if (!organization.can.has('tags:manage')) {
-    throw forbidden(`this needs the permission tags:manage in the organization ${organization.name}`)
-  }
+  if (!organization.can.has('tags:manage')) throw refusal('tags:manage', `in the organization ${organization.name}`)
   return key
 }
 
 async function uniqueKey<T>(work: () => Promise<T>) {
-  try {
-    return await work()
-  } catch (error) {
-    if (isUniqueViolation(error, 'reserved_tag_keys_key')) {
-      throw invalid('Key has already been taken', '/data/attributes/key')
-    }
-    throw error
-  }
+  const detail = 'Key has already been taken'
+  return refuseTakenName({ constraint: 'reserved_tag_keys_key', attribute: 'key', detail }, work)
 }
 
-/** The thing whose tags change. */
 type Tagged = {
   type: 'workspace' | 'project' | 'organization'
   id: string
   name: string
   organizationId: string
-  /** Those with access to a project. */
   teams?: readonly string[]
 }
 
-/** The audit event of a change of tags. */
 export function tagsAudit(
   { type, id, name, organizationId, teams = [] }: Tagged,
   action: 'add_tags' | 'replace_tags' | 'remove_tags',
@@ -183,31 +164,26 @@ export function tagsAudit(
   const notices: Record<Tagged['type'], AuditEvent['notices']> = {
     workspace: [{ type: 'workspaces', id, workspace: id }],
     project: [{ type: 'projects', id, teams }],
-    // Its workspaces show them.
+    // No page of the organization shows tags; its workspaces do.
     organization: [],
   }
   return { organizationId, action, resource: { type, id }, meta: { name, tags }, notices: notices[type] }
 }
 
-/**
- * Adds flat tags, which are bindings without a value; a key that is bound already stays as it is. Throws `invalid` for an
- * id that no tag of the organization has. The caller has authorised the change.
- */
+/** Adds flat tags (bindings without a value); bound keys keep theirs. The caller is authorised. */
 export async function addFlatTags(
   ctx: TransactionCtx,
-  target: { organizationId: string; workspaceId: string },
+  target: WorkspaceTarget,
   tags: readonly TagLinkage[],
   pointer: string,
 ) {
   await addTagKeys(ctx, target, { keys: await readTagKeys(ctx, target.organizationId, { tags, pointer }), pointer })
 }
 
-/** The keys of tags that a body names by name or by id. Throws `invalid` at `pointer` for an id that no tag has. */
-export async function readTagKeys(
-  ctx: Ctx,
-  organizationId: string,
-  { tags, pointer }: { tags: readonly TagLinkage[]; pointer: string },
-) {
+type TagsInBody = { tags: readonly TagLinkage[]; pointer: string }
+
+/** The keys of tags that a body references by name or id. Throws `invalid` at `pointer` for an unknown id. */
+export async function readTagKeys(ctx: Ctx, organizationId: string, { tags, pointer }: TagsInBody) {
   const ids = tags.flatMap((tag) => ('id' in tag ? [tag.id] : []))
   const known = ids.length === 0 ? [] : await store.listKeysOfTagIds(ctx.db, organizationId, ids)
   const keys = new Map(known.map((tag) => [tag.tag_id, tag.key]))

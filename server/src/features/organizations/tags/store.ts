@@ -1,9 +1,9 @@
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Db, Page, Tx } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type TagBindingRow = Selectable<Schema['tag_bindings']>
-/** The target of tags: a workspace or a project. */
 export type TagTarget = { organizationId: string } & ({ workspaceId: string } | { projectId: string })
 
 function of(target: TagTarget) {
@@ -16,7 +16,7 @@ export async function listTagBindings(db: Db, target: TagTarget) {
   return db.selectFrom('tag_bindings').selectAll().where(of(target)).orderBy('key').execute()
 }
 
-/** A tag in force on `for_id`, and the project that it comes from. */
+/** An effective tag of `for_id`, and the project that it is inherited from. */
 export type EffectiveTagBinding = {
   for_id: string
   id: string
@@ -26,7 +26,7 @@ export type EffectiveTagBinding = {
   inherited_from: string | null
 }
 
-/** The tags of projects, in the form of effective ones: nothing is above a project. */
+/** The tags of projects as effective ones: projects inherit none. */
 export async function listProjectsTagBindings(db: Db, projectIds: readonly string[]): Promise<EffectiveTagBinding[]> {
   const { rows } = await sql<EffectiveTagBinding>`
     select b.project_id as for_id, b.id, b.key, b.value, b.created_at, null as inherited_from
@@ -34,7 +34,7 @@ export async function listProjectsTagBindings(db: Db, projectIds: readonly strin
   return rows
 }
 
-/** Keys among `keys` whose value the workspace must take from its project. */
+/** Keys among `keys` whose value the workspace cannot override. */
 export async function listFixedKeys(db: Db, workspaceId: string, keys: readonly string[]) {
   return db
     .selectFrom('workspaces as w')
@@ -49,12 +49,10 @@ export async function listFixedKeys(db: Db, workspaceId: string, keys: readonly 
     .execute()
 }
 
-/** Writes bindings; one whose key exists takes the new value, or stays as it is with `keep`. */
-export async function upsertTagBindings(
-  tx: Tx,
-  rows: readonly Insertable<Schema['tag_bindings']>[],
-  { keep }: { keep: boolean },
-) {
+type NewTagBinding = Insertable<Schema['tag_bindings']>
+
+/** Inserts bindings. An existing key gets the new value, or stays unchanged with `keep`. */
+export async function upsertTagBindings(tx: Tx, rows: readonly NewTagBinding[], { keep }: { keep: boolean }) {
   if (rows.length === 0) return
   await tx
     .insertInto('tag_bindings')
@@ -69,7 +67,6 @@ export async function upsertTagBindings(
     .execute()
 }
 
-/** Deletes every binding of the target whose key is not among `keys`. */
 export async function deleteOtherTagBindings(tx: Tx, target: TagTarget, keys: readonly string[]) {
   await tx
     .deleteFrom('tag_bindings')
@@ -84,17 +81,9 @@ export async function findReservedTagKey(db: Db, id: string) {
   return db.selectFrom('reserved_tag_keys').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-export async function listReservedTagKeys(
-  db: Db,
-  organizationId: string,
-  { limit, offset }: { limit: number; offset: number },
-) {
+export async function listReservedTagKeys(db: Db, organizationId: string, page: Page) {
   const all = db.selectFrom('reserved_tag_keys').where('organization_id', '=', organizationId)
-  const [rows, count] = await Promise.all([
-    all.selectAll().orderBy('key').limit(limit).offset(offset).execute(),
-    all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-  ])
-  return { rows, total: count.total }
+  return readPaged(page, all.selectAll().orderBy('key'), all)
 }
 
 export async function insertReservedTagKey(db: Db, row: Insertable<Schema['reserved_tag_keys']>) {

@@ -8,10 +8,7 @@ import type { Notice } from '../../../changes/feed.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 
-/**
- * Loads the team and checks `permission` in one query. Throws `not-found` when the actor may not see it, `forbidden` when
- * it sees it but lacks the permission.
- */
+/** Throws `not-found` when the actor may not see the team, `forbidden` without the permission. */
 export async function requireTeam(ctx: Ctx, id: string, permission: TeamPermission): Promise<Team> {
   const row = await store.findTeam(ctx.db, ctx.actor, id)
   const team = row && readableTeam(ctx, row)
@@ -32,14 +29,13 @@ export function presentTeam(ctx: Ctx, row: Omit<FoundTeam, 'access'>, access: Ac
   return can.has('team:read') ? { ...row, can, access } : undefined
 }
 
-/** Those of the teams that the actor may see, in the order of their names, for includes and relations. */
 export async function listReadableTeams(ctx: Ctx, ids: readonly string[]): Promise<Team[]> {
   if (ids.length === 0) return []
   const rows = await store.findTeams(ctx.db, ctx.actor, ids)
   return rows.flatMap((row) => readableTeam(ctx, row) ?? [])
 }
 
-/** The owners team, as which an organization's token locks workspaces. */
+/** The owners team, in whose name an organization's token locks workspaces. */
 export async function findOwnersTeamId(ctx: Ctx, organizationId: string) {
   return (await store.findOwnersTeam(ctx.db, organizationId)).id
 }
@@ -51,7 +47,6 @@ export type Team = Omit<FoundTeam, 'access'> & { can: ReadonlySet<TeamPermission
 
 type TeamColumns = Pick<FoundTeam, 'is_owners' | 'visibility' | 'allow_member_token_management' | 'is_member'>
 
-/** The properties of a team that decide permissions, from its row. */
 export function teamAccess(actor: Actor, row: TeamColumns): TeamAccessContext {
   return {
     isOwners: row.is_owners,
@@ -62,10 +57,9 @@ export function teamAccess(actor: Actor, row: TeamColumns): TeamAccessContext {
   }
 }
 
-type NoticedTeam = { id: string; visibility: 'secret' | 'organization' }
-type Audited = NoticedTeam & { name: string; organization_id: string }
+type AuditedTeam = Pick<store.TeamRow, 'id' | 'visibility' | 'name' | 'organization_id'>
 
-export function teamAudit(team: Audited, action: string, meta?: object): AuditEvent {
+export function teamAudit(team: AuditedTeam, action: string, meta?: object): AuditEvent {
   const { id, name, organization_id: organizationId } = team
   return {
     organizationId,
@@ -77,7 +71,7 @@ export function teamAudit(team: Audited, action: string, meta?: object): AuditEv
   }
 }
 
-/** Members of the organization see a team unless it is secret; its own members see it always. */
-export function teamNotice({ id, visibility }: NoticedTeam): Omit<Notice, 'organization'> {
+/** Members of the organization see a team unless it is secret; its own members always see it. */
+export function teamNotice({ id, visibility }: Pick<AuditedTeam, 'id' | 'visibility'>): Omit<Notice, 'organization'> {
   return { type: 'teams', id, ...(visibility === 'secret' && { teams: [id] }) }
 }

@@ -32,7 +32,7 @@ const users = (method: 'POST' | 'DELETE', id: string, names: string[], token = o
   })
 
 describe('members', () => {
-  test('come and go by their names, and are counted without the account of the team', async () => {
+  test("are added and removed by username, and counted without the team's account", async () => {
     const id = await createTeam(app, organization.id)
     await createTeamToken(app, id)
 
@@ -57,7 +57,7 @@ describe('members', () => {
     expect(stranger.text.replaceAll(outsider.username, 'x')).toBe(nobody.text.replaceAll('nobody', 'x'))
   })
 
-  test("hide their addresses from those who don't manage members", async () => {
+  test('have addresses visible only to managers of members', async () => {
     const id = await createTeam(app, organization.id, { members: [owner, member] })
     const path = `/api/v2/teams/${id}/relationships/organization-memberships`
     const emails = async (token: string) =>
@@ -69,7 +69,7 @@ describe('members', () => {
 })
 
 describe('the owners team', () => {
-  test("can't be deleted, renamed, hidden or made less", async () => {
+  test("can't be deleted, renamed, hidden or restricted", async () => {
     expect((await remove(ownersId)).status).toBe(403)
     expect((await update(ownersId, { name: 'bosses' })).status).toBe(403)
     expect((await update(ownersId, { visibility: 'organization' })).status).toBe(403)
@@ -87,7 +87,7 @@ describe('the owners team', () => {
     expect([last.status, replaced.status]).toEqual([403, 204])
   })
 
-  test('is not kept by a suspended account', async () => {
+  test('does not count a suspended account', async () => {
     const suspended = await createUser(app)
     await addMember(app, organization.id, suspended)
     await users('POST', ownersId, [suspended.username])
@@ -99,7 +99,7 @@ describe('the owners team', () => {
     expect([last.status, other.status]).toEqual([403, 204])
   })
 
-  test('keeps one member when two owners remove each other at once', async () => {
+  test('keeps a member when two owners remove each other concurrently', async () => {
     const [first, second] = [await createUser(app), await createUser(app)]
     const own = await createOrganization(app, first)
     await addMember(app, own.id, second)
@@ -122,7 +122,7 @@ describe('the owners team', () => {
     expect(total).toBe(1)
   })
 
-  test('is out of reach for those who manage teams', async () => {
+  test("can't be changed by managers of teams", async () => {
     const manager = await createUser(app)
     await createTeam(app, organization.id, { members: [manager], columns: { manage_organization_access: true } })
     await app.db.updateTable('teams').set({ visibility: 'organization' }).where('id', '=', ownersId).execute()

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { addMember, createTeam } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../organization-tokens/service.ts'
+import { createOrganizationToken } from '../authentication-tokens/service.ts'
 
 let app: TestApp
 let owner: TestUser
@@ -35,7 +35,7 @@ const users = (method: 'POST' | 'DELETE', id: string, names: string[], token = o
   })
 
 describe("an organization's token", () => {
-  test('reaches every team but the owners', async () => {
+  test('manages every team except the owners', async () => {
     const { text } = await createOrganizationToken(app.as(owner.actor), organization.name, { kind: 'organization' })
     const strong = await createTeam(app, organization.id, { columns: { manage_workspaces: true } })
     const body = {
@@ -61,7 +61,7 @@ describe("an organization's token", () => {
   })
 })
 
-describe('a team that may do more than the caller', () => {
+describe('a team with more access than the caller', () => {
   let manager: TestUser
   let colleague: TestUser
   let strong: string
@@ -98,7 +98,7 @@ describe('a team that may do more than the caller', () => {
     })
   const named = { data: { type: 'authentication-tokens', attributes: { description: 'named' } } }
 
-  test('takes in no one whom they put there, and hands them no token', async () => {
+  test('gets no members and no tokens from the caller', async () => {
     const refused = [
       await users('POST', strong, [manager.username], manager.token),
       await join(strong),
@@ -113,7 +113,7 @@ describe('a team that may do more than the caller', () => {
     }
   })
 
-  test('can be changed in nothing, its group of sign-on included, and be lent nothing that they lack', async () => {
+  test("can't be changed, including its SSO id, and can't get access that the caller lacks", async () => {
     const grant = { 'organization-access': { 'manage-workspaces': true } }
 
     const [group, less] = [
@@ -129,7 +129,7 @@ describe('a team that may do more than the caller', () => {
     expect(made.json().errors[0].detail).toContain('manage-workspaces')
   })
 
-  test('shows that it is out of their reach, while people can leave it', async () => {
+  test('shows missing permissions, and allows removing members', async () => {
     await users('POST', strong, [colleague.username])
 
     const { permissions } = (await show(strong, manager.token)).json().data.attributes
@@ -160,7 +160,7 @@ describe('a team that may do more than the caller', () => {
 })
 
 describe('who may', () => {
-  test('a member without permission sees a visible team, and changes nothing', async () => {
+  test('not a member without permission, who only sees visible teams', async () => {
     const id = await createTeam(app, organization.id, { columns: { visibility: 'organization' } })
 
     expect((await create({ name: 'x' }, member.token)).status).toBe(403)
@@ -170,7 +170,7 @@ describe('who may', () => {
     expect((await show(id, outsider.token)).status).toBe(404)
   })
 
-  test('who manages teams hands out no access to the organization', async () => {
+  test('managers of teams, but without granting organization access', async () => {
     const manager = await createUser(app)
     await createTeam(app, organization.id, { members: [manager], columns: { manage_teams: true } })
     const id = await createTeam(app, organization.id, { columns: { visibility: 'organization' } })

@@ -1,16 +1,16 @@
-import type { TeamResource } from '@groundstate/contract/teams'
-import { ORGANIZATION_ACCESS } from '../../../auth/grants.ts'
+import type { OrganizationAccessInput, TeamResource } from '@groundstate/contract/teams'
+import { ORGANIZATION_ACCESS, type OrganizationAccess } from '../../../auth/grants.ts'
 import { missingAccess } from '../../../auth/team-permissions.ts'
 import type { Team } from './access.ts'
-import type { TeamMember } from './members-store.ts'
-import { attributeName } from './settings.ts'
+import type { TeamMember } from './store.ts'
 
 export function teamResource(team: Team, members: readonly TeamMember[]): TeamResource {
   const { can, is_owners: isOwners } = team
   const self = `/api/v2/teams/${team.id}`
-  // An actor without the access of the team may not add members: it could give itself that access.
+  // An actor without the team's access may not change it: it could add itself.
   const isInReach = missingAccess(team.access, team).length === 0
   const updates = can.has('team:update') && isInReach
+  const access = ORGANIZATION_ACCESS.map((name) => [attributeName(name), isOwners || team[name]])
   return {
     id: team.id,
     type: 'teams',
@@ -23,7 +23,7 @@ export function teamResource(team: Team, members: readonly TeamMember[]): TeamRe
       visibility: team.visibility,
       'allow-member-token-management': team.allow_member_token_management,
       'is-unified': false,
-      'organization-access': organizationAccess(team),
+      'organization-access': Object.fromEntries(access) as TeamResource['attributes']['organization-access'],
       permissions: {
         'can-update-membership': can.has('members:manage') && isInReach,
         'can-destroy': can.has('team:delete'),
@@ -38,8 +38,12 @@ export function teamResource(team: Team, members: readonly TeamMember[]): TeamRe
     },
     relationships: {
       organization: { data: { id: team.organization_name, type: 'organizations' } },
-      users: { data: users(members) },
-      'organization-memberships': { data: memberships(members) },
+      users: { data: members.flatMap(({ user_id: id }) => (id === null ? [] : { id, type: 'users' as const })) },
+      'organization-memberships': {
+        data: members.flatMap(({ membership_id: id }) =>
+          id === null ? [] : { id, type: 'organization-memberships' as const },
+        ),
+      },
       'authentication-token': { links: { related: `${self}/authentication-token` } },
       'authentication-tokens': { links: { related: `${self}/authentication-tokens` } },
     },
@@ -47,17 +51,6 @@ export function teamResource(team: Team, members: readonly TeamMember[]): TeamRe
   }
 }
 
-function users(members: readonly TeamMember[]): TeamResource['relationships']['users']['data'] {
-  return members.flatMap(({ user_id: id }) => (id === null ? [] : { id, type: 'users' }))
-}
-
-function memberships(
-  members: readonly TeamMember[],
-): TeamResource['relationships']['organization-memberships']['data'] {
-  return members.flatMap(({ membership_id: id }) => (id === null ? [] : { id, type: 'organization-memberships' }))
-}
-
-function organizationAccess(team: Team) {
-  const names = ORGANIZATION_ACCESS.map((name) => [attributeName(name), team.is_owners || team[name]])
-  return Object.fromEntries(names) as TeamResource['attributes']['organization-access']
+export function attributeName(name: OrganizationAccess) {
+  return name.replaceAll('_', '-') as keyof OrganizationAccessInput
 }

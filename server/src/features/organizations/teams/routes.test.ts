@@ -25,7 +25,7 @@ const update = (id: string, attributes: Record<string, unknown>, token = owner.t
 const remove = (id: string, token = owner.token) => app.request({ method: 'DELETE', url: `/api/v2/teams/${id}`, token })
 
 describe('a team', () => {
-  test('is created with its access and shown with what the caller may do', async () => {
+  test("is created with its access and shown with the caller's permissions", async () => {
     const response = await create({
       name: 'platform',
       visibility: 'organization',
@@ -91,7 +91,7 @@ describe('a team', () => {
     expect(refused.json().errors[0].detail).toMatch(/name (may only contain|is too long|can't be blank)/i)
   })
 
-  test('that manages projects manages workspaces too, and a request for less is rejected with that reason', async () => {
+  test('that manages projects also manages workspaces; a request for less is rejected with the reason', async () => {
     const { data } = (await create({ name: 'projects', 'organization-access': { 'manage-projects': true } })).json()
 
     const refused = await update(data.id, { 'organization-access': { 'manage-workspaces': false } })
@@ -101,7 +101,7 @@ describe('a team', () => {
     expect(refused.json().errors[0].source.pointer).toBe('/data/attributes/organization-access/manage-workspaces')
   })
 
-  test('changes only in what is named', async () => {
+  test('changes only the given attributes', async () => {
     const { data } = (
       await create({ name: 'changing', 'organization-access': { 'manage-run-tasks': true }, 'sso-team-id': 'g' })
     ).json()
@@ -115,7 +115,7 @@ describe('a team', () => {
     })
   })
 
-  test('has a description, which can be changed and taken away', async () => {
+  test('has a description, which can be changed and removed', async () => {
     const created = (await create({ name: 'described', description: 'looks after the network' })).json().data
     const renamed = await update(created.id, { name: 'described-2' })
     const cleared = await update(created.id, { description: null })
@@ -125,7 +125,7 @@ describe('a team', () => {
     expect(cleared.json().data.attributes.description).toBeNull()
   })
 
-  test('takes its tokens along when it is deleted', async () => {
+  test('is deleted with its tokens', async () => {
     const id = await createTeam(app, organization.id)
     const token = await createTeamToken(app, id)
 
@@ -148,7 +148,7 @@ describe('the list', () => {
     expect((await list('?include=nonsense')).status).toBe(400)
   })
 
-  test('holds the visible teams and the own ones', async () => {
+  test("contains the visible teams and the caller's own", async () => {
     await createTeam(app, organization.id, { name: 'hidden' })
     await createTeam(app, organization.id, { name: 'mine', members: [member] })
     await createTeam(app, organization.id, { name: 'open', columns: { visibility: 'organization' } })

@@ -1,29 +1,25 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import type { Db, Page, Tx } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing, lowered } from '../../../db/sql.ts'
 import { raiseAccessRevision } from '../organizations/store.ts'
 
 export type TeamRow = Selectable<Schema['teams']>
 
-/** Teams `t` with the columns that they do not have themselves. The service account is not counted as a member. */
+/** Teams `t`. The service account is not counted as a member. */
 function selectTeams(db: Db, actor: Actor) {
+  const users = sql<number>`(select count(*) from team_members tm where tm.team_id = t.id and tm.user_id <> t.service_user_id)`
   return db
     .selectFrom('teams as t')
     .innerJoin('organizations as o', 'o.id', 't.organization_id')
     .selectAll('t')
-    .select(['o.name as organization_name'])
-    .select(isMember(actor).as('is_member'))
-    .select(
-      sql<number>`(select count(*) from team_members tm where tm.team_id = t.id and tm.user_id <> t.service_user_id)`.as(
-        'users_count',
-      ),
-    )
+    .select(['o.name as organization_name', isMember(actor).as('is_member'), users.as('users_count')])
 }
 
-/** SQL condition: the actor is in the team `t`. */
+/** SQL condition: the actor is a member of the team `t`. */
 function isMember(actor: Actor): RawBuilder<boolean> {
   if (actor.kind !== 'user') return sql<boolean>`false`
   return sql<boolean>`exists (select from team_members me where me.team_id = t.id and me.user_id = ${actor.userId})`
@@ -37,7 +33,6 @@ export async function findTeam(db: Db, actor: Actor, id: string) {
   return selectTeams(db, actor).select(access(actor)).where('t.id', '=', id).executeTakeFirst()
 }
 
-/** Teams by their ids, without a check of who may see them. */
 export async function findTeams(db: Db, actor: Actor, ids: readonly string[]) {
   return selectTeams(db, actor)
     .select(access(actor))
@@ -49,7 +44,7 @@ export async function findTeams(db: Db, actor: Actor, ids: readonly string[]) {
 
 export type TeamFilter = {
   organizationId: string
-  /** Otherwise the visible teams and the actor's own. */
+  /** Without it, the visible teams and the actor's own. */
   all: boolean
   names: readonly string[] | undefined
   q: string | undefined
@@ -60,21 +55,8 @@ export async function listTeams(db: Db, actor: Actor, filter: TeamFilter, page: 
     ${filter.all ? sql`` : sql`and (t.visibility = 'organization' or ${isMember(actor)})`}
     ${filter.names === undefined ? sql`` : sql`and lower(t.name) in ${lowered(filter.names)}`}
     ${filter.q === undefined ? sql`` : sql`and t.name ilike ${containing(filter.q)}`}`
-  const [rows, count] = await Promise.all([
-    selectTeams(db, actor)
-      .where(matches)
-      .orderBy('t.name')
-      .orderBy('t.id')
-      .limit(page.size)
-      .offset(pageOffset(page))
-      .execute(),
-    db
-      .selectFrom('teams as t')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where(matches)
-      .executeTakeFirstOrThrow(),
-  ])
-  return { rows, total: count.total }
+  const list = selectTeams(db, actor).where(matches).orderBy('t.name').orderBy('t.id')
+  return readPaged(page, list, db.selectFrom('teams as t').where(matches))
 }
 
 export async function insertTeam(db: Db, row: Insertable<Schema['teams']>) {
@@ -83,10 +65,6 @@ export async function insertTeam(db: Db, row: Insertable<Schema['teams']>) {
 
 export async function updateTeam(db: Db, id: string, changes: Updateable<Schema['teams']>) {
   await db.updateTable('teams').set(changes).where('id', '=', id).execute()
-}
-
-export async function lockTeam(tx: Tx, id: string) {
-  return tx.selectFrom('teams').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 }
 
 export async function deleteTeam(tx: Tx, id: string) {
@@ -111,10 +89,115 @@ export async function suspendServiceUser(db: Db, id: string, now: Date) {
 }
 
 export async function findOwnersTeam(db: Db, organizationId: string) {
+  return selectOwnersTeam(db, organizationId).executeTakeFirstOrThrow()
+}
+
+/** The owners team with the row lock that all removals of owners take. */
+export async function lockOwnersTeam(tx: Tx, organizationId: string) {
+  return selectOwnersTeam(tx, organizationId).forUpdate().executeTakeFirstOrThrow()
+}
+
+function selectOwnersTeam(db: Db, organizationId: string) {
+  return db.selectFrom('teams').select('id').where('organization_id', '=', organizationId).where('is_owners', '=', true)
+}
+
+/** A member of a team with an account, or an invited user, who has only a membership. */
+export type TeamMember = { team_id: string; user_id: string | null; membership_id: string | null }
+
+/** The members of teams without service accounts, in the order in which they joined. */
+export async function listMembers(db: Db, teamIds: readonly string[]): Promise<TeamMember[]> {
+  const { rows } = await sql<TeamMember>`
+    select m.team_id, m.user_id, m.membership_id from (
+      select tm.team_id, tm.user_id, o.id as membership_id, tm.created_at
+        from team_members tm join teams t on t.id = tm.team_id
+        left join organization_memberships o on o.organization_id = t.organization_id and o.user_id = tm.user_id
+       where tm.team_id = any(${teamIds}) and tm.user_id <> t.service_user_id
+      union all
+      select i.team_id, null, i.membership_id, i.created_at from invited_team_members i
+       where i.team_id = any(${teamIds})) m
+    order by m.created_at, m.user_id, m.membership_id`.execute(db)
+  return rows
+}
+
+/** Whether the team has another member than `exceptUserId`, apart from suspended accounts, which cannot act for it. */
+export async function hasMembers(db: Db, teamId: string, exceptUserId: string | null = null) {
+  const { rows } = await sql`
+    select from team_members tm join teams t on t.id = tm.team_id join users u on u.id = tm.user_id
+     where tm.team_id = ${teamId} and u.suspended_at is null and tm.user_id <> t.service_user_id
+       and tm.user_id is distinct from ${exceptUserId} limit 1`.execute(db)
+  return rows.length > 0
+}
+
+/** Active members of the organization by their usernames, case-insensitively. */
+export async function findMembersByName(db: Db, organizationId: string, usernames: readonly string[]) {
   return db
-    .selectFrom('teams')
-    .select('id')
+    .selectFrom('organization_memberships as m')
+    .innerJoin('users as u', 'u.id', 'm.user_id')
+    .select(['u.id', 'u.username'])
+    .where('m.organization_id', '=', organizationId)
+    .where('m.status', '=', 'active')
+    .where(sql<boolean>`lower(u.username) = any(${usernames.map((name) => name.toLowerCase())})`)
+    .execute()
+}
+
+export async function findMembershipsByIds(db: Db, organizationId: string, ids: readonly string[]) {
+  return db
+    .selectFrom('organization_memberships')
+    .select(['id', 'user_id', 'status'])
     .where('organization_id', '=', organizationId)
-    .where('is_owners', '=', true)
-    .executeTakeFirstOrThrow()
+    .where(sql<boolean>`id = any(${ids})`)
+    .execute()
+}
+
+type NewMembers = { teamId: string; userIds: readonly string[]; now: Date; viaSso?: boolean }
+
+/** A membership granted by a user stays one, even if sign-on grants it too. */
+export async function insertTeamMembers(tx: Tx, { teamId, userIds, now, viaSso = false }: NewMembers) {
+  await sql`insert into team_members (team_id, user_id, created_at, via_sso)
+    select ${teamId}, u, ${now}, ${viaSso} from unnest(${userIds}::text[]) as t(u)
+    on conflict (team_id, user_id) do update set via_sso = team_members.via_sso and excluded.via_sso`.execute(tx)
+  await raiseAccessRevision(tx, { teamId })
+}
+
+type NewInvitedMembers = { teamId: string; membershipIds: readonly string[]; now: Date }
+
+export async function insertInvitedMembers(db: Db, { teamId, membershipIds, now }: NewInvitedMembers) {
+  await sql`insert into invited_team_members (team_id, membership_id, created_at)
+    select ${teamId}, m, ${now} from unnest(${membershipIds}::text[]) as t(m) on conflict do nothing`.execute(db)
+}
+
+export async function deleteTeamMembers(tx: Tx, teamId: string, userIds: readonly string[]) {
+  await tx
+    .deleteFrom('team_members')
+    .where('team_id', '=', teamId)
+    .where(sql<boolean>`user_id = any(${userIds})`)
+    .execute()
+  await raiseAccessRevision(tx, { teamId })
+}
+
+export async function deleteInvitedMembers(tx: Tx, teamId: string, membershipIds: readonly string[]) {
+  await tx
+    .deleteFrom('invited_team_members')
+    .where('team_id', '=', teamId)
+    .where(sql<boolean>`membership_id = any(${membershipIds})`)
+    .execute()
+}
+
+type MembershipTeam = Pick<TeamRow, 'id' | 'is_owners' | 'visibility' | 'allow_member_token_management'> & {
+  membership_id: string
+  is_member: boolean
+}
+
+/** The teams of memberships and invitations; `is_member` is about `actorUserId`. */
+export async function listTeamsOfMemberships(db: Db, membershipIds: readonly string[], actorUserId: string | null) {
+  const { rows } = await sql<MembershipTeam>`
+    select m.id as membership_id, t.id, t.is_owners, t.visibility, t.allow_member_token_management,
+           exists (select from team_members me where me.team_id = t.id and me.user_id = ${actorUserId}) as is_member
+      from organization_memberships m
+      join teams t on t.organization_id = m.organization_id and (
+        exists (select from team_members tm where tm.team_id = t.id and tm.user_id = m.user_id)
+        or exists (select from invited_team_members i where i.team_id = t.id and i.membership_id = m.id))
+     where m.id = any(${membershipIds})
+     order by t.name, t.id`.execute(db)
+  return rows
 }

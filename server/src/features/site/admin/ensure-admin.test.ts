@@ -5,7 +5,7 @@ import { ensureAdmin } from './users.ts'
 
 const FIXED = 'a-fixed-token-of-the-first-admin'
 
-test('two processes that start side by side make one administrator, whose token and password work', async () => {
+test('two concurrent starts create one administrator, whose token and password work', async () => {
   const app = await createTestApp()
 
   const results = await Promise.all([ensureAdmin(app), ensureAdmin(app)])
@@ -68,7 +68,7 @@ test('an administrator of an earlier version gets the address at the next start,
   expect(await start('other@example.com')).toBe('ops@example.com')
 })
 
-test('an address that another user has stays theirs', async () => {
+test('an address of another user is not taken over', async () => {
   const app = await createTestApp({ GROUNDSTATE_ADMIN_EMAIL: 'ada@example.com' })
   await createUser(app, { email: 'Ada@example.com' })
 
@@ -79,7 +79,7 @@ test('an address that another user has stays theirs', async () => {
   expect([details.json().data.attributes.email, again.created]).toEqual([null, false])
 })
 
-test('another fixed token ends the former one, and no other token', async () => {
+test('a changed fixed token revokes the previous one, and no other token', async () => {
   const app = await createTestApp({ GROUNDSTATE_ADMIN_TOKEN: FIXED })
   await ensureAdmin(app)
   const own = await app.request({
@@ -96,7 +96,7 @@ test('another fixed token ends the former one, and no other token', async () => 
   expect(await statusWith(app, own.json().data.attributes.token)).toBe(200)
 })
 
-test('the generated token ends like any other once it has been the fixed one', async () => {
+test('the generated token is revoked too after having been the fixed one', async () => {
   const app = await createTestApp()
   const { token = '' } = await ensureAdmin(app)
   const start = async (adminToken: string) => ensureAdmin({ ...app, config: { ...app.config, adminToken } })
@@ -109,7 +109,7 @@ test('the generated token ends like any other once it has been the fixed one', a
   expect(await statusWith(app, FIXED)).toBe(200)
 })
 
-test("a token of another user does not become the administrator's by the setting", async () => {
+test('the setting does not take over a token of another user', async () => {
   const app = await createTestApp()
   await ensureAdmin(app)
   const other = await createUser(app)
@@ -121,7 +121,7 @@ test("a token of another user does not become the administrator's by the setting
   expect(await statusWith(app, other.token)).toBe(200)
 })
 
-test('a start without a fixed token leaves the one that was set', async () => {
+test('a start without a fixed token keeps the previous one', async () => {
   const app = await createTestApp({ GROUNDSTATE_ADMIN_TOKEN: FIXED })
   await ensureAdmin(app)
 
@@ -138,7 +138,7 @@ async function adminId(app: TestApp): Promise<string> {
   return (await app.request({ url: '/api/v2/account/details', token: FIXED })).json().data.id
 }
 
-test('who comes while a server makes its administrator is answered once there is one', async () => {
+test('requests during the creation of the administrator are answered afterwards', async () => {
   const opened = Promise.withResolvers<void>()
   const app = await createTestApp({ GROUNDSTATE_ADMIN_TOKEN: FIXED }, { opened: opened.promise })
   const url = await app.listen()

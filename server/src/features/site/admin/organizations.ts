@@ -1,22 +1,34 @@
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited } from '../../../audit/record.ts'
-import { invalid } from '../../../errors.ts'
+import { checkSiteAdmin } from '../../../auth/actor.ts'
+import type { Page } from '../../../db/db.ts'
+import { invalid, notFound } from '../../../errors.ts'
 import { organizationAudit } from '../../organizations/organizations/access.ts'
 import { destroyOrganization } from '../../organizations/organizations/service.ts'
+import { updateOrganization } from '../../organizations/organizations/store.ts'
 import { wakePools } from '../../runs/agent-jobs/claim.ts'
-import { requireSiteOrganization } from './access.ts'
-import type { Plan } from './store.ts'
 import * as store from './store.ts'
+
+export async function requireSiteOrganization(ctx: Ctx, name: string) {
+  checkSiteAdmin(ctx)
+  const organization = await store.findSiteOrganization(ctx.db, name)
+  if (!organization) throw notFound('organization')
+  return organization
+}
+
+export async function listSiteOrganizations(ctx: Ctx, { q, page }: { q: string | undefined; page: Page }) {
+  checkSiteAdmin(ctx)
+  return store.listSiteOrganizations(ctx.db, q, page)
+}
 
 type Changes = { plan?: store.Plan | undefined; 'run-concurrency'?: number | null | undefined }
 
-export async function updateSiteOrganization(ctx: Ctx, name: string, { plan, 'run-concurrency': limit }: Changes) {
+export async function updateSiteOrganization(ctx: Ctx, name: string, changes: Changes) {
   const organization = await requireSiteOrganization(ctx, name)
-  const changes = { ...(plan !== undefined && { plan }), ...(limit !== undefined && { 'run-concurrency': limit }) }
-  return Object.keys(changes).length === 0 ? organization : change(ctx, organization, changes)
+  const isChange = changes.plan !== undefined || changes['run-concurrency'] !== undefined
+  return isChange ? change(ctx, organization, changes) : organization
 }
 
-/** Gives an organization the plan of a feature set. */
 export async function subscribe(ctx: Ctx, name: string, featureSetId: string) {
   const organization = await requireSiteOrganization(ctx, name)
   const set = FEATURE_SETS.find((known) => known.id === featureSetId)
@@ -25,29 +37,28 @@ export async function subscribe(ctx: Ctx, name: string, featureSetId: string) {
   return { organization: updated, set }
 }
 
-async function change(ctx: Ctx, { id, name }: { id: string; name: string }, changes: Changes) {
-  const { plan, 'run-concurrency': limit } = changes
-  const event: AuditEvent = { ...organizationAudit({ id, name }, 'update'), meta: { changes } }
+async function change(ctx: Ctx, { id, name }: store.SiteOrganizationRow, { plan, 'run-concurrency': limit }: Changes) {
+  const meta = { changes: { plan, 'run-concurrency': limit } }
+  const event: AuditEvent = { ...organizationAudit({ id, name }, 'update'), meta }
   return audited(ctx, event, async (ctx) => {
     if (limit !== undefined) await wakePools(ctx, id)
-    return store.updateSiteOrganization(ctx.db, id, {
-      ...(plan !== undefined && { plan }),
-      ...(limit !== undefined && { run_concurrency: limit }),
-      updated_at: ctx.now(),
-    })
+    return updateOrganization(ctx.db, id, { plan, run_concurrency: limit, updated_at: ctx.now() })
   })
 }
 
-/** Deletes an organization and everything in it. */
 export async function deleteSiteOrganization(ctx: Ctx, name: string) {
-  const organization = await requireSiteOrganization(ctx, name)
-  await destroyOrganization(ctx, organization)
+  await destroyOrganization(ctx, await requireSiteOrganization(ctx, name))
 }
 
-/** The plans, under names that existing clients expect: their tests look for `Business`, which has no limits. */
+/** The plans with names for existing clients, whose tests expect `Business` without limits. */
 export const FEATURE_SETS = [
   { id: 'fs-free', name: 'Free', plan: 'free' },
   { id: 'fs-standard', name: 'Standard', plan: 'standard' },
   { id: 'fs-unlimited', name: 'Business (unlimited)', plan: 'unlimited' },
-] as const satisfies readonly { id: string; name: string; plan: Plan }[]
+] as const satisfies readonly { id: string; name: string; plan: store.Plan }[]
 export type FeatureSet = (typeof FEATURE_SETS)[number]
+
+export async function listFeatureSets(ctx: Ctx, q = '') {
+  checkSiteAdmin(ctx)
+  return FEATURE_SETS.filter((set) => set.name.toLowerCase().includes(q.toLowerCase()))
+}

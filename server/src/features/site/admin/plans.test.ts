@@ -37,7 +37,7 @@ async function newSetting() {
   return { ...setting, receiver, onPlan, entitlements }
 }
 
-/** A pool with a workspace, and a function that starts an agent of it. */
+/** A pool with a workspace, and a function that starts an agent in it. */
 async function withPool(setting: Awaited<ReturnType<typeof newSetting>>, name = 'pool') {
   const pool = await createPool(app, setting, { name })
   const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
@@ -64,7 +64,7 @@ describe('INTERFACE §6 the entitlement set', () => {
     })
   })
 
-  test('promises the audit trail, which the free plan has', async () => {
+  test('includes the audit trail, which the free plan has', async () => {
     const { onPlan, user, organization } = await newSetting()
 
     await onPlan('free')
@@ -90,7 +90,7 @@ describe('INTERFACE §6 the entitlement set', () => {
 })
 
 describe('INTERFACE §6.6 down to the free plan', () => {
-  test('all run tasks stay and are asked, and a new one is refused until the plan goes up', async () => {
+  test('all run tasks keep working, and a new one is refused until the plan is upgraded', async () => {
     const setting = await newSetting()
     const kept = await createTask(app, setting)
     const other = await createTask(app, setting)
@@ -115,7 +115,7 @@ describe('INTERFACE §6.6 down to the free plan', () => {
     expect(later.status).toBe(201)
   })
 
-  test('a global task stays in all workspaces, and a new workspace is refused until the plan goes up', async () => {
+  test('a global task stays in all workspaces, and a new workspace is refused until the plan is upgraded', async () => {
     const setting = await newSetting()
     const { user, organization } = setting
     await createTask(app, setting, { name: 'global', 'global-configuration': { enabled: true } })
@@ -136,7 +136,7 @@ describe('INTERFACE §6.6 down to the free plan', () => {
     expect(later.status).toBe(201)
   })
 
-  test('all agents go on working, and one that registers is refused until the plan goes up', async () => {
+  test('all agents keep working, and a new one is refused until the plan is upgraded', async () => {
     const setting = await newSetting()
     const { poolId, start } = await withPool(setting)
     const ours = await addWorkspace(app, {
@@ -160,7 +160,7 @@ describe('INTERFACE §6.6 down to the free plan', () => {
 })
 
 describe('INTERFACE §6.3 the free plan', () => {
-  test('has one agent in all pools together, of two that register at once too', async () => {
+  test('allows one agent in all pools together, even for concurrent registrations', async () => {
     const setting = await newSetting()
     const pools = [await withPool(setting, 'north'), await withPool(setting, 'south')]
     await setting.onPlan('free')
@@ -170,7 +170,7 @@ describe('INTERFACE §6.3 the free plan', () => {
     expect(responses.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
   })
 
-  test('counts an agent that is at work, though it asks for none', async () => {
+  test('counts a busy agent, although it does not claim jobs', async () => {
     const setting = await newSetting()
     const { poolId, start } = await withPool(setting)
     await setting.onPlan('free')
@@ -189,7 +189,7 @@ describe('INTERFACE §6.3 the free plan', () => {
     expect((await start('second')).id).toMatch(/^agent-/)
   })
 
-  test('gives the place of an offline agent to the next one; the former cannot return in addition', async () => {
+  test('replaces an offline agent by the next one; the former cannot return in addition', async () => {
     const setting = await newSetting()
     const { start } = await withPool(setting)
     await setting.onPlan('free')
@@ -209,7 +209,7 @@ describe('INTERFACE §6.3 the free plan', () => {
     expect(await next.claim()).toBeUndefined()
   })
 
-  test('gives no job to a claim that waits since before its agent lost its place, and gives it to the next agent', async () => {
+  test('gives no job to a waiting claim whose agent was replaced, but to the next agent', async () => {
     const setting = await newSetting()
     const { poolId, start } = await withPool(setting)
     await setting.onPlan('free')
@@ -227,7 +227,7 @@ describe('INTERFACE §6.3 the free plan', () => {
     await job.finish({ hasChanges: false })
   })
 
-  test('does not count the agents of the server', async () => {
+  test('does not count built-in agents', async () => {
     const setting = await newSetting()
     const { start } = await withPool(setting)
     await setting.onPlan('free')

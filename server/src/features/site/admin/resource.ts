@@ -9,7 +9,7 @@ import { PLAN_LIMITS } from '../../organizations/organizations/quotas.ts'
 import type { FeatureSet } from './organizations.ts'
 import type { AdminUserRow, SiteOrganizationRow } from './store.ts'
 
-/** A user as site administrators see them, with the e-mail address. */
+/** A user for site administrators, with the e-mail address. */
 export function adminUserResource(row: AdminUserRow, baseUrl: string): AdminUserResource {
   const hasTwoFactor = row.two_factor_at !== null
   return {
@@ -34,7 +34,7 @@ export function adminUserResource(row: AdminUserRow, baseUrl: string): AdminUser
   }
 }
 
-/** An organization as site administrators see it. They do not see its contents. */
+/** An organization for site administrators, without its contents. */
 export function adminOrganizationResource(row: SiteOrganizationRow): AdminOrganizationResource {
   return {
     id: row.name,

@@ -22,7 +22,7 @@ const signIn = (username: string, password = PASSWORD) =>
   app.request({ method: 'POST', url: '/api/v2/sessions', body: { username, password } })
 const details = (user: TestUser) => app.request({ url: '/api/v2/account/details', token: user.token })
 
-test('for all but site administrators there is nothing here', async () => {
+test('everything is hidden from all but site administrators', async () => {
   const routes: [Method, string, unknown?][] = [
     ['GET', '/users'],
     ['POST', '/users', { username: 'new', email: 'new@example.com' }],
@@ -92,7 +92,7 @@ describe('users', () => {
     expect((await send('GET', '/users?filter[admin]=maybe')).status).toBe(422)
   })
 
-  test('a suspended one is out at once, everywhere, and back as it was', async () => {
+  test('a suspended one loses access immediately, everywhere, and is restored unchanged', async () => {
     const user = await createUser(app, { password: PASSWORD })
     const browser = await createBrowser(app, user.id)
 
@@ -107,7 +107,7 @@ describe('users', () => {
     expect((await browser.request({ url: '/api/v2/account/details' })).status).toBe(401)
   })
 
-  test('one becomes administrator, and is none any more, at once', async () => {
+  test('one becomes an administrator, and loses that again, immediately', async () => {
     const user = await createUser(app)
 
     expect((await act(user, 'grant_admin')).json().data.attributes['is-admin']).toBe(true)
@@ -116,14 +116,14 @@ describe('users', () => {
     expect((await send('GET', '/users', undefined, user.token)).status).toBe(404)
   })
 
-  test('the last administrator stays one', async () => {
+  test("the last administrator can't be revoked", async () => {
     expect((await act(admin, 'revoke_admin')).status).toBe(409)
     expect((await send('PATCH', `/users/${admin.id}`, { 'is-admin': false })).status).toBe(409)
     expect((await send('DELETE', `/users/${admin.id}`)).status).toBe(409)
     expect((await act(admin, 'suspend')).status).toBe(422)
   })
 
-  test('of two administrators who remove each other at once, one stays', async () => {
+  test('of two administrators who remove each other concurrently, one stays', async () => {
     const site = await createTestApp()
     const [ada, bob] = [await createUser(site, { isSiteAdmin: true }), await createUser(site, { isSiteAdmin: true })]
     const revoke = (by: TestUser, whom: TestUser) =>
@@ -134,7 +134,7 @@ describe('users', () => {
     expect(responses.filter((response) => response.status === 200)).toHaveLength(1)
   })
 
-  test('a password set for someone ends their sessions', async () => {
+  test("a new password ends the user's sessions", async () => {
     const user = await createUser(app)
     const browser = await createBrowser(app, user.id)
 
@@ -159,7 +159,7 @@ describe('users', () => {
     expect((await send('GET', `/users/${gone.id}`)).status).toBe(404)
   })
 
-  test('the only owner of an organization is suspended all the same, and owns it again afterwards', async () => {
+  test('the only owner of an organization can be suspended, and owns it again afterwards', async () => {
     const user = await createUser(app)
     const { name } = await createOrganization(app, user)
     const rename = async () =>
@@ -189,7 +189,7 @@ describe('users', () => {
     expect((await act({ id: team.service_user_id }, 'grant_admin')).status).toBe(404)
   })
 
-  test('two-factor authentication of someone who lost it is switched off', async () => {
+  test('two-factor authentication can be disabled for a user', async () => {
     const user = await createUser(app, { password: PASSWORD })
 
     expect((await act(user, 'disable_two_factor')).status).toBe(422)
@@ -207,7 +207,7 @@ describe('users', () => {
 })
 
 describe('organizations', () => {
-  test('are listed and found by name, and get another plan', async () => {
+  test('are listed and found by name, and their plan can change', async () => {
     const { name } = await createOrganization(app, other, { name: 'acme' })
     const read = async () => (await send('GET', '/organizations/ACME')).json().data
 
@@ -226,7 +226,7 @@ describe('organizations', () => {
     expect((await send('GET', `/organizations/${name}`)).status).toBe(404)
   })
 
-  test('get the plan of a feature set, as existing clients ask for it', async () => {
+  test('get the plan of a feature set, as existing clients request it', async () => {
     const { name } = await createOrganization(app, other)
     const subscribe = (id: string) =>
       send('POST', `/organizations/${name}/subscription`, {

@@ -1,13 +1,12 @@
-import { type Updateable, sql } from 'kysely'
-import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { sql } from 'kysely'
+import type { Db, Page, Tx } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import { pipeline } from '../../../db/pipeline.ts'
-import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
 
-/** The key of an advisory lock that nothing else uses. */
 const SITE_ADMINS_LOCK = 7_077_002
 
-/** Serializes changes that could leave the site without an administrator, or create two first ones. */
+/** Serialises changes that could leave the site without an administrator, or create two first ones. */
 export async function lockSiteAdmins(tx: Tx) {
   await sql`select pg_advisory_xact_lock(${sql.lit(SITE_ADMINS_LOCK)})`.execute(tx)
 }
@@ -25,32 +24,19 @@ export async function findFirstSiteAdmin(db: Db) {
 
 export type UserFilter = { q: string | undefined; isAdmin: boolean | undefined; isSuspended: boolean | undefined }
 
-function selectUsers(db: Db, filter: UserFilter) {
-  let query = db.selectFrom('users').where('is_service_account', '=', false)
-  if (filter.q !== undefined) {
-    const pattern = containing(filter.q)
-    query = query.where((eb) => eb.or([eb('username', 'ilike', pattern), eb('email', 'ilike', pattern)]))
+export async function listSiteUsers(db: Db, { q, isAdmin, isSuspended }: UserFilter, page: Page) {
+  let all = db.selectFrom('users').where('is_service_account', '=', false)
+  if (q !== undefined) {
+    const pattern = containing(q)
+    all = all.where((eb) => eb.or([eb('username', 'ilike', pattern), eb('email', 'ilike', pattern)]))
   }
-  if (filter.isAdmin !== undefined) query = query.where('is_site_admin', '=', filter.isAdmin)
-  if (filter.isSuspended !== undefined) query = query.where('suspended_at', filter.isSuspended ? 'is not' : 'is', null)
-  return query
-}
-
-export async function listSiteUsers(db: Db, filter: UserFilter, page: Page) {
-  const query = selectUsers(db, filter)
-  const [rows, count] = await Promise.all([
-    query
-      .leftJoin('two_factor_secrets as f', 'f.user_id', 'users.id')
-      .selectAll('users')
-      .select('f.verified_at as two_factor_at')
-      .orderBy('users.created_at')
-      .orderBy('users.id')
-      .limit(page.size)
-      .offset(pageOffset(page))
-      .execute(),
-    query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-  ])
-  return { rows, total: count.total }
+  if (isAdmin !== undefined) all = all.where('is_site_admin', '=', isAdmin)
+  if (isSuspended !== undefined) all = all.where('suspended_at', isSuspended ? 'is not' : 'is', null)
+  const list = all
+    .leftJoin('two_factor_secrets as f', 'f.user_id', 'users.id')
+    .selectAll('users')
+    .select('f.verified_at as two_factor_at')
+  return readPaged(page, list.orderBy('users.created_at').orderBy('users.id'), all)
 }
 
 export type AdminUserRow = Awaited<ReturnType<typeof listSiteUsers>>['rows'][number]
@@ -66,7 +52,6 @@ export async function findSiteUser(db: Db, id: string) {
     .executeTakeFirst()
 }
 
-/** Counts the other active administrators of the site. */
 export async function countOtherAdmins(db: Db, userId: string) {
   const row = await db
     .selectFrom('users')
@@ -78,7 +63,7 @@ export async function countOtherAdmins(db: Db, userId: string) {
   return row.count
 }
 
-/** Names the organizations whose only owner is this user, and locks their owners teams. */
+/** Names of the organizations whose only owner is this user. Locks their owners teams. */
 export async function listSoleOwnerships(tx: Tx, userId: string) {
   const owned = await tx
     .selectFrom('teams as t')
@@ -95,13 +80,13 @@ export async function listSoleOwnerships(tx: Tx, userId: string) {
     .innerJoin('users as u', 'u.id', 'user_id')
     .select('team_id')
     .distinct()
-    // A suspended owner can do nothing for the organization.
+    // A suspended owner cannot act for the organization.
     .where('u.suspended_at', 'is', null)
     .where(sql<boolean>`team_id = any(${owned.map((team) => team.id)}::text[])`)
     .where(sql<boolean>`user_id <> all(${[userId, ...owned.map((team) => team.service_user_id)]}::text[])`)
     .execute()
-  const kept = new Set(others.map((row) => row.team_id))
-  return owned.filter((team) => !kept.has(team.id)).map((team) => team.name)
+  const retained = new Set(others.map((row) => row.team_id))
+  return owned.filter((team) => !retained.has(team.id)).map((team) => team.name)
 }
 
 export async function deleteUser(db: Db, id: string) {
@@ -109,21 +94,12 @@ export async function deleteUser(db: Db, id: string) {
 }
 
 export async function listSiteOrganizations(db: Db, q: string | undefined, page: Page) {
-  let query = db.selectFrom('organizations')
+  let all = db.selectFrom('organizations')
   if (q !== undefined) {
     const pattern = containing(q)
-    query = query.where((eb) => eb.or([eb('name', 'ilike', pattern), eb('email', 'ilike', pattern)]))
+    all = all.where((eb) => eb.or([eb('name', 'ilike', pattern), eb('email', 'ilike', pattern)]))
   }
-  const [rows, count] = await Promise.all([
-    query
-      .selectAll()
-      .orderBy(sql`lower(name)`)
-      .limit(page.size)
-      .offset(pageOffset(page))
-      .execute(),
-    query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-  ])
-  return { rows, total: count.total }
+  return readPaged(page, all.selectAll().orderBy(sql`lower(name)`), all)
 }
 
 export type SiteOrganizationRow = Awaited<ReturnType<typeof listSiteOrganizations>>['rows'][number]
@@ -134,10 +110,6 @@ export async function findSiteOrganization(db: Db, name: string) {
     .selectAll()
     .where(sql<boolean>`lower(name) = ${name.toLowerCase()}`)
     .executeTakeFirst()
-}
-
-export async function updateSiteOrganization(db: Db, id: string, changes: Updateable<Schema['organizations']>) {
-  return db.updateTable('organizations').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 }
 
 export type Plan = SiteOrganizationRow['plan']

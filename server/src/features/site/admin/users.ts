@@ -1,10 +1,10 @@
 import type { CreateUser, UpdateUser } from '@groundstate/contract/users'
 import type { App, Ctx, TransactionCtx } from '../../../app.ts'
-import { recordAudit } from '../../../audit/record.ts'
+import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
 import { SYSTEM, checkSiteAdmin, userActor } from '../../../auth/actor.ts'
 import { announce } from '../../../changes/announce.ts'
-import { isForeignKeyViolation, transact } from '../../../db/db.ts'
-import { conflict, invalid } from '../../../errors.ts'
+import { type Page, isForeignKeyViolation, transact } from '../../../db/db.ts'
+import { conflict, invalid, notFound } from '../../../errors.ts'
 import { randomText } from '../../../ids.ts'
 import { hashPassword } from '../../../secrets/passwords.ts'
 import { endSessions } from '../../identity/sessions/service.ts'
@@ -16,20 +16,35 @@ import { type UserRow, findUserByLogin } from '../../identity/users/store.ts'
 import { acceptInvitations } from '../../organizations/organization-memberships/service.ts'
 import { createOrganization } from '../../organizations/organizations/service.ts'
 import { teamNotice } from '../../organizations/teams/access.ts'
-import { checkNotLastAdmin, requireSiteUser } from './access.ts'
 import * as store from './store.ts'
 
-/** Creates an account. One without a password is for single sign-on, or for programs with API tokens. */
+export async function requireSiteUser(ctx: Ctx, id: string) {
+  checkSiteAdmin(ctx)
+  const user = await store.findSiteUser(ctx.db, id)
+  if (!user) throw notFound('user')
+  return user
+}
+
+/** Throws `conflict` for the only active administrator, since without one nobody can appoint another. */
+async function checkNotLastAdmin(ctx: TransactionCtx, userId: string) {
+  await store.lockSiteAdmins(ctx.db)
+  const user = await store.findSiteUser(ctx.db, userId)
+  if (user?.is_site_admin && !user.suspended_at && (await store.countOtherAdmins(ctx.db, userId)) === 0)
+    throw conflict(`${user.username} is the last administrator of this server`)
+}
+
+export async function listSiteUsers(ctx: Ctx, { page, ...filter }: store.UserFilter & { page: Page }) {
+  checkSiteAdmin(ctx)
+  return store.listSiteUsers(ctx.db, filter, page)
+}
+
+/** Creates an account. Without a password it is for single sign-on, or for programs with API tokens. */
 export async function createSiteUser(ctx: Ctx, input: CreateUser) {
   checkSiteAdmin(ctx)
   const passwordHash = input.password === undefined ? null : await hashPassword(input.password)
   const user = await transact(ctx, async (ctx) => {
-    const user = await createUser(ctx, {
-      username: input.username,
-      email: input.email,
-      passwordHash,
-      isSiteAdmin: input['is-admin'],
-    })
+    const { username, email, 'is-admin': isSiteAdmin } = input
+    const user = await createUser(ctx, { username, email, passwordHash, isSiteAdmin })
     await acceptInvitations(ctx, user.id)
     await recordAudit(ctx, userAudit('create', user, { 'is-admin': user.is_site_admin }))
     return user
@@ -37,10 +52,7 @@ export async function createSiteUser(ctx: Ctx, input: CreateUser) {
   return requireSiteUser(ctx, user.id)
 }
 
-/**
- * Changes an account. A new password, for someone who lost theirs, ends all sessions. A new address counts as
- * confirmed, so it accepts the invitations that went to it.
- */
+/** Changes an account. A new password ends all sessions. A new address counts as confirmed and accepts its invitations. */
 export async function updateSiteUser(ctx: Ctx, id: string, input: UpdateUser) {
   const user = await requireSiteUser(ctx, id)
   const passwordHash = input.password === undefined ? undefined : await hashPassword(input.password)
@@ -48,9 +60,9 @@ export async function updateSiteUser(ctx: Ctx, id: string, input: UpdateUser) {
   return changeUser(ctx, userAudit('update', user, meta), async (ctx) => {
     if (input['is-admin'] === false) await checkNotLastAdmin(ctx, id)
     await updateUser(ctx, id, {
-      ...(input.username !== undefined && { username: input.username }),
-      ...(input.email !== undefined && { email: input.email }),
-      ...(input['is-admin'] !== undefined && { is_site_admin: input['is-admin'] }),
+      username: input.username,
+      email: input.email,
+      is_site_admin: input['is-admin'],
       ...(passwordHash !== undefined && { password_hash: passwordHash, auth_method: 'password' }),
     })
     if (passwordHash !== undefined) await endSessions(ctx, id)
@@ -58,18 +70,7 @@ export async function updateSiteUser(ctx: Ctx, id: string, input: UpdateUser) {
   })
 }
 
-export async function grantAdmin(ctx: Ctx, id: string) {
-  return updateSiteUser(ctx, id, { 'is-admin': true })
-}
-
-export async function revokeAdmin(ctx: Ctx, id: string) {
-  return updateSiteUser(ctx, id, { 'is-admin': false })
-}
-
-/**
- * Blocks an account: no one can sign in, and its sessions and API tokens stop working at once. Nothing else stops a
- * stolen account. So unlike deletion, which cannot be undone, it is allowed for the only owner of an organization.
- */
+/** Blocks an account with its sessions and tokens, even the only owner's of an organization: nothing else stops a stolen account. */
 export async function suspendUser(ctx: Ctx, id: string) {
   const user = await requireSiteUser(ctx, id)
   if (ctx.actor.kind === 'user' && ctx.actor.userId === id) throw invalid("you can't suspend your own account")
@@ -82,35 +83,25 @@ export async function suspendUser(ctx: Ctx, id: string) {
 
 export async function unsuspendUser(ctx: Ctx, id: string) {
   const user = await requireSiteUser(ctx, id)
-  return changeUser(ctx, userAudit('unsuspend', user), async (ctx) => {
-    await updateUser(ctx, id, { suspended_at: null })
-  })
+  return changeUser(ctx, userAudit('unsuspend', user), async (ctx) => updateUser(ctx, id, { suspended_at: null }))
 }
 
-/** For someone who has lost both the authenticator and the recovery codes. */
+/** For a user who has lost both the authenticator and the recovery codes. */
 export async function disableUserTwoFactor(ctx: Ctx, id: string) {
   const user = await requireSiteUser(ctx, id)
-  if (!user.two_factor_at) throw invalid('two-factor authentication is off already')
+  if (!user.two_factor_at) throw invalid('two-factor authentication is already disabled')
   return changeUser(ctx, userAudit('disable_two_factor', user), async (ctx) => removeTwoFactor(ctx, id))
 }
 
-/** Makes a change and records its event in one transaction; returns the user as it is afterwards. */
-async function changeUser(
-  ctx: Ctx,
-  event: ReturnType<typeof userAudit>,
-  change: (ctx: TransactionCtx) => Promise<unknown>,
-) {
-  return transact(ctx, async (ctx) => {
+/** Makes a change with its audit event; returns the changed user. */
+async function changeUser(ctx: Ctx, event: AuditEvent, change: (ctx: TransactionCtx) => Promise<unknown>) {
+  return audited(ctx, event, async (ctx) => {
     await change(ctx)
-    await recordAudit(ctx, event)
     return requireSiteUser(ctx, event.resource.id)
   })
 }
 
-/**
- * Deletes an account with its tokens and memberships. Throws `conflict` for the last owner of an organization, or the
- * last admin.
- */
+/** Deletes an account with its tokens and memberships. Throws `conflict` for the last owner of an organization and the last admin. */
 export async function deleteSiteUser(ctx: Ctx, id: string) {
   const user = await requireSiteUser(ctx, id)
   try {
@@ -119,7 +110,7 @@ export async function deleteSiteUser(ctx: Ctx, id: string) {
       const organizations = await store.listSoleOwnerships(ctx.db, id)
       if (organizations.length > 0)
         throw conflict(`the user is the only owner of ${organizations.join(', ')}: name another owner first`)
-      await announceMembershipsOf(ctx, id)
+      await announceRemoval(ctx, id)
       await store.deleteUser(ctx.db, id)
       await recordAudit(ctx, userAudit('destroy', user))
     })
@@ -129,16 +120,13 @@ export async function deleteSiteUser(ctx: Ctx, id: string) {
   }
 }
 
-/** Members of an organization see that one of them is gone. Who was a member is known before the deletion only. */
-async function announceMembershipsOf(ctx: TransactionCtx, userId: string) {
+/** Announces the removal of a member to the organizations. Call before the deletion, which removes the memberships. */
+async function announceRemoval(ctx: TransactionCtx, userId: string) {
   const { memberships, teams } = await store.listMembershipsOf(ctx.db, userId)
+  const type = 'organization-memberships'
   announce(
     ctx,
-    ...memberships.map(({ id, organization_id: organization }) => ({
-      organization,
-      type: 'organization-memberships' as const,
-      id,
-    })),
+    ...memberships.map(({ id, organization_id: organization }) => ({ organization, type, id }) as const),
     ...teams.map(({ organization_id: organization, ...team }) => ({ organization, ...teamNotice(team) })),
   )
 }
@@ -147,21 +135,20 @@ const FIRST_ADMIN = 'admin'
 /** The examples use this name. */
 const FIRST_ORGANIZATION = 'main'
 
-/** The secrets of a new administrator, to be printed once: they cannot be read again. */
+/** Secrets of a new administrator, to be printed once: they cannot be read again. */
 type FirstAdmin = { created: boolean; username?: string; password?: string; token?: string }
 
 /**
- * Ensures at start that the site has an administrator. Without one it creates an administrator with a generated
- * password and API token, and an organization, so that the first run needs no set-up. It returns both secrets. A token
- * in ADMIN_TOKEN replaces the generated one and is not returned; when it is set later, it is added for the first administrator,
- * and when it is changed, the former one ends. The administrator gets the address in ADMIN_EMAIL when there is none.
- * Processes that start at the same time take turns.
+ * Ensures at start that the site has an administrator. Otherwise creates one with a generated password and API token, and an organization,
+ * and returns both secrets. ADMIN_TOKEN replaces the generated token and is not returned. If it is set or changed later, it becomes a token
+ * of the first administrator and its previous value is revoked. ADMIN_EMAIL is the address of an administrator without one. Concurrent
+ * starts are serialised.
  */
 export async function ensureAdmin(app: App): Promise<FirstAdmin> {
   const password = randomText(20)
-  // Hashing is slow on purpose, and the database ends a transaction that is silent for long.
-  const known = await store.findFirstSiteAdmin(app.db)
-  const hashed = known ? undefined : await hashPassword(password)
+  // Before the transaction: hashing is slow, and the database ends idle transactions.
+  const hasAdmin = (await store.findFirstSiteAdmin(app.db)) !== undefined
+  const hashed = hasAdmin ? undefined : await hashPassword(password)
   return transact({ ...app, actor: SYSTEM }, async (ctx) => {
     await store.lockSiteAdmins(ctx.db)
     const { adminToken: fixed, adminEmail: email } = ctx.config
@@ -191,7 +178,7 @@ export async function ensureAdmin(app: App): Promise<FirstAdmin> {
   })
 }
 
-/** An administrator of an earlier version has no address. One that another user has, or waits for, is left alone. */
+/** Sets the address of an administrator created by an earlier version, unless another user has or claims it. */
 async function ensureEmail(ctx: TransactionCtx, admin: UserRow) {
   const { adminEmail: email } = ctx.config
   if (admin.email !== null || admin.unconfirmed_email !== null || admin.auth_method !== 'password') return

@@ -12,16 +12,16 @@ async function temporaryDirectory() {
   return directory
 }
 
-test('anyone may have the package, or hears that there is none', async () => {
+test('the package is public, and its absence is reported', async () => {
   const app = await createTestApp()
 
   const response = await app.request({ url: '/agent/groundstate-agent.tgz' })
 
-  // Whether it is built is up to who runs the tests.
+  // The package may or may not be built.
   expect([200, 404]).toContain(response.status)
 })
 
-test('the package is sent as it is, with its size', async () => {
+test('the package is sent unchanged, with its size', async () => {
   const path = join(await temporaryDirectory(), 'groundstate-agent.tgz')
   await writeFile(path, 'packed')
 

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
-import { data, type MakeChange, many, one, requestOf, SECRET, World } from './testing/audit-world.ts'
+import { data, type MakeChange, many, one, requestOf, SECRET, AuditFixtures } from './testing/audit-fixtures.ts'
 import { CHANGES } from './testing/changes.ts'
 
 /** Further changes by routes of the table. */
@@ -23,17 +23,17 @@ const MORE: Record<string, MakeChange> = {
 const changes = [CHANGES, MORE].flatMap((table) => Object.entries(table).map(([route, make]) => ({ route, make })))
 
 let app: TestApp
-let world: World
+let fixtures: AuditFixtures
 let teamId: string
 beforeAll(async () => {
   app = await createTestApp()
-  world = await World.create(app)
-  const { id: organizationId } = world.organization
+  fixtures = await AuditFixtures.create(app)
+  const { id: organizationId } = fixtures.organization
   teamId = await createTeamWithAccess(app, { organizationId, members: [await createUser(app)] })
 })
 
-test.each(changes)('$route raises access_revision if it changes what teams reach', async ({ route, make }) => {
-  const request = requestOf(route, await make(world), world)
+test.each(changes)('$route raises access_revision if it changes the access of teams', async ({ route, make }) => {
+  const request = requestOf(route, await make(fixtures), fixtures)
   await grantEveryWorkspace()
   const before = await reaches()
 
@@ -50,11 +50,11 @@ test.each(changes)('$route raises access_revision if it changes what teams reach
 
 async function grantEveryWorkspace() {
   await sql`insert into team_workspaces (id, team_id, workspace_id, access, created_at)
-    select 'tws-of-' || id, ${teamId}, id, 'read', now() from workspaces where organization_id = ${world.organization.id}
+    select 'tws-of-' || id, ${teamId}, id, 'read', now() from workspaces where organization_id = ${fixtures.organization.id}
         on conflict do nothing`.execute(app.db)
 }
 
-/** Members of the teams of each organization, and the workspaces and projects that the teams are granted. */
+/** Team members, and grants on workspaces and projects, by organization. */
 async function reaches() {
   const { rows } = await sql<{ id: string; revision: number; reach: string }>`
     select o.id, o.access_revision as revision, md5(concat(

@@ -3,12 +3,12 @@ import { beforeAll, expect, test } from 'vitest'
 import type { AuditEventName } from '../../../http/route-access.ts'
 import { type TestResponse, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createUser } from '../../../testing/factories.ts'
-import { type ChangeRequest, SECRET, World, requestOf } from './testing/audit-world.ts'
+import { type ChangeRequest, SECRET, AuditFixtures, requestOf } from './testing/audit-fixtures.ts'
 import { CHANGES, auditedChanges, writingRoutes } from './testing/changes.ts'
 
-/** The number of times that a change records an event of its route, where that is not one. */
+/** Number of events that a change records, if not one. */
 const COUNTS: Record<string, Partial<Record<AuditEventName, number>>> = {
-  // The run before the favoured one is canceled or discarded.
+  // The run before the forced one is canceled or discarded.
   'POST /runs/:runId/actions/force-execute': { 'run discard': 0 },
   'PATCH /workspaces/:workspaceId/relationships/vars': { 'variable update': 2 },
   'POST /organizations/:organization/actions/make-sample': {
@@ -18,7 +18,7 @@ const COUNTS: Record<string, Partial<Record<AuditEventName, number>>> = {
     'workspace_task create': 2,
   },
   'DELETE /organizations/:organization/sample': { 'workspace destroy': 2 },
-  // Both create a policy or update it.
+  // Both create or update a policy.
   'POST /organizations/:id/relationships/data-retention-policy': { 'data_retention_policy update': 0 },
   'POST /workspaces/:id/relationships/data-retention-policy': { 'data_retention_policy update': 0 },
   'PATCH /organizations/:id/relationships/data-retention-policy': { 'data_retention_policy create': 0 },
@@ -28,10 +28,10 @@ const COUNTS: Record<string, Partial<Record<AuditEventName, number>>> = {
 const app = await createTestApp()
 const changes = auditedChanges(app).map((change) => ({ ...change, recorded: recordedBy(change) }))
 
-let world: World
+let fixtures: AuditFixtures
 let stranger: TestUser
 beforeAll(async () => {
-  world = await World.create(app)
+  fixtures = await AuditFixtures.create(app)
   stranger = await createUser(app)
 })
 
@@ -47,17 +47,17 @@ test('every event that is declared is recorded by a change', () => {
   expect([...new Set(changes.flatMap(({ recorded }) => recorded))].toSorted()).toEqual([...declared].toSorted())
 })
 
-test.each(changes)('$route leaves $recorded, or does not happen', async ({ route, recorded, make }) => {
-  const input = await make(world)
+test.each(changes)('$route records $recorded, or fails as a whole', async ({ route, recorded, make }) => {
+  const input = await make(fixtures)
   const before = await snapshot()
 
-  const refused = await app.request(requestOf(route, refusedFrom(input), world))
+  const refused = await app.request(requestOf(route, refusedFrom(input), fixtures))
   await sql`alter table audit_events add constraint broken check (false) not valid`.execute(app.db)
-  const unkept = await app.request(requestOf(route, input, world))
+  const unkept = await app.request(requestOf(route, input, fixtures))
   await sql`alter table audit_events drop constraint broken`.execute(app.db)
   const after = await snapshot()
-  const made = input.usesUp ? await make(world) : input
-  const done = await app.request(requestOf(route, made, world))
+  const made = input.usesUp ? await make(fixtures) : input
+  const done = await app.request(requestOf(route, made, fixtures))
 
   expect(refused.status).toBeGreaterThanOrEqual(400)
   expect(await eventsOf(refused)).toEqual([])
@@ -66,14 +66,14 @@ test.each(changes)('$route leaves $recorded, or does not happen', async ({ route
   expect(done.status < 400 || done.text).toBe(true)
   const kept = await eventsOf(done)
   expect(kept.map((event) => `${event.resource_type} ${event.action}`).toSorted()).toEqual(recorded)
-  const { id, tokenId } = made.by ?? { id: world.admin.id, tokenId: world.admin.actor.tokenId }
+  const { id, tokenId } = made.by ?? { id: fixtures.admin.id, tokenId: fixtures.admin.actor.tokenId }
   for (const event of kept) expect(event).toMatchObject({ actor_id: id, token_id: tokenId, address: '127.0.0.1' })
 })
 
 test('no event contains a secret', async () => {
   const { rows } = await sql<{ event: string }>`
     select e::text as event from audit_events e
-     where e::text like ${`%${SECRET}%`} or e::text like '%.gsv1.%' or e::text like ${`%${world.admin.token}%`}`.execute(
+     where e::text like ${`%${SECRET}%`} or e::text like '%.gsv1.%' or e::text like ${`%${fixtures.admin.token}%`}`.execute(
     app.db,
   )
 
@@ -84,7 +84,7 @@ function recordedBy({ route, events }: { route: string; events: readonly AuditEv
   return events.flatMap((event) => Array<string>(COUNTS[route]?.[event] ?? 1).fill(event)).toSorted()
 }
 
-/** The same of another user, who says nothing: a stranger, a browser without a session, a URL that is not signed. */
+/** The request without credentials: an outsider, a browser without a session, an unsigned URL. */
 function refusedFrom({ ids, url, by }: ChangeRequest): ChangeRequest {
   return {
     ...(ids && { ids }),
@@ -102,13 +102,13 @@ async function eventsOf({ headers }: TestResponse) {
 }
 
 /**
- * What is meant to outlive a request that fails: counted attempts and the places of sign-ins, used codes, and when something was
- * last used. Signals come and go by themselves.
+ * Columns that may change in a failed request: counted attempts, known addresses, used codes and times of last use. Signals are
+ * independent of requests.
  */
 const MARKS = ['last_used_at', 'last_step', 'last_ping_at']
 const UNWATCHED = new Set(['sign_in_attempts', 'sign_in_places', 'audit_events', 'signals'])
 
-/** A digest of every table. */
+/** A digest of each table. */
 async function snapshot() {
   const { rows } = await sql<{ name: string }>`
     select table_name as name from information_schema.tables

@@ -3,7 +3,6 @@ import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import { jobHandler } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
-import { insertDays } from './store.ts'
 import * as store from './store.ts'
 
 const sweep = jobKind('audit-trail.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
@@ -11,14 +10,14 @@ const countDays = jobKind('audit-trail.count-days', z.object({}), { concurrency:
 
 export const auditTrailJobs = [
   jobHandler(sweep, async (ctx, _, signal) => sweepAuditTrail(ctx, signal), { schedule: '43 3 * * *' }),
-  // Soon after the last day is complete: what is not counted yet is counted with each request.
+  // Soon after the end of a day: each request counts the events that are not counted yet.
   jobHandler(countDays, async (ctx) => countAuditDays(ctx), { schedule: '17 1 * * *' }),
 ]
 
-/** How many events one statement deletes. */
+/** Events deleted by one statement. */
 const BATCH = 5000
 
-/** Deletes events that are older than the configured retention. */
+/** Deletes events after the configured retention period. */
 export async function sweepAuditTrail(ctx: Ctx, signal: AbortSignal) {
   const days = ctx.config.auditRetentionDays
   if (days === 0) return
@@ -28,7 +27,7 @@ export async function sweepAuditTrail(ctx: Ctx, signal: AbortSignal) {
   if (!signal.aborted) await transact(ctx, async ({ db }) => store.deleteDaysBefore(db, before))
 }
 
-/** Counts the events of days that are over, so that totals need not. */
+/** Counts the events of past days, so that requests need not. */
 export async function countAuditDays(ctx: Ctx) {
-  await transact(ctx, async ({ db }) => insertDays(db, ctx.now()))
+  await transact(ctx, async ({ db }) => store.insertDays(db, ctx.now()))
 }

@@ -13,14 +13,14 @@ const random = createRandom(20_262)
 const admin = await createUser(app, { isSiteAdmin: true })
 const organizations = [await createOrganization(app, admin), await createOrganization(app, admin)] as const
 await app.db.deleteFrom('audit_events').execute()
-// Half past one, so that the day before is over for an hour.
+// Half past one: the previous day has been over for more than an hour.
 const start = Math.floor(app.clock.now().getTime() / DAY) * DAY + DAY + 1.5 * HOUR
 app.clock.advance(start - app.clock.now().getTime())
 
 type Event = { id: string; organizationId: string | null; createdAt: Date }
 const events: Event[] = []
 
-/** Events of days before now by chance, some at the same moment and some at midnight; a few days have none. */
+/** Random events of past days, some at the same time and some at midnight; a few days have none. */
 async function addEvents(days: number, count: number) {
   const now = Math.floor(app.clock.now().getTime() / HOUR) * HOUR
   const added = Array.from({ length: count }, (): Event => {
@@ -58,7 +58,7 @@ const PLACES = [
   { path: 'admin', isIn: () => true },
 ]
 
-/** All pages of each trail, since several moments, are what the events say. */
+/** Compares all pages of each trail, since several times, with the events. */
 async function checkTrails() {
   const now = app.clock.now().getTime()
   const midnight = Math.floor(now / DAY) * DAY
@@ -97,7 +97,7 @@ async function listed(path: string, moment: number | undefined) {
 
 const countedDays = async () => (await app.db.selectFrom('audit_days').select('starts_at').distinct().execute()).length
 
-test('trails show and count what has happened since a moment, whichever days are counted already', async () => {
+test('trails show and count the events since a time, whichever days are counted already', async () => {
   await checkTrails()
   await addEvents(12, 200)
   await checkTrails()
@@ -118,7 +118,7 @@ test('trails show and count what has happened since a moment, whichever days are
   await checkTrails()
 })
 
-test('events that are deleted for their age are counted no more', async () => {
+test('expired events are no longer counted', async () => {
   await sweepAuditTrail(app.as(), new AbortController().signal)
 
   const before = app.clock.now().getTime() - RETENTION_DAYS * DAY
@@ -130,9 +130,9 @@ test('events that are deleted for their age are counted no more', async () => {
   expect(gone.filter(({ starts_at }) => starts_at.getTime() < before)).toEqual([])
 })
 
-test('a count that is wrong goes with the events', async () => {
+test('a wrong count is deleted with the events', async () => {
   const before = new Date(app.clock.now().getTime() - RETENTION_DAYS * DAY)
-  // Events of the one are deleted already, and the other has been counted too early.
+  // Events of the first day are already deleted, and the second was counted too early.
   for (const [days, events] of [
     [1, 7],
     [2, 0],

@@ -4,7 +4,7 @@ import { transact } from '../../../db/db.ts'
 import { type TestApp, type TestResponse, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../../organizations/organization-tokens/service.ts'
+import { createOrganizationToken } from '../../organizations/authentication-tokens/service.ts'
 
 let app: TestApp
 let owner: TestUser
@@ -28,7 +28,7 @@ const createTeam = (name: string) =>
     body: { data: { type: 'teams', attributes: { name } } },
   })
 
-test('an event says who did what to which resource, when, from where and with which token', async () => {
+test('an event contains actor, action, resource, time, address and token', async () => {
   const response = await createTeam('audited')
 
   const [event] = (await trail()).json().data
@@ -66,7 +66,7 @@ test('a change that fails leaves no event', async () => {
   expect((await trail()).json().pagination.total_count).toBe(before)
 })
 
-test('an event and its change are kept together, or not at all', async () => {
+test('an event and its change are stored together or not at all', async () => {
   const event = {
     organizationId: organization.id,
     action: 'update',
@@ -84,7 +84,7 @@ test('an event and its change are kept together, or not at all', async () => {
   expect((await trail()).text).not.toContain('team-rolled-back')
 })
 
-test('the newest come first, in pages, from a moment on', async () => {
+test('the newest events come first, in pages, after a time', async () => {
   app.clock.advance(60_000)
   const since = app.now().toISOString()
   app.clock.advance(1)
@@ -107,7 +107,7 @@ test('the newest come first, in pages, from a moment on', async () => {
   expect((await trail('?since=yesterday')).status).toBe(422)
 })
 
-test("only the organization's tokens read it, and its owners by name", async () => {
+test("it is readable with the organization's tokens, and by name for owners", async () => {
   const [member, other] = [await createUser(app), await createUser(app)]
   await addMember(app, organization.id, member)
   const elsewhere = await createOrganization(app, other)
@@ -124,7 +124,7 @@ test("only the organization's tokens read it, and its owners by name", async () 
   expect((await app.request({ url: `/api/v2/organizations/${organization.name}`, token })).status).toBe(404)
 })
 
-test('site administrators read what belongs to no organization, and no one else does', async () => {
+test('only site administrators read events without an organization', async () => {
   const admin = await createUser(app, { isSiteAdmin: true })
   const person = await createUser(app, { password: 'a good password' })
   const signIn = (body: object) =>
@@ -182,7 +182,7 @@ test('wrong passwords and codes of signed-in users are recorded too, as failed s
   ])
 })
 
-test('events older than the setting are swept', async () => {
+test('events older than the setting are deleted', async () => {
   await createTeam('old')
   app.clock.advance(31 * 86_400_000)
   await createTeam('new')
@@ -194,7 +194,7 @@ test('events older than the setting are swept', async () => {
   expect(names).toEqual(['new'])
 })
 
-test('the event of a creation says what came with it: access, scope and settings', async () => {
+test('the event of a creation contains access, scope and settings', async () => {
   const workspace = await createWorkspace(app, { organization: organization.name })
   const inside = `/api/v2/organizations/${organization.name}`
   const one = { data: [{ id: workspace.id, type: 'workspaces' }] }

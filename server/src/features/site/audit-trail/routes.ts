@@ -1,80 +1,58 @@
 import { type AuditTrailResponse, auditTrailResponse } from '@groundstate/contract/audit-trail'
-import type { Ctx } from '../../../app.ts'
 import { checkSiteAdmin } from '../../../auth/actor.ts'
-import type { Page, Paged } from '../../../db/db.ts'
+import type { Db, Page } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { paginationMeta } from '../../../http/pagination.ts'
 import { time } from '../../../http/query.ts'
 import { json } from '../../../http/responses.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
-import type { AuditEventRow } from './store.ts'
 import * as store from './store.ts'
 
+/** Collectors fetch whole days, so pages are larger than elsewhere. */
 const TRAIL = {
-  query: { since: time().describe('only what happened after this moment') },
-  // Pages are larger than elsewhere, since collectors fetch whole days.
+  query: { since: time().describe('only events after this time') },
   pageSizes: { preset: 1000, max: 1000 },
   responses: { 200: auditTrailResponse },
 }
-const LIST_OWN = {
-  ...TRAIL,
-  summary: "List the audit trail of the token's organization",
-  access: 'organization-token',
-} as const
-const LIST = {
-  ...TRAIL,
-  summary: 'List the audit trail of an organization',
-  access: { organization: 'audit-trail:read' },
-} as const
-const LIST_SITE = { ...TRAIL, summary: 'List the audit trail of the server', access: 'site-admin' } as const
 
 export const auditTrailRoutes: Routes = (http) => {
-  http.get('/organization/audit-trail', LIST_OWN, async (req) => {
-    const page = req.page()
-    return json(auditTrailDocument(await listOwnAuditTrail(req.ctx, req.query, page), page))
-  })
-
-  http.get('/organizations/:organization/audit-trail', LIST, async (req) => {
-    const page = req.page()
-    return json(auditTrailDocument(await listAuditTrail(req.ctx, req.params.organization, req.query, page), page))
-  })
-
-  http.get('/admin/audit-trail', LIST_SITE, async (req) => {
-    const page = req.page()
-    return json(auditTrailDocument(await listSiteAuditTrail(req.ctx, req.query, page), page))
-  })
-}
-
-type Query = { since: Date | undefined }
-
-/**
- * The trail of the organization that the token belongs to: an organization's own token, or its token for audit trails.
- * As in the public API it does not exist for anyone else. Owners read the trail by the name of the organization.
- */
-async function listOwnAuditTrail(ctx: Ctx, query: Query, page: Page) {
-  const { actor } = ctx
-  if (actor.kind !== 'organization' && actor.kind !== 'audit-trails') throw notFound('audit trail')
-  return store.listEvents(ctx.db, { ...query, organizationId: actor.organizationId }, page)
-}
-
-async function listAuditTrail(ctx: Ctx, name: string, query: Query, page: Page) {
-  const organization = await requireOrganization(ctx, name, 'audit-trail:read')
-  return store.listEvents(ctx.db, { ...query, organizationId: organization.id }, page)
-}
-
-/** The trail of the whole server: all organizations, and what belongs to none, such as accounts and sign-ins. */
-async function listSiteAuditTrail(ctx: Ctx, query: Query, page: Page) {
-  checkSiteAdmin(ctx)
-  return store.listEvents(ctx.db, { ...query, organizationId: undefined }, page)
+  http.get(
+    '/organization/audit-trail',
+    { ...TRAIL, summary: "List the audit trail of the token's organization", access: 'organization-token' },
+    async (req) => {
+      const { actor, db } = req.ctx
+      // As in the public API, only for an organization's own tokens; owners use the organization's name.
+      if (actor.kind !== 'organization' && actor.kind !== 'audit-trails') throw notFound('audit trail')
+      return auditTrail(db, { ...req.query, organizationId: actor.organizationId }, req.page())
+    },
+  )
+  http.get(
+    '/organizations/:organization/audit-trail',
+    { ...TRAIL, summary: 'List the audit trail of an organization', access: { organization: 'audit-trail:read' } },
+    async (req) => {
+      const { id } = await requireOrganization(req.ctx, req.params.organization, 'audit-trail:read')
+      return auditTrail(req.ctx.db, { ...req.query, organizationId: id }, req.page())
+    },
+  )
+  // All organizations, and events of none, such as sign-ins.
+  http.get(
+    '/admin/audit-trail',
+    { ...TRAIL, summary: 'List the audit trail of the server', access: 'site-admin' },
+    async (req) => {
+      checkSiteAdmin(req.ctx)
+      return auditTrail(req.ctx.db, { ...req.query, organizationId: undefined }, req.page())
+    },
+  )
 }
 
 type AuditEvent = AuditTrailResponse['data'][number]
 
-/** A page of the trail. It is plain JSON and no JSON:API (public documentation, "Audit trails"). */
-function auditTrailDocument({ rows, total }: Paged<AuditEventRow>, page: Page): AuditTrailResponse {
+/** A page of the trail: plain JSON instead of JSON:API (public documentation, "Audit trails"). */
+async function auditTrail(db: Db, query: store.TrailQuery, page: Page) {
+  const { rows, total } = await store.listEvents(db, query, page)
   const meta = paginationMeta(page, total)
-  return {
+  return json({
     data: rows.map(auditEvent),
     pagination: {
       current_page: meta['current-page'],
@@ -84,10 +62,10 @@ function auditTrailDocument({ rows, total }: Paged<AuditEventRow>, page: Page): 
       total_pages: meta['total-pages'],
       total_count: meta['total-count'],
     },
-  }
+  } satisfies AuditTrailResponse)
 }
 
-function auditEvent(row: AuditEventRow): AuditEvent {
+function auditEvent(row: store.AuditEventRow): AuditEvent {
   return {
     id: row.id,
     version: '0',
@@ -99,7 +77,7 @@ function auditEvent(row: AuditEventRow): AuditEvent {
       type: row.actor_type === 'system' ? 'System' : 'Client',
       impersonator_id: null,
       organization_id: row.organization_id,
-      // These are not in the public API.
+      // Not in the public API.
       token_id: row.token_id,
       address: row.address,
       user_agent: row.user_agent,

@@ -4,7 +4,7 @@ import type { Schema } from '../../../db/schema.gen.ts'
 
 export type AuditEventRow = Selectable<Schema['audit_events']>
 
-/** A page of the events of one organization, or of the whole server, newest first. */
+/** A page of events, newest first. */
 export async function listEvents(db: Db, query: TrailQuery, page: Page) {
   let events = db.selectFrom('audit_events')
   if (query.organizationId !== undefined) events = events.where('organization_id', '=', query.organizationId)
@@ -22,21 +22,21 @@ export async function listEvents(db: Db, query: TrailQuery, page: Page) {
   return { rows, total }
 }
 
-/** Events of one organization, or of the whole server, after a moment or all of them. */
-type TrailQuery = { organizationId: string | undefined; since: Date | undefined }
+/** `organizationId` undefined: the whole server. */
+export type TrailQuery = { organizationId: string | undefined; since: Date | undefined }
 
-/** Midnights in UTC are this far apart, in ms. */
-const DAY = 86_400_000
-/** When events of a day are surely written, after its end. */
-const LAG = 3_600_000
+/** A UTC day, in ms. */
+const DAY_MS = 86_400_000
+/** Delay after the end of a day until all its events are written, in ms. */
+const LAG_MS = 3_600_000
 
-/** The moment up to which days are counted. Days without events have no row. */
+/** The time up to which days are counted. Days without events have no row. */
 const countedUntil = sql`(select coalesce(max(starts_at) + interval '24 hours', '-infinity') from audit_days where organization_id = '')`
 
-/** Adds up the days that are counted, and counts what is before the first of them and after the last. */
+/** Sums the counted days, and counts the events before the first and after the last of them. */
 async function countEvents(db: Db, { organizationId, since }: TrailQuery): Promise<number> {
   const own = organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`
-  const midnight = since && new Date(Math.floor(since.getTime() / DAY + 1) * DAY)
+  const midnight = since && new Date(Math.floor(since.getTime() / DAY_MS + 1) * DAY_MS)
   const days = sql`select sum(events)::bigint from audit_days
     where organization_id = ${organizationId ?? ''} ${midnight ? sql`and starts_at >= ${midnight}` : sql``}`
   const later = sql`select count(*) from audit_events
@@ -48,10 +48,10 @@ async function countEvents(db: Db, { organizationId, since }: TrailQuery): Promi
   return rows[0]?.total ?? 0
 }
 
-/** Counts the days that are over and not counted yet. */
+/** Counts the events of past days that are not counted yet. */
 export async function insertDays(tx: Tx, now: Date) {
   await lockDays(tx)
-  const until = new Date(Math.floor((now.getTime() - LAG) / DAY) * DAY)
+  const until = new Date(Math.floor((now.getTime() - LAG_MS) / DAY_MS) * DAY_MS)
   await sql`
     insert into audit_days (organization_id, starts_at, events)
     select case grouping(organization_id) when 1 then '' else organization_id end, day, count(*)
@@ -61,25 +61,22 @@ export async function insertDays(tx: Tx, now: Date) {
     having grouping(organization_id) = 1 or organization_id is not null`.execute(tx)
 }
 
-/** Deletes at most `limit` of the events before a moment, also from the counts. Returns how many. */
+/** Deletes at most `limit` events before a time, and subtracts them from the counts. Returns their number. */
 export async function deleteEventsBefore(tx: Tx, before: Date, limit: number): Promise<number> {
   await lockDays(tx)
-  const { rows } = await sql<{ deleted: number }>`with gone as (
+  const { rows } = await sql<{ deleted: number }>`with deleted as (
       delete from audit_events where id in (select id from audit_events where created_at < ${before} limit ${limit})
       returning organization_id, date_trunc('day', created_at, 'UTC') as day),
     fewer as (
       update audit_days d set events = greatest(0, d.events - counted.events)
         from (select case grouping(organization_id) when 1 then '' else organization_id end as organization_id, day, count(*) as events
-                from gone group by grouping sets ((organization_id, day), (day))) counted
+                from deleted group by grouping sets ((organization_id, day), (day))) counted
        where d.organization_id = counted.organization_id and d.starts_at = counted.day)
-    select count(*) as deleted from gone`.execute(tx)
+    select count(*) as deleted from deleted`.execute(tx)
   return rows[0]?.deleted ?? 0
 }
 
-/**
- * Forgets the days before a moment, from which no events are left. So a count goes with them that was wrong: of a day that was counted
- * too early, by a clock that was ahead, or whose events a server of an older version has deleted.
- */
+/** Deletes the counts of days whose events are deleted. This also removes counts that a wrong clock or an older server made wrong. */
 export async function deleteDaysBefore(tx: Tx, before: Date) {
   await lockDays(tx)
   await sql`update audit_days set events = 0 where starts_at <= ${before}::timestamptz - interval '24 hours' and events > 0`.execute(
@@ -93,7 +90,7 @@ export async function deleteDaysBefore(tx: Tx, before: Date) {
     .execute()
 }
 
-/** No day is counted while its events are deleted. Reading goes on. */
+/** Prevents counting a day while its events are deleted; reads are not blocked. */
 async function lockDays(tx: Tx) {
   await sql`lock table audit_days in exclusive mode`.execute(tx)
 }

@@ -10,7 +10,7 @@ import { allSignals } from '../../../testing/signals.ts'
 import { addTask, createTaskSetting, startDeliveries } from '../../../testing/task-runs.ts'
 import { addMember } from '../../../testing/teams.ts'
 import { createPool, createPoolToken } from '../../agents/agent-pools/testing/pools.ts'
-import { requestOf, World } from '../audit-trail/testing/audit-world.ts'
+import { requestOf, AuditFixtures } from '../audit-trail/testing/audit-fixtures.ts'
 import { auditedChanges, writingRoutes } from '../audit-trail/testing/changes.ts'
 import { watch } from './testing/watch.ts'
 
@@ -20,7 +20,7 @@ const TYPES: Partial<Record<string, ChangeType[]>> = {
   agent_pool: ['agent-pools'],
   comment: ['runs'],
   data_retention_policy: ['workspaces', 'organizations'],
-  // or its tags, which its workspaces have
+  // or its tags, which belong to workspaces
   organization: ['organizations', 'workspaces'],
   organization_user: ['organization-memberships'],
   project: ['projects'],
@@ -35,7 +35,7 @@ const TYPES: Partial<Record<string, ChangeType[]>> = {
   workspace: ['workspaces'],
   workspace_task: ['workspace-tasks'],
 }
-/** Resources of the audit trail that no page of an organization shows to others than their owners, or that only come with others. */
+/** Audited resources that pages show only to their owners, or only with other resources. */
 const ON_NO_PAGE = new Set([
   'authentication_token',
   'configuration_version',
@@ -44,7 +44,7 @@ const ON_NO_PAGE = new Set([
   'state_version_output',
   'user',
 ])
-/** Their organization is gone, or no one can have had a page of it. */
+/** Events whose organization is deleted or new, so that no page of it can be open. */
 const UNTOLD = [/^(POST|DELETE) (\/admin)?\/organizations(\/:\w+)?$/]
 
 const app = await createTestApp()
@@ -58,16 +58,16 @@ const changes = auditedChanges(app).flatMap(({ route, events, make }) => {
 })
 
 let url: string
-let world: World
+let fixtures: AuditFixtures
 let signalled: SignalledChange[] = []
 beforeAll(async () => {
   url = await app.listen()
-  world = await World.create(app)
+  fixtures = await AuditFixtures.create(app)
   app.changes.listen((change) => signalled.push(change))
 })
 
 test.each(changes)('$route is announced', async ({ route, make, announced }) => {
-  const request = requestOf(route, await make(world), world)
+  const request = requestOf(route, await make(fixtures), fixtures)
   await allSignals(app)
   signalled = []
 
@@ -79,7 +79,7 @@ test.each(changes)('$route is announced', async ({ route, make, announced }) => 
   expect(announced.filter((names) => !names.some((name) => types.has(name)))).toEqual([])
 })
 
-/** The routes of agents, which leave no audit events, in the order in which an agent calls them. */
+/** The routes of agents, which record no audit events, in calling order. */
 const AGENT_CHANGES: Record<string, ChangeType | 'nothing'> = {
   'POST /api/agent/v1/register': 'agents',
   'POST /api/agent/v1/agents/:agentId/claim': 'runs',
@@ -91,12 +91,12 @@ const AGENT_CHANGES: Record<string, ChangeType | 'nothing'> = {
   'POST /api/agent/v1/jobs/:jobId/documents': 'runs',
   'POST /api/agent/v1/jobs/:jobId/finish': 'runs',
   'POST /api/agent/v1/agents/:agentId/deregister': 'agents',
-  // What comes back is announced when its delivery is recorded.
+  // The response is announced when the delivery is recorded.
   'POST /api/agent/v1/agents/:agentId/claim-task': 'nothing',
   'POST /api/agent/v1/task-requests/:requestId/answer': 'nothing',
 }
 
-test('every route that writes notifies open pages, or changes nothing that they show', () => {
+test('every writing route notifies open pages, or changes nothing that they show', () => {
   const announced = new Set([...changes.map(({ route }) => route), ...Object.keys(AGENT_CHANGES)])
   const silent = writingRoutes(app).filter(({ route }) => !announced.has(route))
 
@@ -107,7 +107,7 @@ test('every route that writes notifies open pages, or changes nothing that they 
   expect(unknown).toEqual([])
 })
 
-test('what agents report is announced', async () => {
+test('reports of agents are announced', async () => {
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting)
   const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
@@ -177,11 +177,11 @@ test('a run trigger deleted with its source is announced to the remaining worksp
   await expect.poll(() => stream.changes).toContainEqual({ type: 'run-triggers', id, workspace: target.id })
 })
 
-test('the end of a run that only plans is announced of its workspace, whose figures it changes', async () => {
+test('the end of a plan-only run is announced for its workspace, whose figures it changes', async () => {
   const setting = await createRunSetting(app)
   const agent = await createFakeAgent(app)
   const run = await createRun(app, setting, { 'plan-only': true })
-  // Jobs of other tests may be before it.
+  // Jobs of other tests may come first.
   let job = await agent.take()
   while (job.runId !== run) job = await agent.take()
   await allSignals(app)
@@ -246,7 +246,7 @@ function isUntold(route: string) {
   return UNTOLD.some((pattern) => pattern.test(route))
 }
 
-/** The type of the resource that an event is about: `workspace lock` → `workspace`. */
+/** The resource type of an event: `workspace lock` → `workspace`. */
 function resourceOf(event: string) {
   return event.split(' ', 1)[0] ?? ''
 }

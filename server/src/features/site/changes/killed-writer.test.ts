@@ -16,7 +16,7 @@ const url = await app.listen()
 const replica = await createReplica(app)
 const replicaUrl = await replica.fastify.listen({ host: '127.0.0.1', port: 0 })
 
-/** Streams at two servers, and a third server that writes and is killed at that moment. */
+/** Streams on two servers, and a third server that writes and is killed. */
 async function killWriter(moment: 'statement' | 'commit') {
   const owner = await createUser(app)
   const organization = await createOrganization(app, owner)
@@ -43,7 +43,7 @@ async function readDescription(id: string) {
   return row?.description
 }
 
-test('what a server commits that is killed before it notifies anyone resets the streams of all others', async () => {
+test('a commit of a server killed before its notification resets the streams of all others', async () => {
   const { workspace, signs } = await killWriter('commit')
 
   await expect.poll(signs, { timeout: 10_000 }).toEqual([
@@ -53,7 +53,7 @@ test('what a server commits that is killed before it notifies anyone resets the 
   expect(await readDescription(workspace.id)).toBe('written')
 })
 
-test('what a server is killed at before its commit is not kept, and what others write then is notified', async () => {
+test('a change of a server killed before its commit is lost, and later changes of others are notified', async () => {
   const { workspace, signs, streams } = await killWriter('statement')
   await expect.poll(signs, { timeout: 10_000 }).toEqual([
     ['ready', 'reset'],

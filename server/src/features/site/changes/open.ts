@@ -6,38 +6,39 @@ import { addStream, streamHubOf, wakeStreams } from './stream-hub.ts'
 import {
   type ChangeStream,
   type StreamActor,
+  type Watched,
   addPending,
-  resetStream,
   endStream,
   newStream,
-  sendSign,
+  resetStream,
+  sendEvent,
 } from './stream.ts'
 
-/** The most streams of one process, and in it of one organization, of one user, and of one session or token. */
+/** Maximum number of streams of a process, and in it of an organization, a user, and a session or token. */
 const MAX_STREAMS = 500
 const MAX_PER_ORGANIZATION = 250
 const MAX_PER_USER = 40
 const MAX_PER_CREDENTIAL = 20
 const RETRY_MS = 5000
 
-type Watched = Pick<ChangeStream, 'actor' | 'organizationId'>
-/** `after` is the cursor that the client has; `closing` aborts when the server closes. */
+/** `after` is the client's cursor; `closing` aborts when the server closes. */
 type OpenInput = { after: string | undefined; closing: AbortSignal }
 
-/**
- * Opens the stream of what changes in an organization and the caller may read. It goes on after the cursor, without a miss, or
- * resets the client. Throws `too-many-requests` and `unavailable` beyond the limits.
- */
+/** Opens a stream, resumed without gaps or with a reset. Throws `too-many-requests` and `unavailable` beyond the limits. */
 export function openChanges(ctx: Ctx, watched: Watched, { after, closing }: OpenInput): Readable {
   const hub = streamHubOf(ctx)
   checkLimits([...hub.streams], watched)
   const stream = newStream(watched, () => wakeStreams(hub))
-  // Nothing is awaited here: what changes after the cursor is read reaches the stream.
-  // The cursor of a resuming client moves with the changes it is sent.
-  sendSign(stream, 'ready', after ?? ctx.changes.cursor())
+  // No `await` until the stream is added: changes after the reading of the cursor must reach it.
+  // The cursor of a resuming client advances with the changes that are sent.
+  sendEvent(stream, 'ready', after ?? ctx.changes.cursor())
   if (after !== undefined) resume(ctx, stream, after)
   addStream(hub, stream)
-  endOn(closing, stream)
+  // Clients reconnect to another replica, or when the server is back.
+  const end = () => endStream(stream)
+  if (closing.aborted) end()
+  closing.addEventListener('abort', end, { once: true })
+  stream.readable.once('close', () => closing.removeEventListener('abort', end))
   return stream.readable
 }
 
@@ -48,36 +49,30 @@ function resume({ changes }: Ctx, stream: ChangeStream, after: string) {
 }
 
 function checkLimits(streams: readonly ChangeStream[], { actor, organizationId }: Watched) {
-  const key = keyOf(actor)
-  if (count(streams, (stream) => keyOf(stream.actor) === key) >= MAX_PER_CREDENTIAL)
+  const count = (isCounted: (stream: ChangeStream) => boolean) => streams.filter(isCounted).length
+  const credential = credentialOf(actor)
+  if (count((stream) => credentialOf(stream.actor) === credential) >= MAX_PER_CREDENTIAL)
     throw tooMany('session or token', MAX_PER_CREDENTIAL)
   // A user can have any number of tokens.
   const user = userOf(actor)
-  if (user !== undefined && count(streams, (stream) => userOf(stream.actor) === user) >= MAX_PER_USER) {
+  if (user !== undefined && count((stream) => userOf(stream.actor) === user) >= MAX_PER_USER)
     throw tooMany('user', MAX_PER_USER)
-  }
-  if (count(streams, (stream) => stream.organizationId === organizationId) >= MAX_PER_ORGANIZATION) {
+  if (count((stream) => stream.organizationId === organizationId) >= MAX_PER_ORGANIZATION)
     throw full('organization', MAX_PER_ORGANIZATION)
-  }
   if (streams.length >= MAX_STREAMS) throw full('server', MAX_STREAMS)
 }
 
-function count(streams: readonly ChangeStream[], isCounted: (stream: ChangeStream) => boolean) {
-  return streams.filter(isCounted).length
+function tooMany(owner: string, limit: number) {
+  const detail = `this ${owner} has ${limit} streams of changes open, which is the limit: close some first`
+  return tooManyRequests(detail, RETRY_MS)
 }
 
-function tooMany(whose: string, most: number) {
-  return tooManyRequests(
-    `this ${whose} has ${most} streams of changes open, which is the limit: close some first`,
-    RETRY_MS,
-  )
+function full(owner: string, limit: number) {
+  const detail = `this ${owner} has ${limit} streams of changes open, which is its limit: try again later`
+  return unavailable(detail, RETRY_MS)
 }
 
-function full(whose: string, most: number) {
-  return unavailable(`this ${whose} has ${most} streams of changes open, which is its limit: try again later`, RETRY_MS)
-}
-
-function keyOf(actor: StreamActor) {
+function credentialOf(actor: StreamActor) {
   return actor.tokenId ?? (actor.kind === 'user' ? actor.sessionId : undefined)
 }
 
@@ -85,20 +80,8 @@ function userOf(actor: StreamActor) {
   return actor.kind === 'user' ? actor.userId : undefined
 }
 
-/** A server that closes ends its streams; their clients go on at another one, or when it is back. */
-function endOn(closing: AbortSignal, stream: ChangeStream) {
-  const end = () => endStream(stream)
-  if (closing.aborted) return end()
-  closing.addEventListener('abort', end, { once: true })
-  stream.readable.once('close', () => closing.removeEventListener('abort', end))
-  return undefined
-}
-
-/** The organization, for actors that may watch it: users, teams and organization tokens. Throws `not-found` for all others. */
-export async function requireWatchedOrganization(
-  ctx: Ctx,
-  name: string,
-): Promise<Pick<ChangeStream, 'actor' | 'organizationId'>> {
+/** The organization, for users, teams and organization tokens. Throws `not-found` for other actors. */
+export async function requireWatchedOrganization(ctx: Ctx, name: string): Promise<Watched> {
   const { id } = await requireOrganization(ctx, name, 'organization:read')
   const { actor } = ctx
   if (actor.kind !== 'user' && actor.kind !== 'organization') throw notFound('organization')

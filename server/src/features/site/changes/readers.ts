@@ -9,13 +9,12 @@ import type { SignalledChange } from '../../../changes/feed.ts'
 type Readers =
   | { workspace: WorkspacePermission }
   | {
-      /** Members with one of these are notified. */
+      /** Required: one of these. */
       organization: readonly OrganizationPermission[]
-      /** Those whom a signal is for that names teams, besides the teams. */
+      /** Readers of a change that names teams, in addition to the teams. */
       ofTeams?: { organization?: readonly OrganizationPermission[]; project?: readonly ProjectPermission[] }
     }
 
-/** Permissions that are required to read a change, by its type. */
 const READERS = {
   workspaces: { workspace: 'workspace:read' },
   runs: { workspace: 'runs:read' },
@@ -38,17 +37,18 @@ const READERS = {
   'organization-memberships': { organization: ['members:read'] },
 } as const satisfies Record<ChangeType, Readers>
 
-/** A caller's access in an organization, apart from grants on single workspaces. */
+/** A caller's access to an organization, without grants on single workspaces. */
 export type AccessSnapshot = {
   access: AccessContext
-  /** The ids of the caller's teams. */
   teams: ReadonlySet<string>
   organization: ReadonlySet<OrganizationPermission>
   anyProject: ReadonlySet<ProjectPermission>
   anyWorkspace: ReadonlySet<WorkspacePermission>
-  /** Differs when the caller's rights do. */
+  /** Differs for different access. */
   digest: string
 }
+
+type SnapshotParts = { teams: readonly string[]; column: AccessColumn; grants: string }
 
 export function accessSnapshot(access: AccessContext, { teams, column, grants }: SnapshotParts): AccessSnapshot {
   const anywhere = { ...access, projectGrants: [], workspaceGrants: [] }
@@ -62,7 +62,7 @@ export function accessSnapshot(access: AccessContext, { teams, column, grants }:
   }
 }
 
-/** Whether the caller may read what has changed; `ask` when the grants on its workspace decide. */
+/** Whether the caller may read a change; `ask` if the grants on its workspace decide. */
 export function mayRead(snapshot: AccessSnapshot, change: SignalledChange): boolean | 'ask' {
   const readers: Readers = READERS[change.type]
   if ('workspace' in readers) {
@@ -78,7 +78,7 @@ export function mayRead(snapshot: AccessSnapshot, change: SignalledChange): bool
   )
 }
 
-/** As `mayRead`, with what the caller may do in the workspace of the change. */
+/** As `mayRead`, with the caller's permissions in the workspace of the change. */
 export function mayReadIn(permissions: ReadonlySet<WorkspacePermission>, { type }: SignalledChange) {
   const readers: Readers = READERS[type]
   return 'workspace' in readers && permissions.has(readers.workspace)
@@ -91,5 +91,3 @@ export function permissionsIn({ access }: AccessSnapshot, grants: GrantsColumn) 
 function isInTeams({ teams }: AccessSnapshot, named: readonly string[]) {
   return named.some((id) => teams.has(id))
 }
-
-export type SnapshotParts = { teams: readonly string[]; column: AccessColumn; grants: string }

@@ -69,7 +69,7 @@ function ids({ changes }: Watch, type: string) {
 
 const named = ({ events }: Watch) => events.map(({ event }) => event)
 
-test('a stream begins with what a client needs, and then tells of changes', async () => {
+test('a stream starts with the headers and events that clients need, then sends changes', async () => {
   const { owner, organization, workspace } = await setting()
 
   const stream = await watch(url, organization.name, { token: owner.token })
@@ -83,7 +83,7 @@ test('a stream begins with what a client needs, and then tells of changes', asyn
   expect(stream.events.every(({ id }) => id !== undefined)).toBe(true)
 })
 
-test('changes on one replica are sent by all', async () => {
+test('changes on one replica are sent by all replicas', async () => {
   const { owner, organization, workspace } = await setting()
   const stream = await watch(replicaUrl, organization.name, { token: owner.token })
   await expect.poll(() => named(stream)).toEqual(['ready'])
@@ -109,7 +109,7 @@ test('a run is announced from its creation to its end, with its log', async () =
   await expect.poll(() => ids({ ...stream, changes: stream.changes.slice(before) }, 'runs')).toContain(id)
 })
 
-test('after a reconnect, any replica sends the changes made meanwhile, and none from before', async () => {
+test('after a reconnect, any replica sends the changes since the disconnect, and no earlier ones', async () => {
   const { owner, organization, workspace } = await setting()
   const [missed, old] = [await addWorkspace(), workspace]
   const [first, witness] = [await open(url), await open(replicaUrl)]
@@ -132,7 +132,7 @@ test('after a reconnect, any replica sends the changes made meanwhile, and none 
   }
 })
 
-test('a client that is cut off again and again, at any moment, misses nothing', async () => {
+test('a client that is disconnected repeatedly, at any moment, misses nothing', async () => {
   const { owner, organization } = await setting()
   const place = { organization: organization.name, actor: owner.actor }
   const workspaces = await Promise.all(Array.from({ length: 30 }, async () => createWorkspace(app, place)))
@@ -156,7 +156,7 @@ test('a client that is cut off again and again, at any moment, misses nothing', 
 
   await expect.poll(() => [...take(last)].toSorted()).toEqual([...changed].toSorted())
 
-  /** A client that is reset reads everything. */
+  /** A client that refetches everything after a reset. */
   function take(stream: Watch) {
     for (const id of named(stream).includes('reset') ? changed : ids(stream, 'workspaces')) seen.add(id)
     cursor = stream.cursor
@@ -198,7 +198,7 @@ test('when signals may have been lost, every stream is reset', async () => {
              where application_name like 'groundstate-signals %' and datname = current_database()`.execute(app.db)
   await expect.poll(() => named(stream).slice(0, 2), { timeout: 5000 }).toEqual(['ready', 'reset'])
 
-  // Both servers have lost their connections, so further resets may follow, and each replaces the changes before it.
+  // Both servers lost their connections, so more resets may follow, each of which replaces earlier changes.
   const change = async () => {
     await describe(workspace.id, `at ${performance.now()}`)
     return ids(stream, 'workspaces')
@@ -248,7 +248,7 @@ test('revoked access ends notifications to a member, and granted access starts t
   await expect.poll(() => ids(stream, 'workspaces')).toEqual([workspace.id, other.id])
 })
 
-test('strangers find no stream', async () => {
+test('outsiders find no stream', async () => {
   const { organization } = await setting()
   const stranger = await createUser(app)
 
@@ -261,7 +261,7 @@ test('strangers find no stream', async () => {
   expect([known.status, unknown.status, nobody.status]).toEqual([404, 404, 401])
 })
 
-test('a request that does not ask for events is refused', async () => {
+test('a request that does not accept events is refused', async () => {
   const { owner, organization } = await setting()
 
   const response = await app.request({ url: `/api/v2/organizations/${organization.name}/changes`, token: owner.token })
@@ -284,7 +284,7 @@ test('a session that ends ends its stream', async () => {
   expect(stream.events.at(-1)).toEqual({ event: 'end', id: undefined, data: '{"reason":"signed-out"}' })
 })
 
-test('a token that is revoked ends its stream, and so does leaving the organization', async () => {
+test('a revoked token ends its stream, and so does leaving the organization', async () => {
   const { organization } = await setting()
   const [revoked, leaving] = [await createUser(app), await createUser(app)]
   for (const user of [revoked, leaving]) await addMember(app, organization.id, user)
@@ -325,7 +325,7 @@ test('a caller has twenty streams, and one more when one is closed', async () =>
   await expect.poll(async () => (await open()).status).toBe(200)
 })
 
-test('a server that closes ends its streams at once', async () => {
+test('a closing server ends its streams immediately', async () => {
   const { owner, organization } = await setting()
   const closing = await createReplica(app)
   const at = await closing.fastify.listen({ host: '127.0.0.1', port: 0 })

@@ -11,10 +11,10 @@ export const changeRoutes: Routes = (http) => {
   http.get(
     '/organizations/:organization/changes',
     {
-      summary: 'Stream what changes in an organization, as server-sent events',
+      summary: 'Stream the changes in an organization as server-sent events',
       access: { organization: 'organization:read' },
       query: {
-        after: text().describe('the id of the last event that was received, unless the header Last-Event-ID names it'),
+        after: text().describe('the id of the last received event, unless the header Last-Event-ID has it'),
       },
       responses: { 200: binary(TYPE) },
       endless: true,
@@ -22,21 +22,18 @@ export const changeRoutes: Routes = (http) => {
     },
     async (req) => {
       const accept = req.header('accept')
-      if (!accept?.includes(TYPE)) {
-        throw badRequest(
-          `this is a stream of events: ask for it with the header accept: ${TYPE}, not ${accept ?? 'without one'}`,
-        )
-      }
+      if (!accept?.includes(TYPE))
+        throw badRequest(`the header accept is ${accept ?? 'missing'}, this stream of events requires ${TYPE}`)
       const after = readCursor(req.header('last-event-id') ?? req.query.after)
       const data = openChanges(req.ctx, req.subject, { after, closing: closingSignal(req.raw) })
-      // A proxy would hold events back to gather them.
+      // Proxies must not buffer events.
       const headers = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
       return { status: 200, headers, content: { type: TYPE, data } }
     },
   )
 }
 
-/** No cursor of ours has other characters; in an event they could end a line. */
+/** Our cursors have no other characters, which could end a line of an event. */
 function readCursor(text: string | undefined) {
   if (text === undefined || text === '') return undefined
   return /^[\w-]{1,100}$/.test(text) ? text : 'unknown'

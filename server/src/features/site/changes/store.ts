@@ -4,17 +4,17 @@ import { accessColumn, grantsColumn, userInSql } from '../../../auth/access-sql.
 import type { Db } from '../../../db/db.ts'
 
 export type Member = { userId: string; organizationId: string }
-export type MemberRow = Member & { access: AccessColumn; teams: string[]; grants: string }
+type MemberRow = Member & { access: AccessColumn; teams: string[]; grants: string }
 
 const MINE: RawBuilder<unknown> = sql`team_members mine
-  join teams my_team on my_team.id = mine.team_id and my_team.organization_id = asked.organization_id
-  where mine.user_id = asked.user_id`
+  join teams my_team on my_team.id = mine.team_id and my_team.organization_id = requested.organization_id
+  where mine.user_id = requested.user_id`
 
-/** The access of users in organizations; deleted organizations have no row. */
+/** The access of users to organizations; deleted organizations have no row. */
 export async function listAccessRows(db: Db, members: readonly Member[]) {
-  const access = accessColumn(userInSql(sql`asked.user_id`), { organizationId: sql`asked.organization_id` })
+  const access = accessColumn(userInSql(sql`requested.user_id`), { organizationId: sql`requested.organization_id` })
   const { rows } = await sql<MemberRow>`
-    select asked.user_id as "userId", asked.organization_id as "organizationId", ${access} as access,
+    select requested.user_id as "userId", requested.organization_id as "organizationId", ${access} as access,
            array(select mine.team_id from ${MINE} order by 1) as teams,
            (select md5(coalesce(string_agg(all_grants.g, ',' order by all_grants.g), '')) from (
               select my_grant::text as g from team_projects my_grant
@@ -23,23 +23,22 @@ export async function listAccessRows(db: Db, members: readonly Member[]) {
               select my_grant::text from team_workspaces my_grant
                where my_grant.team_id in (select mine.team_id from ${MINE})) all_grants) as grants
       from unnest(${members.map(({ userId }) => userId)}::text[],
-                  ${members.map(({ organizationId }) => organizationId)}::text[]) as asked (user_id, organization_id)
-      join organizations o on o.id = asked.organization_id`.execute(db)
+                  ${members.map(({ organizationId }) => organizationId)}::text[]) as requested (user_id, organization_id)
+      join organizations o on o.id = requested.organization_id`.execute(db)
   return rows
 }
 
-/** Grants of a user's teams on a workspace and its project. */
-export async function listGrants(db: Db, asked: readonly { userId: string; workspaceId: string }[]) {
+export async function listGrants(db: Db, requested: readonly { userId: string; workspaceId: string }[]) {
   const { rows } = await sql<{ userId: string; workspaceId: string; grants: GrantsColumn }>`
-    select asked.user_id as "userId", w.id as "workspaceId",
-           ${grantsColumn(userInSql(sql`asked.user_id`), { projectId: sql`w.project_id`, workspaceId: sql`w.id` })} as grants
-      from unnest(${asked.map(({ userId }) => userId)}::text[], ${asked.map(({ workspaceId }) => workspaceId)}::text[])
-           as asked (user_id, workspace_id)
-      join workspaces w on w.id = asked.workspace_id`.execute(db)
+    select requested.user_id as "userId", w.id as "workspaceId",
+           ${grantsColumn(userInSql(sql`requested.user_id`), { projectId: sql`w.project_id`, workspaceId: sql`w.id` })} as grants
+      from unnest(${requested.map(({ userId }) => userId)}::text[], ${requested.map(({ workspaceId }) => workspaceId)}::text[])
+           as requested (user_id, workspace_id)
+      join workspaces w on w.id = requested.workspace_id`.execute(db)
   return rows
 }
 
-/** Those of the sessions that have not ended by their age, with what says whether they are used. */
+/** The sessions that have not expired, with the columns that decide whether they are idle. */
 export async function listSessions(db: Db, ids: readonly string[], now: Date) {
   return db
     .selectFrom('sessions as s')
@@ -51,7 +50,6 @@ export async function listSessions(db: Db, ids: readonly string[], now: Date) {
     .execute()
 }
 
-/** The ids of those of the tokens that are valid. */
 export async function listValidTokens(db: Db, ids: readonly string[], now: Date) {
   const rows = await db
     .selectFrom('tokens as t')

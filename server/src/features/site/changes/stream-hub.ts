@@ -2,73 +2,58 @@ import type { Ctx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { ACCESS_TOPIC } from '../../../changes/announce.ts'
 import { loggedError } from '../../../log.ts'
-import { deliverChanges, isDue, readRights } from './deliver.ts'
-import { type ChangeStream, addPending, resetStream, hasNews, sendSign } from './stream.ts'
+import { deliverChanges, needsAccess, refreshAccess } from './deliver.ts'
+import { type ChangeStream, addPending, hasPending, resetStream, sendEvent } from './stream.ts'
 
-/** The time between two deliveries, in ms: what changes meanwhile is sent together, each thing once. */
-export const PACE_MS = 150
+/** Interval between deliveries, in ms; changes in between are sent together, without duplicates. */
+const DELIVERY_INTERVAL_MS = 150
+/** Delay of a delivery, in ms, since changes seldom come alone. */
+const BATCH_DELAY_MS = 10
+const CHECK_INTERVAL_MS = 1000
+const RETRY_DELAY_MS = 1000
+/** Minimum interval between two log lines about failing deliveries, in ms. */
+const LOG_INTERVAL_MS = 10_000
+const KEEP_ALIVE_MS = 15_000
+/** A client that has not read for this long, in ms, is disconnected. */
+const STALL_TIMEOUT_MS = 60_000
 
-/** A single change is sent this long after it came, in ms, since it seldom comes alone. */
-export const GATHER_MS = 10
+/** The open streams of this process, served by one loop. */
+type StreamHub = ReturnType<typeof createHub>
 
-export const CHECK_MS = 1000
-
-/** The time between two deliveries while they fail, and at least between two lines that say so, in ms. */
-export const WAKE_STREAMS_RETRY_MS = 1000
-
-export const SAY_MS = 10_000
-
-export const ALIVE_MS = 15_000
-
-/** A client that has not read for this long, in ms, is gone. */
-export const STUCK_MS = 60_000
-
-/** The streams that are open in this process. */
-export type StreamHub = {
-  ctx: Ctx
-  streams: Set<ChangeStream>
-  subscriptions: Disposable[]
-  check: NodeJS.Timeout | undefined
-  next: NodeJS.Timeout | undefined
-  isServing: boolean
-  servedAt: number
-  /** The last delivery has failed, as all do while the database is away. */
-  isFailing: boolean
-  saidAt: number
-}
-
-export const hubs = new WeakMap<Ctx['changes'], StreamHub>()
-
-export function streamHubOf(ctx: Ctx): StreamHub {
-  const known = hubs.get(ctx.changes)
-  if (known) return known
-  const hub: StreamHub = {
+function createHub(ctx: Ctx) {
+  return {
     ctx: { ...ctx, actor: SYSTEM },
-    streams: new Set(),
-    subscriptions: [],
-    check: undefined,
-    next: undefined,
+    streams: new Set<ChangeStream>(),
+    subscriptions: [] as Disposable[],
+    check: undefined as NodeJS.Timeout | undefined,
+    next: undefined as NodeJS.Timeout | undefined,
     isServing: false,
     servedAt: -Infinity,
     isFailing: false,
-    saidAt: -Infinity,
+    loggedAt: -Infinity,
   }
+}
+
+const hubs = new WeakMap<Ctx['changes'], StreamHub>()
+
+export function streamHubOf(ctx: Ctx) {
+  const hub = hubs.get(ctx.changes) ?? createHub(ctx)
   hubs.set(ctx.changes, hub)
   return hub
 }
 
-/** Tells the stream of what changes from now on, until it closes. One loop serves all streams of the process. */
+/** Sends changes to the stream until it closes. */
 export function addStream(hub: StreamHub, stream: ChangeStream) {
-  if (hub.streams.size === 0) begin(hub)
+  if (hub.streams.size === 0) subscribe(hub)
   hub.streams.add(stream)
   stream.readable.once('close', () => {
     hub.streams.delete(stream)
-    if (hub.streams.size === 0) rest(hub)
+    if (hub.streams.size === 0) unsubscribe(hub)
   })
   wakeStreams(hub)
 }
 
-export function begin(hub: StreamHub) {
+function subscribe(hub: StreamHub) {
   const { changes, signals } = hub.ctx
   const changed = changes.listen((change) => {
     for (const stream of hub.streams) if (stream.organizationId === change.organization) addPending(stream, change)
@@ -80,45 +65,42 @@ export function begin(hub: StreamHub) {
   })
   const access = signals.listen(ACCESS_TOPIC, (organizationId) => {
     for (const stream of hub.streams) {
-      if (organizationId === '' || stream.organizationId === organizationId) stream.isSuspect = true
+      if (organizationId === '' || stream.organizationId === organizationId) stream.isOutdated = true
     }
     wakeStreams(hub)
   })
   hub.subscriptions = [changed, missed, access]
-  hub.check = setInterval(() => wakeStreams(hub), CHECK_MS).unref()
+  hub.check = setInterval(() => wakeStreams(hub), CHECK_INTERVAL_MS).unref()
 }
 
-export function rest(hub: StreamHub) {
+function unsubscribe(hub: StreamHub) {
   for (const subscription of hub.subscriptions.splice(0)) subscription[Symbol.dispose]()
   clearInterval(hub.check)
   clearTimeout(hub.next)
   hub.next = undefined
 }
 
-/** Makes the loop look at the streams soon. */
 export function wakeStreams(hub: StreamHub) {
   if (hub.next || hub.isServing || hub.streams.size === 0) return
-  const waitMs = Math.max(
-    GATHER_MS,
-    hub.servedAt + (hub.isFailing ? WAKE_STREAMS_RETRY_MS : PACE_MS) - performance.now(),
-  )
+  const intervalMs = hub.isFailing ? RETRY_DELAY_MS : DELIVERY_INTERVAL_MS
+  const waitMs = Math.max(BATCH_DELAY_MS, hub.servedAt + intervalMs - performance.now())
   hub.next = setTimeout(() => {
     hub.next = undefined
     void serve(hub)
   }, waitMs).unref()
 }
 
-export async function serve(hub: StreamHub) {
+async function serve(hub: StreamHub) {
   hub.isServing = true
   const { ctx } = hub
   const now = performance.now()
   try {
     const streams = [...hub.streams]
-    for (const stream of streams) if (isGone(stream, now)) stream.readable.destroy()
-    await readRights(
-      ctx,
-      streams.filter((stream) => isDue(stream, now)),
-    )
+    for (const { stalledSince, readable } of streams) {
+      if (stalledSince !== undefined && now - stalledSince > STALL_TIMEOUT_MS) readable.destroy()
+    }
+    const outdated = streams.filter((stream) => needsAccess(stream, now))
+    await refreshAccess(ctx, outdated)
     await deliverChanges(ctx, streams)
     hub.isFailing = false
   } catch (error) {
@@ -128,22 +110,18 @@ export async function serve(hub: StreamHub) {
   for (const stream of hub.streams) keepAlive(ctx, stream)
   hub.servedAt = performance.now()
   hub.isServing = false
-  if ([...hub.streams].some((stream) => stream.stuckSince === undefined && hasNews(stream))) wakeStreams(hub)
+  if ([...hub.streams].some((stream) => stream.stalledSince === undefined && hasPending(stream))) wakeStreams(hub)
 }
 
-export function logFailure(hub: StreamHub, error: unknown) {
+function logFailure(hub: StreamHub, error: unknown) {
   const now = performance.now()
-  if (now - hub.saidAt < SAY_MS) return
-  hub.saidAt = now
+  if (now - hub.loggedAt < LOG_INTERVAL_MS) return
+  hub.loggedAt = now
   hub.ctx.log.error({ err: loggedError(error) }, 'sending changes')
 }
 
-export function isGone({ stuckSince }: ChangeStream, now: number) {
-  return stuckSince !== undefined && now - stuckSince > STUCK_MS
-}
-
 /** Advances the cursor of an up-to-date client past changes elsewhere. */
-export function keepAlive({ changes }: Ctx, stream: ChangeStream) {
-  if (stream.stuckSince !== undefined || performance.now() - stream.sentAt < ALIVE_MS) return
-  sendSign(stream, 'alive', hasNews(stream) ? stream.cursor : changes.cursor())
+function keepAlive({ changes }: Ctx, stream: ChangeStream) {
+  if (stream.stalledSince !== undefined || performance.now() - stream.sentAt < KEEP_ALIVE_MS) return
+  sendEvent(stream, 'alive', hasPending(stream) ? stream.cursor : changes.cursor())
 }

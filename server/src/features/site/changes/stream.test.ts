@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import type { SignalledChange } from '../../../changes/feed.ts'
-import { addPending, type ChangeStream, newStream, sendChanges, sendSign, type StreamActor } from './stream.ts'
+import { addPending, type ChangeStream, newStream, sendChanges, sendEvent, type StreamActor } from './stream.ts'
 
 const actor: StreamActor = { kind: 'organization', organizationId: 'org-1', tokenId: 'at-1' }
 
@@ -9,14 +9,14 @@ function change(number: number): SignalledChange {
   return { cursor: String(number), organization: 'org-1', type: 'runs', id: `run-${number}`, workspace: 'ws-1' }
 }
 
-/** Sends for as long as the client reads. */
+/** Sends changes until the client stops reading. */
 function fill(stream: ChangeStream) {
   let sent = 0
-  for (; stream.stuckSince === undefined; sent += 1) sendChanges(stream, [change(sent)], String(sent))
+  for (; stream.stalledSince === undefined; sent += 1) sendChanges(stream, [change(sent)], String(sent))
   return sent
 }
 
-test('for a client that does not read, few changes are kept, and it is reset', () => {
+test('a client that does not read is reset after a limited number of changes', () => {
   const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
   fill(stream)
 
@@ -26,7 +26,7 @@ test('for a client that does not read, few changes are kept, and it is reset', (
   expect([stream.pending.size, stream.isReset]).toEqual([0, true])
 })
 
-test('what changes again while it waits is sent once', () => {
+test('a repeated pending change is sent once', () => {
   const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
 
   for (let number = 0; number < 10_000; number += 1) addPending(stream, change(number % 10))
@@ -34,7 +34,7 @@ test('what changes again while it waits is sent once', () => {
   expect([stream.pending.size, stream.isReset]).toEqual([10, false])
 })
 
-test('what concerns different teams is kept for all of them', () => {
+test('changes for different teams are all kept', () => {
   const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
 
   for (const other of ['team-2', 'team-3', 'team-2']) addPending(stream, { ...change(1), teams: ['team-1', other] })
@@ -42,7 +42,7 @@ test('what concerns different teams is kept for all of them', () => {
   expect([...stream.pending.values()].map(({ teams }) => teams?.[1])).toEqual(['team-2', 'team-3'])
 })
 
-test('a client that reads again is served again', async () => {
+test('a client that resumes reading gets changes again', async () => {
   let served = 0
   const stream = newStream({ actor, organizationId: 'org-1' }, () => {
     served += 1
@@ -53,13 +53,13 @@ test('a client that reads again is served again', async () => {
   await once(stream.readable, 'data')
   await expect.poll(() => served).toBe(1)
 
-  expect(stream.stuckSince).toBe(undefined)
+  expect(stream.stalledSince).toBe(undefined)
 })
 
-test('a silent stream says that it lives, for people and for programs', () => {
+test('an idle stream sends keep-alive events, readable for people and programs', () => {
   const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
 
-  sendSign(stream, 'alive', '4711')
+  sendEvent(stream, 'alive', '4711')
 
   expect(String(stream.readable.read())).toBe('retry: 2000\n\n: alive\nevent: alive\nid: 4711\ndata: {}\n\n')
 })

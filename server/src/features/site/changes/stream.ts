@@ -7,96 +7,92 @@ import type { AccessSnapshot } from './readers.ts'
 
 export type StreamActor = UserActor | OrganizationActor
 
-/** One open stream. Times are in ms of the process. */
+/** An open stream. Times are those of `performance.now()`, in ms. */
 export type ChangeStream = {
   actor: StreamActor
   organizationId: string
   readable: Readable
-  /** Changes that were not sent yet, without duplicates. */
+  /** Unsent changes, without duplicates. */
   pending: Map<string, SignalledChange>
-  /** More changed than is kept, or it is unknown what changed: the client will be reset. */
+  /** The client will be reset, because there are too many changes or some are unknown. */
   isReset: boolean
-  /** The cursor that the client has. */
   cursor: string | undefined
   snapshot: AccessSnapshot | undefined
   readAt: number
-  /** Access may have been revoked since the snapshot was read. */
-  isSuspect: boolean
-  /** The caller's permissions in workspaces, as far as they were read since the snapshot. */
+  /** Access may have been revoked since then. */
+  isOutdated: boolean
+  /** The caller's permissions by workspace, as far as they were read since the snapshot. */
   inWorkspaces: Map<string, ReadonlySet<WorkspacePermission>>
-  /** Since when the client reads slower than it is sent to; undefined while it does not. */
-  stuckSince: number | undefined
+  /** Since when the client has not read everything that was sent; undefined otherwise. */
+  stalledSince: number | undefined
   sentAt: number
 }
 
-/** More than this are not kept for a client; it reads its page again instead. */
+/** The caller of a stream and the organization that it watches. */
+export type Watched = Pick<ChangeStream, 'actor' | 'organizationId'>
+
+/** A client with more changes than this is reset instead. */
 const MAX_PENDING = 500
 const BUFFERED_BYTES = 64 * 1024
-/** How long clients wait before they connect again, in ms. */
+/** Delay after which clients reconnect, in ms. */
 const RETRY_MS = 2000
 
-/** Creates a stream. `onRead` is called when its client has read everything that was sent. */
-export function newStream(
-  { actor, organizationId }: Pick<ChangeStream, 'actor' | 'organizationId'>,
-  onRead: (stream: ChangeStream) => void,
-): ChangeStream {
+/** Creates a stream. `onRead` is called when a stalled client has read everything that was sent. */
+export function newStream(watched: Watched, onRead: () => void): ChangeStream {
   const readable = new Readable({
     highWaterMark: BUFFERED_BYTES,
     read() {
-      if (stream.stuckSince === undefined) return
-      stream.stuckSince = undefined
-      onRead(stream)
+      if (stream.stalledSince === undefined) return
+      stream.stalledSince = undefined
+      onRead()
     },
   })
   const stream: ChangeStream = {
-    actor,
-    organizationId,
+    ...watched,
     readable,
     pending: new Map(),
     isReset: false,
     cursor: undefined,
     snapshot: undefined,
     readAt: -Infinity,
-    isSuspect: false,
+    isOutdated: false,
     inWorkspaces: new Map(),
-    stuckSince: undefined,
+    stalledSince: undefined,
     sentAt: performance.now(),
   }
   send(stream, `retry: ${RETRY_MS}\n\n`)
   return stream
 }
 
-/** Keeps a change until it is sent. */
 export function addPending(stream: ChangeStream, change: SignalledChange) {
   if (stream.isReset) return
   if (stream.pending.size >= MAX_PENDING) return resetStream(stream)
   stream.pending.set(keyOf(change), change)
 }
 
-/** The key of a change is the same for everybody, and may be long. */
-const keys = new WeakMap<SignalledChange, string>()
+/** Changes with the same key are sent once. Keys may be long and are equal for all streams. */
+const keyOf = memoised(({ type, id, workspace = '', teams }) => `${type} ${id} ${workspace} ${teams?.join() ?? ''}`)
+const dataOf = memoised(({ type, id, workspace, run, pool }) => JSON.stringify({ type, id, workspace, run, pool }))
 
-/** Changes with the same key are sent once. */
-function keyOf(change: SignalledChange) {
-  const known = keys.get(change)
-  if (known !== undefined) return known
-  const { type, id, workspace = '', teams } = change
-  const key = `${type} ${id} ${workspace} ${teams?.join() ?? ''}`
-  keys.set(change, key)
-  return key
+function memoised(compute: (change: SignalledChange) => string) {
+  const results = new WeakMap<SignalledChange, string>()
+  return (change: SignalledChange) => {
+    const result = results.get(change) ?? compute(change)
+    results.set(change, result)
+    return result
+  }
 }
 
-/** Resets the client at the next delivery. */
 export function resetStream(stream: ChangeStream) {
   stream.isReset = true
   stream.pending.clear()
 }
 
-export function hasNews({ pending, isReset }: ChangeStream) {
+export function hasPending({ pending, isReset }: ChangeStream) {
   return isReset || pending.size > 0
 }
 
-/** Sends changes. Only the last one moves the client's cursor: the connection may be lost after any of them. */
+/** Sends changes. Only the last one advances the client's cursor, since the connection may fail after any of them. */
 export function sendChanges(stream: ChangeStream, changes: readonly SignalledChange[], cursor: string) {
   const lines = changes.map((change, index) => {
     const id = index === changes.length - 1 ? cursor : stream.cursor
@@ -106,13 +102,10 @@ export function sendChanges(stream: ChangeStream, changes: readonly SignalledCha
   send(stream, lines.join(''))
 }
 
-/**
- * `ready`: changes follow from the cursor on. `reset`: also, everything shown may be stale. `alive`: nothing was sent for a while, and
- * the cursor moves on with the changes elsewhere.
- */
-export function sendSign(stream: ChangeStream, event: 'ready' | 'reset' | 'alive', cursor: string | undefined) {
+/** `ready`: changes after the cursor follow. `reset`: everything shown may be stale. `alive`: advances the cursor past other changes. */
+export function sendEvent(stream: ChangeStream, event: 'ready' | 'reset' | 'alive', cursor: string | undefined) {
   stream.cursor = cursor
-  // Proxies and programs that look at lines know a comment.
+  // A comment, which proxies and line-based clients recognise.
   const comment = event === 'alive' ? ': alive\n' : ''
   send(stream, `${comment}event: ${event}\n${cursor === undefined ? '' : `id: ${cursor}\n`}data: {}\n\n`)
 }
@@ -128,17 +121,5 @@ function send(stream: ChangeStream, text: string) {
   if (readable.destroyed || readable.readableEnded) return
   const now = performance.now()
   stream.sentAt = now
-  if (!readable.push(text)) stream.stuckSince ??= now
-}
-
-/** The data of a change is the same for everybody. */
-const data = new WeakMap<SignalledChange, string>()
-
-function dataOf(change: SignalledChange) {
-  const known = data.get(change)
-  if (known !== undefined) return known
-  const { type, id, workspace, run, pool } = change
-  const text = JSON.stringify({ type, id, workspace, run, pool })
-  data.set(change, text)
-  return text
+  if (!readable.push(text)) stream.stalledSince ??= now
 }

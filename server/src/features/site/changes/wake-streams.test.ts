@@ -14,7 +14,7 @@ const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(
 const app = await createTestApp({}, { log })
 const url = await app.listen()
 
-test('while changes cannot be sent, that is logged once, and they are sent afterwards', async () => {
+test('a delivery failure is logged once, and the changes are sent afterwards', async () => {
   const owner = await createUser(app)
   const organization = await createOrganization(app, owner)
   const workspace = await createWorkspace(app, { organization: organization.name, actor: owner.actor })
@@ -38,7 +38,7 @@ test('while changes cannot be sent, that is logged once, and they are sent after
   expect(tookMs).toBeGreaterThan(2000)
 })
 
-/** Makes every read of the grants on workspaces fail. A failure does not reset the sequence that counts them. */
+/** Makes all reads of workspace grants fail. A failure does not reset the sequence that counts them. */
 async function refuseReads() {
   await sql`create sequence attempts`.execute(app.db)
   await sql`create function refuse() returns boolean language plpgsql as $$ begin

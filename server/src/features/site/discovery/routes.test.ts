@@ -3,7 +3,7 @@ import { createTestApp } from '../../../testing/app.ts'
 
 const app = await createTestApp()
 
-test('the address ranges are lists of text, which are empty where unknown', async () => {
+test('the address ranges are lists of strings, empty if unknown', async () => {
   const response = await app.request({ url: '/api/meta/ip-ranges' })
 
   expect(response.status).toBe(200)

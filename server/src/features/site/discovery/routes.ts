@@ -10,7 +10,7 @@ import { json, noContent } from '../../../http/responses.ts'
 import { installationHeader } from '../../../installation.ts'
 import { CLI_CLIENT } from '../../identity/oauth/request.ts'
 
-/** The paths of all services. The command lines accept only the content type `application/json` here. */
+/** The paths of all services. The CLI accepts only the content type `application/json`. */
 function services(base: string) {
   const api = `${base}/api/v2/`
   return {
@@ -31,25 +31,23 @@ function services(base: string) {
 /** Empty, since a self-hosted server does not know its own addresses. */
 const IP_RANGES = { api: [], notifications: [], sentinel: [], vcs: [] } satisfies IpRangesResponse
 
-const DISCOVER = {
-  summary: 'Discover the services',
-  access: 'public',
-  prefix: '',
-  responses: { 200: servicesResponse },
-} as const
-const LIST_IP_RANGES = {
-  summary: 'List IP ranges',
-  access: 'public',
-  prefix: '/api/meta',
-  responses: { 200: ipRangesResponse },
-} as const
-const PING = { summary: 'Check that the server answers', access: 'public', responses: { 204: null } } as const
+const PUBLIC = { access: 'public' } as const
 
 export const discoveryRoutes: Routes = (http) => {
-  http.get('/.well-known/terraform.json', DISCOVER, async ({ ctx }) => json(services(basePath(ctx.baseUrl))))
-
-  http.get('/ip-ranges', LIST_IP_RANGES, async () => json(IP_RANGES))
-
-  // Clients ignore status and body. They read the headers that every response has. `groundstate doctor` reads whose server it is.
-  http.get('/ping', PING, async ({ ctx }) => ({ ...noContent(), headers: installationHeader(ctx.secrets) }))
+  http.get(
+    '/.well-known/terraform.json',
+    { ...PUBLIC, summary: 'Discover the services', prefix: '', responses: { 200: servicesResponse } },
+    async ({ ctx }) => json(services(basePath(ctx.baseUrl))),
+  )
+  http.get(
+    '/ip-ranges',
+    { ...PUBLIC, summary: 'List IP ranges', prefix: '/api/meta', responses: { 200: ipRangesResponse } },
+    async () => json(IP_RANGES),
+  )
+  // Clients ignore status and body, and read the headers of every response. `groundstate doctor` identifies the server by it.
+  http.get(
+    '/ping',
+    { ...PUBLIC, summary: 'Check that the server responds', responses: { 204: null } },
+    async ({ ctx }) => ({ ...noContent(), headers: installationHeader(ctx.secrets) }),
+  )
 }

@@ -11,26 +11,33 @@ import { metricsText } from '../../../metrics.ts'
 import { pingDatabase } from './store.ts'
 
 const PUBLIC = { access: 'public', prefix: '', polled: true } as const
-const LIVENESS = { ...PUBLIC, summary: 'Check that the process runs', responses: { 200: livenessResponse } }
-const READINESS = { ...PUBLIC, summary: 'Check that the database answers', responses: { 200: readinessResponse } }
-const METRICS = { ...PUBLIC, summary: 'Show metrics for Prometheus', responses: { 200: binary('text/plain') } }
 
 export const healthRoutes: Routes = (http) => {
-  // It does not ask the database: a supervisor must not restart a server that waits for its database.
-  http.get('/healthz', LIVENESS, async () => json({ status: 'ok' } satisfies LivenessResponse))
-
-  http.get('/readyz', READINESS, async (req) => {
-    try {
-      await pingDatabase(req.ctx.db)
-    } catch (cause) {
-      req.ctx.log.warn({ err: cause }, 'not ready: the database does not answer')
-      throw unavailable('the database does not answer', 1000)
-    }
-    return json({ status: 'ready' } satisfies ReadinessResponse)
-  })
-
-  http.get('/metrics', METRICS, async () => {
-    const { text, contentType } = await metricsText()
-    return bytes(Buffer.from(text), contentType)
-  })
+  // Without the database: a supervisor must not restart a server that waits for its database.
+  http.get(
+    '/healthz',
+    { ...PUBLIC, summary: 'Check that the process runs', responses: { 200: livenessResponse } },
+    async () => json({ status: 'ok' } satisfies LivenessResponse),
+  )
+  http.get(
+    '/readyz',
+    { ...PUBLIC, summary: 'Check that the database responds', responses: { 200: readinessResponse } },
+    async ({ ctx }) => {
+      try {
+        await pingDatabase(ctx.db)
+      } catch (cause) {
+        ctx.log.warn({ err: cause }, 'not ready: the database does not respond')
+        throw unavailable('the database does not respond', 1000)
+      }
+      return json({ status: 'ready' } satisfies ReadinessResponse)
+    },
+  )
+  http.get(
+    '/metrics',
+    { ...PUBLIC, summary: 'Show metrics for Prometheus', responses: { 200: binary('text/plain') } },
+    async () => {
+      const { text, contentType } = await metricsText()
+      return bytes(Buffer.from(text), contentType)
+    },
+  )
 }

@@ -1,65 +1,128 @@
-import type { CreateProject } from '@groundstate/contract/projects'
-import type { CreateTask } from '@groundstate/contract/run-tasks'
-import type { CreateVariableSet } from '@groundstate/contract/variable-sets'
 import type { CreateVariable } from '@groundstate/contract/variables'
-import type { CreateWorkspace } from '@groundstate/contract/workspaces'
 import { z } from 'zod'
-import type { App, Ctx } from '../../../app.ts'
-import type { AuditEvent } from '../../../audit/record.ts'
-import { forbidden, notFound } from '../../../errors.ts'
+import type { App, TransactionCtx } from '../../../app.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { OWN_RECEIVER_PATH } from '../../../outbound/loopback-server.ts'
-import { type Organization, requireOrganization } from '../../organizations/organizations/access.ts'
-import type { SampleRow } from './store.ts'
+import type { Organization } from '../../organizations/organizations/access.ts'
+import { createProject } from '../../organizations/projects/service.ts'
+import { createConfigurationVersion } from '../../runs/configuration-versions/service.ts'
+import { createRunTrigger } from '../../runs/run-triggers/service.ts'
+import { insertTask } from '../../tasks/run-tasks/service.ts'
+import { createWorkspaceTask } from '../../tasks/workspace-tasks/service.ts'
+import { createVariableSet } from '../../workspaces/variable-sets/service.ts'
+import { createWorkspaceVariable } from '../../workspaces/variables/service.ts'
+import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
+import { addRemoteStateConsumers, createWorkspace } from '../../workspaces/workspaces/service.ts'
 import * as store from './store.ts'
 
-/** The directories in `configurations/`, one for each workspace of the sample. */
-export const CONFIGURATIONS = ['network', 'app'] as const
+/** Directories in `configurations/`, one for each workspace of the sample. */
+const CONFIGURATIONS = ['network', 'app'] as const
 export type Configuration = (typeof CONFIGURATIONS)[number]
 
-/** The names of the parts, unless they are taken. */
-export const NAMES = {
-  project: 'Sample',
-  network: 'sample-network',
-  app: 'sample-app',
-  variableSet: 'sample-settings',
-  task: 'sample-review',
-} as const
+/** Uploads the configurations of a new sample, in this order. */
+export const uploadJob = jobKind(
+  'samples.upload',
+  z.object({ versions: z.array(z.object({ id: z.string(), configuration: z.enum(CONFIGURATIONS) })) }),
+  { timeLimitMs: 60_000 },
+)
 
-export function projectInput(name: string): CreateProject {
-  return {
-    type: 'projects',
-    attributes: { name, description: 'What this server does, on resources that do not exist. It goes in one click.' },
-    relationships: { 'tag-bindings': { data: [binding('purpose', 'sample')] } },
+/** The receiver URL of a sample's task, and the key that signs its requests. Both are derived, not stored. */
+export function sampleReceiver({ baseUrl, secrets }: Pick<App, 'baseUrl' | 'secrets'>, sampleId: string) {
+  return { url: `${baseUrl}${OWN_RECEIVER_PATH}`, hmacKey: secrets.sign(sampleId, 'sample-receiver') }
+}
+
+/** Creates the missing parts of the sample through the services, which check permissions and limits. Returns whether any was missing. */
+export async function ensureParts(ctx: TransactionCtx, organization: Organization, sample: store.SampleRow) {
+  const before = await store.findContents(ctx.db, sample)
+  const projectId = sample.project_id ?? (await addProject(ctx, organization))
+  const network = before.network ?? (await addNetwork(ctx, organization, projectId))
+  const app = before.app ?? (await addApp(ctx, organization, { projectId, network: network.name }))
+  const setId = sample.variable_set_id ?? (await addVariableSet(ctx, organization, projectId))
+  const taskId = sample.task_id ?? (await addTask(ctx, organization, sample.id))
+  const ids = {
+    project_id: projectId,
+    network_workspace_id: network.id,
+    app_workspace_id: app.id,
+    variable_set_id: setId,
+    task_id: taskId,
   }
+  await store.updateSample(ctx.db, sample.id, ids)
+
+  const isLinked = before.network !== undefined && before.app !== undefined
+  if (!isLinked) await addRemoteStateConsumers(ctx, network.id, [{ type: 'workspaces', id: app.id }])
+  const detached = [network.id, app.id].filter((id) => !before.attachments.some((known) => known.workspace_id === id))
+  for (const id of detached) await attach(ctx, id, taskId)
+  if (!before.trigger)
+    await createRunTrigger(ctx, await requireWorkspace(ctx, app.id, 'run-triggers:manage'), network.id)
+  if (!isLinked) await configure(ctx, { network: network.id, app: app.id })
+
+  const isChanged = Object.entries(ids).some(([column, id]) => sample[column as keyof typeof ids] !== id)
+  return isChanged || detached.length > 0 || !before.trigger
+}
+
+type Named = [table: store.NamedTable, name: string]
+
+/** The name if it is available, otherwise the first available one with a number: `sample-app`, `sample-app-2` … */
+async function nameFor(ctx: TransactionCtx, organization: Organization, [table, base]: Named) {
+  const prefix = base.toLowerCase()
+  const taken = await store.listTakenNames(ctx.db, table, { organizationId: organization.id, prefix })
+  const separator = table === 'projects' ? ' ' : '-'
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? base : `${base}${separator}${number}`
+    if (!taken.has(name.toLowerCase())) return name
+  }
+}
+
+async function addProject(ctx: TransactionCtx, organization: Organization) {
+  const name = await nameFor(ctx, organization, ['projects', 'Sample'])
+  const description = 'Demonstrates this server with resources that do not exist. You can delete it in one click.'
+  const { id } = await createProject(ctx, organization.name, {
+    type: 'projects',
+    attributes: { name, description },
+    relationships: { 'tag-bindings': { data: [binding('purpose', 'sample')] } },
+  })
+  return id
 }
 
 const DESCRIPTIONS: Record<Configuration, string> = {
-  network: 'A network on paper: subnets, firewall rules and a gateway. Its first run waits to be approved.',
-  app: 'Services that read the outputs of the network. A run trigger starts its runs.',
+  network: 'An imaginary network: subnets, firewall rules and a gateway. Its first run waits for approval.',
+  app: 'Services that read the outputs of the network. A run trigger starts the runs.',
 }
 
-export function workspaceInput(
-  configuration: Configuration,
-  { name, projectId }: { name: string; projectId: string },
-): CreateWorkspace {
-  return {
-    type: 'workspaces',
-    attributes: { name, description: DESCRIPTIONS[configuration] },
-    relationships: {
-      project: { data: { type: 'projects', id: projectId } },
-      tags: { data: [{ type: 'tags', attributes: { name: 'sample' } }] },
-      'tag-bindings': { data: [binding('layer', configuration), binding('environment', 'production')] },
+type NewWorkspace = { configuration: Configuration; projectId: string; variables: readonly CreateVariable[] }
+
+async function addWorkspace(ctx: TransactionCtx, organization: Organization, workspace: NewWorkspace) {
+  const { configuration, projectId, variables } = workspace
+  const name = await nameFor(ctx, organization, ['workspaces', `sample-${configuration}`])
+  const { id } = await createWorkspace(ctx, organization.name, {
+    input: {
+      type: 'workspaces',
+      attributes: { name, description: DESCRIPTIONS[configuration] },
+      relationships: {
+        project: { data: { type: 'projects', id: projectId } },
+        tags: { data: [{ type: 'tags', attributes: { name: 'sample' } }] },
+        'tag-bindings': { data: [binding('layer', configuration), binding('environment', 'production')] },
+      },
     },
-  }
+  })
+  for (const variable of variables) await createWorkspaceVariable(ctx, id, variable)
+  return { id, name }
 }
 
-export const NETWORK_VARIABLES: readonly CreateVariable[] = [
+function binding(key: string, value: string) {
+  return { type: 'tag-bindings' as const, attributes: { key, value } }
+}
+
+async function addNetwork(ctx: TransactionCtx, organization: Organization, projectId: string) {
+  return addWorkspace(ctx, organization, { configuration: 'network', projectId, variables: NETWORK_VARIABLES })
+}
+
+const NETWORK_VARIABLES: readonly CreateVariable[] = [
   {
     key: 'environment',
     value: 'production',
     category: 'terraform',
-    description: 'Wins over the value of the variable set. Change it to see the gateway replaced.',
+    description: 'Overrides the value of the variable set. Change it to see the gateway replaced.',
   },
   {
     key: 'subnets',
@@ -70,14 +133,14 @@ export const NETWORK_VARIABLES: readonly CreateVariable[] = [
 }`,
     category: 'terraform',
     hcl: true,
-    description: 'Take one out to see a plan that destroys.',
+    description: 'Remove one to see a plan that destroys.',
   },
   {
     key: 'vpn_password',
     value: 'this-is-no-secret',
     category: 'terraform',
     sensitive: true,
-    description: 'Sensitive: it can be changed, and never be read.',
+    description: 'Sensitive: it can be changed but not read.',
   },
   {
     key: 'TF_VAR_cost_center',
@@ -87,137 +150,65 @@ export const NETWORK_VARIABLES: readonly CreateVariable[] = [
   },
 ]
 
-/** The app reads the outputs of the network by the names that both had when the sample was made. */
-export function appVariables(organization: string, network: string): readonly CreateVariable[] {
-  return [
-    {
-      key: 'network',
-      value: `{\n  organization = ${JSON.stringify(organization)}\n  workspace    = ${JSON.stringify(network)}\n}`,
-      category: 'terraform',
-      hcl: true,
-      description: 'The workspace whose outputs this one reads.',
-    },
-  ]
+type AppParts = { projectId: string; network: string }
+
+/** The app reads the outputs of the network by the names from the creation of the sample. */
+async function addApp(ctx: TransactionCtx, organization: Organization, { projectId, network }: AppParts) {
+  const variable: CreateVariable = {
+    key: 'network',
+    value: `{\n  organization = ${JSON.stringify(organization.name)}\n  workspace    = ${JSON.stringify(network)}\n}`,
+    category: 'terraform',
+    hcl: true,
+    description: 'The workspace whose outputs this one reads.',
+  }
+  return addWorkspace(ctx, organization, { configuration: 'app', projectId, variables: [variable] })
 }
 
-export function variableSetInput(name: string, projectId: string): CreateVariableSet {
+async function addVariableSet(ctx: TransactionCtx, organization: Organization, projectId: string) {
+  const name = await nameFor(ctx, organization, ['variable_sets', 'sample-settings'])
   const variable = (key: string, value: string, description: string) => ({
     type: 'vars' as const,
     attributes: { key, value, category: 'terraform' as const, description },
   })
-  return {
+  const owner = variable('owner', 'platform team', 'The owner of the resources of the sample.')
+  const environment = variable('environment', 'development', 'Used where a workspace sets no value.')
+  const { id } = await createVariableSet(ctx, organization.name, {
     type: 'varsets',
     attributes: { name, description: 'For all workspaces of the project.', global: true },
     relationships: {
       parent: { data: { type: 'projects', id: projectId } },
-      vars: {
-        data: [
-          variable('owner', 'platform team', 'Who is asked about what the sample makes.'),
-          variable('environment', 'development', 'Used where a workspace sets no value.'),
-        ],
-      },
+      vars: { data: [owner, environment] },
     },
+  })
+  return id
+}
+
+async function addTask(ctx: TransactionCtx, organization: Organization, sampleId: string) {
+  const name = await nameFor(ctx, organization, ['tasks', 'sample-review'])
+  const { url, hmacKey } = sampleReceiver(ctx, sampleId)
+  const description = 'Reviews the plan and reports findings. This server is its receiver.'
+  return insertTask(ctx, organization, {
+    attributes: { name, url, category: 'task', description, 'hmac-key': hmacKey },
+  })
+}
+
+async function attach(ctx: TransactionCtx, workspaceId: string, taskId: string) {
+  await createWorkspaceTask(ctx, workspaceId, {
+    type: 'workspace-tasks',
+    attributes: { 'enforcement-level': 'advisory', stages: ['post_plan'] },
+    relationships: { task: { data: { type: 'tasks', id: taskId } } },
+  })
+}
+
+/** Schedules missing configurations. The network's comes last, since it starts a run whose apply starts a run of the app. */
+async function configure(ctx: TransactionCtx, workspaces: Record<Configuration, string>) {
+  const versions: { id: string; configuration: Configuration }[] = []
+  for (const configuration of ['app', 'network'] as const) {
+    const workspaceId = workspaces[configuration]
+    if (await store.hasConfiguration(ctx.db, workspaceId)) continue
+    const input = { 'auto-queue-runs': configuration === 'network' }
+    const { id } = await createConfigurationVersion(ctx, workspaceId, { input, source: 'tfe-api' })
+    versions.push({ id, configuration })
   }
+  await ctx.jobs.enqueue(ctx.db, uploadJob, { versions })
 }
-
-export function taskAttributes(name: string, receiver: { url: string; hmacKey: string }): CreateTask['attributes'] {
-  return {
-    name,
-    url: receiver.url,
-    category: 'task',
-    description: 'Reads the plan and says what it finds. This server answers it by itself.',
-    'hmac-key': receiver.hmacKey,
-  }
-}
-
-function binding(key: string, value: string) {
-  return { type: 'tag-bindings' as const, attributes: { key, value } }
-}
-
-/** A sample with what it consists of, as far as the actor may see it. */
-export type Sample = {
-  row: store.SampleRow
-  organizationName: string
-  isComplete: boolean
-  contents: store.SampleContents
-}
-
-type Project = NonNullable<store.SampleContents['project']>
-
-/** Why the project of a sample stays when the sample is removed; undefined when it goes. */
-export function keptBecause({ is_default: isDefault, foreign_workspaces, foreign_sets }: Project) {
-  if (isDefault) return "it is the organization's default project"
-  const others = [
-    ...(foreign_workspaces > 0 ? [counted(foreign_workspaces, 'other workspace')] : []),
-    ...(foreign_sets > 0 ? [counted(foreign_sets, 'other variable set')] : []),
-  ]
-  return others.length === 0 ? undefined : `it has ${others.join(' and ')}`
-}
-
-/** A number with its noun: `1 run`, `2 runs`. */
-export function counted(count: number, noun: string) {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
-}
-
-/** The receiver URL of a sample's task, and the key that signs its requests. Both are derived, not stored. */
-export function sampleReceiver({ baseUrl, secrets }: Pick<App, 'baseUrl' | 'secrets'>, sampleId: string) {
-  return { url: `${baseUrl}${OWN_RECEIVER_PATH}`, hmacKey: secrets.sign(sampleId, 'sample-receiver') }
-}
-
-/** Whether a URL is that of the receiver under another address, which the server had before. */
-export function isFormerReceiver(url: string, current: string) {
-  return url !== current && URL.parse(url)?.pathname.endsWith(OWN_RECEIVER_PATH) === true
-}
-
-/** Permissions needed to create and remove a sample, in addition to those of its parts. */
-export const SAMPLE_PERMISSIONS = [
-  'projects:create',
-  'workspaces:create',
-  'variable-sets:manage',
-  'run-tasks:manage',
-] as const
-
-/** The organization, for who may make a sample in it. Throws `forbidden` with all that is missing. */
-export async function requireSampleMaker(ctx: Ctx, organizationName: string): Promise<Organization> {
-  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
-  checkSampleMaker(organization)
-  return organization
-}
-
-/** Throws `forbidden` with all that is missing. */
-export function checkSampleMaker({ name, can }: Organization) {
-  const missing = SAMPLE_PERMISSIONS.filter((permission) => !can.has(permission))
-  if (missing.length === 0) return
-  const what = missing.length === 1 ? 'the permission' : 'the permissions'
-  throw forbidden(`making and removing a sample needs ${what} ${missing.join(', ')} in the organization ${name}`)
-}
-
-/** The sample of an organization that the actor sees. Throws `not-found` where there is none. */
-export async function requireSample(ctx: Ctx, organizationName: string) {
-  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
-  const sample = await store.findSample(ctx.db, organization.id)
-  if (!sample) throw notFound('sample')
-  return { organization, sample }
-}
-
-export function sampleAudit(
-  { id, organization_id: organizationId }: SampleRow,
-  action: 'create' | 'update' | 'destroy',
-): AuditEvent {
-  return { organizationId, action, resource: { type: 'sample', id }, notices: [] }
-}
-
-/** The name itself, or the first one with a number that no one has: `sample-app`, `sample-app-2` … */
-export function freeName(wanted: string, taken: ReadonlySet<string>, separator = '-') {
-  for (let number = 1; ; number += 1) {
-    const name = number === 1 ? wanted : `${wanted}${separator}${number}`
-    if (!taken.has(name.toLowerCase())) return name
-  }
-}
-
-/** Brings the configurations of a new sample into its workspaces, in this order. */
-export const uploadJob = jobKind(
-  'samples.upload',
-  z.object({ versions: z.array(z.object({ id: z.string(), configuration: z.enum(CONFIGURATIONS) })) }),
-  { timeLimitMs: 60_000 },
-)

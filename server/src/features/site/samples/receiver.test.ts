@@ -6,12 +6,12 @@ import { eventually, startDeliveries } from '../../../testing/task-runs.ts'
 import { sampleReceiver } from './parts.ts'
 import { type Owner, createOwner, idOf, makeSample, read, readSample, send } from './testing/samples.ts'
 
-// Run tasks may not call private addresses here: the receiver of the sample is reached all the same.
+// Run tasks must not call private addresses here, but the sample's receiver is exempt.
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'false' })
 await app.listen()
 startDeliveries(app)
 
-/** A plan as the engine prints it, of each kind of change. */
+/** A JSON plan with each kind of change. */
 const PLAN = {
   format_version: '1.2',
   resource_changes: [
@@ -27,7 +27,7 @@ const PLAN = {
   output_changes: { vpn_password: { after_sensitive: true }, name: { after_sensitive: false } },
 }
 
-/** A sample whose network has planned, and the result of its task. */
+/** A sample whose network run has planned, and its task result. */
 async function createPlanned(owner: Owner, plan: unknown = PLAN) {
   await makeSample(owner)
   await app.runJobs()
@@ -46,8 +46,8 @@ async function createPlanned(owner: Owner, plan: unknown = PLAN) {
   return { sample, resultId: stage.relationships['task-results'].data[0].id as string }
 }
 
-/** Runs the jobs of the receiver until the result has a verdict. */
-async function verdict(owner: Owner, resultId: string) {
+/** Runs the receiver's jobs until the task result is final. */
+async function finalResult(owner: Owner, resultId: string) {
   return eventually(async () => {
     await app.runJobs()
     const result = await read(owner, `/task-results/${resultId}`)
@@ -56,19 +56,19 @@ async function verdict(owner: Owner, resultId: string) {
 }
 
 describe('the receiver of the sample', () => {
-  test('reads the plan and reports what it finds, with tags of each level', async () => {
+  test('reviews the plan and reports findings, with tags of each level', async () => {
     const owner = await createOwner(app)
     const { resultId } = await createPlanned(owner)
 
-    const result = await verdict(owner, resultId)
+    const result = await finalResult(owner, resultId)
 
     expect(result.attributes).toMatchObject({
       status: 'passed',
-      message: '1 to create, 1 to change, 1 to replace, 1 to destroy; 3 to look at',
+      message: '1 to create, 1 to change, 1 to replace, 1 to destroy; 3 findings',
     })
     const outcomes = await read(owner, `/task-results/${resultId}/outcomes`)
     expect(outcomes.map(({ attributes }: any) => attributes.description)).toEqual([
-      'What the plan does',
+      'Planned changes',
       'Destroyed or replaced: module.subnet["data"].terraform_data.subnet, terraform_data.gateway',
       'Open to the whole internet: module.firewall.terraform_data.rule["https"]',
       'Sensitive outputs: vpn_password',
@@ -79,21 +79,21 @@ describe('the receiver of the sample', () => {
     expect(body.text).toContain('| create | 1 | `module.firewall.terraform_data.rule["https"]` |')
   })
 
-  test('says so when it cannot read the plan', async () => {
+  test('reports a plan that it cannot read', async () => {
     const owner = await createOwner(app)
     const { resultId } = await createPlanned(owner, { resource_changes: 'none' })
 
-    const result = await verdict(owner, resultId)
+    const result = await finalResult(owner, resultId)
 
     expect(result.attributes.status).toBe('passed')
     expect(result.attributes.message).toMatch(/^the plan could not be read: /)
   })
 
-  test('is asked as any other one: the exchange is recorded, and shown', async () => {
+  test('is requested like any other: the delivery is recorded and shown', async () => {
     const owner = await createOwner(app)
     const { resultId } = await createPlanned(owner)
 
-    await verdict(owner, resultId)
+    await finalResult(owner, resultId)
 
     const [delivery] = await eventually(async () => {
       const found = await read(owner, `/task-results/${resultId}/deliveries`)
@@ -114,7 +114,7 @@ describe('the receiver of the sample', () => {
     expect(response.json().data.attributes).toMatchObject({ passed: true })
   })
 
-  test('refuses what the task of a sample has not signed', async () => {
+  test('refuses a request not signed by the task of a sample', async () => {
     const owner = await createOwner(app)
     const other = await createOwner(app)
     const sample = (await makeSample(owner)).json().data
@@ -129,7 +129,7 @@ describe('the receiver of the sample', () => {
     expect(unsigned.json().errors[0].detail).toContain('not signed')
   })
 
-  test('calls no one but this server', async () => {
+  test('calls only this server', async () => {
     const owner = await createOwner(app)
     const sample = (await makeSample(owner)).json().data
     const body = requestBody(owner, { task_result_callback_url: 'http://169.254.169.254/latest' })
@@ -138,12 +138,12 @@ describe('the receiver of the sample', () => {
 
     expect(response.status).toBe(400)
     expect(response.json().errors[0].detail).toBe(
-      `the callback URL is http://169.254.169.254/latest, and must be on ${app.baseUrl}`,
+      `the callback URL is http://169.254.169.254/latest, it must be on ${app.baseUrl}`,
     )
   })
 })
 
-test('a task that was made under another address of the server gets the new one', async () => {
+test('a task created under another address of the server is updated', async () => {
   const owner = await createOwner(app)
   const sample = (await makeSample(owner)).json().data
   const former = 'http://former.example/_sample/review'

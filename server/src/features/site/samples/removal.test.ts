@@ -20,7 +20,7 @@ import {
 const app = await createTestApp()
 
 describe('the removal of a sample', () => {
-  test('takes all of it, and it can be made again', async () => {
+  test('deletes all parts, and it can be created again', async () => {
     const owner = await createOwner(app)
     await makeSample(owner)
     await app.runJobs()
@@ -34,7 +34,7 @@ describe('the removal of a sample', () => {
     expect(await listAll(owner)).toEqual(MADE)
   })
 
-  test('takes what was renamed, with a run that is under way', async () => {
+  test('deletes renamed parts, and workspaces with an active run', async () => {
     const owner = await createOwner(app)
     await makeSample(owner)
     await app.runJobs()
@@ -52,7 +52,7 @@ describe('the removal of a sample', () => {
     expect((await job.heartbeat()).status).toBe(401)
   })
 
-  test('takes workspaces that manage resources, by who may not force the deletion of a workspace', async () => {
+  test('deletes workspaces with resources, even for a caller who may not force-delete workspaces', async () => {
     const owner = await createOwner(app)
     const maker = await createUser(app)
     await addMember(app, owner.organizationId, maker)
@@ -71,7 +71,7 @@ describe('the removal of a sample', () => {
     expect(await listAll(owner)).toEqual(BARE)
   })
 
-  test('is announced: what goes, and what stays because others use it', async () => {
+  test('is previewed: the deleted parts, and those kept because others use them', async () => {
     const owner = await createOwner(app)
     const sample = (await makeSample(owner)).json().data
     const { id } = await createWorkspace(app, {
@@ -110,7 +110,7 @@ describe('the removal of a sample', () => {
     })
   })
 
-  test('leaves a variable set that a person has made in the project', async () => {
+  test('keeps a variable set that a user has created in the project', async () => {
     const owner = await createOwner(app)
     const sample = (await makeSample(owner)).json().data
     const parent = { data: { type: 'projects', id: idOf(sample, 'project') } }

@@ -6,9 +6,9 @@ import { badRequest, unauthorized } from '../../../errors.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { TEST_TOKEN, taskSignature } from '../../tasks/run-tasks/request.ts'
 import { sampleReceiver } from './parts.ts'
+import { counted } from './service.ts'
 import * as store from './store.ts'
 
-/** The parts of a JSON plan that the receiver reads. */
 const planJson = z.object({
   resource_changes: z
     .array(z.object({ address: z.string(), change: z.object({ actions: z.array(z.string()), after: z.unknown() }) }))
@@ -20,7 +20,7 @@ type PlanJson = z.infer<typeof planJson>
 type Review = { message: string; outcomes: TaskOutcome[] }
 type Level = NonNullable<NonNullable<TaskOutcome['tags']>[string]>[number]['level']
 
-/** The receiver's review of a plan: a summary, and findings about destroyed, opened and exposed resources. */
+/** Summarises a plan, with findings about destroyed, exposed and sensitive resources. */
 function reviewOf(plan: PlanJson, url: string): Review {
   const outcomes = [countChanges(plan), findDeletions(plan), findOpenRules(plan), findSensitiveOutputs(plan)]
   const findings = outcomes.filter(({ tags }) =>
@@ -28,8 +28,10 @@ function reviewOf(plan: PlanJson, url: string): Review {
   )
   const { create, update, replace, destroy } = changesByKind(plan)
   const counts = `${create.length} to create, ${update.length} to change, ${replace.length} to replace, ${destroy.length} to destroy`
-  const found = findings.length === 0 ? 'nothing to look at' : `${findings.length} to look at`
-  return { message: `${counts}; ${found}`, outcomes: outcomes.map((outcome) => ({ ...outcome, url })) }
+  return {
+    message: `${counts}; ${findings.length === 0 ? 'no findings' : counted(findings.length, 'finding')}`,
+    outcomes: outcomes.map((outcome) => ({ ...outcome, url })),
+  }
 }
 
 function changesByKind({ resource_changes: changes }: PlanJson) {
@@ -45,18 +47,17 @@ function changesByKind({ resource_changes: changes }: PlanJson) {
 }
 
 function countChanges(plan: PlanJson): TaskOutcome {
-  const kinds = Object.entries(changesByKind(plan))
-  const rows = kinds.map(
+  const rows = Object.entries(changesByKind(plan)).map(
     ([kind, addresses]) => `| ${kind} | ${addresses.length} | ${addresses.slice(0, 3).map(code).join(', ')} |`,
   )
   return {
     'outcome-id': 'SAMPLE-1',
-    description: 'What the plan does',
-    tags: { status: [tag('Passed', 'none')], severity: [tag('None', 'none')] },
+    description: 'Planned changes',
+    tags: tags(['Passed', 'none'], ['None', 'none']),
     body: [
-      '## What the plan does',
+      '## Planned changes',
       '| Action | Resources | For example |\n| --- | ---: | --- |\n' + rows.join('\n'),
-      'The same, from the plan as JSON that every receiver may fetch:',
+      'The same from the JSON plan, which every receiver may fetch:',
       fenced('jq', '[.resource_changes[].change.actions | join("-")] | group_by(.) | map({(.[0]): length}) | add'),
     ].join('\n\n'),
   }
@@ -65,19 +66,21 @@ function countChanges(plan: PlanJson): TaskOutcome {
 function findDeletions(plan: PlanJson): TaskOutcome {
   const { replace, destroy } = changesByKind(plan)
   const lost = [...destroy, ...replace]
-  const isFine = lost.length === 0
+  if (lost.length === 0) {
+    return {
+      'outcome-id': 'SAMPLE-2',
+      description: 'Nothing is destroyed',
+      tags: PASSED,
+      body: '## Nothing is destroyed\n\nEvery existing resource is kept.',
+    }
+  }
+  const items = lost.slice(0, MAX_LISTED).map((address) => `- ${code(address)}`)
+  const more = lost.length > MAX_LISTED ? `\n- and ${lost.length - MAX_LISTED} more` : ''
   return {
     'outcome-id': 'SAMPLE-2',
-    description: isFine ? 'Nothing is destroyed' : `Destroyed or replaced: ${listed(lost)}`,
-    tags: isFine
-      ? { status: [tag('Passed', 'info')], severity: [tag('None', 'none')] }
-      : { status: [tag('Needs review', 'warning')], severity: [tag('Medium', 'warning')] },
-    body: isFine
-      ? '## Nothing is destroyed\n\nEvery resource that exists stays.'
-      : `## What would be gone\n\n${lost
-          .slice(0, MAX_LISTED)
-          .map((address) => `- ${code(address)}`)
-          .join('\n')}${more(lost)}`,
+    description: `Destroyed or replaced: ${listed(lost)}`,
+    tags: tags(['Needs review', 'warning'], ['Medium', 'warning']),
+    body: `## Destroyed or replaced\n\n${items.join('\n')}${more}`,
   }
 }
 
@@ -85,48 +88,48 @@ const ANYWHERE = '0.0.0.0/0'
 
 function findOpenRules({ resource_changes: changes }: PlanJson): TaskOutcome {
   const open = changes.filter(({ change }) => contains(change.after, ANYWHERE)).map(({ address }) => address)
-  const isFine = open.length === 0
+  if (open.length === 0) {
+    return {
+      'outcome-id': 'SAMPLE-3',
+      description: 'Nothing is open to the whole internet',
+      tags: PASSED,
+      body: `## Nothing is open\n\nNo resource has the address range ${code(ANYWHERE)}.`,
+    }
+  }
+  const rows = open.slice(0, MAX_LISTED).map((address) => `| ${code(address)} | ${code(ANYWHERE)} |`)
   return {
     'outcome-id': 'SAMPLE-3',
-    description: isFine ? 'Nothing is open to the whole internet' : `Open to the whole internet: ${listed(open)}`,
-    tags: isFine
-      ? { status: [tag('Passed', 'info')], severity: [tag('None', 'none')] }
-      : { status: [tag('Failed', 'error')], severity: [tag('High', 'error')] },
-    body: isFine
-      ? `## Nothing is open\n\nNo resource has the address range ${code(ANYWHERE)}.`
-      : [
-          '## Open to the whole internet',
-          `These resources have the address range ${code(ANYWHERE)}, which is everybody:`,
-          `| Resource | Range |\n| --- | --- |\n${open
-            .slice(0, MAX_LISTED)
-            .map((address) => `| ${code(address)} | ${code(ANYWHERE)} |`)
-            .join('\n')}`,
-          'Name the networks that need it instead:',
-          fenced('hcl', '"https" = { port = 443, source = "192.0.2.0/24" }'),
-          'The task is _advisory_: its findings warn, and do not stop the run.',
-        ].join('\n\n'),
+    description: `Open to the whole internet: ${listed(open)}`,
+    tags: tags(['Failed', 'error'], ['High', 'error']),
+    body: [
+      '## Open to the whole internet',
+      `These resources have the address range ${code(ANYWHERE)}, which includes everyone:`,
+      `| Resource | Range |\n| --- | --- |\n${rows.join('\n')}`,
+      'List the networks that need access instead:',
+      fenced('hcl', '"https" = { port = 443, source = "192.0.2.0/24" }'),
+      'The task is _advisory_: its findings are warnings and do not stop the run.',
+    ].join('\n\n'),
   }
 }
 
 function findSensitiveOutputs({ output_changes: outputs }: PlanJson): TaskOutcome {
   const names = Object.entries(outputs).flatMap(([name, output]) => (output.after_sensitive === true ? name : []))
+  const masked = `Pages and logs mask ${names.map(code).join(', ')}. Anyone who may read the workspace's state can read the values.`
   return {
     'outcome-id': 'SAMPLE-4',
     description: names.length === 0 ? 'No output is sensitive' : `Sensitive outputs: ${listed(names)}`,
-    tags: {
-      status: [tag('Noted', 'info')],
-      severity: names.length === 0 ? [tag('None', 'none')] : [tag('Low', 'warning')],
-    },
-    body: [
-      '## Sensitive outputs',
-      names.length === 0
-        ? 'Every output may be shown.'
-        : `Pages and logs mask ${names.map(code).join(', ')}. Anyone who may read the workspace's state can read the values.`,
-    ].join('\n\n'),
+    tags: tags(['Noted', 'info'], names.length === 0 ? ['None', 'none'] : ['Low', 'warning']),
+    body: `## Sensitive outputs\n\n${names.length === 0 ? 'Every output may be shown.' : masked}`,
   }
 }
 
-/** Whether a JSON value contains the text anywhere. */
+function tags(status: [label: string, level: Level], severity: [label: string, level: Level]) {
+  const tag = ([label, level]: [string, Level]) => [{ label, level }]
+  return { status: tag(status), severity: tag(severity) }
+}
+
+const PASSED = tags(['Passed', 'info'], ['None', 'none'])
+
 function contains(value: unknown, text: string): boolean {
   if (typeof value === 'string') return value === text
   if (typeof value !== 'object' || value === null) return false
@@ -140,10 +143,6 @@ function listed(names: readonly string[]) {
   return rest > 0 ? `${names.slice(0, 3).join(', ')} and ${rest} more` : names.join(', ')
 }
 
-function more(names: readonly string[]) {
-  return names.length > MAX_LISTED ? `\n- and ${names.length - MAX_LISTED} more` : ''
-}
-
 function code(text: string) {
   return `\`${text}\``
 }
@@ -152,11 +151,7 @@ function fenced(language: string, text: string) {
   return `\`\`\`${language}\n${text}\n\`\`\``
 }
 
-function tag(label: string, level: Level) {
-  return { label, level }
-}
-
-/** Lets the sample's receiver call back. The paths are on this server; the token of the task result is sealed for it, in base64. */
+/** Reviews a plan and calls back. `callback` and `plan` are paths on this server; `token` is sealed, in base64. */
 export const reviewJob = jobKind(
   'samples.review',
   z.object({
@@ -169,21 +164,20 @@ export const reviewJob = jobKind(
   { timeLimitMs: 120_000 },
 )
 
-/** The context that the token of a review is sealed for. */
 function reviewContext(resultId: string) {
   return `samples/review/${resultId}`
 }
 
-/** The receiver reads plans up to this size, in bytes: it does so in the process that serves everybody. */
+/** Maximum size of a reviewed plan, in bytes, since the server's main process parses it. */
 const MAX_PLAN_BYTES = 4 * 1024 * 1024
 
 type Job = z.infer<typeof reviewJob.data>
 type Report = { status: 'running' | 'passed'; message: string; outcomes?: readonly TaskOutcome[] }
 
-/**
- * Reads the plan and reports the verdict over the public API with the token of the task result, as every receiver does. Throws what may be
- * tried again; a result that has ended meanwhile takes nothing more.
- */
+/** Statuses of a finished task result, whose token is revoked, and of a deleted workspace. */
+const FINISHED: ReadonlySet<number> = new Set([401, 404, 409])
+
+/** Reports through the public API like any receiver. Throws for a retry; does nothing for a finished task result. */
 export async function reportSampleResult(ctx: Ctx, job: Job, signal: AbortSignal) {
   const authorization = `Bearer ${ctx.secrets.openText(Buffer.from(job.token, 'base64'), reviewContext(job.resultId))}`
 
@@ -197,27 +191,21 @@ export async function reportSampleResult(ctx: Ctx, job: Job, signal: AbortSignal
       body: JSON.stringify({ data: { type: 'task-results', attributes, relationships: { outcomes: { data } } } }),
       signal,
     })
-    if (response.status !== 200 && !HAS_ENDED.has(response.status)) throw refused('callback', response)
+    if (response.status !== 200 && !FINISHED.has(response.status)) throw rejected('callback', response)
     return response.status === 200
   }
 
   async function review(): Promise<Review | undefined> {
-    if (job.plan === null) return { message: 'there is no plan at this stage', outcomes: [] }
-    const headers = { authorization }
-    const response = await ctx.loopbackServer.request({
-      method: 'GET',
-      path: job.plan,
-      headers,
-      signal,
-      maxBytes: MAX_PLAN_BYTES,
-    })
-    if (HAS_ENDED.has(response.status)) return undefined
-    if (response.status === 204) return { message: 'the run has no plan in JSON', outcomes: [] }
-    if (response.status !== 200) throw refused('plan', response)
-    if (response.text === undefined)
-      return { message: `the plan has more than ${MAX_PLAN_BYTES} bytes: it was not read`, outcomes: [] }
+    const failed = (message: string) => ({ message, outcomes: [] })
+    if (job.plan === null) return failed('there is no plan at this stage')
+    const options = { headers: { authorization }, signal, maxBytes: MAX_PLAN_BYTES }
+    const response = await ctx.loopbackServer.request({ method: 'GET', path: job.plan, ...options })
+    if (FINISHED.has(response.status)) return undefined
+    if (response.status === 204) return failed('the run has no JSON plan')
+    if (response.status !== 200) throw rejected('plan', response)
+    if (response.text === undefined) return failed(`the plan has more than ${MAX_PLAN_BYTES} bytes: it was not read`)
     const plan = planJson.safeParse(parseJson(response.text))
-    if (!plan.success) return { message: `the plan could not be read: ${plan.error.issues[0]?.message}`, outcomes: [] }
+    if (!plan.success) return failed(`the plan could not be read: ${plan.error.issues[0]?.message}`)
     return reviewOf(plan.data, job.runUrl)
   }
 
@@ -226,7 +214,7 @@ export async function reportSampleResult(ctx: Ctx, job: Job, signal: AbortSignal
   if (reviewed) await report({ status: 'passed', ...reviewed })
 }
 
-/** An engine's plan is JSON; what is none is refused as a plan. */
+/** The JSON value of a text; undefined for invalid JSON, which the schemas reject. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
@@ -235,14 +223,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The token ends with the result, and all of it with the workspace. */
-const HAS_ENDED: ReadonlySet<number> = new Set([401, 404, 409])
-
-function refused(what: string, { status, text }: { status: number; text: string | undefined }) {
-  return new Error(`the ${what} of a sample's task was answered with ${status}: ${text?.slice(0, 500)}`)
+function rejected(what: string, { status, text }: { status: number; text: string | undefined }) {
+  return new Error(`the ${what} of a sample's task returned ${status}: ${text?.slice(0, 500)}`)
 }
 
-/** The parts of a request that the receiver reads; unknown fields are ignored. */
 const request = z.object({
   payload_version: z.literal(1),
   stage,
@@ -254,42 +238,29 @@ const request = z.object({
   plan_json_api_url: z.string().optional(),
 })
 
-/**
- * Takes the request of a sample's task, as any receiver does: it checks the signature over the very bytes, and calls back later. Throws
- * `unauthorized` unless the task of a sample has signed it.
- */
+/** Accepts a request of a sample's task, to call back later. Throws `unauthorized` unless the task of a sample has signed `body`. */
 export async function receiveSampleRequest(ctx: Ctx, { body, signature }: { body: Buffer; signature: string }) {
-  const parsed = request.safeParse(parseJsonReceiveRequest(body))
+  const parsed = request.safeParse(parseJson(body.toString('utf8')))
   const sample = parsed.success ? await store.findSampleOf(ctx.db, parsed.data.organization_name) : undefined
   if (!parsed.success || !sample || !isSigned({ body, signature }, sampleReceiver(ctx, sample.id).hmacKey)) {
-    throw unauthorized('only the run task of a sample is answered here: the request is not signed with its key')
+    throw unauthorized('the request is not signed with the key of a sample run task')
   }
   const { access_token: token, task_result_id: resultId, ...payload } = parsed.data
   if (token === TEST_TOKEN) return
-  const callback = ctx.loopbackServer.pathOf(payload.task_result_callback_url)
-  if (callback === undefined) {
-    throw badRequest(`the callback URL is ${payload.task_result_callback_url}, and must be on ${ctx.baseUrl}`)
-  }
+  const { task_result_callback_url: callbackUrl, plan_json_api_url: planUrl } = payload
+  const callback = ctx.loopbackServer.pathOf(callbackUrl)
+  if (callback === undefined) throw badRequest(`the callback URL is ${callbackUrl}, it must be on ${ctx.baseUrl}`)
   await ctx.jobs.enqueue(ctx.db, reviewJob, {
     resultId,
     token: ctx.secrets.seal(token, reviewContext(resultId)).toString('base64'),
     callback,
-    plan:
-      payload.plan_json_api_url === undefined ? null : (ctx.loopbackServer.pathOf(payload.plan_json_api_url) ?? null),
+    plan: planUrl === undefined ? null : (ctx.loopbackServer.pathOf(planUrl) ?? null),
     runUrl: payload.run_app_url,
   })
 }
 
 function isSigned({ body, signature }: { body: Buffer; signature: string }, hmacKey: string) {
-  const given = Buffer.from(signature)
-  const wanted = Buffer.from(taskSignature(body, hmacKey))
-  return given.length === wanted.length && timingSafeEqual(given, wanted)
-}
-
-function parseJsonReceiveRequest(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8')) as unknown
-  } catch {
-    return undefined
-  }
+  const actual = Buffer.from(signature)
+  const expected = Buffer.from(taskSignature(body, hmacKey))
+  return actual.length === expected.length && timingSafeEqual(actual, expected)
 }

@@ -18,7 +18,7 @@ import {
 const app = await createTestApp()
 
 describe('a sample', () => {
-  test('has two workspaces in a project, with variables, a set, a task and a run trigger', async () => {
+  test('has two workspaces in a project, with variables, a variable set, a run task and a run trigger', async () => {
     const owner = await createOwner(app)
 
     const response = await makeSample(owner)
@@ -52,7 +52,7 @@ describe('a sample', () => {
     expect(attached.attributes).toMatchObject({ 'enforcement-level': 'advisory', stages: ['post_plan'] })
   })
 
-  test('gets its configurations in the background, and with them a run of the network only', async () => {
+  test('gets its configurations in the background, and a run of the network only', async () => {
     const owner = await createOwner(app)
     const made = (await makeSample(owner)).json().data
 
@@ -68,7 +68,7 @@ describe('a sample', () => {
     expect(await read(owner, `/workspaces/${appWorkspace.id}/runs`)).toEqual([])
   })
 
-  test('is made once: the second request answers what is there', async () => {
+  test('is created once: the second request returns the existing one', async () => {
     const owner = await createOwner(app)
     const first = (await makeSample(owner)).json().data
     await app.runJobs()
@@ -82,7 +82,7 @@ describe('a sample', () => {
     expect(await read(owner, `/workspaces/${idOf(first, 'network')}/runs`)).toHaveLength(1)
   })
 
-  test('is made once by two requests at a time', async () => {
+  test('is created once by concurrent requests', async () => {
     const owner = await createOwner(app)
 
     const responses = await Promise.all([makeSample(owner), makeSample(owner)])
@@ -91,7 +91,7 @@ describe('a sample', () => {
     expect(await listAll(owner)).toEqual(MADE)
   })
 
-  test('gets back what was deleted of it', async () => {
+  test('gets back its deleted parts', async () => {
     const owner = await createOwner(app)
     const first = (await makeSample(owner)).json().data
     await send(owner, ['DELETE', `/workspaces/${idOf(first, 'network')}`])
@@ -106,7 +106,7 @@ describe('a sample', () => {
     expect(await listAll(owner)).toEqual(MADE)
   })
 
-  test('takes other names where its own are taken', async () => {
+  test('uses other names if its own are taken', async () => {
     const owner = await createOwner(app)
     await createProject(app, { organization: owner.organization, actor: owner.user.actor, name: 'sample' })
     await createWorkspace(app, { organization: owner.organization, actor: owner.user.actor, name: 'Sample-Network' })
@@ -119,7 +119,7 @@ describe('a sample', () => {
     expect(network.attributes.value).toContain('"sample-network-2"')
   })
 
-  test('that the plan of the organization has no room for is refused whole', async () => {
+  test('is refused as a whole if it exceeds the plan of the organization', async () => {
     const owner = await createOwner(app)
     await app.db.updateTable('organizations').set({ plan: 'free' }).where('id', '=', owner.organizationId).execute()
     expect((await makeSample(owner)).status).toBe(201)
@@ -144,7 +144,7 @@ describe('a sample', () => {
     expect(await listAll(owner)).toEqual({ ...BARE, tasks: ['own'] })
   })
 
-  test('needs permissions, all of which are named', async () => {
+  test('requires permissions; the error lists all missing ones', async () => {
     const owner = await createOwner(app)
     const member = await createMember(owner)
     const stranger = await createUser(app)
@@ -153,7 +153,7 @@ describe('a sample', () => {
 
     expect(response.status).toBe(403)
     expect(response.json().errors[0].detail).toBe(
-      `making and removing a sample needs the permissions projects:create, workspaces:create, variable-sets:manage, run-tasks:manage in the organization ${owner.organization}`,
+      `creating and removing a sample needs the permissions projects:create, workspaces:create, variable-sets:manage, run-tasks:manage in the organization ${owner.organization}`,
     )
     expect((await makeSample({ ...owner, user: stranger })).status).toBe(404)
     await makeSample(owner)

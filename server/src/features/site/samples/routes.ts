@@ -1,22 +1,38 @@
 import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { documentOf } from '@groundstate/contract/responses'
 import { type SampleResource, sampleSchema } from '@groundstate/contract/samples'
+import { type JobHandler, jobHandler } from '../../../handlers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { created, ok } from '../../../http/responses.ts'
 import { OWN_RECEIVER_PATH } from '../../../outbound/loopback-server.ts'
-import { SAMPLE_PERMISSIONS, type Sample, counted, keptBecause } from './parts.ts'
-import { receiveSampleRequest } from './review.ts'
-import { createSample, deleteSample, showSample } from './service.ts'
+import { uploadJob } from './parts.ts'
+import { receiveSampleRequest, reportSampleResult, reviewJob } from './review.ts'
+import {
+  SAMPLE_PERMISSIONS,
+  type Sample,
+  counted,
+  createSample,
+  deleteSample,
+  reasonToKeep,
+  showSample,
+  uploadSampleConfigurations,
+} from './service.ts'
 
 const SAMPLE = documentOf(sampleSchema)
-/** A request of a run task has about 2 kB. */
+/** The request of a run task has about 2 kB. */
 const MAX_REQUEST_BYTES = 64 * 1024
+
+export const sampleJobs: readonly JobHandler[] = [
+  jobHandler(uploadJob, async (ctx, data) => uploadSampleConfigurations(ctx, data)),
+  jobHandler(reviewJob, async (ctx, data, signal) => reportSampleResult(ctx, data, signal)),
+]
 
 export const sampleRoutes: Routes = (http) => {
   http.get(
     '/organizations/:organization/sample',
     {
-      summary: 'Show the sample of an organization, and what goes when it is removed',
+      summary: 'Show the sample of an organization, and what its removal deletes',
       access: { organization: 'organization:read' },
       responses: { 200: SAMPLE },
     },
@@ -25,7 +41,7 @@ export const sampleRoutes: Routes = (http) => {
   http.post(
     '/organizations/:organization/actions/make-sample',
     {
-      summary: 'Make a sample: workspaces with a run, a run task and a run trigger',
+      summary: 'Create a sample: workspaces with a run, a run task and a run trigger',
       access: { organization: SAMPLE_PERMISSIONS, workspace: 'runs:plan' },
       audit: [
         'workspace add_remote_state_consumers',
@@ -43,7 +59,7 @@ export const sampleRoutes: Routes = (http) => {
     },
     async (req) => {
       const { isNew, sample } = await createSample(req.ctx, req.params.organization)
-      return isNew ? created(sampleResource(sample)) : ok(sampleResource(sample))
+      return (isNew ? created : ok)(sampleResource(sample))
     },
   )
   http.delete(
@@ -62,32 +78,26 @@ export const sampleRoutes: Routes = (http) => {
     {
       summary: "Receive the request of a sample's run task",
       access: 'signed',
-      audit: { none: 'it takes the request of a task, whose callbacks leave events' },
+      audit: { none: 'the callbacks of the request record events' },
       prefix: '',
-      // A stream: the signature is over the bytes.
+      // A stream, since the signature covers the bytes.
       upload: true,
       maxBytes: MAX_REQUEST_BYTES,
       responses: { 200: null },
     },
     async (req) => {
-      const body = await readAll(req.raw.body as Readable)
+      const body = await buffer(req.raw.body as Readable)
       await receiveSampleRequest(req.ctx, { body, signature: req.header('x-svc-task-signature') ?? '' })
       return { status: 200 }
     },
   )
 }
 
-async function readAll(body: Readable) {
-  const chunks: Buffer[] = []
-  for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk)
-  return Buffer.concat(chunks)
-}
-
 type Removed = SampleResource['attributes']['removes'][number]
 
 function sampleResource({ row, organizationName, isComplete, contents }: Sample): SampleResource {
   const { network, app, set, task, project } = contents
-  const reason = project && keptBecause(project)
+  const reason = project && reasonToKeep(project)
   return {
     id: row.id,
     type: 'samples',
@@ -111,7 +121,7 @@ function sampleResource({ row, organizationName, isComplete, contents }: Sample)
   }
 }
 
-/** The parts deleted with the sample, in the order in which a user would name them. */
+/** The parts deleted with the sample, the most important first. */
 function removed({ network, app, trigger, set, task, project, attachments }: Sample['contents']): Removed[] {
   const workspaces = [network, app].flatMap((workspace) => workspace ?? [])
   const own = new Set(workspaces.map(({ id }) => id))
@@ -121,17 +131,19 @@ function removed({ network, app, trigger, set, task, project, attachments }: Sam
       const detail = `${counted(runs, 'run')} and ${counted(resources, 'resource')} in its state`
       return { type: 'workspaces', id, name, detail }
     }),
-    ...(trigger ? [{ ...trigger, type: 'run-triggers' as const, detail: null }] : []),
-    ...(task ? [{ type: 'tasks' as const, id: task.id, name: task.name, detail: null }] : []),
+    ...(trigger ? [deleted('run-triggers', trigger)] : []),
+    ...(task ? [deleted('tasks', task)] : []),
     ...elsewhere.map(({ id, workspace_name: workspace }): Removed => {
-      const detail = 'attached there by a person: the workspace stays, and its runs no longer ask the task'
+      const detail = 'attached there by a user: the workspace is kept, and its runs no longer use the task'
       return { type: 'workspace-tasks', id, name: `${task?.name ?? 'the task'} on ${workspace}`, detail }
     }),
-    ...(set ? [{ type: 'varsets' as const, id: set.id, name: set.name, detail: null }] : []),
-    ...(project && keptBecause(project) === undefined
-      ? [{ type: 'projects' as const, id: project.id, name: project.name, detail: null }]
-      : []),
+    ...(set ? [deleted('varsets', set)] : []),
+    ...(project && !reasonToKeep(project) ? [deleted('projects', project)] : []),
   ]
+}
+
+function deleted(type: Removed['type'], { id, name }: { id: string; name: string }): Removed {
+  return { type, id, name, detail: null }
 }
 
 function linkage<Type extends string>(type: Type, id: string | null | undefined) {

@@ -3,9 +3,11 @@ import { Readable } from 'node:stream'
 import { create } from 'tar'
 import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
-import { recordAudit } from '../../../audit/record.ts'
+import { type AuditEvent, recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
-import { conflict, notFound } from '../../../errors.ts'
+import { conflict, forbidden, notFound } from '../../../errors.ts'
+import { OWN_RECEIVER_PATH } from '../../../outbound/loopback-server.ts'
+import { type Organization, requireOrganization } from '../../organizations/organizations/access.ts'
 import { listReadableProjects } from '../../organizations/projects/access.ts'
 import { deleteProject } from '../../organizations/projects/service.ts'
 import { findConfigurationVersionRow } from '../../runs/configuration-versions/store.ts'
@@ -16,28 +18,41 @@ import { deleteTask, updateTask } from '../../tasks/run-tasks/service.ts'
 import { deleteWorkspaceTask } from '../../tasks/workspace-tasks/service.ts'
 import { deleteVariableSet } from '../../workspaces/variable-sets/service.ts'
 import { listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
-import { ensureParts } from './ensure-parts.ts'
-import type { uploadJob } from './parts.ts'
-import {
-  type Configuration,
-  type Sample,
-  checkSampleMaker,
-  isFormerReceiver,
-  keptBecause,
-  requireSample,
-  requireSampleMaker,
-  sampleAudit,
-  sampleReceiver,
-} from './parts.ts'
+import { type Configuration, type uploadJob, ensureParts, sampleReceiver } from './parts.ts'
 import * as store from './store.ts'
 
-/**
- * Makes the sample of an organization, or what is missing of it. Its configurations follow in the background, and with them the first
- * run.
- */
+/** Permissions to create and remove a sample, in addition to those for its parts. */
+export const SAMPLE_PERMISSIONS = [
+  'projects:create',
+  'workspaces:create',
+  'variable-sets:manage',
+  'run-tasks:manage',
+] as const
+
+/** Throws `forbidden` with all missing permissions. */
+function checkSampleMaker({ name, can }: Organization) {
+  const missing = SAMPLE_PERMISSIONS.filter((permission) => !can.has(permission))
+  if (missing.length === 0) return
+  const what = missing.length === 1 ? 'the permission' : 'the permissions'
+  throw forbidden(`creating and removing a sample needs ${what} ${missing.join(', ')} in the organization ${name}`)
+}
+
+async function requireSample(ctx: Ctx, organizationName: string) {
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  const sample = await store.findSample(ctx.db, organization.id)
+  if (!sample) throw notFound('sample')
+  return { organization, sample }
+}
+
+function sampleAudit({ id, organization_id: organizationId }: store.SampleRow, action: string): AuditEvent {
+  return { organizationId, action, resource: { type: 'sample', id }, notices: [] }
+}
+
+/** Creates the sample of an organization, or its missing parts. Background jobs upload the configurations and start the first run. */
 export async function createSample(ctx: Ctx, organizationName: string) {
   const isNew = await transact(ctx, async (ctx) => {
-    const organization = await requireSampleMaker(ctx, organizationName)
+    const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+    checkSampleMaker(organization)
     const inserted = await store.insertSample(ctx.db, {
       id: ctx.newId('sample'),
       organization_id: organization.id,
@@ -45,7 +60,7 @@ export async function createSample(ctx: Ctx, organizationName: string) {
       created_at: ctx.now(),
     })
     const sample = inserted ?? (await store.lockSample(ctx.db, organization.id))
-    if (!sample) throw conflict('the sample is just being removed: make it again in a moment')
+    if (!sample) throw conflict('the sample is being removed: try again in a moment')
     const isChanged = await ensureParts(ctx, organization, sample)
     if (inserted || isChanged) await recordAudit(ctx, sampleAudit(sample, inserted ? 'create' : 'update'))
     return inserted !== undefined
@@ -55,15 +70,21 @@ export async function createSample(ctx: Ctx, organizationName: string) {
   return { isNew, sample: await showSample(ctx, organizationName) }
 }
 
-/** The server may have got another address since the task was made. Returns whether the task was changed. */
-async function moveTask(ctx: Ctx, { row, contents: { task } }: Awaited<ReturnType<typeof showSample>>) {
+/** Updates the task after a change of the server's address. Returns whether it was changed. */
+async function moveTask(ctx: Ctx, { row, contents: { task } }: Sample) {
   const { url } = sampleReceiver(ctx, row.id)
-  if (!task || !isFormerReceiver(task.url, url)) return false
+  if (!task || task.url === url || !URL.parse(task.url)?.pathname.endsWith(OWN_RECEIVER_PATH)) return false
   await updateTask(ctx, task.id, { type: 'tasks', attributes: { url }, relationships: {} })
   return true
 }
 
-/** The sample of an organization. Throws `not-found` where there is none. */
+export type Sample = {
+  row: store.SampleRow
+  organizationName: string
+  isComplete: boolean
+  contents: store.SampleContents
+}
+
 export async function showSample(ctx: Ctx, organizationName: string): Promise<Sample> {
   const { organization, sample } = await requireSample(ctx, organizationName)
   const all = await store.findContents(ctx.db, sample)
@@ -93,10 +114,23 @@ export async function showSample(ctx: Ctx, organizationName: string): Promise<Sa
   }
 }
 
-/**
- * Removes the sample of an organization with everything in its workspaces, runs that are under way and resources included, by the verbs
- * that people use, which check permissions. What others have put into its project stays, and the project with it.
- */
+/** The reason to keep the project when the sample is removed; undefined if it is deleted. */
+export function reasonToKeep(project: NonNullable<store.SampleContents['project']>) {
+  const { is_default: isDefault, foreign_workspaces: workspaces, foreign_sets: sets } = project
+  if (isDefault) return "it is the organization's default project"
+  const others = [
+    ...(workspaces > 0 ? [counted(workspaces, 'other workspace')] : []),
+    ...(sets > 0 ? [counted(sets, 'other variable set')] : []),
+  ]
+  return others.length === 0 ? undefined : `it has ${others.join(' and ')}`
+}
+
+/** A number with its noun: `1 run`, `2 runs`. */
+export function counted(count: number, noun: string) {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** Removes the sample, including active runs and resources, through the services. A project with other contents is kept. */
 export async function deleteSample(ctx: Ctx, organizationName: string) {
   const { organization } = await requireSample(ctx, organizationName)
   checkSampleMaker(organization)
@@ -104,7 +138,7 @@ export async function deleteSample(ctx: Ctx, organizationName: string) {
     const sample = await store.lockSample(ctx.db, organization.id)
     if (!sample) throw notFound('sample')
     const { network, app, task, set, project, attachments } = await store.findContents(ctx.db, sample)
-    // Downstream first: no run of the app is started while its source goes.
+    // Downstream first, so that the deletion of the source starts no run of the app.
     const workspaces = [app, network].flatMap((workspace) => workspace ?? [])
     for (const { id } of workspaces) await deleteWorkspace(ctx, { id }, { isForced: true })
     for (const { id, workspace_id: workspaceId } of attachments) {
@@ -113,7 +147,7 @@ export async function deleteSample(ctx: Ctx, organizationName: string) {
     }
     if (task) await deleteTask(ctx, task.id)
     if (set) await deleteVariableSet(ctx, set.id)
-    if (project && keptBecause(project) === undefined) await deleteProject(ctx, project.id)
+    if (project && reasonToKeep(project) === undefined) await deleteProject(ctx, project.id)
     await store.deleteSample(ctx.db, sample.id)
     await recordAudit(ctx, sampleAudit(sample, 'destroy'))
   })
@@ -121,7 +155,7 @@ export async function deleteSample(ctx: Ctx, organizationName: string) {
 
 const DIRECTORY = join(import.meta.dirname, 'configurations')
 
-/** Uploads configurations as the creator of their versions, once. A version that is gone or has its archive is left alone. */
+/** Uploads configurations as the creator of their versions. Ignores deleted versions and those with an archive. */
 export async function uploadSampleConfigurations(ctx: Ctx, { versions }: z.infer<typeof uploadJob.data>) {
   for (const { id, configuration } of versions) {
     const version = await findConfigurationVersionRow(ctx.db, id)
@@ -131,7 +165,7 @@ export async function uploadSampleConfigurations(ctx: Ctx, { versions }: z.infer
   }
 }
 
-/** The same bytes each time: an upload that is sent twice must be recognised. */
+/** Deterministic bytes, so that a repeated upload is recognised. */
 function pack(configuration: Configuration) {
   const options = { cwd: join(DIRECTORY, configuration), gzip: true, portable: true, mtime: new Date(0) }
   return create(options, ['.'])

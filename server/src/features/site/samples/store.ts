@@ -17,7 +17,7 @@ export async function lockSample(tx: Tx, organizationId: string) {
     .executeTakeFirst()
 }
 
-/** Inserts the sample of an organization; undefined when it has one. Waits for a transaction that makes one. */
+/** Inserts the sample of an organization; undefined if it exists. Waits for concurrent inserts. */
 export async function insertSample(tx: Tx, row: Insertable<Schema['samples']>) {
   return tx
     .insertInto('samples')
@@ -37,28 +37,32 @@ export async function deleteSample(tx: Tx, id: string) {
 
 export type NamedTable = 'projects' | 'workspaces' | 'tasks' | 'variable_sets'
 
-/** The names of an organization's things that begin with `prefix`, in lower case. */
-export async function listTakenNames(
-  db: Db,
-  table: NamedTable,
-  { organizationId, prefix }: { organizationId: string; prefix: string },
-): Promise<ReadonlySet<string>> {
+type NamePrefix = { organizationId: string; prefix: string }
+
+/** The names in a table with the lower-case prefix, in lower case. */
+export async function listTakenNames(db: Db, table: NamedTable, { organizationId, prefix }: NamePrefix) {
   const { rows } = await sql<{ name: string }>`
     select lower(name) as name from ${sql.table(table)}
      where organization_id = ${organizationId} and starts_with(lower(name), ${prefix})`.execute(db)
   return new Set(rows.map(({ name }) => name))
 }
 
-/** The current parts of the sample, regardless of access; a deleted part is undefined. */
+/** The parts of the sample, regardless of access; a deleted part is undefined. */
 export type SampleContents = Awaited<ReturnType<typeof findContents>>
 
 export async function findContents(db: Db, sample: SampleRow) {
   const network = await findWorkspace(db, sample.network_workspace_id)
   const app = await findWorkspace(db, sample.app_workspace_id)
-  const trigger =
+  const triggerRow =
     network &&
     app &&
-    (await findTrigger(db, { workspaceId: app.id, sourceId: network.id, name: `${network.name} → ${app.name}` }))
+    (await db
+      .selectFrom('run_triggers')
+      .select('id')
+      .where('workspace_id', '=', app.id)
+      .where('source_id', '=', network.id)
+      .executeTakeFirst())
+  const trigger = triggerRow && { id: triggerRow.id, name: `${network.name} → ${app.name}` }
   const project = await findProject(db, sample)
   const set = await db
     .selectFrom('variable_sets')
@@ -87,20 +91,7 @@ async function findWorkspace(db: Db, id: string | null) {
     .executeTakeFirst()
 }
 
-async function findTrigger(
-  db: Db,
-  { workspaceId, sourceId, name }: { workspaceId: string; sourceId: string; name: string },
-) {
-  const row = await db
-    .selectFrom('run_triggers')
-    .select('id')
-    .where('workspace_id', '=', workspaceId)
-    .where('source_id', '=', sourceId)
-    .executeTakeFirst()
-  return row && { id: row.id, name }
-}
-
-/** The project, and what keeps it from being deleted: it has become the default one, or others have put things into it. */
+/** The project with the facts that prevent its deletion: being the default project, and other contents. */
 async function findProject(db: Db, sample: SampleRow) {
   const { network_workspace_id: network, app_workspace_id: app } = sample
   return db
@@ -118,7 +109,6 @@ async function findProject(db: Db, sample: SampleRow) {
     .executeTakeFirst()
 }
 
-/** The attachments of the sample's task. */
 async function listAttachments(db: Db, taskId: string | null) {
   return db
     .selectFrom('workspace_tasks as wt')
@@ -129,7 +119,7 @@ async function listAttachments(db: Db, taskId: string | null) {
     .execute()
 }
 
-/** Whether a workspace has a configuration, or waits for one. */
+/** Whether a workspace has a configuration version, with or without an archive. */
 export async function hasConfiguration(db: Db, workspaceId: string) {
   const row = await db
     .selectFrom('configuration_versions')
@@ -140,7 +130,6 @@ export async function hasConfiguration(db: Db, workspaceId: string) {
   return row !== undefined
 }
 
-/** The sample of the organization with that name. */
 export async function findSampleOf(db: Db, organizationName: string) {
   return db
     .selectFrom('samples as s')

@@ -9,7 +9,7 @@ import {
   stateClient,
   stateVersionBody,
 } from '../../../testing/state-versions.ts'
-import { createOrganizationToken } from '../../organizations/organization-tokens/service.ts'
+import { createOrganizationToken } from '../../organizations/authentication-tokens/service.ts'
 
 const { app, ada, organization } = await createStateSetting()
 let workspace: StateClient

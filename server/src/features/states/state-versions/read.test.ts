@@ -52,7 +52,7 @@ describe('the current state version', () => {
   test('is read by an organization token', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     await workspace.create(rawState())
-    const { createOrganizationToken } = await import('../../organizations/organization-tokens/service.ts')
+    const { createOrganizationToken } = await import('../../organizations/authentication-tokens/service.ts')
     const { text } = await createOrganizationToken(app.as(ada.actor), organization, { kind: 'organization' })
 
     expect((await stateClient(app, workspace, text).current()).status).toBe(200)
@@ -202,7 +202,7 @@ test('billable resources are shown on a metered plan, to those who see the usage
   await app.db.updateTable('organizations').set({ plan: 'standard' }).where('name', '=', organization).execute()
 
   expect((await workspace.show(id)).attributes['billable-rum-count']).toBe(0)
-  const { createOrganizationToken } = await import('../../organizations/organization-tokens/service.ts')
+  const { createOrganizationToken } = await import('../../organizations/authentication-tokens/service.ts')
   const { text } = await createOrganizationToken(app.as(ada.actor), organization, { kind: 'organization' })
   expect((await stateClient(app, workspace, text).show(id)).attributes).not.toHaveProperty('billable-rum-count')
 })

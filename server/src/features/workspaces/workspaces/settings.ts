@@ -2,8 +2,7 @@ import type { UpdateWorkspace } from '@groundstate/contract/workspaces'
 import type { Updateable } from 'kysely'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { invalid } from '../../../errors.ts'
-import { namedPool } from '../../organizations/organizations/access.ts'
-import { checkOverwrites } from '../../organizations/organizations/settings.ts'
+import { namedPool, checkOverwrites } from '../../organizations/organizations/access.ts'
 import type { Workspace } from './access.ts'
 
 type Attributes = UpdateWorkspace['attributes']

@@ -3,7 +3,7 @@ import { createBrowser } from '../../../../testing/browser.ts'
 import { addMember } from '../../../../testing/teams.ts'
 import { approve } from '../../../identity/oauth/service.ts'
 import { totpCode } from '../../../identity/sessions/totp.ts'
-import { type MakeChange, SECRET, type World, csrfOf, data, formRequest, many, one } from './audit-world.ts'
+import { type MakeChange, SECRET, type AuditFixtures, csrfOf, data, formRequest, many, one } from './audit-fixtures.ts'
 
 const REDIRECT = 'http://localhost:10000/login'
 const VERIFIER = 'v'.repeat(60)
@@ -17,16 +17,16 @@ const QUERY = new URLSearchParams({
   state: 'x',
 }).toString()
 
-/** As a person's browser; a session has no token. */
-async function browserOf(w: World) {
+/** As a browser: a session has no token. */
+async function browserOf(w: AuditFixtures) {
   const person = await w.person()
   const { cookie } = await createBrowser(w.app, person.id)
   const headers = { cookie, origin: 'http://groundstate.test' }
   return { person, cookie, as: { token: undefined, headers, by: { id: person.id, tokenId: null } } }
 }
 
-/** With two-factor authentication that is on, and a code that has not been used. */
-async function withCode(w: World) {
+/** With enabled two-factor authentication and an unused code. */
+async function withCode(w: AuditFixtures) {
   const { person, secret } = await w.withTwoFactor()
   await w.send(
     'POST',
@@ -42,7 +42,7 @@ async function withCode(w: World) {
   }
 }
 
-async function memberOfOrganization(w: World) {
+async function memberOfOrganization(w: AuditFixtures) {
   const member = await w.person()
   await addMember(w.app, w.organization.id, member)
   const { id } = await w.app.db
@@ -53,13 +53,13 @@ async function memberOfOrganization(w: World) {
   return { member, membership: id }
 }
 
-async function teamWith(w: World, type: 'users' | 'organization-memberships') {
+async function teamWith(w: AuditFixtures, type: 'users' | 'organization-memberships') {
   const { member, membership } = await memberOfOrganization(w)
   const body = type === 'users' ? { data: [{ type, id: member.username }] } : many(type, membership)
   return { team: await w.team(), body }
 }
 
-async function grant(w: World, noun: 'workspace' | 'project') {
+async function grant(w: AuditFixtures, noun: 'workspace' | 'project') {
   const relationships = {
     team: one('teams', await w.team()),
     [noun]: one(`${noun}s`, await (noun === 'project' ? w.project() : w.workspace())),
@@ -67,23 +67,23 @@ async function grant(w: World, noun: 'workspace' | 'project') {
   return { body: data(`team-${noun}s`, { access: 'read' }, relationships) }
 }
 
-async function granted(w: World, noun: 'workspace' | 'project') {
+async function granted(w: AuditFixtures, noun: 'workspace' | 'project') {
   return (await w.send('POST', `/team-${noun}s`, (await grant(w, noun)).body)).id as string
 }
 
-async function ownOrganization(w: World) {
+async function ownOrganization(w: AuditFixtures) {
   const name = w.name('organization')
   await w.send('POST', '/organizations', data('organizations', { name, email: 'a@example.com' }))
   return name
 }
 
-async function organizationWithToken(w: World) {
+async function organizationWithToken(w: AuditFixtures) {
   const name = await ownOrganization(w)
   await w.send('POST', `/organizations/${name}/authentication-token`, {})
   return name
 }
 
-async function teamWithToken(w: World) {
+async function teamWithToken(w: AuditFixtures) {
   const team = await w.team()
   await w.send('POST', `/teams/${team}/authentication-token`, {})
   return team

@@ -1,12 +1,13 @@
-import { data, many, one, SECRET, type MakeChange, type World } from './audit-world.ts'
+import { data, many, one, SECRET, type MakeChange, type AuditFixtures } from './audit-fixtures.ts'
 
 const tag = (key: string) => ({ data: [{ type: 'tag-bindings', attributes: { key, value: 'x' } }] })
 const flatTag = (name: string) => ({ data: [{ type: 'tags', attributes: { name } }] })
-const variable = (w: World) => data('vars', { key: w.name('key'), value: SECRET, category: 'env', sensitive: true })
+const variable = (w: AuditFixtures) =>
+  data('vars', { key: w.name('key'), value: SECRET, category: 'env', sensitive: true })
 const newValue = data('vars', { value: SECRET })
 const days = (type: string) => ({ data: { type, attributes: { deleteOlderThanNDays: 30 } } })
 
-async function policy(w: World) {
+async function policy(w: AuditFixtures) {
   const id = await w.workspace()
   await w.send(
     'POST',
@@ -16,13 +17,13 @@ async function policy(w: World) {
   return id
 }
 
-async function ownOrganization(w: World) {
+async function ownOrganization(w: AuditFixtures) {
   const name = w.name('organization')
   await w.send('POST', '/organizations', data('organizations', { name, email: 'a@example.com' }))
   return name
 }
 
-async function taggedWorkspace(w: World) {
+async function taggedWorkspace(w: AuditFixtures) {
   const id = await w.workspace()
   const key = w.name('tag')
   await w.send('POST', `/workspaces/${id}/relationships/tags`, flatTag(key))
@@ -30,21 +31,21 @@ async function taggedWorkspace(w: World) {
   return { id, key, tag: tags[0].id as string }
 }
 
-async function setWith(w: World, noun: 'workspaces' | 'projects') {
+async function setWith(w: AuditFixtures, noun: 'workspaces' | 'projects') {
   const [set, id] = [await w.variableSet(), await (noun === 'projects' ? w.project() : w.workspace())]
   await w.send('POST', `/varsets/${set}/relationships/${noun}`, many(noun, id))
   return { ids: [set], body: many(noun, id) }
 }
 
-/** A change of a set that gives it one variable more, and another value to the one that it has. */
-async function setUpdate(w: World) {
+/** A change of a set that adds a variable and changes the value of another. */
+async function setUpdate(w: AuditFixtures) {
   const set = await w.variableSet()
   const changed = { ...newValue.data, id: await w.variable(`/varsets/${set}/relationships`) }
   const vars = { data: [changed, variable(w).data] }
   return { ids: [set], body: data('varsets', { description: 'x' }, { vars }) }
 }
 
-async function nameOf(w: World, workspace: string) {
+async function nameOf(w: AuditFixtures, workspace: string) {
   return (await w.send('GET', `/workspaces/${workspace}`)).attributes.name as string
 }
 
@@ -261,7 +262,7 @@ export const SETTING_CHANGES: Record<string, MakeChange> = {
 }
 
 function tagBindings(noun: 'workspace' | 'project'): Record<string, MakeChange> {
-  const target = async (w: World) => ({
+  const target = async (w: AuditFixtures) => ({
     ids: [await (noun === 'project' ? w.project() : w.workspace())],
     body: tag(w.name('tag')),
   })
@@ -275,7 +276,7 @@ function tagBindings(noun: 'workspace' | 'project'): Record<string, MakeChange> 
 
 function dataRetention(
   noun: 'workspaces' | 'organizations',
-  owner: (w: World) => Promise<string>,
+  owner: (w: AuditFixtures) => Promise<string>,
 ): Record<string, MakeChange> {
   const path = `/${noun}/:id/relationships/data-retention-policy`
   const body = days('data-retention-policy-delete-olders')

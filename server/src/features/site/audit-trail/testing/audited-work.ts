@@ -1,19 +1,19 @@
 import { EMPTY_ARCHIVE, createConfigurationVersion, uploadConfiguration } from '../../../../testing/runs.ts'
 import { md5, rawState, stateVersionBody } from '../../../../testing/state-versions.ts'
 import { tokenContext } from '../../../tasks/task-results/deliver.ts'
-import { type MakeChange, type World, data, one } from './audit-world.ts'
+import { type MakeChange, type AuditFixtures, data, one } from './audit-fixtures.ts'
 
 const NOBODY = { token: undefined, by: { id: null, tokenId: null } }
 
-/** A configuration that is not its workspace's own. */
-async function oldConfiguration(w: World) {
+/** A configuration version that is not the workspace's current one. */
+async function oldConfiguration(w: AuditFixtures) {
   const { workspaceId, version } = await w.configured()
   await uploadConfiguration(w.app, { user: w.admin, workspaceId })
   return version
 }
 
-/** A result whose receiver is awaited, and the token that it was sent. */
-async function runningResult(w: World) {
+/** A pending task result, and the token that was sent to the receiver. */
+async function runningResult(w: AuditFixtures) {
   const { workspaceId } = await w.configured()
   await w.workspaceTask(workspaceId, 'pre_plan')
   const run = await w.run(workspaceId)
@@ -32,7 +32,7 @@ async function runningResult(w: World) {
   return { id: result.id, token: text, by: { id: result.id, tokenId: token.id } }
 }
 
-async function canceledRun(w: World) {
+async function canceledRun(w: AuditFixtures) {
   const run = await w.run((await w.configured()).workspaceId)
   await w.jobOf(run)
   await w.send('POST', `/runs/${run}/actions/cancel`, {})
@@ -40,24 +40,24 @@ async function canceledRun(w: World) {
   return run
 }
 
-async function waitingRun(w: World) {
+async function waitingRun(w: AuditFixtures) {
   const { workspaceId } = await w.configured()
   await w.jobOf(await w.run(workspaceId))
   return w.run(workspaceId)
 }
 
-async function runTrigger(w: World) {
+async function runTrigger(w: AuditFixtures) {
   const body = data('run-triggers', {}, { sourceable: one('workspaces', await w.workspace()) })
   return (await w.send('POST', `/workspaces/${await w.workspace()}/run-triggers`, body)).id
 }
 
-async function softDeleted(w: World) {
+async function softDeleted(w: AuditFixtures) {
   const { ids } = await w.states(2)
   await w.send('POST', `/state-versions/${ids[0]}/actions/soft_delete_backing_data`, {})
   return { ids: [ids[0]] }
 }
 
-async function softDeletedConfiguration(w: World) {
+async function softDeletedConfiguration(w: AuditFixtures) {
   const id = await oldConfiguration(w)
   await w.send('POST', `/configuration-versions/${id}/actions/soft_delete_backing_data`, {})
   return { ids: [id] }

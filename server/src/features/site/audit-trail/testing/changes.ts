@@ -1,14 +1,14 @@
 import { type AuditEventName, auditEventNames } from '../../../../http/route-access.ts'
 import type { TestApp } from '../../../../testing/app.ts'
-import type { MakeChange } from './audit-world.ts'
+import type { MakeChange } from './audit-fixtures.ts'
 import { ACCOUNTS } from './audited-accounts.ts'
 import { SETTING_CHANGES } from './audited-settings.ts'
 import { WORK } from './audited-work.ts'
 
-/** A change by each route that writes and records events. */
+/** A change for each writing route that records events. */
 export const CHANGES: Record<string, MakeChange> = { ...SETTING_CHANGES, ...WORK, ...ACCOUNTS }
 
-/** The routes that write, such as `POST /workspaces/:id/actions/lock`, with the events that they declare. */
+/** The writing routes, such as `POST /workspaces/:id/actions/lock`, with their declared events. */
 export function writingRoutes(app: TestApp): { route: string; events: readonly AuditEventName[] }[] {
   return app.server.routes
     .filter(({ method }) => method !== 'GET')
@@ -18,7 +18,7 @@ export function writingRoutes(app: TestApp): { route: string; events: readonly A
     })
 }
 
-/** Those of the writing routes that record events, with their changes. */
+/** The writing routes that record events, with their changes. */
 export function auditedChanges(app: TestApp) {
   return writingRoutes(app).flatMap(({ route, events }) => {
     const make = CHANGES[route]

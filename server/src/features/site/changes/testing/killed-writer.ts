@@ -7,8 +7,8 @@ import { REACTIONS } from '../../../list.ts'
 import { updateWorkspace } from '../../../workspaces/workspaces/service.ts'
 
 /*
- * A server that changes the description of a workspace and is killed then: `statement` before the commit, `commit` before anyone is
- * notified of it.
+ * A server that changes the description of a workspace and is killed before the commit (`statement`), or before the notification
+ * (`commit`).
  */
 const [, , databaseUrl = '', workspaceId = '', moment = ''] = process.argv
 const config = readConfig({ ...process.env })

@@ -4,7 +4,7 @@ import { whenFileEnds } from '../../../../testing/cleanup.ts'
 
 export type StreamEvent = { event: string; id: string | undefined; data: string }
 
-/** A client that reads a stream of changes, as a browser does. */
+/** A client that reads a stream of changes like a browser. */
 export type Watch = {
   status: number
   headers: Dispatcher.ResponseData['headers']
@@ -14,7 +14,7 @@ export type Watch = {
   cursor: string | undefined
   isOver: boolean
   leave: () => Promise<void>
-  /** The lines that are comments, or say how long to wait. */
+  /** Comments and retry delays. */
   others: string[]
 }
 

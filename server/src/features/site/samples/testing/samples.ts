@@ -32,12 +32,12 @@ export async function removeSample(owner: Owner) {
   return send(owner, ['DELETE', `/organizations/${owner.organization}/sample`])
 }
 
-/** The id of what a sample is related to. */
+/** The id of a related resource of a sample. */
 export function idOf(sample: any, relation: string): string {
   return sample.relationships[relation].data?.id
 }
 
-/** The names of everything that a sample makes, by the lists of the organization. */
+/** The names of all resources in the organization's lists that a sample contains. */
 export async function listAll(owner: Owner) {
   const names = async (list: string) => {
     const things = await read(owner, `/organizations/${owner.organization}/${list}`)

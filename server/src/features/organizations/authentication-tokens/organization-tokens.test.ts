@@ -15,14 +15,14 @@ beforeAll(async () => {
 
 const post = (token: string, query = '', body?: unknown) =>
   app.request({ method: 'POST', url: `${url}${query}`, token, body })
-/** 404 is what an organization's token gets here, 401 what a dead one gets. */
+/** 404 for a valid organization token, 401 for a revoked one. */
 const status = async (token: string) => (await app.request({ url: '/api/v2/account/details', token })).status
 
 describe.each([
   ['the token of an organization', ''],
   ['its token for the audit trail', '?token=audit-trails'],
 ])('%s', (_, query) => {
-  test('is one: a new one ends the old one', async () => {
+  test('is replaced by a new one', async () => {
     const first = await post(owner.token, query)
     const second = await post(owner.token, query)
 
@@ -37,7 +37,7 @@ describe.each([
     })
   })
 
-  test('stays one when two are asked for at once', async () => {
+  test('stays single after concurrent requests', async () => {
     const responses = await Promise.all([post(owner.token, query), post(owner.token, query)])
 
     expect(responses.map((response) => response.status)).toEqual([201, 201])
@@ -45,7 +45,7 @@ describe.each([
     expect(statuses.toSorted((a, b) => a - b)).toEqual([401, 404])
   })
 
-  test('is gone once deleted', async () => {
+  test('does not exist after its deletion', async () => {
     const { token } = (await post(owner.token, query)).json().data.attributes
 
     const remove = () => app.request({ method: 'DELETE', url: `${url}${query}`, token: owner.token })
@@ -57,7 +57,7 @@ describe.each([
   })
 })
 
-test('the two kinds live side by side', async () => {
+test('the two kinds are independent', async () => {
   const plain = await post(owner.token)
   const audit = await post(owner.token, '?token=audit-trails')
 
@@ -65,7 +65,7 @@ test('the two kinds live side by side', async () => {
   expect(await status(audit.json().data.attributes.token)).toBe(404)
 })
 
-test('an expiry is kept, a kind that does not exist is refused', async () => {
+test('an expiry is stored, an unknown kind is refused', async () => {
   const expiry = new Date(app.now().getTime() + 60_000).toISOString()
   const body = { data: { type: 'authentication-tokens', attributes: { 'expired-at': expiry } } }
 
@@ -77,7 +77,7 @@ test('an expiry is kept, a kind that does not exist is refused', async () => {
   expect(unknown.json().errors[0].source.parameter).toBe('token')
 })
 
-test('strangers see no organization, and its own token may not make another', async () => {
+test('outsiders see no organization, and its own token cannot create another', async () => {
   const stranger = await createUser(app)
   const { token } = (await post(owner.token)).json().data.attributes
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { createTeam as createTeamIn } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../organization-tokens/service.ts'
+import { createOrganizationToken } from './service.ts'
 
 let app: TestApp
 let owner: TestUser
@@ -37,7 +37,7 @@ const post = (url: string, token: string, attributes?: unknown) =>
 const status = async (token: string) => (await app.request({ url: '/api/v2/account/details', token })).status
 
 describe('the token without a name', () => {
-  test('acts as the account of its team, and a new one ends the old one', async () => {
+  test('acts as the account of its team, and is replaced by a new one', async () => {
     const first = (await post(legacy(), owner.token, { description: 'ignored' })).json().data
     const second = (await post(legacy(), member.token)).json().data
 
@@ -54,7 +54,7 @@ describe('the token without a name', () => {
     })
   })
 
-  test('is gone once deleted', async () => {
+  test('does not exist after its deletion', async () => {
     const { token } = (await post(legacy(), owner.token)).json().data.attributes
 
     expect((await app.request({ method: 'DELETE', url: legacy(), token: owner.token })).status).toBe(204)
@@ -64,7 +64,7 @@ describe('the token without a name', () => {
 })
 
 describe('named tokens', () => {
-  test('live side by side, each description once', async () => {
+  test('coexist, with unique descriptions', async () => {
     const first = await post(named(), owner.token, { description: 'ci' })
     const second = await post(named(), owner.token, { description: 'nightly' })
     const double = await post(named(), owner.token, { description: 'ci' })
@@ -88,14 +88,14 @@ describe('named tokens', () => {
 })
 
 describe('who may', () => {
-  test('not a member where the team does not let them', async () => {
+  test('not a member whose team does not allow it', async () => {
     const id = await createTeam('strict', [member], { allow_member_token_management: false })
 
     expect((await post(legacy(id), member.token)).status).toBe(403)
     expect((await post(legacy(id), owner.token)).status).toBe(201)
   })
 
-  test('nobody who does not see the team', async () => {
+  test('not a caller who cannot see the team', async () => {
     const secret = await createTeam('secret', [])
 
     expect((await post(legacy(), outsider.token)).status).toBe(404)
@@ -103,7 +103,7 @@ describe('who may', () => {
     expect((await post(legacy('team-unknown'), member.token)).status).toBe(404)
   })
 
-  test("who manages teams, except for the owners' team", async () => {
+  test("managers of teams, except for the owners' team", async () => {
     const manager = await createUser(app)
     await createTeam('managers', [manager], { manage_teams: true })
     const { text } = await createOrganizationToken(app.as(owner.actor), organization.name, { kind: 'organization' })
@@ -160,7 +160,7 @@ describe("an organization's team tokens", () => {
       expect((await app.request({ url: `${url()}${query}`, token: owner.token })).status).toBe(422)
   })
 
-  test('end together, and only those of this organization', async () => {
+  test('are deleted together, and only those of this organization', async () => {
     const id = await createTeam('ended', [])
     const created = [await post(named(id), owner.token, { description: 'a' }), await post(legacy(id), owner.token)]
     const ids = created.map((response) => ({ type: 'authentication-tokens', id: response.json().data.id }))

@@ -12,26 +12,26 @@ import { type TestReceiver, startReceiver } from '../../../../testing/receiver.t
 import { uploadConfiguration } from '../../../../testing/runs.ts'
 import { rawState, stateVersionBody } from '../../../../testing/state-versions.ts'
 
-/** Stands wherever a secret does, so that it can be looked for where none may be. */
+/** Used as every secret, so that leaks can be detected. */
 export const SECRET = 'never-to-be-kept-4711'
 
 /** The expected actor of an event: a user, by token or session, or the holder of a signed URL. */
 export type Author = { id: string | null; tokenId: string | null | undefined }
 
 /**
- * A request that makes one change; `ids` take the place of the route's parameters, `by` is the administrator if absent.
+ * A request that makes one change; `ids` replace the route's parameters; the default of `by` is the administrator.
  */
 export type ChangeRequest = Pick<TestRequest, 'body' | 'headers'> & {
   ids?: readonly string[]
   url?: string
   token?: string | undefined
   by?: Author
-  /** A failure uses up what is in it, such as a code of two-factor authentication. */
+  /** A failure consumes part of the request, such as a two-factor code. */
   usesUp?: boolean
 }
 
-/** Makes what a route's change needs, and returns the request for it. */
-export type MakeChange = (world: World) => Promise<ChangeRequest> | ChangeRequest
+/** Creates the prerequisites of a route's change, and returns its request. */
+export type MakeChange = (fixtures: AuditFixtures) => Promise<ChangeRequest> | ChangeRequest
 
 export const data = (type: string, attributes: object = {}, relationships: object = {}) => ({
   data: { type, attributes, relationships },
@@ -39,8 +39,8 @@ export const data = (type: string, attributes: object = {}, relationships: objec
 export const one = (type: string, id: string) => ({ data: { type, id } })
 export const many = (type: string, ...ids: string[]) => ({ data: ids.map((id) => ({ type, id })) })
 
-/** An organization of its administrator, and quick ways to more of everything in it. */
-export class World {
+/** An organization of an administrator, with factories for its contents. */
+export class AuditFixtures {
   app: TestApp
   admin: TestUser
   organization: { id: string; name: string }
@@ -48,7 +48,7 @@ export class World {
   receiver: TestReceiver
   count = 0
 
-  constructor(app: TestApp, parts: Pick<World, 'admin' | 'organization' | 'agent' | 'receiver'>) {
+  constructor(app: TestApp, parts: Pick<AuditFixtures, 'admin' | 'organization' | 'agent' | 'receiver'>) {
     this.app = app
     this.admin = parts.admin
     this.organization = parts.organization
@@ -59,7 +59,12 @@ export class World {
   static async create(app: TestApp) {
     const admin = await createUser(app, { isSiteAdmin: true })
     const organization = await createOrganization(app, admin)
-    return new World(app, { admin, organization, agent: await createFakeAgent(app), receiver: await startReceiver() })
+    return new AuditFixtures(app, {
+      admin,
+      organization,
+      agent: await createFakeAgent(app),
+      receiver: await startReceiver(),
+    })
   }
 
   name(noun: string) {
@@ -141,7 +146,7 @@ export class World {
     return (await this.send('POST', '/runs', body)).id as string
   }
 
-  /** The agent's job for that run; those for others, left from other changes, are done on the way. */
+  /** The agent's job for a run; jobs left by other changes are completed first. */
   async jobOf(run: string) {
     for (;;) {
       const job = await this.agent.take()
@@ -150,7 +155,7 @@ export class World {
     }
   }
 
-  /** A run whose plan waits to be confirmed. */
+  /** A run that waits for confirmation. */
   async plannedRun() {
     const run = await this.run((await this.configured()).workspaceId)
     const job = await this.jobOf(run)
@@ -159,7 +164,7 @@ export class World {
     return run
   }
 
-  /** A locked workspace with states of the serials up to `count`; their ids, the oldest first. */
+  /** A locked workspace with state versions up to the serial `count`; returns their ids, the oldest first. */
   async states(count: number) {
     const workspace = await this.lockedWorkspace()
     const ids: string[] = []
@@ -197,14 +202,14 @@ export function formRequest(fields: Record<string, string>, cookie?: string): Ch
   }
 }
 
-/** The proof that a form of our pages carries. */
+/** The CSRF token in the forms of our pages. */
 export function csrfOf(cookie: string) {
   const text = cookie.slice(cookie.indexOf('=') + 1)
   return createHash('sha256').update(`consent:${text}`).digest('base64url')
 }
 
-/** The request that makes a change: its route with ids in the place of parameters. */
-export function requestOf(route: string, input: ChangeRequest, { admin }: World): TestRequest {
+/** The request of a change: its route with ids instead of parameters. */
+export function requestOf(route: string, input: ChangeRequest, { admin }: AuditFixtures): TestRequest {
   const { ids = [], url, body, headers = {} } = input
   const [method = '', path = ''] = route.split(' ', 2)
   const rest = [...ids]

@@ -2,10 +2,10 @@ import { type RawBuilder, sql } from 'kysely'
 import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { ORGANIZATION_ACCESS } from '../../../auth/grants.ts'
-import { type Db, type Page, pageOffset } from '../../../db/db.ts'
+import type { Db, Page } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import { containing } from '../../../db/sql.ts'
 
-/** A team, the facts about its organization for `actor`, and whether the actor is one of it. */
 export async function findTokenSubject(db: Db, actor: Actor, id: string) {
   const userId = actor.kind === 'user' ? actor.userId : null
   return db
@@ -21,25 +21,6 @@ export async function findTokenSubject(db: Db, actor: Actor, id: string) {
 
 function isMember(userId: string | null) {
   return sql<boolean>`exists (select from team_members mine where mine.team_id = team.id and mine.user_id = ${userId})`
-}
-
-export async function findLegacyToken(db: Db, teamId: string) {
-  return db
-    .selectFrom('tokens')
-    .selectAll()
-    .where('team_id', '=', teamId)
-    .where('is_legacy', '=', true)
-    .executeTakeFirst()
-}
-
-/** Whether there was one. */
-export async function deleteLegacyToken(db: Db, teamId: string) {
-  return db
-    .deleteFrom('tokens')
-    .where('team_id', '=', teamId)
-    .where('is_legacy', '=', true)
-    .returningAll()
-    .executeTakeFirst()
 }
 
 type TeamTokenSort = keyof typeof SORT_COLUMNS
@@ -58,7 +39,7 @@ export const TEAM_TOKEN_SORTS = Object.keys(SORT_COLUMNS) as TeamTokenSort[]
 export type TeamTokenQuery = {
   organizationId: string
   teamId?: string
-  /** Which teams' tokens the actor may see. */
+  /** The teams whose tokens the actor may see. */
   scope: { all: boolean; owners: boolean; memberId: string | undefined }
   q: string | undefined
   expiry: 'expired' | 'active' | 'never' | undefined
@@ -90,22 +71,15 @@ function teamTokens(db: Db, query: Omit<TeamTokenQuery, 'sort' | 'descending'>) 
 }
 
 export async function listTeamTokens(db: Db, query: TeamTokenQuery, page: Page) {
-  const select = teamTokens(db, query)
+  const all = teamTokens(db, query)
   const direction = query.descending ? 'desc' : 'asc'
-  const [rows, count] = await Promise.all([
-    select
-      .selectAll('token')
-      .orderBy(SORT_COLUMNS[query.sort], (order) => order[direction]().nullsLast())
-      .orderBy('token.id', direction)
-      .limit(page.size)
-      .offset(pageOffset(page))
-      .execute(),
-    select.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-  ])
-  return { rows, total: count.total }
+  const list = all
+    .selectAll('token')
+    .orderBy(SORT_COLUMNS[query.sort], (order) => order[direction]().nullsLast())
+    .orderBy('token.id', direction)
+  return readPaged(page, list, all)
 }
 
-/** Deletes those of the tokens that are team tokens of the organization. */
 export async function deleteTeamTokens(db: Db, organizationId: string, ids: readonly string[]) {
   return db
     .deleteFrom('tokens')
@@ -114,14 +88,4 @@ export async function deleteTeamTokens(db: Db, organizationId: string, ids: read
     .where(sql<boolean>`id = any(${[...ids]}::text[])`)
     .returningAll()
     .execute()
-}
-
-/** A team's token acts as the service account of the team. */
-export function tokenSubject(team: { id: string; organization_id: string; service_user_id: string }) {
-  return {
-    kind: 'team',
-    team_id: team.id,
-    organization_id: team.organization_id,
-    user_id: team.service_user_id,
-  } as const
 }
