@@ -2,22 +2,19 @@ import { type LucideIcon, Search, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { TONE_TEXT, type Tone } from './status.tsx'
 
-const PAUSE_MS = 200
+const SEARCH_DEBOUNCE_MS = 200
 
-/** Searches as one types, after a short pause. `value` comes from the address and may change there, by Back. */
-export function SearchField({
-  label,
-  value,
-  onChange,
-  placeholder = label,
-  className = 'w-72',
-}: {
+type SearchFieldProps = {
   label: string
+  /** Comes from the URL and may change there, as by Back. */
   value: string
   onChange: (value: string) => void
   placeholder?: string
   className?: string
-}) {
+}
+
+/** A debounced search field. */
+export function SearchField({ label, value, onChange, placeholder = label, className = 'w-72' }: SearchFieldProps) {
   const [text, setText] = useState(value)
   const sent = useRef(value)
   const change = useRef(onChange)
@@ -36,13 +33,13 @@ export function SearchField({
     const timer = setTimeout(() => {
       sent.current = text
       change.current(text)
-    }, PAUSE_MS)
+    }, SEARCH_DEBOUNCE_MS)
     return () => clearTimeout(timer)
   }, [text])
 
   return (
     <div className={`relative max-w-full ${className}`}>
-      <Search size={15} aria-hidden="true" className="absolute top-1/2 left-2.5 -translate-y-1/2 text-dim" />
+      <Search size={15} className="absolute top-1/2 left-2.5 -translate-y-1/2 text-dim" />
       <input
         type="search"
         aria-label={label}
@@ -57,18 +54,15 @@ export function SearchField({
 
 export type Chip = { value: string; text: string; count?: number | undefined; tone?: Tone; icon?: LucideIcon }
 
-/** Filters with their counts. Those that are chosen are pressed; another press takes the filter away. */
-export function FilterChips({
-  label,
-  chips,
-  chosen,
-  onToggle,
-}: {
+type FilterChipsProps = {
   label: string
   chips: readonly Chip[]
   chosen: ReadonlySet<string>
   onToggle: (value: string) => void
-}) {
+}
+
+/** Toggle buttons for filters, with counts. */
+export function FilterChips({ label, chips, chosen, onToggle }: FilterChipsProps) {
   return (
     <div role="group" aria-label={label} className="flex flex-wrap gap-1.5">
       {chips.map(({ value, text, count, tone = 'quiet', icon: Icon }) => (
@@ -79,7 +73,7 @@ export function FilterChips({
           onClick={() => onToggle(value)}
           className="inline-flex h-7 cursor-pointer items-center gap-1.5 rounded-full border border-line bg-paper px-2.5 hover:bg-hover aria-pressed:border-accent aria-pressed:bg-accent-soft"
         >
-          {Icon && <Icon size={14} aria-hidden="true" className={TONE_TEXT[tone]} />}
+          {Icon && <Icon size={14} className={TONE_TEXT[tone]} />}
           {text}
           {count !== undefined && <span className="numeric text-dim">{count.toLocaleString('en')}</span>}
         </button>
@@ -88,7 +82,7 @@ export function FilterChips({
   )
 }
 
-/** A filter that is set, with the way to take it away. */
+/** An active filter, with a button that removes it. */
 export function ActiveFilter({ name, value, onRemove }: { name: string; value: string; onRemove: () => void }) {
   return (
     <span className="inline-flex h-7 items-center gap-1 rounded-full border border-accent bg-accent-soft pr-1 pl-2.5">
@@ -99,7 +93,7 @@ export function ActiveFilter({ name, value, onRemove }: { name: string; value: s
         onClick={onRemove}
         className="cursor-pointer rounded-full p-0.5 hover:bg-hover"
       >
-        <X size={14} aria-hidden="true" />
+        <X size={14} />
       </button>
     </span>
   )

@@ -33,7 +33,7 @@ export function RunAuthorName({ run, author }: { run: { source: Source }; author
     const [Icon, text] = run.source === 'tfe-run-trigger' ? [Zap, 'run trigger'] : [Bot, 'a token']
     return (
       <span className="inline-flex items-center gap-1.5">
-        <Icon size={16} aria-hidden="true" className="shrink-0 text-dim" />
+        <Icon size={16} className="shrink-0 text-dim" />
         {text}
       </span>
     )

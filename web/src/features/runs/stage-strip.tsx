@@ -64,7 +64,6 @@ function StepLink({ step, isCurrent }: { step: Step; isCurrent: boolean }) {
       >
         <Icon
           size={15}
-          aria-hidden="true"
           className={`shrink-0 ${TONE_TEXT[tone]} ${state === 'running' ? 'animate-spin [animation-duration:2s]' : ''}`}
         />
         {title}

@@ -140,7 +140,7 @@ function Resource({ resource, isExpanded, onToggle }: ResourceProps) {
         onClick={onToggle}
         className="flex w-full cursor-pointer items-center gap-2 px-3 py-1.5 text-left hover:bg-hover"
       >
-        <ChevronRight size={15} aria-hidden="true" className={`shrink-0 text-dim ${isExpanded ? 'rotate-90' : ''}`} />
+        <ChevronRight size={15} className={`shrink-0 text-dim ${isExpanded ? 'rotate-90' : ''}`} />
         <ActionLabel action={action} />
         <code className="min-w-0 flex-1 font-medium">{address}</code>
         <span className="numeric text-dim max-sm:hidden">{counted(changes.length, 'attribute')}</span>
@@ -171,7 +171,7 @@ function ActionLabel({ action }: { action: Action }) {
   const { text, tone, icon: Icon } = ACTIONS[action]
   return (
     <span className={`inline-flex w-24 shrink-0 items-center gap-1.5 font-medium ${TONE_TEXT[tone]} max-sm:w-auto`}>
-      <Icon size={15} aria-hidden="true" />
+      <Icon size={15} />
       <span className="max-sm:sr-only">{text}</span>
     </span>
   )

@@ -134,7 +134,7 @@ export function RollbackNotice({ version }: { version: StateVersion }) {
             search={{ start: true }}
             className={buttonClass({ size: 'small' })}
           >
-            <Play size={15} aria-hidden="true" />
+            <Play size={15} />
             New run
           </Link>
         )

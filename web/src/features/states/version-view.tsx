@@ -68,11 +68,11 @@ function Version({ own }: { own: AuthoredVersion }) {
                 download={stateFileName(workspace.attributes.name, version)}
                 className={buttonClass()}
               >
-                <Download size={16} aria-hidden="true" />
+                <Download size={16} />
                 Download
               </a>
               <StatesLink search={{ from: 'previous', to: version.id }} resetScroll={false} className={buttonClass()}>
-                <GitCompare size={16} aria-hidden="true" />
+                <GitCompare size={16} />
                 Compare with previous
               </StatesLink>
               <RollbackButton target={version} />

@@ -107,7 +107,7 @@ function TaskResults({ stages }: { stages: readonly TaskStage[] }) {
                   hash={stage.id}
                   className="-mx-1 flex items-start gap-1.5 rounded px-1 py-1 no-underline hover:bg-hover"
                 >
-                  <Icon size={15} aria-hidden="true" className={`mt-0.5 shrink-0 ${TONE_TEXT[tone]}`} />
+                  <Icon size={15} className={`mt-0.5 shrink-0 ${TONE_TEXT[tone]}`} />
                   <span className="min-w-0 flex-1">{result.attributes['task-name']}</span>
                   <span className={TONE_TEXT[tone]}>{text}</span>
                 </TabLink>

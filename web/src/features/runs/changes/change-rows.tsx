@@ -122,8 +122,8 @@ const ChangeRow = memo(function ChangeRow({ change, isExpanded, onToggle, progre
         onClick={() => onToggle(change.key)}
         className="flex w-full cursor-pointer flex-wrap items-center gap-x-2 gap-y-0.5 px-3 py-2 text-left hover:bg-hover"
       >
-        <ChevronRight size={15} aria-hidden="true" className={`shrink-0 text-dim ${isExpanded ? 'rotate-90' : ''}`} />
-        <Icon size={15} aria-hidden="true" className={`shrink-0 ${TONE_TEXT[tone]}`} />
+        <ChevronRight size={15} className={`shrink-0 text-dim ${isExpanded ? 'rotate-90' : ''}`} />
+        <Icon size={15} className={`shrink-0 ${TONE_TEXT[tone]}`} />
         <code className="min-w-0 flex-1 basis-48">{change.localAddress}</code>
         {change.isDeferred && <Badge tone="warn">deferred</Badge>}
         {change.isImport && <Badge tone="busy">import</Badge>}
@@ -216,7 +216,7 @@ function Details({ change, unknownText }: { change: ResourceChange; unknownText:
             onClick={() => setShowsUnchanged(!showsUnchanged)}
             className="ml-1.5 inline-flex cursor-pointer items-center gap-1 rounded px-1.5 py-0.5 text-dim hover:bg-hover"
           >
-            <ChevronRight size={14} aria-hidden="true" className={showsUnchanged ? 'rotate-90' : ''} />
+            <ChevronRight size={14} className={showsUnchanged ? 'rotate-90' : ''} />
             {unchanged.length.toLocaleString('en')} unchanged
           </button>
           {showsUnchanged && <AttributeDiff label={`Unchanged attributes of ${change.address}`} changes={unchanged} />}

@@ -68,7 +68,7 @@ function missingPlanReason(plan: Plan, run: Run) {
 function OpenLogLink() {
   return (
     <TabLink search={{ part: 'log', phase: 'plan' }} isMerged className={buttonClass()}>
-      <ScrollText size={16} aria-hidden="true" />
+      <ScrollText size={16} />
       Open log
     </TabLink>
   )

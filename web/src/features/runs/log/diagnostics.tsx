@@ -84,7 +84,7 @@ function DiagnosticCard({ diagnostic, link }: { diagnostic: Diagnostic; link: Re
   return (
     <article aria-label={`${label}: ${summary}`} className={`rounded-lg border bg-paper px-4 py-3 ${border}`}>
       <div className="flex flex-wrap items-start gap-x-2 gap-y-1">
-        <Icon size={16} aria-hidden="true" className={`mt-0.5 shrink-0 ${tone}`} />
+        <Icon size={16} className={`mt-0.5 shrink-0 ${tone}`} />
         <p className="min-w-0 flex-1 font-medium">
           <span className={tone}>{label}:</span> {summary}
         </p>

@@ -86,7 +86,7 @@ export function DetailsLink({ url, of }: { url: string | null; of: string }) {
       className="inline-flex items-center gap-1 text-accent underline"
     >
       Details<span className="sr-only"> of {of}, in a new tab</span>
-      <ExternalLink size={13} aria-hidden="true" />
+      <ExternalLink size={13} />
     </a>
   )
 }

@@ -35,7 +35,7 @@ function Entry({ entry: { at, state, author, text, description, comment } }: { e
   const { tone, icon: Icon } = ENTRY_STYLE[state]
   return (
     <li className="flex gap-3">
-      <Icon size={16} aria-hidden="true" className={`mt-0.5 shrink-0 ${TONE_TEXT[tone]}`} />
+      <Icon size={16} className={`mt-0.5 shrink-0 ${TONE_TEXT[tone]}`} />
       <div className="min-w-0 flex-1">
         <p className="flex flex-wrap gap-x-3">
           <span className="min-w-0 flex-1">
