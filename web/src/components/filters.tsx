@@ -1,5 +1,6 @@
-import { type LucideIcon, Search, X } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { ChevronDown, ChevronUp, type LucideIcon, Search, X } from 'lucide-react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { IconButton } from './button.tsx'
 import { TONE_TEXT, type Tone } from './status.tsx'
 
 const SEARCH_DEBOUNCE_MS = 200
@@ -48,6 +49,40 @@ export function SearchField({ label, value, onChange, placeholder = label, class
         onChange={(event) => setText(event.target.value)}
         className="h-8 w-full rounded-md border border-line-strong bg-paper pr-2 pl-8"
       />
+    </div>
+  )
+}
+
+type MatchSearchProps = Omit<SearchFieldProps, 'placeholder'> & {
+  /** The number of matches and the position of the current one. */
+  status: ReactNode
+  hasMatches: boolean
+  onStep: (by: 1 | -1) => void
+}
+
+/** A search within a text, whose matches can be stepped through with buttons or Enter and Shift Enter. */
+export function MatchSearch({ status, hasMatches, onStep, ...field }: MatchSearchProps) {
+  const button = { size: 'small', reason: hasMatches ? undefined : 'no matches' } as const
+  return (
+    <div
+      role="search"
+      className="flex min-w-0 flex-wrap items-center gap-1"
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter') return
+        event.preventDefault()
+        onStep(event.shiftKey ? -1 : 1)
+      }}
+    >
+      <SearchField {...field} />
+      {field.value !== '' && (
+        <>
+          <IconButton {...button} icon={ChevronUp} label="Previous match (Shift Enter)" onClick={() => onStep(-1)} />
+          <IconButton {...button} icon={ChevronDown} label="Next match (Enter)" onClick={() => onStep(1)} />
+        </>
+      )}
+      <span role="status" className="numeric px-1 text-dim">
+        {status}
+      </span>
     </div>
   )
 }

@@ -64,10 +64,18 @@ export function exactTime(at: string) {
 }
 
 /** A duration that counts up until `to` is known. */
-export function Elapsed({ from, to }: { from: string; to?: string | null | undefined }) {
-  const now = useSyncExternalStore(to ? noTicks : seconds.subscribe, seconds.now)
+export function Elapsed({
+  from,
+  to,
+  className = '',
+}: {
+  from: string
+  to?: string | null | undefined
+  className?: string
+}) {
+  const now = useSyncExternalStore(to ? neverTick : seconds.subscribe, seconds.now)
   const end = to ? new Date(to).getTime() : now
-  return <span className="numeric whitespace-nowrap">{duration(end - new Date(from).getTime())}</span>
+  return <span className={`numeric whitespace-nowrap ${className}`}>{duration(end - new Date(from).getTime())}</span>
 }
 
 /** The current time in ms, updated every second. */
@@ -75,7 +83,7 @@ export function useSeconds() {
   return useSyncExternalStore(seconds.subscribe, seconds.now)
 }
 
-function noTicks() {
+function neverTick() {
   return () => {}
 }
 

@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useRef } from 'react'
 import { Pane } from './pane.tsx'
 
-type VirtualRowsProps<Row> = {
+export type VirtualRowsProps<Row> = {
   label: string
   rows: readonly Row[]
   /** Longer lists are virtualised. */

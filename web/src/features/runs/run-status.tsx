@@ -42,25 +42,13 @@ export function runState(run: RunStatusFields): { text: string; group: RunGroup 
 
 export function RunStatus({ run, isBadge = false }: { run: RunStatusFields; isBadge?: boolean }) {
   const { text, group } = runState(run)
-  const { tone, icon } = RUN_GROUP_STYLE[group]
-  return isBadge ? (
-    <Badge tone={tone} icon={icon}>
-      {text}
-    </Badge>
-  ) : (
-    <StatusText tone={tone} icon={icon} isBusy={group === 'running'}>
-      {text}
-    </StatusText>
-  )
+  const style = { ...RUN_GROUP_STYLE[group], text }
+  return isBadge ? <Badge {...style} /> : <StatusText {...style} isBusy={group === 'running'} />
 }
 
 /** Status of a workspace without a current run; plan-only runs never become current. */
 export function NoRun({ hasPlans = false }: { hasPlans?: boolean }) {
-  return (
-    <StatusText tone="quiet" icon={CircleDashed}>
-      {hasPlans ? 'no applied run' : 'no runs'}
-    </StatusText>
-  )
+  return <StatusText tone="quiet" icon={CircleDashed} text={hasPlans ? 'no applied run' : 'no runs'} />
 }
 
 type BadgeFields = Pick<RunAttributes, 'is-destroy' | 'plan-only' | 'refresh-only' | 'save-plan'>
@@ -69,11 +57,7 @@ type BadgeFields = Pick<RunAttributes, 'is-destroy' | 'plan-only' | 'refresh-onl
 export function RunBadges({ run }: { run: BadgeFields }) {
   return (
     <>
-      {run['is-destroy'] && (
-        <Badge tone="bad" icon={Trash2}>
-          destroy
-        </Badge>
-      )}
+      {run['is-destroy'] && <Badge tone="bad" icon={Trash2} text="destroy" />}
       {run['plan-only'] && <Badge>plan only</Badge>}
       {run['refresh-only'] && <Badge>refresh only</Badge>}
       {run['save-plan'] && <Badge>saved plan</Badge>}

@@ -70,12 +70,7 @@ function StepLink({ step, isCurrent }: { step: Step; isCurrent: boolean }) {
       </span>
       <span className="mt-0.5 block pl-[21px] text-xs whitespace-nowrap text-dim">
         {text}
-        {from !== undefined && !isInactive && (
-          <>
-            {' · '}
-            <Elapsed from={from} to={to} />
-          </>
-        )}
+        {from !== undefined && !isInactive && [' · ', <Elapsed key="elapsed" from={from} to={to} />]}
       </span>
     </TabLink>
   )

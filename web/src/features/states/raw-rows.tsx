@@ -1,5 +1,6 @@
-import { type Ref, useEffect, useImperativeHandle, useRef, useState } from 'react'
+import { type Ref, useCallback, useEffect, useImperativeHandle, useRef, useState } from 'react'
 import { Pane } from '../../components/pane.tsx'
+import { MarkedText } from '../../components/text-search.tsx'
 import type { Row } from './raw-state.ts'
 
 /** Height of a row. */
@@ -35,25 +36,18 @@ export function RawRows({ rows, lines, rowAt, query, current, ref }: RawRowsProp
     firstRow: () => rowWindow({ rows, ...view }).from,
   }))
 
-  useEffect(() => {
-    const element = pane.current
-    if (!element) return undefined
-    const measure = () => setView({ scrollTop: element.scrollTop, height: element.clientHeight })
-    const observer = new ResizeObserver(measure)
-    observer.observe(element)
-    return () => observer.disconnect()
+  const measure = useCallback(() => {
+    if (pane.current) setView({ scrollTop: pane.current.scrollTop, height: pane.current.clientHeight })
   }, [])
+  useEffect(() => {
+    const observer = new ResizeObserver(measure)
+    if (pane.current) observer.observe(pane.current)
+    return () => observer.disconnect()
+  }, [measure])
 
   const digits = String(lines).length
   return (
-    <Pane
-      ref={pane}
-      label="Raw state"
-      className="h-[70vh] rounded-md border border-line bg-paper"
-      onScroll={({ currentTarget }) =>
-        setView({ scrollTop: currentTarget.scrollTop, height: currentTarget.clientHeight })
-      }
-    >
+    <Pane ref={pane} label="Raw state" className="h-[70vh] rounded-md border border-line bg-paper" onScroll={measure}>
       <div className="relative w-max min-w-full" style={{ height: contentHeight(rows) }}>
         {/* Not absolute, so that the pane is as wide as the visible rows. */}
         <div style={{ transform: `translateY(${top}px)` }}>
@@ -65,6 +59,8 @@ export function RawRows({ rows, lines, rowAt, query, current, ref }: RawRowsProp
     </Pane>
   )
 }
+
+const MARK = 'rounded-xs bg-warn-soft text-ink outline outline-warn'
 
 type RowLineProps = { row: Row | undefined; digits: number; query: string; isCurrent: boolean }
 
@@ -81,29 +77,11 @@ function RowLine({ row, digits, query, isCurrent }: RowLineProps) {
       >
         {row?.number ?? ''}
       </span>
-      <span className="pr-4 pl-2 whitespace-pre">{row && <Highlighted text={row.text} query={query} />}</span>
+      <span className="pr-4 pl-2 whitespace-pre">
+        <MarkedText spans={[{ text: row?.text ?? '', className: '' }]} query={query} mark={MARK} />
+      </span>
     </div>
   )
-}
-
-function Highlighted({ text, query }: { text: string; query: string }) {
-  const lowerText = text.toLowerCase()
-  const lowerQuery = query.toLowerCase()
-  // Offsets are wrong for characters whose lower case has another length.
-  if (query === '' || lowerText.length !== text.length) return text
-  const parts = []
-  let at = 0
-  for (let match = lowerText.indexOf(lowerQuery); match !== -1; match = lowerText.indexOf(lowerQuery, at)) {
-    parts.push(
-      text.slice(at, match),
-      <mark key={match} className="rounded-xs bg-warn-soft text-ink outline outline-warn">
-        {text.slice(match, match + lowerQuery.length)}
-      </mark>,
-    )
-    at = match + lowerQuery.length
-  }
-  parts.push(text.slice(at))
-  return parts
 }
 
 /** Scroll height for `rows`, in px; compressed beyond what browsers support. */
@@ -113,17 +91,13 @@ export function contentHeight(rows: number) {
 
 /** The rows to render in a pane of this height, and the offset of the first one, in px. */
 export function rowWindow({ rows, scrollTop, height }: { rows: number; scrollTop: number; height: number }) {
-  const exact = firstVisibleRow({ rows, scrollTop, height })
+  const scrollRange = contentHeight(rows) - height
+  const scrolled = scrollRange <= 0 ? 0 : Math.min(scrollTop, scrollRange) / scrollRange
+  /** The row at the top of the pane, with its fraction. */
+  const exact = scrolled * (rows - height / ROW_PX)
   const from = Math.max(0, Math.floor(exact) - OVERSCAN)
   const to = Math.min(rows, Math.ceil(exact + height / ROW_PX) + OVERSCAN)
   return { from, to, top: scrollTop - (exact - from) * ROW_PX }
-}
-
-/** The row at the top of the pane, with its fraction. */
-function firstVisibleRow({ rows, scrollTop, height }: { rows: number; scrollTop: number; height: number }) {
-  const scrollRange = contentHeight(rows) - height
-  if (scrollRange <= 0) return 0
-  return (Math.min(scrollTop, scrollRange) / scrollRange) * (rows - height / ROW_PX)
 }
 
 /** The scroll offset that centres a row, in px. */

@@ -1,9 +1,8 @@
-import { ChevronDown, ChevronUp } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { ownPath } from '../../api/client.ts'
-import { Button, IconButton } from '../../components/button.tsx'
+import { Button } from '../../components/button.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
-import { SearchField } from '../../components/filters.tsx'
+import { MatchSearch } from '../../components/filters.tsx'
 import { byteSize, counted } from '../../components/numbers.ts'
 import { RawRows, type RawRowsHandle } from './raw-rows.tsx'
 import { useRawState } from './raw-state.ts'
@@ -21,17 +20,7 @@ export function RawView({ url, size, query, onQuery }: RawViewProps) {
 
   if (status.kind === 'loading') return <Progress received={0} size={size} onCancel={state.cancel} />
   if (status.kind === 'canceled')
-    return (
-      <Notice
-        actions={
-          <Button size="small" onClick={state.retry}>
-            Load
-          </Button>
-        }
-      >
-        Loading was canceled.
-      </Notice>
-    )
+    return <Notice actions={<Button size="small" label="Load" onClick={state.retry} />}>Loading was canceled.</Notice>
   if (status.kind === 'failed')
     return status.isDeleted ? (
       <Notice tone="warn">The data of this state is no longer available.</Notice>
@@ -41,14 +30,7 @@ export function RawView({ url, size, query, onQuery }: RawViewProps) {
   return (
     <div className="space-y-2">
       {!isComplete && <Progress received={status.received} size={size} onCancel={state.cancel} />}
-      <OpenState
-        state={state}
-        rows={status.rows}
-        lines={status.lines}
-        isComplete={isComplete}
-        query={query}
-        onQuery={onQuery}
-      />
+      <OpenState state={state} status={status} query={query} onQuery={onQuery} />
     </div>
   )
 }
@@ -70,23 +52,18 @@ function Progress({ received, size, onCancel }: { received: number; size: number
       <span className="numeric text-dim">
         {byteSize(received)} of {byteSize(size)}
       </span>
-      <Button size="small" onClick={onCancel}>
-        Cancel
-      </Button>
+      <Button size="small" label="Cancel" onClick={onCancel} />
     </div>
   )
 }
 
-type OpenStateProps = {
-  state: ReturnType<typeof useRawState>
-  rows: number
-  lines: number
-  isComplete: boolean
-  query: string
-  onQuery: (query: string) => void
+type OpenStateProps = Pick<RawViewProps, 'query' | 'onQuery'> & {
+  state: Pick<ReturnType<typeof useRawState>, 'rowAt' | 'matches'>
+  status: { rows: number; lines: number; isComplete: boolean }
 }
 
-function OpenState({ state: { rowAt, matches }, rows, lines, isComplete, query, onQuery }: OpenStateProps) {
+function OpenState({ state: { rowAt, matches }, status, query, onQuery }: OpenStateProps) {
+  const { rows, lines, isComplete } = status
   const handle = useRef<RawRowsHandle>(null)
   const [at, setAt] = useState(0)
   const current = matches?.query === query ? matches : undefined
@@ -96,12 +73,9 @@ function OpenState({ state: { rowAt, matches }, rows, lines, isComplete, query, 
   useEffect(() => {
     if (!current || current.rows.length === 0) return
     const first = handle.current?.firstRow() ?? 0
-    const start = Math.max(
-      0,
-      current.rows.findIndex((row) => row >= first),
-    )
-    setAt(start)
-    handle.current?.scrollTo(current.rows[start] ?? 0)
+    const start = current.rows.findIndex((row) => row >= first)
+    setAt(Math.max(0, start))
+    handle.current?.scrollTo(current.rows.at(Math.max(0, start)) ?? 0)
   }, [current])
 
   function step(by: number) {
@@ -118,38 +92,18 @@ function OpenState({ state: { rowAt, matches }, rows, lines, isComplete, query, 
     return `${(at + 1).toLocaleString('en')} of ${counted(count, 'match', 'matches')}`
   }
 
-  const stepButton = { size: 'small', reason: count === 0 ? 'no matches' : undefined } as const
   return (
     <div className="space-y-2">
-      <div className="flex flex-wrap items-center gap-2">
-        <div
-          className="max-w-full max-sm:w-full"
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter') return
-            event.preventDefault()
-            step(event.shiftKey ? -1 : 1)
-          }}
-        >
-          <SearchField label="Search the raw state" value={query} onChange={onQuery} className="w-full sm:w-72" />
-        </div>
-        {query !== '' && (
-          <>
-            <IconButton label="Previous match" icon={ChevronUp} {...stepButton} onClick={() => step(-1)} />
-            <IconButton label="Next match" icon={ChevronDown} {...stepButton} onClick={() => step(1)} />
-          </>
-        )}
-        <span role="status" className="numeric text-dim">
-          {statusText()}
-        </span>
-      </div>
-      <RawRows
-        ref={handle}
-        rows={rows}
-        lines={lines}
-        rowAt={rowAt}
-        query={query}
-        current={query === '' ? undefined : current?.rows[at]}
+      <MatchSearch
+        label="Search the raw state"
+        value={query}
+        onChange={onQuery}
+        className="w-full sm:w-72"
+        status={statusText()}
+        hasMatches={count > 0}
+        onStep={step}
       />
+      <RawRows ref={handle} {...{ rows, lines, rowAt, query }} current={query === '' ? undefined : current?.rows[at]} />
     </div>
   )
 }

@@ -18,19 +18,11 @@ function useRollbackPermission(target: StateVersion) {
   const holder = lockHolder(document)
   const holdsLock = holder?.kind === 'user' && holder.id === account?.id
   const currentId = workspace.relationships['current-state-version'].data?.id
-  return {
-    holdsLock,
-    currentId,
-    isAllowed: permissions['can-create-state-versions'] && (permissions['can-lock'] || holdsLock),
-    reason:
-      target.id === currentId
-        ? 'this is the current state'
-        : target.attributes.status !== 'finalized'
-          ? 'its data is unavailable'
-          : holder && !holdsLock
-            ? lockReason(holder, workspace.attributes)
-            : undefined,
-  }
+  const isAllowed = permissions['can-create-state-versions'] && (permissions['can-lock'] || holdsLock)
+  const base = { holdsLock, currentId, isAllowed }
+  if (target.id === currentId) return { ...base, reason: 'this is the current state' }
+  if (target.attributes.status !== 'finalized') return { ...base, reason: 'its data is unavailable' }
+  return { ...base, reason: holder && !holdsLock ? lockReason(holder, workspace.attributes) : undefined }
 }
 
 /** Opens the preview of a rollback. */
@@ -41,16 +33,12 @@ export function RollbackButton({ target }: { target: StateVersion }) {
   return (
     <Button
       icon={History}
+      label="Roll back"
       reason={reason}
       onClick={() =>
-        void navigate({
-          search: ({ page, version }) => ({ page, version, show: 'rollback' }),
-          resetScroll: false,
-        })
+        void navigate({ search: ({ page, version }) => ({ page, version, show: 'rollback' }), resetScroll: false })
       }
-    >
-      Roll back
-    </Button>
+    />
   )
 }
 
@@ -63,16 +51,15 @@ export function RollbackPreview({ target }: { target: StateVersion }) {
   const { serial } = target.attributes
 
   function confirm() {
-    rollback.mutate(
-      { target, holdsLock },
-      {
-        onSuccess: ({ copy, isStillLocked }) => {
-          toast({ text: `Rolled back to serial ${serial}; the new serial is ${copy.attributes.serial}` })
-          if (isStillLocked) toast({ text: 'The workspace could not be unlocked. Unlock it manually.', tone: 'bad' })
-          void navigate({ search: { version: copy.id }, replace: true })
-        },
-      },
-    )
+    const onSuccess = ({ copy, isStillLocked }: NonNullable<typeof rollback.data>) => {
+      toast({ text: `Rolled back to serial ${serial}; the new serial is ${copy.attributes.serial}` })
+      if (isStillLocked) toast({ text: 'The workspace could not be unlocked. Unlock it manually.', tone: 'bad' })
+      void navigate({ search: { version: copy.id }, replace: true })
+    }
+    rollback.mutate({ target, holdsLock }, { onSuccess })
+  }
+  function close() {
+    void navigate({ search: ({ page, version }) => ({ page, version }), replace: true, resetScroll: false })
   }
 
   return (
@@ -91,17 +78,15 @@ export function RollbackPreview({ target }: { target: StateVersion }) {
       {rollback.error && <ErrorNote error={rollback.error} />}
       {isAllowed ? (
         <div className="flex flex-wrap items-center gap-2">
-          <Button kind="destroy" icon={History} isPending={rollback.isPending} reason={reason} onClick={confirm}>
-            Roll back to serial {serial}
-          </Button>
           <Button
-            kind="quiet"
-            onClick={() =>
-              void navigate({ search: ({ page, version }) => ({ page, version }), replace: true, resetScroll: false })
-            }
-          >
-            Cancel
-          </Button>
+            kind="destroy"
+            icon={History}
+            label={`Roll back to serial ${serial}`}
+            isPending={rollback.isPending}
+            reason={reason}
+            onClick={confirm}
+          />
+          <Button kind="quiet" label="Cancel" onClick={close} />
           {reason === undefined && (
             <span className="text-dim">
               {holdsLock ? 'The workspace remains locked by you.' : 'The workspace is locked during the rollback.'}
@@ -123,23 +108,19 @@ export function RollbackNotice({ version }: { version: StateVersion }) {
   const originalId = version.relationships['rollback-state-version']?.data?.id
   if (originalId === undefined) return null
   const isCurrent = version.id === workspace.relationships['current-state-version'].data?.id
-  return (
-    <Notice
-      actions={
-        isCurrent &&
-        permissions['can-queue-run'] && (
-          <Link
-            to="/app/$organization/workspaces/$workspace"
-            params={{ organization, workspace: name }}
-            search={{ start: true }}
-            className={buttonClass({ size: 'small' })}
-          >
-            <Play size={15} />
-            New run
-          </Link>
-        )
-      }
+  const newRun = (
+    <Link
+      to="/app/$organization/workspaces/$workspace"
+      params={{ organization, workspace: name }}
+      search={{ start: true }}
+      className={buttonClass({ size: 'small' })}
     >
+      <Play size={15} />
+      New run
+    </Link>
+  )
+  return (
+    <Notice actions={isCurrent && permissions['can-queue-run'] && newRun}>
       Copy of{' '}
       <StatesLink search={{ version: originalId }} className="underline">
         an earlier version

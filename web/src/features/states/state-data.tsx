@@ -11,17 +11,13 @@ import { type StateVersion, useBackingData } from './states.ts'
 export function MissingData({ version }: { version: StateVersion }) {
   const { status } = version.attributes
   if (status === 'backing_data_soft_deleted') return <SoftDeleted version={version} />
-  if (status === 'backing_data_permanently_deleted')
-    return (
-      <Notice>
-        The data of this state was permanently deleted: its resources, outputs and raw JSON are no longer available.
-      </Notice>
-    )
   if (status === 'pending')
     return <Notice role="status">The state is being uploaded. This page updates automatically.</Notice>
   return (
     <Notice>
-      This state was never uploaded: the workspace was unlocked or a newer state was stored before the upload finished.
+      {status === 'backing_data_permanently_deleted'
+        ? 'The data of this state was permanently deleted: its resources, outputs and raw JSON are no longer available.'
+        : 'This state was never uploaded: the workspace was unlocked or a newer state was stored before the upload finished.'}
     </Notice>
   )
 }
@@ -33,12 +29,8 @@ function SoftDeleted({ version }: { version: StateVersion }) {
     <div className="space-y-3">
       <Notice tone="warn">
         The data of this state was deleted: its resources, outputs and raw JSON are unavailable.{' '}
-        {until !== null && (
-          <>
-            It can be restored until {exactTime(until)} (<RelativeTime at={until} />
-            ), then it is deleted permanently.
-          </>
-        )}
+        {until !== null && `It can be restored until ${exactTime(until)} (`}
+        {until !== null && [<RelativeTime key="until" at={until} />, '), then it is deleted permanently.']}
       </Notice>
       {change.error && <ErrorNote error={change.error} />}
       {permissions['can-delete-backing-data'] ? (
@@ -46,6 +38,7 @@ function SoftDeleted({ version }: { version: StateVersion }) {
           <Button
             kind="primary"
             icon={ArchiveRestore}
+            label="Restore"
             isPending={change.isPending}
             onClick={() =>
               change.mutate(
@@ -53,9 +46,7 @@ function SoftDeleted({ version }: { version: StateVersion }) {
                 { onSuccess: () => toast({ text: `Serial ${serial} restored` }) },
               )
             }
-          >
-            Restore
-          </Button>
+          />
           <Confirm
             label="Delete permanently"
             title={`Permanently delete the data of serial ${serial}?`}

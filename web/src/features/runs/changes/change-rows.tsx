@@ -16,10 +16,9 @@ import {
 } from 'lucide-react'
 import { memo, useId, useMemo, useState } from 'react'
 import { AttributeDiff } from '../../../components/attribute-diff.tsx'
-import { counted } from '../../../components/numbers.ts'
+import { moduleRows, ModuleRows } from '../../../components/module-rows.tsx'
 import { Badge, StatusText, type Tone, TONE_TEXT } from '../../../components/status.tsx'
 import { duration, Elapsed } from '../../../components/time.tsx'
-import { VirtualRows } from '../../../components/virtual-rows.tsx'
 import type { Diagnostic } from '../log/diagnostic.ts'
 import { Diagnostics } from '../log/diagnostics.tsx'
 import { type RowProgress, unknownValueText } from './apply-progress.ts'
@@ -38,8 +37,6 @@ export const CHANGE_STYLE = {
 
 export const DRIFT_STYLE = { icon: Shuffle, tone: 'warn' } as const
 
-type Row = { kind: 'module'; module: string; count: number } | { kind: 'change'; change: ResourceChange }
-
 type ChangeRowsProps = {
   label: string
   changes: readonly ResourceChange[]
@@ -47,59 +44,38 @@ type ChangeRowsProps = {
   onToggle: (key: string) => void
   /** Undefined before the apply. */
   progressOf?: ((change: ResourceChange) => RowProgress | undefined) | undefined
-  diagnosticsOf?: ((change: ResourceChange) => readonly Diagnostic[]) | undefined
+  diagnosticsOf?: (change: ResourceChange) => readonly Diagnostic[] | undefined
 }
 
 /** Resource changes, grouped by module. */
 export function ChangeRows({ label, changes, expanded, onToggle, progressOf, diagnosticsOf }: ChangeRowsProps) {
-  const rows = useMemo(() => rowsOf(changes), [changes])
+  const rows = useMemo(() => {
+    const all = moduleRows(changes)
+    // Without other modules, the root module has no heading.
+    return changes.every(({ module }) => module === '') ? all.slice(1) : all
+  }, [changes])
   return (
-    <VirtualRows
+    <ModuleRows
       label={label}
       rows={rows}
       maxStatic={100}
       rowHeight={37}
-      keyOf={(row) => (row.kind === 'module' ? `module ${row.module}` : row.change.key)}
+      keyOf={({ key }) => key}
       className="overscroll-contain"
-      render={(row) =>
-        row.kind === 'module' ? (
-          <ModuleRow module={row.module} count={row.count} />
-        ) : (
-          <ChangeRow
-            change={row.change}
-            isExpanded={expanded.has(row.change.key)}
-            onToggle={onToggle}
-            progress={progressOf?.(row.change)}
-            diagnostics={diagnosticsOf?.(row.change) ?? NO_DIAGNOSTICS}
-          />
-        )
-      }
+      render={(change) => (
+        <ChangeRow
+          change={change}
+          isExpanded={expanded.has(change.key)}
+          onToggle={onToggle}
+          progress={progressOf?.(change)}
+          diagnostics={diagnosticsOf?.(change) ?? NO_DIAGNOSTICS}
+        />
+      )}
     />
   )
 }
 
 const NO_DIAGNOSTICS: readonly Diagnostic[] = []
-
-/** The root module comes first, the others by name. Without other modules there are no headings. */
-function rowsOf(changes: readonly ResourceChange[]): Row[] {
-  const modules = Map.groupBy(changes, ({ module }) => module)
-  const isGrouped = modules.size > 1 || !modules.has('')
-  return [...modules]
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .flatMap(([module, own]) => [
-      ...(isGrouped ? [{ kind: 'module' as const, module, count: own.length }] : []),
-      ...own.map((change) => ({ kind: 'change' as const, change })),
-    ])
-}
-
-function ModuleRow({ module, count }: { module: string; count: number }) {
-  return (
-    <h3 className="flex flex-wrap items-baseline gap-x-2 border-b border-line bg-ground px-4 py-1.5 font-medium">
-      {module === '' ? 'Root module' : <code>{module}</code>}
-      <span className="font-normal text-dim">{counted(count, 'resource')}</span>
-    </h3>
-  )
-}
 
 type ChangeRowProps = {
   change: ResourceChange
@@ -128,12 +104,9 @@ const ChangeRow = memo(function ChangeRow({ change, isExpanded, onToggle, progre
         {change.isDeferred && <Badge tone="warn">deferred</Badge>}
         {change.isImport && <Badge tone="busy">import</Badge>}
         {change.isMove && <Badge tone="busy">move</Badge>}
-        <span className="ml-auto flex items-center gap-2">
-          {progress ? (
-            <ProgressText progress={progress} change={change} />
-          ) : (
-            <span className={TONE_TEXT[tone]}>{change.isDrift ? driftText : text}</span>
-          )}
+        <span className={`ml-auto flex items-center gap-2 ${TONE_TEXT[tone]}`}>
+          {progress && <ProgressText progress={progress} change={change} />}
+          {!progress && (change.isDrift ? driftText : text)}
         </span>
       </button>
       {(isExpanded || diagnostics.length > 0) && (
@@ -171,19 +144,11 @@ function ProgressText({ progress, change }: { progress: RowProgress; change: Res
   return (
     <StatusText {...PROGRESS_STYLE[progress.state]} isBusy={progress.state === 'running'}>
       {progress.state === 'waiting' && 'waiting'}
-      {progress.state === 'running' && (
-        <>
-          {RUNNING_TEXTS[progress.action]}
-          <Elapsed from={new Date(progress.since).toISOString()} />
-        </>
-      )}
-      {progress.state === 'done' && (
-        <>
-          {done}
-          {progress.seconds !== undefined && (
-            <span className="numeric font-normal text-dim">{duration(progress.seconds * 1000)}</span>
-          )}
-        </>
+      {progress.state === 'running' && RUNNING_TEXTS[progress.action]}
+      {progress.state === 'running' && <Elapsed from={new Date(progress.since).toISOString()} />}
+      {progress.state === 'done' && done}
+      {progress.state === 'done' && progress.seconds !== undefined && (
+        <span className="numeric font-normal text-dim">{duration(progress.seconds * 1000)}</span>
       )}
       {progress.state === 'failed' && 'failed'}
       {progress.state === 'skipped' && `not ${done}`}

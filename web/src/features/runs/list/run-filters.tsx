@@ -6,7 +6,7 @@ import { Button } from '../../../components/button.tsx'
 import { ActiveFilter, FilterChips, SearchField } from '../../../components/filters.tsx'
 import { Picker } from '../../../components/picker.tsx'
 import { useSession } from '../../session/session.ts'
-import { ORIGINS, type Origin } from '../run-origin.tsx'
+import { ORIGINS } from '../run-origin.tsx'
 import { RUN_GROUP_STYLE } from '../run-status.tsx'
 import { FILTERS, OPERATIONS, type RunSearch } from './runs-query.ts'
 
@@ -59,18 +59,13 @@ export function RunFilters({ organization, hasWorkspaces, search, onChange }: Ru
         <Picker
           label="Source"
           about={['run-origins']}
-          load={(text) =>
-            choices(
-              Object.entries(ORIGINS).map(([name, origin]) => [name, origin.text]),
-              text,
-            )
-          }
+          load={(text) => choices(ORIGIN_NAMES, text)}
           onChoose={({ value }) => onChange({ source: value })}
         />
         <Picker
           label="Operation"
           about={['run-operations']}
-          load={(text) => choices(Object.entries(OPERATIONS), text)}
+          load={(text) => choices(OPERATIONS, text)}
           onChoose={({ value }) => onChange({ operation: value })}
         />
         {/* Accepts any name: a user who can read runs may not be able to list the members. */}
@@ -88,39 +83,36 @@ export function RunFilters({ organization, hasWorkspaces, search, onChange }: Ru
   )
 }
 
-function choices(entries: readonly (readonly [string, string])[], text: string) {
-  return entries
+const ORIGIN_NAMES = Object.fromEntries(Object.entries(ORIGINS).map(([name, { text }]) => [name, text]))
+
+function choices(names: Readonly<Record<string, string>>, text: string) {
+  return Object.entries(names)
     .filter(([, name]) => name.toLowerCase().includes(text.toLowerCase()))
     .map(([value, name]) => ({ value, text: name }))
 }
 
 async function workspaceChoices(organization: string, text: string, signal: AbortSignal) {
-  const query = queryString({ 'search[name]': text, 'page[size]': 20 })
-  const { data } = await get<PageOnWire<typeof workspaceSchema>>(
-    `/organizations/${organization}/workspaces${query}`,
-    signal,
-  )
+  const path = `/organizations/${organization}/workspaces${queryString({ 'search[name]': text, 'page[size]': 20 })}`
+  const { data } = await get<PageOnWire<typeof workspaceSchema>>(path, signal)
   return data.map(({ attributes: { name } }) => ({ value: name, text: name }))
 }
 
 function ActiveFilters({ search, onChange }: { search: RunSearch; onChange: ChangeSearch }) {
-  const active = (
-    [
-      ['workspace', 'Workspace', search.workspace],
-      ['source', 'Source', search.source && (ORIGINS[search.source as Origin]?.text ?? search.source)],
-      ['operation', 'Operation', search.operation && (OPERATIONS[search.operation] ?? search.operation)],
-      ['user', 'User', search.user],
-    ] as const
-  ).filter(([, , value]) => value !== undefined && value !== '')
+  const { workspace, source = '', operation = '', user } = search
+  const filters = [
+    ['workspace', 'Workspace', workspace],
+    ['source', 'Source', ORIGIN_NAMES[source] ?? source],
+    ['operation', 'Operation', OPERATIONS[operation] ?? operation],
+    ['user', 'User', user],
+  ] as const
+  const active = filters.filter(([, , value]) => value)
   if (active.length === 0) return null
   return (
     <div className="flex flex-wrap items-center gap-1.5">
       {active.map(([name, text, value]) => (
         <ActiveFilter key={name} name={text} value={value ?? ''} onRemove={() => onChange({ [name]: undefined })} />
       ))}
-      <Button kind="quiet" size="small" onClick={() => onChange(NO_FILTER)}>
-        Clear filters
-      </Button>
+      <Button kind="quiet" size="small" label="Clear filters" onClick={() => onChange(NO_FILTER)} />
     </div>
   )
 }

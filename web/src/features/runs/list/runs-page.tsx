@@ -97,6 +97,7 @@ function RunsList({ scope, workspace, search, onSearch, children }: RunsListProp
   )
   const isPastEnd = rows.length === 0 && (search.page ?? 1) > 1
   const isEmpty = runs.data !== undefined && !failure && rows.length === 0
+  const reset = () => onSearch(isPastEnd ? { page: undefined } : { ...NO_FILTER, page: undefined })
 
   if (isEmpty && !isFiltered(search) && !isPastEnd)
     return (
@@ -118,11 +119,7 @@ function RunsList({ scope, workspace, search, onSearch, children }: RunsListProp
         <EmptyState
           icon={SearchX}
           title={isPastEnd ? 'No such page' : 'No matching runs'}
-          actions={
-            <Button onClick={() => onSearch(isPastEnd ? { page: undefined } : { ...NO_FILTER, page: undefined })}>
-              {isPastEnd ? 'First page' : 'Clear filters'}
-            </Button>
-          }
+          actions={<Button label={isPastEnd ? 'First page' : 'Clear filters'} onClick={reset} />}
         >
           {!isPastEnd && <p>The search matches words of the message, or the full run ID.</p>}
         </EmptyState>

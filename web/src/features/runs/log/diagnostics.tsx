@@ -14,36 +14,29 @@ export type PhaseDiagnostic = LoggedDiagnostic & { phase: PhaseName }
 export function useDiagnostics(plan: Phase | undefined, apply: Phase | undefined): readonly PhaseDiagnostic[] {
   const planLog = useLog(plan)
   const applyLog = useLog(apply)
-  return useMemo(
-    () => mergeDiagnostics(planLog, applyLog),
-    // The views are new objects whenever their logs have grown.
-    [planLog, applyLog],
-  )
+  // The views are new objects whenever their logs have grown.
+  return useMemo(() => mergeDiagnostics(planLog, applyLog), [planLog, applyLog])
 }
 
 function mergeDiagnostics(plan: LogView | undefined, apply: LogView | undefined) {
   const diagnosticsOf = (view: LogView | undefined, phase: PhaseName): PhaseDiagnostic[] =>
     (view?.text.diagnostics() ?? []).map((diagnostic) => ({ ...diagnostic, phase }))
   // An apply repeats the warnings of its plan, and a plan may repeat a diagnostic for several instances.
-  const unique = new Map<string, PhaseDiagnostic>()
-  for (const diagnostic of errorsFirst([...diagnosticsOf(plan, 'plan'), ...diagnosticsOf(apply, 'apply')])) {
-    const { line: _, phase: __, ...content } = diagnostic
-    const key = JSON.stringify(content)
-    if (!unique.has(key)) unique.set(key, diagnostic)
-  }
-  return [...unique.values()]
+  const all = errorsFirst([...diagnosticsOf(plan, 'plan'), ...diagnosticsOf(apply, 'apply')])
+  const groups = Map.groupBy(all, (diagnostic) => JSON.stringify({ ...diagnostic, line: 0, phase: '' }))
+  return [...groups.values()].flatMap(([first]) => first ?? [])
 }
 
 const SEVERITY_STYLE = {
-  error: { icon: CircleX, border: 'border-bad/40', tone: 'text-bad', mark: 'bg-bad-soft text-bad', label: 'Error' },
+  error: { label: 'Error', icon: CircleX, border: 'border-bad/40', tone: 'text-bad', mark: 'bg-bad-soft text-bad' },
   warning: {
+    label: 'Warning',
     icon: TriangleAlert,
     border: 'border-warn/40',
     tone: 'text-warn',
     mark: 'bg-warn-soft text-warn',
-    label: 'Warning',
   },
-  unknown: { icon: CircleAlert, border: 'border-line', tone: 'text-dim', mark: 'bg-hover', label: 'Note' },
+  unknown: { label: 'Note', icon: CircleAlert, border: 'border-line', tone: 'text-dim', mark: 'bg-hover' },
 } as const
 
 const MAX_COLLAPSED = 5
@@ -69,9 +62,7 @@ export function Diagnostics<D extends Diagnostic>({ diagnostics, linkOf }: Diagn
       ))}
       {hidden > 0 && (
         <li>
-          <Button size="small" onClick={() => setIsExpanded(true)}>
-            Show {hidden.toLocaleString('en')} more
-          </Button>
+          <Button size="small" label={`Show ${hidden.toLocaleString('en')} more`} onClick={() => setIsExpanded(true)} />
         </li>
       )}
     </ul>
@@ -96,19 +87,11 @@ function DiagnosticCard({ diagnostic, link }: { diagnostic: Diagnostic; link: Re
             <>
               <code className="text-ink">{range.filename}</code> line{' '}
               <span className="numeric">{range.start.line}</span>
-              {snippet?.context && (
-                <>
-                  , in <code>{snippet.context}</code>
-                </>
-              )}
             </>
           )}
-          {address !== undefined && (
-            <>
-              {range && ' · '}
-              <code>{address}</code>
-            </>
-          )}
+          {range && snippet?.context && [', in ', <code key="context">{snippet.context}</code>]}
+          {range && address !== undefined && ' · '}
+          {address !== undefined && <code>{address}</code>}
         </p>
       )}
       {snippet ? (

@@ -2,8 +2,9 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type Ref, memo, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
 import { Button } from '../../../components/button.tsx'
 import { Pane } from '../../../components/pane.tsx'
+import { MarkedText } from '../../../components/text-search.tsx'
 import { spansOf } from './ansi.ts'
-import { type LogText, markedSpans } from './log-text.ts'
+import type { LogText } from './log-text.ts'
 
 const ROW_PX = 20
 /** Longer lines are truncated since they are slow to lay out; the download contains all of them. */
@@ -175,23 +176,10 @@ function LineText({ text, index, query, isWrapped }: Pick<RowProps, 'text' | 'in
     : spansOf(line.text, line.style)
   return (
     <div className={`min-w-0 pr-4 ${isWrapped ? 'whitespace-pre-wrap' : 'whitespace-pre'}`}>
-      {markedSpans(spans, query).map(({ text: part, className, isMarked, at }) =>
-        isMarked ? (
-          <mark key={at} className="rounded-sm bg-warn text-paper">
-            {part}
-          </mark>
-        ) : className === '' ? (
-          part
-        ) : (
-          <span key={at} className={className}>
-            {part}
-          </span>
-        ),
-      )}
+      <MarkedText spans={spans} query={query} mark="rounded-sm bg-warn text-paper" />
       {isTruncated && (
         <span className="font-sans text-dim">
-          {' '}
-          … {(line.plain.length - MAX_LINE_LENGTH).toLocaleString('en')} more characters
+          {` … ${(line.plain.length - MAX_LINE_LENGTH).toLocaleString('en')} more characters`}
         </span>
       )}
       {/* Gives an empty line its height. */}

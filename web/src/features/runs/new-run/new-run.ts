@@ -32,11 +32,12 @@ export function availableOptions({ kind, savePlan }: Pick<NewRun, 'kind' | 'save
     replace: isPlanned,
     engineVersion: kind === 'plan',
     savePlan: isApplied,
-    emptyApply: isApplied,
+    allowEmptyApply: isApplied,
     // A destroy run always needs approval.
     autoApply: isApplied && !savePlan,
     generateConfig: isPlanned,
     refresh: kind !== 'refresh',
+    debuggingMode: true,
   }
 }
 
@@ -56,7 +57,7 @@ export function newRunBody(workspaceId: string, run: NewRun) {
     ...(has.engineVersion && run.engineVersion.trim() !== '' && { 'engine-version': run.engineVersion.trim() }),
     ...(has.savePlan && run.savePlan && { 'save-plan': true }),
     ...(has.autoApply && run.autoApply !== '' && { 'auto-apply': run.autoApply === 'yes' }),
-    ...(has.emptyApply && run.allowEmptyApply && { 'allow-empty-apply': true }),
+    ...(has.allowEmptyApply && run.allowEmptyApply && { 'allow-empty-apply': true }),
     ...(has.generateConfig && run.generateConfig && { 'allow-config-generation': true }),
     ...(run.debuggingMode && { 'debugging-mode': true }),
     ...(has.refresh && !run.refresh && { refresh: false }),

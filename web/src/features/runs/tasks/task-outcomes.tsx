@@ -4,8 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { CircleX, ExternalLink, Info, type LucideIcon, TriangleAlert } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { ApiError, apiPath, get } from '../../../api/client.ts'
-import { failureOf } from '../../../api/queries.ts'
-import { ErrorNote, Skeleton } from '../../../components/feedback.tsx'
+import { loaded } from '../../../components/feedback.tsx'
 import { Badge, type Tone } from '../../../components/status.tsx'
 import { isWebAddress } from '../../../components/web-address.ts'
 
@@ -16,15 +15,13 @@ type TagGroup = TaskOutcome['attributes']['tags'][number]
 
 /** The first 100 outcomes of a task result. */
 export function TaskOutcomes({ resultId }: { resultId: string }) {
-  const outcomes = useQuery({
+  const query = useQuery({
     queryKey: ['task-results', resultId, 'outcomes'],
     queryFn: async () =>
       get<PageOnWire<typeof taskResultOutcomeSchema>>(`/task-results/${resultId}/outcomes?page[size]=100`),
   })
-  const failure = failureOf(outcomes)
-  const { data } = outcomes
-  if (failure) return <ErrorNote {...failure} />
-  if (!data) return <Skeleton rows={2} label="Loading outcomes" />
+  const { data, fallback } = loaded(query, { rows: 2, label: 'Loading outcomes' })
+  if (!data) return fallback
   return <OutcomeList outcomes={data.data} total={data.meta.pagination['total-count']} />
 }
 
@@ -36,11 +33,7 @@ export function OutcomeList({ outcomes, total }: { outcomes: readonly TaskOutcom
           <Outcome key={outcome.id} outcome={outcome} />
         ))}
       </ul>
-      {total > outcomes.length && (
-        <p className="mt-2 text-dim">
-          Showing {outcomes.length} of {total}
-        </p>
-      )}
+      {total > outcomes.length && <p className="mt-2 text-dim">{`Showing ${outcomes.length} of ${total}`}</p>}
     </>
   )
 }
@@ -66,9 +59,7 @@ function Outcome({ outcome }: { outcome: TaskOutcome }) {
           <summary className="text-dim">
             Full text<span className="sr-only"> of {id}</span>
           </summary>
-          <div className="mt-2 border-l-2 border-line pl-3">
-            <OutcomeBody outcome={outcome} isOpen={isOpen} />
-          </div>
+          <div className="mt-2 border-l-2 border-line pl-3">{isOpen && <OutcomeBody outcome={outcome} />}</div>
         </details>
       )}
     </li>
@@ -92,10 +83,10 @@ export function DetailsLink({ url, of }: { url: string | null; of: string }) {
 }
 
 /** The Markdown body of an outcome, up to several MB; loaded when the user expands it. */
-function OutcomeBody({ outcome, isOpen }: { outcome: TaskOutcome; isOpen: boolean }) {
-  const body = useQuery({
+function OutcomeBody({ outcome }: { outcome: TaskOutcome }) {
+  const query = useQuery({
     queryKey: ['task-result-outcomes', outcome.id, 'body'],
-    enabled: isOpen && outcome.links.body !== undefined,
+    enabled: outcome.links.body !== undefined,
     // Change events name the task result, not its outcomes.
     meta: { alsoAbout: ['task-results'] },
     staleTime: Number.POSITIVE_INFINITY,
@@ -105,13 +96,11 @@ function OutcomeBody({ outcome, isOpen }: { outcome: TaskOutcome; isOpen: boolea
       return response.text()
     },
   })
-  const failure = failureOf(body)
-  const loading = <Skeleton rows={2} label="Loading the full text" />
-  if (failure) return <ErrorNote {...failure} />
-  if (body.data === undefined) return isOpen ? loading : null
+  const { data, fallback } = loaded(query, { rows: 2, label: 'Loading the full text' })
+  if (data === undefined) return fallback
   return (
-    <Suspense fallback={loading}>
-      <MarkdownText text={body.data} />
+    <Suspense fallback={fallback}>
+      <MarkdownText text={data} />
     </Suspense>
   )
 }

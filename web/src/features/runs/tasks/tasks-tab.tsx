@@ -22,14 +22,9 @@ import { DetailsLink, TaskOutcomes } from './task-outcomes.tsx'
 /** The results of the run tasks, by stage. */
 export function TasksTab({ run, stages }: { run: Run; stages: readonly TaskStage[] }) {
   if (stages.length === 0) {
-    return (
-      <EmptyState icon={ListChecks} title="No run tasks">
-        <p>
-          A run task calls an external service before or after the plan or the apply: a security scan, a cost check, an
-          external approval. Attach one to the workspace, and its next run will call it.
-        </p>
-      </EmptyState>
-    )
+    const text =
+      'A run task calls an external service before or after the plan or the apply: a security scan, a cost check, an external approval. Attach one to the workspace, and its next run will call it.'
+    return <EmptyState icon={ListChecks} title="No run tasks" text={text} />
   }
   return (
     <div className="space-y-4">
@@ -47,28 +42,16 @@ const MISSING_RESULTS: Partial<Record<StepState, string>> = {
 
 export function StageCard({ stage, mayRedeliver }: { stage: TaskStage; mayRedeliver: boolean }) {
   const { state, text } = stageState(stage)
-  const { tone, icon } = STEP_STYLE[state]
+  const status = <StatusText {...STEP_STYLE[state]} text={text} isBusy={state === 'running'} />
   const missing = MISSING_RESULTS[state]
+  const runId = stage.relationships.run.data?.id ?? ''
   return (
     <div id={stage.id} className="scroll-mt-20">
-      <Card
-        title={STAGE_TITLES[stage.attributes.stage]}
-        isFlush
-        actions={
-          <StatusText tone={tone} icon={icon} isBusy={state === 'running'}>
-            {text}
-          </StatusText>
-        }
-      >
+      <Card title={STAGE_TITLES[stage.attributes.stage]} isFlush actions={status}>
         {missing === undefined ? (
           <ul className="divide-y divide-line border-t border-line">
             {stage.results.map((result) => (
-              <TaskResultItem
-                key={result.id}
-                result={result}
-                runId={stage.relationships.run.data?.id ?? ''}
-                mayRedeliver={mayRedeliver}
-              />
+              <TaskResultItem key={result.id} {...{ result, runId, mayRedeliver }} />
             ))}
           </ul>
         ) : (
@@ -101,25 +84,19 @@ type TaskResultItemProps = { result: TaskResult; runId: string; mayRedeliver: bo
 
 function TaskResultItem({ result, runId, mayRedeliver }: TaskResultItemProps) {
   const { attributes } = result
-  const { tone, icon, text } = resultStyle(result)
   const name = attributes['task-name']
   const isRunning = attributes.status === 'running'
   const times = attributes['status-timestamps']
   const startedAt = times['running-at']
+  const endedAt = isRunning ? undefined : (times[`${attributes.status}-at`] ?? startedAt)
   return (
     <li className="px-4 py-3">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <h3 className="min-w-0 font-medium">{name}</h3>
         <Badge>{attributes['workspace-task-enforcement-level']}</Badge>
         <span className="ml-auto flex flex-wrap items-center gap-x-2">
-          {startedAt !== undefined && (
-            <span className="text-dim">
-              <Elapsed from={startedAt} to={isRunning ? undefined : (times[`${attributes.status}-at`] ?? startedAt)} />
-            </span>
-          )}
-          <StatusText tone={tone} icon={icon} isBusy={isRunning}>
-            {text}
-          </StatusText>
+          {startedAt !== undefined && <Elapsed from={startedAt} to={endedAt} className="text-dim" />}
+          <StatusText {...resultStyle(result)} isBusy={isRunning} />
         </span>
       </div>
       {isAdvisoryFailure(result) && <p className="mt-1 text-warn">Advisory: does not stop the run</p>}
@@ -139,23 +116,12 @@ function TaskResultItem({ result, runId, mayRedeliver }: TaskResultItemProps) {
 /** The delivery of a pending request, and its deadline. */
 function DeliveryStatus({ attributes }: { attributes: TaskResult['attributes'] }) {
   const { 'deadline-at': deadline, 'next-delivery-at': next, 'delivered-at': delivered } = attributes
+  const hasFailed = delivered === null && next !== null && attributes['delivery-attempts'] > 0
   return (
     <p className="mt-1 text-dim">
-      {delivered !== null && (
-        <>
-          Request delivered <RelativeTime at={delivered} />.{' '}
-        </>
-      )}
-      {delivered === null && next !== null && attributes['delivery-attempts'] > 0 && (
-        <>
-          Delivery failed, next attempt in <Countdown to={next} />.{' '}
-        </>
-      )}
-      {deadline !== null && (
-        <>
-          <Countdown to={deadline} /> left to report a result.
-        </>
-      )}
+      {delivered !== null && ['Request delivered ', <RelativeTime key="delivered" at={delivered} />, '. ']}
+      {hasFailed && ['Delivery failed, next attempt in ', <Countdown key="next" to={next} />, '. ']}
+      {deadline !== null && [<Countdown key="deadline" to={deadline} />, ' left to report a result.']}
     </p>
   )
 }
