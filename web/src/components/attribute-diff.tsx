@@ -1,7 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { counted } from './numbers.ts'
 
-/** One side of a change. */
 export type Side =
   | { kind: 'absent' }
   | { kind: 'unknown' }
@@ -20,7 +19,6 @@ export type AttributeChange = {
   movedTo?: string
   /** The texts are JSON with the same content but another format. */
   isFormattingOnly?: boolean
-  /** Line diff of a text with several lines. */
   lines?: readonly LineChange[]
 }
 

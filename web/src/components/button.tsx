@@ -3,7 +3,6 @@ import type { ComponentProps } from 'react'
 import { Tooltip } from './overlay-hosts.tsx'
 
 const KINDS = {
-  /** The main action of a page. */
   primary: 'border-transparent bg-accent text-on-accent hover:brightness-110',
   plain: 'border-line bg-paper hover:bg-hover',
   /** Without a border, for tables and toolbars. */

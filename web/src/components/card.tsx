@@ -2,7 +2,6 @@ import { type ReactNode, useId } from 'react'
 
 type CardProps = {
   title?: ReactNode
-  /** A sentence below the title. */
   about?: ReactNode
   actions?: ReactNode
   /** The content reaches the border, as a table does. */
@@ -11,7 +10,6 @@ type CardProps = {
   children: ReactNode
 }
 
-/** A titled section of a page. */
 export function Card({ title, about, actions, isFlush = false, tone, children }: CardProps) {
   const id = useId()
   return (

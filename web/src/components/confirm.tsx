@@ -11,7 +11,6 @@ type ConfirmProps = Pick<ButtonProps, 'icon' | 'kind' | 'size' | 'reason'> & {
   consequence?: ReactNode
   /** Text to type before an irreversible action. */
   typedName?: string | undefined
-  /** Label of the optional comment. */
   comment?: string
   /** Label of the button that confirms. */
   action: string

@@ -33,7 +33,6 @@ export async function copyText(text: string) {
   return undefined
 }
 
-/** Lines to paste, with a copy button. */
 export function CodeBlock({ code, label }: { code: string; label: string }) {
   return (
     <div className="relative rounded-md border border-line bg-ground">

@@ -3,7 +3,6 @@ import { X } from 'lucide-react'
 import { IconButton } from './button.tsx'
 import type { DialogProps, DrawerProps } from './dialog.tsx'
 
-/** See `dialog.tsx`. */
 export function DialogPopup({ title, about, isOpen, onClose, width = 'max-w-xl', footer, children }: DialogProps) {
   return (
     <Modal isOpen={isOpen} onClose={onClose}>
@@ -26,7 +25,6 @@ export function DialogPopup({ title, about, isOpen, onClose, width = 'max-w-xl',
   )
 }
 
-/** See `dialog.tsx`. */
 export function DrawerPopup({ label, children, ...props }: DrawerProps) {
   return (
     <Modal {...props}>

@@ -12,7 +12,6 @@ export type DialogProps = {
   onClose: () => void
   /** A class such as `max-w-3xl`. */
   width?: string
-  /** Buttons. */
   footer?: ReactNode
   children: ReactNode
 }

@@ -19,7 +19,6 @@ type NoticeProps = {
   children: ReactNode
 }
 
-/** A highlighted message, with the actions that it suggests. */
 export function Notice({ tone = 'info', role, actions, children }: NoticeProps) {
   const { look, icon: Icon } = NOTICES[tone]
   return (

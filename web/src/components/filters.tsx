@@ -96,7 +96,6 @@ type FilterChipsProps = {
   onToggle: (value: string) => void
 }
 
-/** Toggle buttons for filters, with counts. */
 export function FilterChips({ label, chips, chosen, onToggle }: FilterChipsProps) {
   return (
     <div role="group" aria-label={label} className="flex flex-wrap gap-1.5">
@@ -117,7 +116,6 @@ export function FilterChips({ label, chips, chosen, onToggle }: FilterChipsProps
   )
 }
 
-/** An active filter, with a button that removes it. */
 export function ActiveFilter({ name, value, onRemove }: { name: string; value: string; onRemove: () => void }) {
   return (
     <span className="inline-flex h-7 items-center gap-1 rounded-full border border-accent bg-accent-soft pr-1 pl-2.5">

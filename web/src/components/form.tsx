@@ -8,7 +8,6 @@ const CONTROL =
 
 type FieldProps = {
   label: ReactNode
-  /** A sentence below the field. */
   hint?: ReactNode
   error?: string | undefined
   /** The label is for screen readers only. */
@@ -114,7 +113,6 @@ type RadioFieldProps = {
   onChange: (value: string) => void
 }
 
-/** Radio buttons, each with a description. */
 export function RadioField({ label, name, value, options, onChange }: RadioFieldProps) {
   return (
     <fieldset>
@@ -162,7 +160,6 @@ export function FormErrors({ error, names }: { error: Error | null; names: reado
   return <ErrorNote error={new ApiError(error.status, rest)} />
 }
 
-/** The values of a form by field name. */
 export function formValues(form: HTMLFormElement): Record<string, string> {
   return Object.fromEntries(
     [...new FormData(form)].flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
@@ -171,7 +168,6 @@ export function formValues(form: HTMLFormElement): Record<string, string> {
 
 type AttributesFormProps = {
   fields: readonly (ComponentProps<'input'> & { label: string; name: string; hint?: ReactNode })[]
-  /** Label of the submit button. */
   action: string
   kind?: ButtonKind
   error: Error | null

@@ -25,7 +25,6 @@ type ModuleRowsProps<Item> = Omit<VirtualRowsProps<never>, 'rows' | 'keyOf' | 'r
   render: (item: Item) => ReactNode
 }
 
-/** Resources with a heading for each module. */
 export function ModuleRows<Item>({ hasCounts = true, keyOf, render, ...props }: ModuleRowsProps<Item>) {
   return (
     <VirtualRows

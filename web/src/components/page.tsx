@@ -6,7 +6,6 @@ type PageProps = {
   documentTitle?: string | undefined
   badge?: ReactNode
   actions?: ReactNode
-  /** A sentence below the title. */
   about?: ReactNode
   children: ReactNode
 }
@@ -46,7 +45,6 @@ export function focusHeading() {
   heading?.focus({ preventScroll: true })
 }
 
-/** The logo. */
 export function Mark() {
   return (
     <svg viewBox="0 0 16 16" className="size-5 text-accent" aria-hidden="true">

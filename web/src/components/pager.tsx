@@ -10,7 +10,6 @@ type Pagination = {
   'total-count'?: number
 }
 
-/** Page navigation, if a list has several pages. */
 export function Pager({ pagination, onPage }: { pagination: Pagination | undefined; onPage: (page: number) => void }) {
   if (!pagination) return null
   const page = pagination['current-page']

@@ -7,11 +7,9 @@ export type Choice = { value: string; text: string; about?: string | undefined }
 
 export type PickerPopupProps = {
   label: string
-  /** Placeholder of the search field. */
   placeholder?: string
   /** Type and scope of the options, for the query key. */
   about: readonly unknown[]
-  /** Finds the options whose name contains `text`; called on each change. */
   load: (text: string, signal: AbortSignal) => Promise<readonly Choice[]> | readonly Choice[]
   /** Converts a text to an additional option, where free text is allowed. */
   freeText?: (text: string) => Choice | undefined

@@ -1,7 +1,15 @@
-import { type LucideIcon, TriangleAlert } from 'lucide-react'
+import {
+  Ban,
+  CircleAlert,
+  CircleCheck,
+  CircleDashed,
+  CircleX,
+  LoaderCircle,
+  TriangleAlert,
+  type LucideIcon,
+} from 'lucide-react'
 import type { ReactNode } from 'react'
 
-/** The text colour of each tone. */
 export const TONE_TEXT = {
   good: 'text-good',
   bad: 'text-bad',
@@ -11,6 +19,7 @@ export const TONE_TEXT = {
   quiet: 'text-dim',
 } as const
 export type Tone = keyof typeof TONE_TEXT
+export type StatusStyle = { tone: Tone; icon: LucideIcon }
 
 const BACKGROUNDS = {
   good: 'bg-good-soft',
@@ -20,6 +29,17 @@ const BACKGROUNDS = {
   accent: 'bg-accent-soft',
   quiet: 'bg-hover',
 } as const satisfies Record<Tone, string>
+
+/** Icons and tones of the results of operations. */
+export const OUTCOME_STYLE = {
+  waiting: { tone: 'quiet', icon: CircleDashed },
+  running: { tone: 'busy', icon: LoaderCircle },
+  done: { tone: 'good', icon: CircleCheck },
+  warning: { tone: 'warn', icon: CircleAlert },
+  failed: { tone: 'bad', icon: CircleX },
+  stopped: { tone: 'quiet', icon: Ban },
+  skipped: { tone: 'quiet', icon: CircleDashed },
+} as const satisfies Record<string, StatusStyle>
 
 /** `text` is an alternative to `children`. */
 type BadgeProps = {

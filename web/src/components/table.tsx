@@ -22,7 +22,6 @@ type TableProps<Row> = {
   /** The server's notation: `name`, or `-name` for descending order. */
   sort?: string | undefined
   onSort?: (sort: string) => void
-  /** Adds a checkbox to each row. */
   selection?: { ids: ReadonlySet<string>; onChange: (ids: Set<string>) => void } | undefined
   /** The name of a row, for the label of its checkbox. */
   nameOf?: (row: Row) => string

@@ -8,7 +8,6 @@ type TabBarProps = {
   tabs: readonly { text: string; count?: number | undefined; render: (props: TabLinkProps) => ReactNode }[]
 }
 
-/** Tabs with their own URLs. */
 export function TabBar({ label, tabs }: TabBarProps) {
   const className =
     'flex items-center gap-1.5 border-b-2 border-transparent px-3 py-2 font-medium whitespace-nowrap text-dim no-underline hover:text-ink aria-[current]:border-accent aria-[current]:text-ink'
@@ -28,7 +27,6 @@ export function TabBar({ label, tabs }: TabBarProps) {
 
 export type Tab = { text: string; link: Target; isExact?: boolean; count?: number | undefined }
 
-/** The tabs of a page. */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   const renderLink =
     ({ link, isExact = false }: Tab) =>

@@ -43,7 +43,6 @@ export function markedSpans(spans: readonly Span[], query: string): (Span & { at
   })
 }
 
-/** A line with marked matches. */
 export function MarkedText({ spans, query, mark }: { spans: readonly Span[]; query: string; mark: string }) {
   return markedSpans(spans, query).map(({ text, className, isMarked, at }) => {
     if (!isMarked && className === '') return text

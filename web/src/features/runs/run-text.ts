@@ -12,7 +12,6 @@ export function runTitle({ id, message }: { id: string; message: string }) {
   return first === '' ? id : first
 }
 
-/** The lines of a message below the first. */
 export function messageBody(message: string) {
   return message.trim().split('\n').slice(1).join('\n').trim()
 }

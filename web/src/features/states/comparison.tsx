@@ -109,7 +109,6 @@ const ACTIONS = {
 /** Longer lists are initially collapsed. */
 const MAX_EXPANDED = 20
 
-/** The changes between two states: resources by module, then outputs. */
 export function DiffList({ diff }: { diff: Diff }) {
   const [{ q = '' }, setSearch] = useStatesSearch()
   const [action, setAction] = useState<string>()
@@ -250,7 +249,6 @@ function ActionLabel({ action }: { action: Action }) {
   )
 }
 
-/** The matching resources below their modules; the root module comes first. */
 export function diffRows(resources: readonly ChangedResource[], { q, action }: DiffFilter) {
   const query = q.trim().toLowerCase()
   return moduleRows(

@@ -15,7 +15,6 @@ export type StateDiff = Wire<typeof stateVersionDiffSchema>['attributes']
 type Run = Wire<typeof runSchema>
 type Included = typeof runSchema | typeof userSchema
 
-/** A state version with the run and the user that created it. */
 export type AuthoredVersion = { id: string; version: StateVersion; run: Run | undefined; author: RunAuthor | undefined }
 
 const PAGE_SIZE = 30
@@ -37,7 +36,6 @@ function authored(versions: readonly StateVersion[], document: IncludedResources
   })
 }
 
-/** A page of a workspace's versions, newest first. */
 export function useStateVersions(workspace: { id: string; organization: string; name: string }, page: number) {
   const query = queryString({
     'filter[organization][name]': workspace.organization,
@@ -97,7 +95,6 @@ export function useStateDiff(workspaceId: string, { from, to }: { from: string |
 
 type BackingDataAction = 'soft_delete_backing_data' | 'restore_backing_data' | 'permanently_delete_backing_data'
 
-/** Deletes or restores the data of a version. */
 export function useBackingData(workspaceId: string) {
   const queries = useQueryClient()
   return useMutation({

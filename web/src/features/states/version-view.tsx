@@ -20,8 +20,6 @@ import { OUTPUT_COLUMNS } from '../workspaces/outputs-card.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { PanelHeader, StatesLink, useStatesSearch } from './navigation.tsx'
 import { RawView } from './raw-view.tsx'
-import { RollbackButton, RollbackNotice, RollbackPreview } from './rollback.tsx'
-import { DeleteStateData, MissingData } from './state-data.tsx'
 import {
   type AuthoredVersion,
   stateFileName,
@@ -30,6 +28,7 @@ import {
   useVersionResources,
   versionBadges,
 } from './states.ts'
+import { DeleteStateData, MissingData, RollbackButton, RollbackNotice, RollbackPreview } from './version-actions.tsx'
 
 export function VersionView({ id }: { id: string }) {
   const { workspace } = useOpenWorkspace()
@@ -181,7 +180,6 @@ function VersionTabs({ version: { id, attributes } }: { version: StateVersion })
   return <TabBar label="State sections" tabs={tabs} />
 }
 
-/** The resources of a version, grouped by module. */
 function VersionResources({ version }: { version: StateVersion }) {
   const [{ q = '' }, setSearch] = useStatesSearch()
   const query = useVersionResources(version.id)
@@ -218,7 +216,6 @@ function VersionResources({ version }: { version: StateVersion }) {
 
 type StateResource = StateVersion['attributes']['resources'][number]
 
-/** The matching resources, sorted below their modules; the root module comes first. */
 export function resourceRows(resources: readonly StateResource[], q: string) {
   const query = q.trim().toLowerCase()
   const matching = resources.filter(({ module, type, name, provider }) =>

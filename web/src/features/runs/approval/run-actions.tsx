@@ -22,7 +22,6 @@ const DONE = {
   'force-execute': 'Run moved to the front of the queue',
 } as const satisfies Record<RunAction, string>
 
-/** The actions that the user may perform on the run now. */
 export function RunActions({ document, onDone }: { document: RunDocument; onDone: () => void }) {
   const { run } = document
   const { status } = run.attributes

@@ -15,7 +15,6 @@ export type PlannedChange = {
 }
 
 type Values = Record<string, unknown>
-/** The values and markers at one path. */
 type ValueNode = {
   path: string
   before: unknown

@@ -1,23 +1,8 @@
-import {
-  ArrowRightLeft,
-  ChevronRight,
-  CircleCheck,
-  CircleDashed,
-  CircleX,
-  Eye,
-  LoaderCircle,
-  LogOut,
-  type LucideIcon,
-  Minus,
-  Pencil,
-  Plus,
-  RefreshCw,
-  Shuffle,
-} from 'lucide-react'
+import { ArrowRightLeft, ChevronRight, Eye, LogOut, Minus, Pencil, Plus, RefreshCw, Shuffle } from 'lucide-react'
 import { memo, useId, useMemo, useState } from 'react'
 import { AttributeDiff } from '../../../components/attribute-diff.tsx'
 import { moduleRows, ModuleRows } from '../../../components/module-rows.tsx'
-import { Badge, StatusText, type Tone, TONE_TEXT } from '../../../components/status.tsx'
+import { Badge, OUTCOME_STYLE, type StatusStyle, StatusText, TONE_TEXT } from '../../../components/status.tsx'
 import { duration, Elapsed } from '../../../components/time.tsx'
 import type { Diagnostic } from '../log/diagnostic.ts'
 import { Diagnostics } from '../log/diagnostics.tsx'
@@ -33,7 +18,7 @@ export const CHANGE_STYLE = {
   read: { text: 'read', done: 'read', icon: Eye, tone: 'busy' },
   forget: { text: 'forget', done: 'forgotten', icon: LogOut, tone: 'warn' },
   none: { text: 'no change', done: 'state updated', icon: ArrowRightLeft, tone: 'quiet' },
-} as const satisfies Record<ChangeKind, { text: string; done: string; icon: LucideIcon; tone: Tone }>
+} as const satisfies Record<ChangeKind, StatusStyle & { text: string; done: string }>
 
 export const DRIFT_STYLE = { icon: Shuffle, tone: 'warn' } as const
 
@@ -42,12 +27,10 @@ type ChangeRowsProps = {
   changes: readonly ResourceChange[]
   expanded: ReadonlySet<string>
   onToggle: (key: string) => void
-  /** Undefined before the apply. */
   progressOf?: ((change: ResourceChange) => RowProgress | undefined) | undefined
   diagnosticsOf?: (change: ResourceChange) => readonly Diagnostic[] | undefined
 }
 
-/** Resource changes, grouped by module. */
 export function ChangeRows({ label, changes, expanded, onToggle, progressOf, diagnosticsOf }: ChangeRowsProps) {
   const rows = useMemo(() => {
     const all = moduleRows(changes)
@@ -131,18 +114,10 @@ const RUNNING_TEXTS = {
   import: 'importing',
   other: 'working',
 } as const
-const PROGRESS_STYLE = {
-  waiting: { tone: 'quiet', icon: CircleDashed },
-  running: { tone: 'busy', icon: LoaderCircle },
-  done: { tone: 'good', icon: CircleCheck },
-  failed: { tone: 'bad', icon: CircleX },
-  skipped: { tone: 'quiet', icon: CircleDashed },
-} as const satisfies Record<RowProgress['state'], { tone: Tone; icon: LucideIcon }>
-
 function ProgressText({ progress, change }: { progress: RowProgress; change: ResourceChange }) {
   const { done } = CHANGE_STYLE[change.kind]
   return (
-    <StatusText {...PROGRESS_STYLE[progress.state]} isBusy={progress.state === 'running'}>
+    <StatusText {...OUTCOME_STYLE[progress.state]} isBusy={progress.state === 'running'}>
       {progress.state === 'waiting' && 'waiting'}
       {progress.state === 'running' && RUNNING_TEXTS[progress.action]}
       {progress.state === 'running' && <Elapsed from={new Date(progress.since).toISOString()} />}

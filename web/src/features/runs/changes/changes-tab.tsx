@@ -26,7 +26,6 @@ import {
 
 type ChangesTabProps = Pick<RunDocument, 'run' | 'plan' | 'apply' | 'workspace'>
 
-/** The plan as a diff, with the progress of its apply. */
 export function ChangesTab({ run, plan, apply, workspace }: ChangesTabProps) {
   const isAvailable = plan !== undefined && hasEnded(plan) && plan.attributes['json-deleted-at'] === null
   const model = usePlanModel(plan?.id, isAvailable)
@@ -84,7 +83,6 @@ type PlannedChangesProps = Pick<RunDocument, 'apply' | 'workspace'> & {
   diagnostics: readonly PhaseDiagnostic[]
 }
 
-/** The changes of a plan to resources and outputs, and the drift it found. */
 function PlannedChanges({ model, apply, workspace, diagnostics }: PlannedChangesProps) {
   const [{ q = '', only = '' }, setSearch] = useRunSearch()
   const kinds = useMemo(() => new Set(only === '' ? [] : only.split(',')), [only])
@@ -232,7 +230,6 @@ function outputProgress(apply: Apply) {
   return isFinished(apply) ? 'done' : 'skipped'
 }
 
-/** Explains a plan without resource changes. */
 function PlanNotice({ model: { resources, outputs, drift }, isApplied }: { model: PlanModel; isApplied: boolean }) {
   if (resources.length > 0) return null
   if (outputs.length > 0) return <Notice>{isApplied ? 'Only outputs changed.' : 'Only outputs change.'}</Notice>

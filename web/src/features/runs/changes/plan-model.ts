@@ -68,16 +68,13 @@ function resourceChange(resource: PlannedResource, { isDrift = false, deferredFo
     address,
     /** `''` for the root module. */
     module,
-    /** Address relative to the module. */
     localAddress: module !== '' && address.startsWith(`${module}.`) ? address.slice(module.length + 1) : address,
     kind,
     isDrift,
     isImport: Boolean(change.importing),
     isMove,
     isDeferred: deferredFor !== undefined,
-    /** Details such as the reason for a replacement. */
     notes: notesOf(resource, { kind, isMove, deferredFor }),
-    /** Number of operations in the apply. */
     steps: kind === 'replace' ? 2 : 1,
     attributes: once(() => attributeChanges(change)),
     has: finder(`${address} ${previous ?? ''}`, change),
@@ -88,7 +85,6 @@ function outputChange(name: string, change: PlannedChange) {
   return {
     name,
     kind: kindOf(change.actions),
-    /** Whether the value is at least partly unknown. */
     isUnknown: hasMark(change.after_unknown),
     attributes: once(() => attributeChanges(change, name)),
     /** Like `attributes`, with the value that the apply has set. */
@@ -125,7 +121,6 @@ const REASONS: Record<string, string> = {
   read_because_dependency_pending: 'depends on a resource with pending changes',
   read_because_check_nested: 'read by a check',
 }
-/** Texts for the reasons of deferred changes. */
 const DEFERRALS: Record<string, string> = {
   instance_count_unknown: 'instance count unknown',
   resource_config_unknown: 'configuration unknown',

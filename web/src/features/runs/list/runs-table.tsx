@@ -14,7 +14,6 @@ type ColumnOptions = {
   organization: string
   /** The workspace of all runs; undefined for a column with the workspace of each. */
   workspace: string | undefined
-  /** Queue positions by run ID. */
   positions: ReadonlyMap<string, number | undefined> | undefined
 }
 

@@ -33,14 +33,11 @@ const ESCAPE =
 // oxlint-disable-next-line no-control-regex -- removes control characters except tabs
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g
 
-/** A line without escape sequences and control characters. */
 export function plainText(line: string) {
-  // Most lines have neither.
   const text = line.includes('\u001b') ? line.replace(ESCAPE, '') : line
   return text.replace(CONTROL, '')
 }
 
-/** Splits a line that begins with `style`. */
 export function spansOf(line: string, style: TextStyle): Span[] {
   const spans: Span[] = []
   let at = 0
@@ -58,7 +55,6 @@ export function spansOf(line: string, style: TextStyle): Span[] {
   return spans
 }
 
-/** The style after a line that begins with `style`. */
 export function styleAfter(line: string, style: TextStyle): TextStyle {
   if (!line.includes('\u001b')) return style
   return [...line.matchAll(ESCAPE)].reduce(applyEscape, style)

@@ -7,7 +7,6 @@ import { type Diagnostic, errorsFirst, functionCall, highlighted, type Snippet }
 import { type LogView, type Phase, useLog } from './log-store.ts'
 import type { LoggedDiagnostic } from './log-text.ts'
 
-/** A diagnostic and the log that contains it. */
 export type PhaseDiagnostic = LoggedDiagnostic & { phase: PhaseName }
 
 /** The diagnostics in the logs of a run, errors first; updated while the logs are read. */
@@ -47,7 +46,6 @@ type DiagnosticsProps<D extends Diagnostic> = {
   linkOf?: (diagnostic: D) => ReactNode
 }
 
-/** Diagnostics as cards, errors first. */
 export function Diagnostics<D extends Diagnostic>({ diagnostics, linkOf }: DiagnosticsProps<D>) {
   const [isExpanded, setIsExpanded] = useState(false)
   if (diagnostics.length === 0) return null
@@ -108,7 +106,6 @@ function DiagnosticCard({ diagnostic, link }: { diagnostic: Diagnostic; link: Re
   )
 }
 
-/** The code of a snippet with its highlight, and the values of its expressions. */
 function Source({ snippet, mark, label }: { snippet: Snippet; mark: string; label: string }) {
   const { before, highlight, after } = highlighted(snippet)
   const lineCount = snippet.code.split('\n').length

@@ -23,10 +23,8 @@ type LogRowsProps = {
   text: LogText
   version: number
   isWrapped: boolean
-  /** The log may still grow. */
   isLive: boolean
   query: string
-  /** The index of the highlighted line. */
   current: number | undefined
   /** Initial position: the index of a line, or the end, which is then followed. */
   beginAt: number | 'end' | undefined
@@ -133,7 +131,6 @@ export function LogRows(props: LogRowsProps) {
 
 type RowProps = Pick<LogRowsProps, 'text' | 'isWrapped' | 'query' | 'hrefOf' | 'onLine'> & {
   index: number
-  /** In px. */
   top: number
   digits: number
   isCurrent: boolean

@@ -17,7 +17,6 @@ export type LogView = {
   error?: Error | undefined
 }
 
-/** Maximum size of a response. */
 const CHUNK_BYTES = 1_048_576
 const STX = 2
 const ETX = 3
@@ -162,7 +161,6 @@ function followLog(id: string) {
         stopListening = undefined
       }
     },
-    /** Sets the latest phase and reads new output. */
     update(latest: Phase) {
       phase = latest
       lateRetries = 0

@@ -75,7 +75,6 @@ export function missingLogReason(name: PhaseName, phase: Plan | Apply | undefine
   return `The ${name} never started. ${reason ?? ''}`.trim()
 }
 
-/** The log of a phase, with search and download. */
 function LogPane({ name, phase }: { name: PhaseName; phase: Phase }) {
   const view = useLog(phase)
   const deletedAt = phase.attributes['log-deleted-at']

@@ -86,13 +86,11 @@ export function createLogText() {
       partialLine = parts.pop() ?? ''
       for (const part of parts) add(part.endsWith('\r') ? part.slice(0, -1) : part)
     },
-    /** Marks the end of the log. */
     end() {
       if (plainText(partialLine) !== '') add(partialLine)
       partialLine = ''
       endBareBox()
     },
-    /** The number of complete lines. */
     count: () => lines.length,
     line: (index: number) => ({
       text: lines[index] ?? '',

@@ -102,7 +102,6 @@ export function NewRunOptions({ workspace, run, variableErrors, error, onChange 
 
 type AddressesProps = {
   label: string
-  /** Label of the button. */
   add: string
   workspaceId: string
   addresses: readonly string[]

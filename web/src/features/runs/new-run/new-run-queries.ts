@@ -37,7 +37,6 @@ export function useNewRunContext(workspaceId: string) {
 }
 type Included = typeof configurationVersionSchema | typeof runSchema | typeof userSchema | typeof teamSchema
 
-/** The latest run of a configuration version, with its author. */
 export function useRunOfConfiguration(versionId: string) {
   return useQuery({
     queryKey: ['configuration-versions', versionId, 'run'],

@@ -2,7 +2,6 @@ import type { CreateRun } from '@groundstate/contract/runs'
 
 export type RunKind = 'apply' | 'plan' | 'refresh' | 'destroy'
 
-/** Initial state of the new run form. */
 export const NEW_RUN = {
   kind: 'apply' as RunKind,
   message: '',
@@ -78,7 +77,6 @@ export function countOptions(run: NewRun) {
 
 export type VariableError = { key: string | undefined; value: string | undefined }
 
-/** The invalid variables, by row. */
 export async function variableErrors(variables: NewRun['variables']): Promise<Map<number, VariableError>> {
   const errors = await Promise.all(
     variables.map(async ({ row, key, value }) => {

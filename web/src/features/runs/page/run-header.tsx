@@ -211,7 +211,6 @@ function capitalized(text: string) {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** "a, b and c". */
 function listed(words: readonly string[]) {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
 }

@@ -116,7 +116,6 @@ export function timelineEntries({ run, plan, apply, stages, events }: TimelineSo
     .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
 }
 
-/** An entry for a status if it was reached. */
 function statusEntry(
   id: string,
   times: Times,
