@@ -6,7 +6,7 @@ import { EditorState } from '@codemirror/state'
 import { EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { hcl } from 'codemirror-lang-hcl'
-import { useEffect, useRef } from 'react'
+import { useEffect, useEffectEvent, useRef } from 'react'
 import { STYLE_NONCE } from '../api/base.ts'
 
 type EditorProps = {
@@ -22,10 +22,7 @@ type EditorProps = {
 export default function Editor({ label, language, value, onChange, describedBy }: EditorProps) {
   const parent = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
-  const change = useRef(onChange)
-  useEffect(() => {
-    change.current = onChange
-  }, [onChange])
+  const change = useEffectEvent(onChange)
 
   useEffect(() => {
     if (!parent.current) return undefined
@@ -46,7 +43,7 @@ export default function Editor({ label, language, value, onChange, describedBy }
             ...(describedBy !== undefined && { 'aria-describedby': describedBy }),
           }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) change.current(update.state.doc.toString())
+            if (update.docChanged) change(update.state.doc.toString())
           }),
           ...(language === 'json' ? [json(), linter(jsonParseLinter())] : []),
           ...(language === 'hcl' ? [hcl(), linter(hclErrors)] : []),

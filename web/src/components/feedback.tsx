@@ -12,12 +12,7 @@ const NOTICES = {
   info: { look: 'border-busy/30 bg-busy-soft text-busy', icon: Info },
 } as const
 
-type NoticeProps = {
-  tone?: keyof typeof NOTICES
-  role?: 'alert' | 'status'
-  actions?: ReactNode
-  children: ReactNode
-}
+type NoticeProps = { tone?: keyof typeof NOTICES; role?: 'alert' | 'status'; actions?: ReactNode; children: ReactNode }
 
 export function Notice({ tone = 'info', role, actions, children }: NoticeProps) {
   const { look, icon: Icon } = NOTICES[tone]

@@ -24,22 +24,18 @@ function useField<Props extends FieldProps>({ label, hint, error, isLabelHidden 
         {label}
       </label>
       {control}
-      {hint !== undefined && (
-        <p id={`${id}-hint`} className="mt-1 text-dim">
-          {hint}
-        </p>
-      )}
-      {error !== undefined && (
-        <p id={`${id}-error`} role="alert" className="mt-1 whitespace-pre-line text-bad">
-          {error}
-        </p>
-      )}
+      <Message id={`${id}-hint`} text={hint} className="mt-1 text-dim" />
+      <Message id={`${id}-error`} text={error} className="mt-1 whitespace-pre-line text-bad" role="alert" />
     </div>
   )
   return [
     { id, 'aria-describedby': described || undefined, 'aria-invalid': isInvalid(error), ...props },
     frame,
   ] as const
+}
+
+function Message({ text, ...props }: { text: ReactNode; id?: string; className: string; role?: 'alert' }) {
+  return text === undefined ? null : <p {...props}>{text}</p>
 }
 
 function isInvalid(error: string | undefined) {
@@ -89,16 +85,8 @@ export function CheckField({ label, hint, error, ...props }: CheckFieldProps) {
         />
         <span className="font-medium">{label}</span>
       </label>
-      {hint !== undefined && (
-        <p id={id} className="ml-6 text-dim">
-          {hint}
-        </p>
-      )}
-      {error !== undefined && (
-        <p role="alert" className="ml-6 text-bad">
-          {error}
-        </p>
-      )}
+      <Message id={id} text={hint} className="ml-6 text-dim" />
+      <Message text={error} className="ml-6 text-bad" role="alert" />
     </div>
   )
 }

@@ -42,13 +42,7 @@ export const OUTCOME_STYLE = {
 } as const satisfies Record<string, StatusStyle>
 
 /** `text` is an alternative to `children`. */
-type BadgeProps = {
-  tone?: Tone
-  icon?: LucideIcon | undefined
-  title?: string
-  text?: ReactNode
-  children?: ReactNode
-}
+type BadgeProps = { tone?: Tone; icon?: LucideIcon | undefined; title?: string; text?: ReactNode; children?: ReactNode }
 
 /** A label for a property or a status. Its icon conveys the status without colour. */
 export function Badge({ tone = 'quiet', icon: Icon, title, text, children }: BadgeProps) {

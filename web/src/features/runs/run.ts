@@ -10,7 +10,7 @@ import type { taskStageSchema } from '@groundstate/contract/task-stages'
 import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { useEffect, useEffectEvent } from 'react'
 import { get, queryString, request } from '../../api/client.ts'
 import { gathered } from '../../api/gathered.ts'
 import { onChange } from '../../api/live.ts'
@@ -116,15 +116,12 @@ export function useRefreshRun(id: string) {
 /** Refetches a queued run when other runs of its workspace, or the workspace lock, change: they can block it. */
 export function useQueueUpdates({ run }: RunDocument) {
   const refresh = useRefreshRun(run.id)
-  const latest = useRef(refresh)
-  useEffect(() => {
-    latest.current = refresh
-  })
+  const refreshRun = useEffectEvent(refresh)
   const workspace = run.relationships.workspace.data?.id
   const isQueued = RUN_STATUS_TABLE[run.attributes.status].awaits === 'queue'
   useEffect(() => {
     if (!isQueued) return undefined
-    const refreshSoon = gathered(async () => latest.current())
+    const refreshSoon = gathered(async () => refreshRun())
     const stop = onChange((change) => {
       // The log of the blocking run changes constantly but does not affect the queue.
       if (change.type !== 'runs' && change.type !== 'workspaces') return

@@ -106,38 +106,37 @@ function Version({ own }: { own: AuthoredVersion }) {
 function Summary({ own: { version, run, author } }: { own: AuthoredVersion }) {
   const { workspace } = useOpenWorkspace()
   const { lineage, md5, size, 'created-at': createdAt, 'engine-version': engine } = version.attributes
-  const items: readonly (readonly [string, ReactNode])[] = [
-    ['Created', <RelativeTime key="created" at={createdAt} />],
-    [
-      'Author',
-      <span key="author" className="flex flex-wrap gap-x-1.5">
-        <RunAuthorName run={run?.attributes ?? { source: 'tfe-api' }} author={author} />
-        {run && <span className="text-dim">· {originText(run.attributes)}</span>}
-      </span>,
-    ],
-    [
-      'Run',
-      run && (
-        <RunLink key="run" workspace={workspace.attributes.name} run={run} className="text-accent hover:underline" />
-      ),
-    ],
-    ['Size', size > 0 ? byteSize(size) : undefined],
-    ['Engine', engine],
-    ['Lineage', lineage === null ? undefined : <Copyable key="lineage" name="lineage" text={lineage} />],
-    ['MD5', md5 === null ? undefined : <Copyable key="md5" name="MD5" text={md5} />],
-    ['ID', <Copyable key="id" name="ID" text={version.id} />],
-  ]
+  const name = workspace.attributes.name
   return (
     <dl className="grid gap-x-6 gap-y-1.5 rounded-lg border border-line bg-paper px-4 py-3 sm:grid-cols-2 xl:grid-cols-3">
-      {items.map(([name, value]) =>
-        value === undefined || value === null ? null : (
-          <div key={name} className="flex min-w-0 items-center gap-2">
-            <dt className="w-16 shrink-0 text-dim">{name}</dt>
-            <dd className="min-w-0 flex-1">{value}</dd>
-          </div>
-        ),
-      )}
+      <Item name="Created" value={<RelativeTime at={createdAt} />} />
+      <Item name="Author" value={<Author run={run} author={author} />} />
+      <Item name="Run" value={run && <RunLink workspace={name} run={run} className="text-accent hover:underline" />} />
+      <Item name="Size" value={size > 0 ? byteSize(size) : undefined} />
+      <Item name="Engine" value={engine} />
+      <Item name="Lineage" value={lineage && <Copyable name="lineage" text={lineage} />} />
+      <Item name="MD5" value={md5 && <Copyable name="MD5" text={md5} />} />
+      <Item name="ID" value={<Copyable name="ID" text={version.id} />} />
     </dl>
+  )
+}
+
+function Item({ name, value }: { name: string; value: ReactNode }) {
+  if (value === undefined || value === null) return null
+  return (
+    <div className="flex min-w-0 items-center gap-2">
+      <dt className="w-16 shrink-0 text-dim">{name}</dt>
+      <dd className="min-w-0 flex-1">{value}</dd>
+    </div>
+  )
+}
+
+function Author({ run, author }: Pick<AuthoredVersion, 'run' | 'author'>) {
+  return (
+    <span className="flex flex-wrap gap-x-1.5">
+      <RunAuthorName run={run?.attributes ?? { source: 'tfe-api' }} author={author} />
+      {run && <span className="text-dim">· {originText(run.attributes)}</span>}
+    </span>
   )
 }
 

@@ -1,5 +1,5 @@
 import { isEnded, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
-import { stoppingStage, stopsRun } from '../run-steps.ts'
+import { stoppingStage, stopsRun } from '../run-steps.tsx'
 import type { RunDocument, TaskStage } from '../run.ts'
 
 /** Whether a cancellation was requested and the engine is still shutting down. */

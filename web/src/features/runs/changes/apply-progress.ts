@@ -136,12 +136,11 @@ export function outputChanges(
   return outputs.flatMap((output) => {
     const value = output.isUnknown ? byName.get(output.name) : undefined
     if (!value) return output.attributes().changed
-    if (value.sensitive) return output.attributes().changed.map(withSensitiveValue)
+    if (value.sensitive)
+      return output.attributes().changed.map((change): AttributeChange => {
+        return change.after.kind === 'unknown' ? { ...change, after: { kind: 'sensitive' } } : change
+      })
     const { changed, unchanged } = output.attributesWith(value.value)
     return changed.length > 0 ? changed : unchanged
   })
-}
-
-function withSensitiveValue(change: AttributeChange): AttributeChange {
-  return change.after.kind === 'unknown' ? { ...change, after: { kind: 'sensitive' } } : change
 }

@@ -19,16 +19,9 @@ export type Snippet = {
   highlight_start_offset: number
   highlight_end_offset: number
   values?: readonly { traversal: string; statement: string }[] | null | undefined
-  function_call?: FunctionCall | null | undefined
+  function_call?: { called_as: string; signature?: Signature | null } | null | undefined
 }
-
-type FunctionCall = {
-  called_as: string
-  signature?: {
-    params?: readonly { name: string }[] | null
-    variadic_param?: { name: string } | null
-  } | null
-}
+type Signature = { params?: readonly { name: string }[] | null; variadic_param?: { name: string } | null }
 
 /** Sorts errors before warnings, and otherwise keeps the order. */
 export function errorsFirst<D extends Diagnostic>(diagnostics: readonly D[]): D[] {

@@ -34,6 +34,10 @@ export function parseMessage(line: string): Message | undefined {
   }
 }
 
+const noLines = () => []
+const plainLines = (message: Message) => message['@message'].split('\n')
+const boldLines = (message: Message) => plainLines(message).map(bold)
+
 /** Renders a message as the engine does on a terminal; no lines for messages that it does not print there. */
 export function messageLines(message: Message): readonly string[] {
   const render = message.type === undefined ? undefined : RENDERERS[message.type]
@@ -62,18 +66,6 @@ const RENDERERS: Record<string, (message: Message) => readonly string[] | undefi
   provision_errored: noLines,
 }
 
-function noLines() {
-  return []
-}
-
-function plainLines(message: Message) {
-  return message['@message'].split('\n')
-}
-
-function boldLines(message: Message) {
-  return plainLines(message).map(bold)
-}
-
 const PLANNED: Record<string, string> = {
   create: 'will be created',
   read: 'will be read during apply',
@@ -85,11 +77,7 @@ const PLANNED: Record<string, string> = {
   remove: 'will no longer be managed',
   forget: 'will no longer be managed',
 }
-const DRIFTED: Record<string, string> = {
-  update: 'has changed',
-  delete: 'has been deleted',
-  move: 'has moved',
-}
+const DRIFTED: Record<string, string> = { update: 'has changed', delete: 'has been deleted', move: 'has moved' }
 
 function changeLines({ change }: Message, texts: Record<string, string>) {
   const address = change?.resource?.addr

@@ -20,14 +20,8 @@ type NewRunOptionsProps = {
 const FLAGS = {
   savePlan: ['Save plan', 'Does not block other runs. The plan becomes stale when the state changes.'],
   allowEmptyApply: ['Allow empty apply', 'A plan without changes can be applied, which creates a new state version.'],
-  generateConfig: [
-    'Generate configuration',
-    'The plan shows configuration to copy for import blocks without a resource block.',
-  ],
-  refresh: [
-    'Refresh state before planning',
-    'Planning without a refresh is faster but may miss changes made outside of runs.',
-  ],
+  generateConfig: ['Generate configuration', 'For import blocks without a resource block; shown in the plan.'],
+  refresh: ['Refresh state before planning', 'Without it, planning is faster but may miss external changes.'],
   debuggingMode: ['Debugging mode', 'The engine writes detailed logs.'],
 } as const
 type Flag = keyof typeof FLAGS
@@ -37,6 +31,7 @@ export function NewRunOptions({ workspace, run, variableErrors, error, onChange 
   const has = availableOptions(run)
   const count = countOptions(run)
   const { attributes } = workspace
+  const workspaceId = workspace.id
   return (
     <details open={variableErrors.size > 0 || undefined} className="rounded-md border border-line">
       <summary className="px-3 py-2 font-medium">
@@ -46,8 +41,7 @@ export function NewRunOptions({ workspace, run, variableErrors, error, onChange 
         <Addresses
           label="Target resources"
           add="Add target"
-          workspaceId={workspace.id}
-          addresses={run.targets}
+          {...{ workspaceId, addresses: run.targets }}
           error={fieldError(error, 'target-addrs')}
           onChange={(targets) => onChange({ targets })}
         />
@@ -55,8 +49,7 @@ export function NewRunOptions({ workspace, run, variableErrors, error, onChange 
           <Addresses
             label="Replace resources"
             add="Add resource"
-            workspaceId={workspace.id}
-            addresses={run.replacements}
+            {...{ workspaceId, addresses: run.replacements }}
             error={fieldError(error, 'replace-addrs')}
             onChange={(replacements) => onChange({ replacements })}
           />

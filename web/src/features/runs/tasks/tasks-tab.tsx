@@ -9,10 +9,10 @@ import { EmptyState, loaded } from '../../../components/feedback.tsx'
 import { Badge, OUTCOME_STYLE, type StatusStyle, StatusText, type Tone } from '../../../components/status.tsx'
 import { Countdown, Elapsed, RelativeTime } from '../../../components/time.tsx'
 import { isWebAddress } from '../../../components/web-address.ts'
-import { isAdvisoryFailure, stageState, type StepState } from '../run-steps.ts'
+import { isAdvisoryFailure, stageState, type StepState } from '../run-steps.tsx'
+import { STEP_STYLE } from '../run-steps.tsx'
 import { STAGE_TITLES } from '../run-text.ts'
 import type { Run, TaskResult, TaskStage } from '../run.ts'
-import { STEP_STYLE } from '../stage-strip.tsx'
 import { TaskDeliveries } from './task-deliveries.tsx'
 
 export function TasksTab({ run, stages }: { run: Run; stages: readonly TaskStage[] }) {

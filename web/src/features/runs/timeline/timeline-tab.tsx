@@ -8,7 +8,8 @@ import { TONE_TEXT } from '../../../components/status.tsx'
 import { RelativeTime } from '../../../components/time.tsx'
 import type { PhaseName } from '../run-navigation.tsx'
 import { originText } from '../run-origin.tsx'
-import { type StepState, isAdvisoryFailure } from '../run-steps.ts'
+import { type StepState, isAdvisoryFailure } from '../run-steps.tsx'
+import { STEP_STYLE } from '../run-steps.tsx'
 import {
   type Apply,
   type Plan,
@@ -18,7 +19,6 @@ import {
   type TaskStage,
   useAddComment,
 } from '../run.ts'
-import { STEP_STYLE } from '../stage-strip.tsx'
 
 export function TimelineTab({ document }: { document: RunDocument }) {
   const { run } = document
