@@ -8,8 +8,7 @@ import { TONE_TEXT } from '../../../components/status.tsx'
 import { RelativeTime } from '../../../components/time.tsx'
 import type { PhaseName } from '../run-navigation.tsx'
 import { originText } from '../run-origin.tsx'
-import { type StepState, isAdvisoryFailure } from '../run-steps.tsx'
-import { STEP_STYLE } from '../run-steps.tsx'
+import { isAdvisoryFailure, STEP_STYLE, type StepState } from '../run-steps.tsx'
 import {
   type Apply,
   type Plan,
