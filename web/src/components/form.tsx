@@ -6,13 +6,8 @@ import { ErrorNote } from './feedback.tsx'
 const CONTROL =
   'mt-1 block w-full rounded-md border border-line-strong bg-paper px-2.5 text-ink aria-invalid:border-bad disabled:opacity-60'
 
-type FieldProps = {
-  label: ReactNode
-  hint?: ReactNode
-  error?: string | undefined
-  /** The label is for screen readers only. */
-  isLabelHidden?: boolean
-}
+/** A hidden label is for screen readers only. */
+type FieldProps = { label: ReactNode; hint?: ReactNode; error?: string | undefined; isLabelHidden?: boolean }
 
 /** Splits the props of a field into those of its control, and a function that adds label, hint and error around it. */
 function useField<Props extends FieldProps>({ label, hint, error, isLabelHidden = false, ...props }: Props) {

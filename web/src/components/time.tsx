@@ -63,16 +63,10 @@ export function exactTime(at: string) {
   return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 }
 
+type ElapsedProps = { from: string; to?: string | null | undefined; className?: string }
+
 /** A duration that counts up until `to` is known. */
-export function Elapsed({
-  from,
-  to,
-  className = '',
-}: {
-  from: string
-  to?: string | null | undefined
-  className?: string
-}) {
+export function Elapsed({ from, to, className = '' }: ElapsedProps) {
   const now = useSyncExternalStore(to ? neverTick : seconds.subscribe, seconds.now)
   const end = to ? new Date(to).getTime() : now
   return <span className={`numeric whitespace-nowrap ${className}`}>{duration(end - new Date(from).getTime())}</span>

@@ -1,14 +1,12 @@
-import type { configurationVersionSchema } from '@groundstate/contract/configuration-versions'
+import type { shownRunIncludes } from '@groundstate/contract/includes'
 import type { applySchema, planSchema } from '@groundstate/contract/plans'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
-import type { commentSchema, runEventSchema } from '@groundstate/contract/run-events'
+import type { runEventSchema } from '@groundstate/contract/run-events'
 import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
 import type { taskResultSchema } from '@groundstate/contract/task-results'
 import type { taskStageSchema } from '@groundstate/contract/task-stages'
-import type { userSchema } from '@groundstate/contract/users'
-import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useEffectEvent } from 'react'
 import { get, queryString, request } from '../../api/client.ts'
@@ -24,41 +22,22 @@ export type TaskStage = Wire<typeof taskStageSchema> & { results: readonly TaskR
 export type RunEvent = Wire<typeof runEventSchema> & { author: string | undefined; comment: string | undefined }
 export type RunDocument = ReturnType<typeof readDocument>
 
-type Included =
-  | typeof planSchema
-  | typeof applySchema
-  | typeof userSchema
-  | typeof workspaceSchema
-  | typeof configurationVersionSchema
-  | typeof taskStageSchema
-  | typeof taskResultSchema
-  | typeof runEventSchema
-  | typeof commentSchema
-  | typeof runSchema
+type Includes = typeof shownRunIncludes
+type RunOnWire = DocumentOnWire<typeof runSchema, Exclude<Includes[keyof Includes], null | readonly unknown[]>>
 
 /** Task outcomes and deliveries can be long and are loaded when the user expands them. */
-const INCLUDE = [
-  'plan',
-  'apply',
-  'created_by',
-  'workspace',
-  'configuration_version',
-  'task_stages.task_results',
-  'run_events.actor',
-  'run_events.comment',
-  'triggering_runs.workspace',
-].join(',')
+const INCLUDE =
+  'plan,apply,created_by,workspace,configuration_version,task_stages.task_results,run_events.actor,run_events.comment,triggering_runs.workspace'
 
 /** A run with everything its page initially shows, in one request. */
 export function useRun(id: string) {
   return useQuery({
     queryKey: ['runs', id, 'page'],
-    queryFn: async () =>
-      readDocument(await get<DocumentOnWire<typeof runSchema, Included>>(`/runs/${id}?include=${INCLUDE}`)),
+    queryFn: async () => readDocument(await get<RunOnWire>(`/runs/${id}?include=${INCLUDE}`)),
   })
 }
 
-function readDocument(document: DocumentOnWire<typeof runSchema, Included>) {
+function readDocument(document: RunOnWire) {
   const run = document.data
   const { relationships } = run
   const included = includedOf(document)

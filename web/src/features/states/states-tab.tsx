@@ -189,10 +189,7 @@ function TimelineRow({ row, rows, counts, maxCount, isCompact }: TimelineRowProp
 /** Resource counts of a row and its neighbours; undefined if unknown or if there is no such row. */
 type Counts = { newer: number | undefined; own: number | undefined; older: number | undefined }
 
-/**
- * A row's section of the line chart of counts, as SVG points in a 100 × 100 box: from halfway to the newer row, through
- * this row, to halfway to the older one. Empty if the count is unknown.
- */
+/** A row's section of the line chart, as SVG points in a 100 × 100 box; empty if the count is unknown. */
 export function countLine({ newer, own, older }: Counts, maxCount: number): string {
   if (own === undefined) return ''
   const x = (count: number) => (maxCount === 0 ? 0 : Math.round((count / maxCount) * 1000) / 10)

@@ -112,10 +112,7 @@ export function useBackingData(workspaceId: string) {
   })
 }
 
-/**
- * Makes a copy of a version the current state. Locks the workspace for the rollback unless the user holds the lock, and
- * unlocks it even after a failure; `isStillLocked` reports that unlocking failed.
- */
+/** Makes a copy of a version the current state, under a lock that is released even after a failure. */
 export function useRollback({ organization, workspaceId }: { organization: string; workspaceId: string }) {
   const queries = useQueryClient()
   return useMutation({

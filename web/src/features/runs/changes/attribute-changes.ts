@@ -23,10 +23,7 @@ type ValueNode = {
   afterSensitive: unknown
 }
 
-/**
- * Flattens the attributes of a change to paths such as `tags.env`. As in the engine, a null attribute is unset, whereas
- * a null item of a list is a value.
- */
+/** Flattens a change to paths such as `tags.env`. A null attribute is unset, whereas a null item of a list is a value. */
 export function attributeChanges(change: PlannedChange, name = '') {
   const attributes: Attribute[] = []
   collect(attributes, {
@@ -89,7 +86,8 @@ function memberKeys({ before, after, unknown }: ValueNode): ReadonlySet<string> 
 
 /** Compares JSON by its members, and other texts line by line. */
 function collectStrings(attributes: Attribute[], path: string, before: string, after: string) {
-  const json = parseBoth(before, after)
+  const [one, other] = [parseJson(before), parseJson(after)]
+  const json = one && other && Array.isArray(one) === Array.isArray(other) && { before: one, after: other }
   if (json) {
     const members: Attribute[] = []
     collect(members, { ...UNMARKED, path, ...json })
@@ -199,14 +197,6 @@ function lineChanges(before: string, after: string) {
     sign: pair.before === undefined ? ('+' as const) : pair.after === undefined ? ('−' as const) : (' ' as const),
     text: (pair.before === undefined ? other[pair.after ?? 0] : one[pair.before]) ?? '',
   }))
-}
-
-/** Parses both strings if both contain a JSON object, or both an array. */
-function parseBoth(before: string, after: string) {
-  const [one, other] = [parseJson(before), parseJson(after)]
-  return one !== undefined && other !== undefined && Array.isArray(one) === Array.isArray(other)
-    ? { before: one, after: other }
-    : undefined
 }
 
 function parseJson(text: string): object | undefined {

@@ -203,10 +203,7 @@ function countTitle(shown: readonly ResourceChange[], all: readonly ResourceChan
   return shown.length === all.length ? text : `${shown.length.toLocaleString('en')} of ${text}`
 }
 
-/**
- * The state that the apply stored, if the user may read it: its link, and its first 100 outputs if the plan left values
- * unknown. A failed apply may not have updated the outputs.
- */
+/** The stored state, if readable: its link, and its first 100 outputs if the apply succeeded and the plan left any unknown. */
 function useAppliedState({ model, apply, workspace }: Pick<PlannedChangesProps, 'model' | 'apply' | 'workspace'>) {
   const version = apply && hasEnded(apply) ? apply.relationships['state-versions'].data.at(-1)?.id : undefined
   const { permissions, name } = workspace?.attributes ?? {}

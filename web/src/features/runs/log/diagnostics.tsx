@@ -40,11 +40,8 @@ const SEVERITY_STYLE = {
 
 const MAX_COLLAPSED = 5
 
-type DiagnosticsProps<D extends Diagnostic> = {
-  diagnostics: readonly D[]
-  /** Renders a link next to the summary. */
-  linkOf?: (diagnostic: D) => ReactNode
-}
+/** `linkOf` renders a link next to the summary. */
+type DiagnosticsProps<D extends Diagnostic> = { diagnostics: readonly D[]; linkOf?: (diagnostic: D) => ReactNode }
 
 export function Diagnostics<D extends Diagnostic>({ diagnostics, linkOf }: DiagnosticsProps<D>) {
   const [isExpanded, setIsExpanded] = useState(false)

@@ -115,6 +115,7 @@ function outputLines(outputs: NonNullable<Message['outputs']>) {
   return ['', green('Outputs:'), '', ...lines]
 }
 
+type Values = Record<string | number, unknown>
 const CONVERSIONS: Record<string, string> = { list: 'tolist', set: 'toset', map: 'tomap' }
 
 /** Formats a value as the engine does; `type` is in JSON notation, such as `["list", "string"]`. */
@@ -126,7 +127,9 @@ function hclText(value: unknown, type?: unknown, indent = ''): string {
   if (typeof value !== 'object') return JSON.stringify(value)
   const [kind, inner] = Array.isArray(type) ? (type as unknown[]) : []
   const inside = `${indent}  `
-  const member = (item: unknown, key: string | number) => hclText(item, memberType(kind, inner, key), inside)
+  const hasMemberTypes = kind === 'tuple' || kind === 'object'
+  const typeOf = (key: string | number) => (hasMemberTypes ? (inner as Values | undefined)?.[key] : inner)
+  const member = (item: unknown, key: string | number) => hclText(item, typeOf(key), inside)
   const lines = Array.isArray(value)
     ? value.map((item: unknown, index) => `${inside}${member(item, index)},`)
     : Object.entries(value)
@@ -136,11 +139,6 @@ function hclText(value: unknown, type?: unknown, indent = ''): string {
   const body = lines.length === 0 ? `${open}${close}` : `${open}\n${lines.join('\n')}\n${indent}${close}`
   const convert = CONVERSIONS[String(kind)]
   return convert === undefined ? body : `${convert}(${body})`
-}
-
-function memberType(kind: unknown, inner: unknown, key: string | number): unknown {
-  if (kind === 'tuple' || kind === 'object') return (inner as Record<string | number, unknown> | undefined)?.[key]
-  return inner
 }
 
 function stringText(value: string, indent: string) {

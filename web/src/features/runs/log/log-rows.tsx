@@ -12,11 +12,8 @@ const MAX_LINE_LENGTH = 4000
 /** Maximum distance from the end at which the pane follows the log. */
 const END_MARGIN_PX = 24
 
-export type LogRowsHandle = {
-  scrollTo: (index: number) => void
-  /** Scrolls only if the line is not visible. */
-  ensureVisible: (index: number) => void
-}
+/** `ensureVisible` scrolls only if the line is not visible. */
+export type LogRowsHandle = { scrollTo: (index: number) => void; ensureVisible: (index: number) => void }
 
 type LogRowsProps = {
   label: string
@@ -88,7 +85,7 @@ export function LogRows(props: LogRowsProps) {
     setSeenCount(count)
   }
 
-  const newCount = count - seenCount
+  const newText = count > seenCount ? ` (${(count - seenCount).toLocaleString('en')} new)` : ''
   const digits = String(count).length
   // The visible lines alone would change the width while scrolling.
   const width = isWrapped ? '100%' : `max(100%, ${Math.min(MAX_LINE_LENGTH, text.maxLength()) + digits + 6}ch)`
@@ -107,22 +104,15 @@ export function LogRows(props: LogRowsProps) {
               ref={isWrapped ? rows.measureElement : undefined}
               index={item.index}
               top={item.start}
-              digits={digits}
-              text={text}
-              isWrapped={isWrapped}
               isCurrent={item.index === current}
-              query={query}
-              hrefOf={hrefOf}
-              onLine={onLine}
+              {...{ digits, text, isWrapped, query, hrefOf, onLine }}
             />
           ))}
         </div>
       </Pane>
       {isLive && !isFollowing && (
         <div className="absolute inset-x-0 bottom-3 flex justify-center">
-          <Button kind="primary" size="small" onClick={followEnd}>
-            Jump to latest{newCount > 0 && ` (${newCount.toLocaleString('en')} new)`}
-          </Button>
+          <Button kind="primary" size="small" label={`Jump to latest${newText}`} onClick={followEnd} />
         </div>
       )}
     </div>

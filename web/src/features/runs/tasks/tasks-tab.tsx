@@ -1,14 +1,21 @@
 import type { PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { taskResultOutcomeSchema } from '@groundstate/contract/task-results'
 import { useQuery } from '@tanstack/react-query'
-import { CircleX, ExternalLink, Info, ListChecks, type LucideIcon, TriangleAlert } from 'lucide-react'
+import {
+  CircleX,
+  ExternalLink as ExternalLinkIcon,
+  Info,
+  ListChecks,
+  type LucideIcon,
+  TriangleAlert,
+} from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { ApiError, apiPath, get } from '../../../api/client.ts'
 import { Card } from '../../../components/card.tsx'
 import { EmptyState, loaded } from '../../../components/feedback.tsx'
 import { Badge, OUTCOME_STYLE, type StatusStyle, StatusText, type Tone } from '../../../components/status.tsx'
+import { ExternalLink, isWebAddress } from '../../../components/target.tsx'
 import { Countdown, Elapsed, RelativeTime } from '../../../components/time.tsx'
-import { isWebAddress } from '../../../components/web-address.ts'
 import { isAdvisoryFailure, stageState, STEP_STYLE, type StepState } from '../run-steps.tsx'
 import { STAGE_TITLES } from '../run-text.ts'
 import type { Run, TaskResult, TaskStage } from '../run.ts'
@@ -181,15 +188,10 @@ function Outcome({ outcome }: { outcome: TaskOutcome }) {
 function DetailsLink({ url, of }: { url: string | null; of: string }) {
   if (url === null || !isWebAddress(url)) return null
   return (
-    <a
-      href={url}
-      target="_blank"
-      rel="noreferrer noopener"
-      className="inline-flex items-center gap-1 text-accent underline"
-    >
+    <ExternalLink href={url} className="inline-flex items-center gap-1">
       Details<span className="sr-only"> of {of}, in a new tab</span>
-      <ExternalLink size={13} />
-    </a>
+      <ExternalLinkIcon size={13} />
+    </ExternalLink>
   )
 }
 
