@@ -26,7 +26,6 @@ export type LineChange = { sign: '+' | '−' | ' '; text: string }
 
 type AttributeDiffProps = { label: string; changes: readonly AttributeChange[]; unknownText?: string }
 
-/** The changed attributes of a resource with old and new values, which narrow screens stack. */
 export function AttributeDiff({ label, changes, unknownText = 'known after apply' }: AttributeDiffProps) {
   return (
     <table className="w-full table-fixed border-collapse font-mono text-[0.9285rem]">

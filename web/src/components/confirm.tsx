@@ -5,14 +5,12 @@ import { TextArea, TextField } from './form.tsx'
 import { focusHeading } from './page.tsx'
 
 type ConfirmProps = Pick<ButtonProps, 'icon' | 'kind' | 'size' | 'reason'> & {
-  /** Label of the button that opens the confirmation. */
   label: string
   title: ReactNode
   consequence?: ReactNode
   /** Text to type before an irreversible action. */
   typedName?: string | undefined
   comment?: string
-  /** Label of the button that confirms. */
   action: string
   /** Receives the comment; errors are shown in place. */
   onConfirm: (comment: string | undefined) => Promise<unknown>

@@ -14,7 +14,6 @@ type EditorProps = {
   language: 'hcl' | 'json' | 'text'
   value: string
   onChange: (value: string) => void
-  /** IDs of the elements that describe the field. */
   describedBy?: string | undefined
 }
 
@@ -65,7 +64,6 @@ export default function Editor({ label, language, value, onChange, describedBy }
   return <div ref={parent} className="mt-1 overflow-hidden rounded-md border border-line-strong bg-paper" />
 }
 
-/** Positions where the HCL parser skipped input. */
 function hclErrors({ state }: EditorView): Diagnostic[] {
   const faults: Diagnostic[] = []
   syntaxTree(state).iterate({
@@ -93,7 +91,6 @@ const THEME = EditorView.theme({
   },
 })
 
-/** Theme colours have enough contrast in both themes. */
 const COLOURS = HighlightStyle.define([
   { tag: [tags.keyword, tags.bool, tags.null, tags.atom], color: 'var(--accent)' },
   { tag: [tags.string, tags.special(tags.string)], color: 'var(--good)' },

@@ -25,7 +25,6 @@ export function Notice({ tone = 'info', role, actions, children }: NoticeProps) 
   )
 }
 
-/** An error, with a retry button where a retry can help. */
 export function ErrorNote({ error, onRetry }: { error: Error; onRetry?: (() => void) | undefined }) {
   return (
     <Notice tone="bad" role="alert" actions={onRetry && <Button size="small" label="Try again" onClick={onRetry} />}>

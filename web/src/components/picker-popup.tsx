@@ -12,7 +12,6 @@ type Props = PickerPopupProps & {
   onOpenChange: (isOpen: boolean) => void
 }
 
-/** See `picker.tsx`. */
 export default function PickerPopup({ anchor, isOpen, onOpenChange, ...search }: Props) {
   return (
     <Popover.Root

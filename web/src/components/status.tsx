@@ -59,7 +59,6 @@ export function Badge({ tone = 'quiet', icon: Icon, title, text, children }: Bad
 
 type StatusTextProps = { tone: Tone; icon: LucideIcon; isBusy?: boolean; text?: ReactNode; children?: ReactNode }
 
-/** A status in a dense table: an icon in its colour and a word. */
 export function StatusText({ tone, icon: Icon, isBusy = false, text, children }: StatusTextProps) {
   return (
     <span className={`inline-flex items-center gap-1.5 font-medium whitespace-nowrap ${TONE_TEXT[tone]}`}>

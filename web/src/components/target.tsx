@@ -10,7 +10,6 @@ export function TargetLink({ leadsTo, exact = false, ...props }: TargetLinkProps
   return <Link {...(leadsTo as LinkProps)} activeOptions={{ exact, includeSearch: false }} {...props} />
 }
 
-/** Returns a function that navigates to a target. */
 export function useGo() {
   const navigate = useNavigate()
   return (target: Target) => void navigate(target as Parameters<typeof navigate>[0])

@@ -26,7 +26,6 @@ type Step = {
   state: StepState
   text: string
   from?: string | undefined
-  /** Undefined while the step is in progress. */
   to?: string | undefined
   part: RunTab
   phase?: PhaseName
@@ -167,12 +166,10 @@ export function isAdvisoryFailure({ attributes }: Pick<TaskResult, 'attributes'>
   )
 }
 
-/** Whether the result of a stage stops the run; post-apply tasks cannot. */
 export function stopsRun({ attributes: { stage, status } }: Pick<TaskStage, 'attributes'>) {
   return stage !== 'post_apply' && (status === 'failed' || status === 'errored')
 }
 
-/** The stage whose mandatory tasks stopped the run. */
 export function stoppingStage(status: Run['attributes']['status'], stages: readonly TaskStage[]): Stage | undefined {
   return status === 'errored' ? stages.find(stopsRun)?.attributes.stage : undefined
 }

@@ -230,7 +230,6 @@ function CountLine({ points }: { points: string }) {
 
 const PIN_NAMES = { from: 'A', to: 'B' } as const
 
-/** Selects a version as one side of a comparison. */
 function Pin({ id, serial, pin, isSmall }: { id: string; serial: number; pin: 'from' | 'to'; isSmall: boolean }) {
   const search = statesRoute.useSearch()
   const navigate = statesRoute.useNavigate()

@@ -78,7 +78,6 @@ function isListChange({ before, after, unknown }: ValueNode) {
   return [before, after, unknown].some((side) => Array.isArray(side) && side.length > 0)
 }
 
-/** The keys of both sides if these are objects or unset. */
 function memberKeys({ before, after, unknown }: ValueNode): ReadonlySet<string> {
   const isMixed = ![before, after].every((side) => isObject(side) || isUnset(side))
   return new Set(isMixed ? [] : [before, after, unknown].flatMap((side) => (isObject(side) ? Object.keys(side) : [])))

@@ -79,7 +79,6 @@ function apiSources(origins: string | undefined) {
     .join(',')
 }
 
-/** The queue positions of an organization's runs that wait for an agent, by run ID. */
 export function useQueuePositions(organization: string, isEnabled: boolean) {
   return useQuery({
     queryKey: ['runs', organization, 'queue'],

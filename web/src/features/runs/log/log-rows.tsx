@@ -31,7 +31,6 @@ type LogRowsProps = {
   ref: Ref<LogRowsHandle>
 }
 
-/** The lines of a log in a scroll pane that contains only the visible ones. */
 export function LogRows(props: LogRowsProps) {
   const { label, text, version, isWrapped, isLive, query, current, beginAt, hrefOf, onLine, className, ref } = props
   const pane = useRef<HTMLDivElement>(null)

@@ -15,12 +15,20 @@ import { lockReason } from '../../workspaces/lock-words.ts'
 import type { WorkspaceResource } from '../../workspaces/workspace.ts'
 import { RunLink } from '../run-navigation.tsx'
 import { NewRunOptions } from './new-run-options.tsx'
-import { type NewRunContext, useCreateRun, useNewRunContext, useRunOfConfiguration } from './new-run-queries.ts'
-import { NEW_RUN, type NewRun, type RunKind, type VariableError, variableErrors } from './new-run.ts'
+import {
+  NEW_RUN,
+  type NewRun,
+  type NewRunContext,
+  type RunKind,
+  useCreateRun,
+  useNewRunContext,
+  useRunOfConfiguration,
+  type VariableError,
+  variableErrors,
+} from './new-run.ts'
 
 type NewRunDialogProps = { workspace: WorkspaceResource; isOpen: boolean; onClose: () => void }
 
-/** Creates a run with any option of the API and opens its page. */
 export function NewRunDialog({ isOpen, ...props }: NewRunDialogProps) {
   // Unmounting a closed dialog resets its form.
   return isOpen ? <OpenDialog {...props} /> : null
@@ -190,7 +198,6 @@ const SOURCES = {
   'terraform+cloud': 'CLI',
 } as const satisfies Record<Wire<typeof configurationVersionSchema>['attributes']['source'], string>
 
-/** The configuration that the run will use: its origin, age and latest run. */
 function ConfigurationSummary({ context: { workspace, configuration } }: { context: NewRunContext }) {
   if (!configuration) return null
   const { id, attributes } = configuration

@@ -5,13 +5,11 @@ import { CheckField, fieldError, SelectField, TextField } from '../../../compone
 import { counted } from '../../../components/numbers.ts'
 import { Picker } from '../../../components/picker.tsx'
 import type { WorkspaceResource } from '../../workspaces/workspace.ts'
-import { findAddresses } from './new-run-queries.ts'
-import { availableOptions, countOptions, type NewRun, type VariableError } from './new-run.ts'
+import { availableOptions, countOptions, findAddresses, type NewRun, type VariableError } from './new-run.ts'
 
 type NewRunOptionsProps = {
   workspace: WorkspaceResource
   run: NewRun
-  /** By row. */
   variableErrors: ReadonlyMap<number, VariableError>
   error: Error | null
   onChange: (change: Partial<NewRun>) => void
@@ -26,7 +24,6 @@ const FLAGS = {
 } as const
 type Flag = keyof typeof FLAGS
 
-/** The options besides kind and message, collapsed by default. */
 export function NewRunOptions({ workspace, run, variableErrors, error, onChange }: NewRunOptionsProps) {
   const has = availableOptions(run)
   const count = countOptions(run)

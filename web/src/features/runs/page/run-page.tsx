@@ -136,7 +136,6 @@ function RunTabs({ shown, taskCount }: { shown: readonly RunTab[]; taskCount: nu
   return <TabBar label="Run sections" tabs={tabs} />
 }
 
-/** The page of a run with its title, origin and options; `children` are the content below. */
 function RunHeader({ document, children }: { document: RunDocument; children: ReactNode }) {
   const { workspace } = runRoute.useParams()
   const { run } = document

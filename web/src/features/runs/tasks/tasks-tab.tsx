@@ -75,7 +75,6 @@ const RESULT_STYLE: Record<TaskResult['attributes']['status'], ResultStyle> = {
   unreachable: { ...OUTCOME_STYLE.failed, text: 'unreachable' },
 }
 
-/** Icon, colour and text of a result; an advisory failure looks like a warning. */
 export function resultStyle(result: Pick<TaskResult, 'attributes'>): ResultStyle {
   const style = RESULT_STYLE[result.attributes.status]
   return isAdvisoryFailure(result) ? { ...OUTCOME_STYLE.warning, text: `${style.text}, advisory` } : style
