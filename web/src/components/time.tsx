@@ -63,6 +63,7 @@ export function exactTime(at: string) {
   return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 }
 
+const neverTick = () => () => {}
 type ElapsedProps = { from: string; to?: string | null | undefined; className?: string }
 
 /** A duration that counts up until `to` is known. */
@@ -75,10 +76,6 @@ export function Elapsed({ from, to, className = '' }: ElapsedProps) {
 /** The current time in ms, updated every second. */
 export function useSeconds() {
   return useSyncExternalStore(seconds.subscribe, seconds.now)
-}
-
-function neverTick() {
-  return () => {}
 }
 
 /** "8 s", "2 min 5 s", "1 h 3 min", from ms. */

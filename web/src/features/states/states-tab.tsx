@@ -86,11 +86,8 @@ function Timeline({ isCompact, empty }: { isCompact: boolean; empty: ReactNode }
         {rows.map((row, at) => (
           <TimelineRow
             key={row.id}
-            row={row}
-            rows={rows}
             counts={{ newer: counts[at - 1], own: counts[at], older: counts[at + 1] }}
-            maxCount={maxCount}
-            isCompact={isCompact}
+            {...{ row, rows, maxCount, isCompact }}
           />
         ))}
       </ol>

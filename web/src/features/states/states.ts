@@ -100,15 +100,12 @@ export function useBackingData(workspaceId: string) {
   return useMutation({
     mutationFn: async ({ id, action }: { id: string; action: BackingDataAction }) =>
       request('POST', `/state-versions/${id}/actions/${action}`, {}),
-    onSettled: async (_, __, { id }) => {
-      const keys = [
-        ['state-versions', workspaceId],
-        ['state-versions', id],
-        ['outputs', id],
-        ['state-diffs', workspaceId],
-      ]
-      return Promise.all(keys.map(async (queryKey) => queries.invalidateQueries({ queryKey })))
-    },
+    onSettled: async (_, __, { id }) =>
+      queries.invalidateQueries({
+        predicate: ({ queryKey: [type, scope] }) =>
+          ['state-versions', 'outputs', 'state-diffs'].includes(String(type)) &&
+          [id, workspaceId].includes(String(scope)),
+      }),
   })
 }
 
@@ -181,8 +178,4 @@ export function chronological(a: StateVersion, b: StateVersion) {
   const difference = Date.parse(a.attributes['created-at']) - Date.parse(b.attributes['created-at'])
   const isSwapped = difference === 0 ? a.attributes.serial > b.attributes.serial : difference > 0
   return { older: isSwapped ? b : a, newer: isSwapped ? a : b, isSwapped }
-}
-
-export function stateFileName(workspace: string, { attributes }: StateVersion) {
-  return `${workspace}-${attributes.serial}.tfstate`
 }

@@ -20,14 +20,8 @@ import { OUTPUT_COLUMNS } from '../workspaces/outputs-card.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { PanelHeader, StatesLink, useStatesSearch } from './navigation.tsx'
 import { RawView } from './raw-view.tsx'
-import {
-  type AuthoredVersion,
-  stateFileName,
-  type StateVersion,
-  useStateVersion,
-  useVersionResources,
-  versionBadges,
-} from './states.ts'
+import type { AuthoredVersion, StateVersion } from './states.ts'
+import { useStateVersion, useVersionResources, versionBadges } from './states.ts'
 import { DeleteStateData, MissingData, RollbackButton, RollbackNotice, RollbackPreview } from './version-actions.tsx'
 
 export function VersionView({ id }: { id: string }) {
@@ -70,7 +64,7 @@ function Version({ own }: { own: AuthoredVersion }) {
         actions={
           url !== null && (
             <>
-              <a href={ownPath(url)} download={stateFileName(name, version)} className={buttonClass()}>
+              <a href={ownPath(url)} download={`${name}-${attributes.serial}.tfstate`} className={buttonClass()}>
                 <Download size={16} />
                 Download
               </a>
@@ -213,6 +207,9 @@ function VersionResources({ version }: { version: StateVersion }) {
   )
 }
 
+/** `provider["registry.terraform.io/hashicorp/aws"]`. */
+const SOURCE = /^provider\["(.+)"\]/
+
 type StateResource = StateVersion['attributes']['resources'][number]
 
 export function resourceRows(resources: readonly StateResource[], q: string) {
@@ -223,15 +220,10 @@ export function resourceRows(resources: readonly StateResource[], q: string) {
   return moduleRows(
     matching
       .map(({ type, name, module, provider, count, tainted = 0 }) => {
-        return { module, address: `${type}.${name}`, provider: providerSource(provider), count, tainted }
+        return { module, address: `${type}.${name}`, provider: SOURCE.exec(provider)?.[1] ?? provider, count, tainted }
       })
       .sort((a, b) => a.address.localeCompare(b.address)),
   )
-}
-
-/** `provider["registry.terraform.io/hashicorp/aws"]` → `registry.terraform.io/hashicorp/aws`. */
-function providerSource(provider: string) {
-  return /^provider\["(.+)"\]/.exec(provider)?.[1] ?? provider
 }
 
 type ResourceLineProps = { address: string; provider: string; count: number; tainted: number }

@@ -12,10 +12,6 @@ export function isStalePlan({ attributes }: RunDocument['run']) {
   return attributes.status === 'planned_and_saved' && !attributes.actions['is-confirmable']
 }
 
-export function destroysResources({ run, plan }: Pick<RunDocument, 'run' | 'plan'>) {
-  return run.attributes['is-destroy'] || (plan?.attributes['resource-destructions'] ?? 0) > 0
-}
-
 /** Whether a user or a team, not a run, holds the workspace lock. */
 export function isLockedManually({ workspace }: Pick<RunDocument, 'workspace'>) {
   return workspace?.attributes.locked === true && workspace.relationships['locked-by'].data?.type !== 'runs'

@@ -39,8 +39,7 @@ export function ChangeRows({ label, changes, expanded, onToggle, progressOf, dia
   }, [changes])
   return (
     <ModuleRows
-      label={label}
-      rows={rows}
+      {...{ label, rows }}
       maxStatic={100}
       rowHeight={37}
       keyOf={({ key }) => key}

@@ -15,14 +15,8 @@ import { runRoute, TabLink, useRunSearch } from '../run-navigation.tsx'
 import { type Apply, type Plan, type Run, type RunDocument, useVersionOutputs } from '../run.ts'
 import { applySummary, isFinished, outputChanges, unknownValueText, useApplyProgress } from './apply-progress.ts'
 import { CHANGE_STYLE, ChangeRows, DRIFT_STYLE } from './change-rows.tsx'
-import {
-  CHANGE_KINDS,
-  isPlanPending,
-  type PlanModel,
-  type ResourceChange,
-  unavailableReason,
-  usePlanModel,
-} from './plan-model.ts'
+import type { PlanModel, ResourceChange } from './plan-model.ts'
+import { CHANGE_KINDS, isPlanPending, unavailableReason, usePlanModel } from './plan-model.ts'
 
 type ChangesTabProps = Pick<RunDocument, 'run' | 'plan' | 'apply' | 'workspace'>
 

@@ -173,14 +173,9 @@ export function useCreateRun({ id, relationships }: WorkspaceResource) {
     mutationFn: async (run: NewRun) =>
       (await request<DocumentOnWire<typeof runSchema>>('POST', '/runs', newRunBody(id, run))).data,
     onSuccess: async () =>
-      Promise.all(
-        [
-          ['runs', id],
-          ['runs', organization],
-          ['workspaces', organization],
-          ['workspaces', id],
-          ['overview', organization],
-        ].map(async (queryKey) => queries.invalidateQueries({ queryKey })),
-      ),
+      queries.invalidateQueries({
+        predicate: ({ queryKey: [type, scope] }) =>
+          ['runs', 'workspaces', 'overview'].includes(String(type)) && [id, organization].includes(String(scope)),
+      }),
   })
 }

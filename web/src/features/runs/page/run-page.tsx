@@ -26,12 +26,7 @@ import { type Run, type RunDocument, type TaskStage, useQueueUpdates, useRun } f
 import { TasksTab } from '../tasks/tasks-tab.tsx'
 import { TimelineTab } from '../timeline/timeline-tab.tsx'
 
-const TAB_TITLES = {
-  changes: 'Changes',
-  log: 'Log',
-  tasks: 'Run tasks',
-  timeline: 'Timeline',
-} as const satisfies Record<RunTab, string>
+const TAB_TITLES: Record<RunTab, string> = { changes: 'Changes', log: 'Log', tasks: 'Run tasks', timeline: 'Timeline' }
 const TABS = Object.keys(TAB_TITLES) as RunTab[]
 
 export function RunPage() {

@@ -1,14 +1,8 @@
 import type { PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { taskResultOutcomeSchema } from '@groundstate/contract/task-results'
 import { useQuery } from '@tanstack/react-query'
-import {
-  CircleX,
-  ExternalLink as ExternalLinkIcon,
-  Info,
-  ListChecks,
-  type LucideIcon,
-  TriangleAlert,
-} from 'lucide-react'
+import type { LucideIcon } from 'lucide-react'
+import { CircleX, ExternalLink as ExternalLinkIcon, Info, ListChecks, TriangleAlert } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { ApiError, apiPath, get } from '../../../api/client.ts'
 import { Card } from '../../../components/card.tsx'

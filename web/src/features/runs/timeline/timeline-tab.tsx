@@ -9,15 +9,8 @@ import { RelativeTime } from '../../../components/time.tsx'
 import type { PhaseName } from '../run-navigation.tsx'
 import { originText } from '../run-origin.tsx'
 import { isAdvisoryFailure, STEP_STYLE, type StepState } from '../run-steps.tsx'
-import {
-  type Apply,
-  type Plan,
-  type Run,
-  type RunDocument,
-  type RunEvent,
-  type TaskStage,
-  useAddComment,
-} from '../run.ts'
+import type { Apply, Plan, Run, RunDocument, RunEvent, TaskStage } from '../run.ts'
+import { useAddComment } from '../run.ts'
 
 export function TimelineTab({ document }: { document: RunDocument }) {
   const { run } = document
