@@ -13,20 +13,18 @@ type FieldProps = { label: ReactNode; hint?: ReactNode; error?: string | undefin
 function useField<Props extends FieldProps>({ label, hint, error, isLabelHidden = false, ...props }: Props) {
   const id = useId()
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean).join(' ')
-  const frame = (control: ReactNode) => (
+  const frame = (element: ReactNode) => (
     <div>
       <label htmlFor={id} className={isLabelHidden ? 'sr-only' : 'block font-medium'}>
         {label}
       </label>
-      {control}
+      {element}
       <Message id={`${id}-hint`} text={hint} className="mt-1 text-dim" />
       <Message id={`${id}-error`} text={error} className="mt-1 whitespace-pre-line text-bad" role="alert" />
     </div>
   )
-  return [
-    { id, 'aria-describedby': described || undefined, 'aria-invalid': isInvalid(error), ...props },
-    frame,
-  ] as const
+  const control = { id, 'aria-describedby': described || undefined, 'aria-invalid': isInvalid(error), ...props }
+  return [control, frame] as const
 }
 
 function Message({ text, ...props }: { text: ReactNode; id?: string; className: string; role?: 'alert' }) {

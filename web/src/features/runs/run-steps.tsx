@@ -33,12 +33,8 @@ type Step = {
 
 type PhaseTimes = Pick<Plan['attributes'], 'status' | 'status-timestamps'>
 type Phase = { attributes: PhaseTimes } | undefined
-type RunParts = {
-  run: Pick<Run, 'attributes' | 'relationships'>
-  plan: Phase
-  apply: Phase
-  stages: readonly TaskStage[]
-}
+type RunFields = Pick<Run, 'attributes' | 'relationships'>
+type RunParts = { run: RunFields; plan: Phase; apply: Phase; stages: readonly TaskStage[] }
 
 /** The steps of a run from the queue to its post-apply tasks; a plan-only run has none after its plan. */
 export function runSteps({ run, plan, apply, stages }: RunParts): Step[] {
@@ -106,7 +102,7 @@ function phaseStep(phase: PhaseName, attributes: PhaseTimes | undefined): Step {
   return { id: phase, title, state, text: { ...PHASE_TEXTS, ...texts }[state], part: 'log', phase, from, to }
 }
 
-function approvalStep({ attributes, relationships }: RunParts['run']): Step {
+function approvalStep({ attributes, relationships }: RunFields): Step {
   const { status, actions, 'status-timestamps': times } = attributes
   const base = { id: 'approval', title: 'Approval', part: 'changes' } as const
   const from = times['planned-and-saved-at'] ?? times['post-plan-completed-at'] ?? times['planned-at']

@@ -97,7 +97,7 @@ function followLog(id: string) {
     for (const notify of listeners) notify()
   }
 
-  /** Reads to the current end of the log, and again if called meanwhile. */
+  /** Reads to the current end of the log, and again if called during a read. */
   async function read() {
     isDue = true
     if (isReading) return
