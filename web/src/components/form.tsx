@@ -19,15 +19,16 @@ function useField<Props extends FieldProps>({ label, hint, error, isLabelHidden 
         {label}
       </label>
       {element}
-      <Message id={`${id}-hint`} text={hint} className="mt-1 text-dim" />
-      <Message id={`${id}-error`} text={error} className="mt-1 whitespace-pre-line text-bad" role="alert" />
+      <FieldMessage id={`${id}-hint`} text={hint} className="mt-1 text-dim" />
+      <FieldMessage id={`${id}-error`} text={error} className="mt-1 whitespace-pre-line text-bad" role="alert" />
     </div>
   )
   const control = { id, 'aria-describedby': described || undefined, 'aria-invalid': isInvalid(error), ...props }
   return [control, frame] as const
 }
 
-function Message({ text, ...props }: { text: ReactNode; id?: string; className: string; role?: 'alert' }) {
+/** A hint or an error of a field; renders nothing without a text. */
+export function FieldMessage({ text, ...props }: { text: ReactNode; id?: string; className: string; role?: 'alert' }) {
   return text === undefined ? null : <p {...props}>{text}</p>
 }
 
@@ -78,8 +79,8 @@ export function CheckField({ label, hint, error, ...props }: CheckFieldProps) {
         />
         <span className="font-medium">{label}</span>
       </label>
-      <Message id={id} text={hint} className="ml-6 text-dim" />
-      <Message text={error} className="ml-6 text-bad" role="alert" />
+      <FieldMessage id={id} text={hint} className="ml-6 text-dim" />
+      <FieldMessage text={error} className="ml-6 text-bad" role="alert" />
     </div>
   )
 }

@@ -3,6 +3,8 @@ import { ArrowDown, ArrowUp } from 'lucide-react'
 import { type ReactNode, useMemo } from 'react'
 
 const FEATURES = tableFeatures({ rowSelectionFeature })
+/** `Table` renders the cells itself: as components of the library, they would remount and lose the focus. */
+const NO_COLUMNS: [] = []
 
 export type Column<Row> = {
   id: string
@@ -35,8 +37,7 @@ export function Table<Row extends RowData & { id: string }>(props: TableProps<Ro
   const table = useTable(
     {
       features: FEATURES,
-      // The cells are rendered below: as components of the library, they would remount and lose the focus.
-      columns: [],
+      columns: NO_COLUMNS,
       data: rows,
       getRowId: (row: Row) => row.id,
       state: { rowSelection: selected },

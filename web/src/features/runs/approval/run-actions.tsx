@@ -112,9 +112,9 @@ function DiscardAction({ document: { run }, act }: ActionProps) {
   const { actions, permissions, status } = run.attributes
   if (!actions['is-discardable'] || !permissions['can-discard'] || RUN_STATUS_TABLE[status].awaits !== 'decision')
     return null
-  const consequence = 'The plan can no longer be applied. Nothing is changed.'
+  const text = 'The plan can no longer be applied. Nothing is changed.'
   return (
-    <ActionConfirm label="Discard run" icon={Trash2} title="Discard this run?" {...{ consequence }} onConfirm={act} />
+    <ActionConfirm label="Discard run" icon={Trash2} title="Discard this run?" consequence={text} onConfirm={act} />
   )
 }
 

@@ -39,7 +39,8 @@ export function ChangeRows({ label, changes, expanded, onToggle, progressOf, dia
   }, [changes])
   return (
     <ModuleRows
-      {...{ label, rows }}
+      label={label}
+      rows={rows}
       maxStatic={100}
       rowHeight={37}
       keyOf={({ key }) => key}

@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type Ref, memo, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
+import { memo, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
 import { Button } from '../../../components/button.tsx'
 import { Pane } from '../../../components/pane.tsx'
 import { MarkedText } from '../../../components/text-search.tsx'
@@ -118,13 +118,9 @@ export function LogRows(props: LogRowsProps) {
   )
 }
 
-type RowProps = Pick<LogRowsProps, 'text' | 'isWrapped' | 'query' | 'hrefOf' | 'onLine'> & {
-  index: number
-  top: number
-  digits: number
-  isCurrent: boolean
-  ref: Ref<HTMLDivElement> | undefined
-}
+type LineProps = Pick<LogRowsProps, 'text' | 'isWrapped' | 'query'> & { index: number }
+type RowPlacement = { top: number; digits: number; isCurrent: boolean; ref: Ref<HTMLDivElement> | undefined }
+type RowProps = LineProps & RowPlacement & Pick<LogRowsProps, 'hrefOf' | 'onLine'>
 
 /** Memoised so that scrolling renders only the rows that become visible. */
 const Row = memo(function Row({ index, top, digits, isCurrent, ref, hrefOf, onLine, ...line }: RowProps) {
@@ -154,7 +150,7 @@ const Row = memo(function Row({ index, top, digits, isCurrent, ref, hrefOf, onLi
   )
 })
 
-function LineText({ text, index, query, isWrapped }: Pick<RowProps, 'text' | 'index' | 'query' | 'isWrapped'>) {
+function LineText({ text, index, query, isWrapped }: LineProps) {
   const line = text.line(index)
   const isTruncated = line.plain.length > MAX_LINE_LENGTH
   const spans = isTruncated

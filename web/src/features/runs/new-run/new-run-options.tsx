@@ -1,7 +1,7 @@
 import { Plus, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { Button, IconButton } from '../../../components/button.tsx'
-import { CheckField, fieldError, SelectField, TextField } from '../../../components/form.tsx'
+import { CheckField, fieldError, FieldMessage, SelectField, TextField } from '../../../components/form.tsx'
 import { counted } from '../../../components/numbers.ts'
 import { Picker } from '../../../components/picker.tsx'
 import type { WorkspaceResource } from '../../workspaces/workspace.ts'
@@ -74,13 +74,13 @@ export function NewRunOptions({ workspace, run, variableErrors, error, onChange 
             onChange={({ target }) => onChange({ autoApply: target.value as NewRun['autoApply'] })}
           />
         )}
-        {(Object.keys(FLAGS) as Flag[])
-          .filter((name) => has[name])
-          .map((name) => (
+        {(Object.entries(FLAGS) as [Flag, (typeof FLAGS)[Flag]][])
+          .filter(([name]) => has[name])
+          .map(([name, [label, hint]]) => (
             <CheckField
               key={name}
-              label={FLAGS[name][0]}
-              hint={FLAGS[name][1]}
+              label={label}
+              hint={hint}
               checked={run[name]}
               onChange={({ target }) => onChange({ [name]: target.checked })}
             />
@@ -131,11 +131,7 @@ function Addresses({ label, add, workspaceId, addresses, error, onChange }: Addr
           onChoose={({ value }) => onChange([...new Set([...addresses, value])])}
         />
       </div>
-      {error !== undefined && (
-        <p role="alert" className="mt-1 text-bad">
-          {error}
-        </p>
-      )}
+      <FieldMessage text={error} className="mt-1 text-bad" role="alert" />
     </fieldset>
   )
 }

@@ -150,8 +150,10 @@ function RunHeader({ document, children }: { document: RunDocument; children: Re
         title={runTitle({ id: run.id, message: attributes.message })}
         documentTitle={`${workspace} · run ${runState(attributes).text}`}
         badge={<RunStatus run={attributes} isBadge />}
-        {...{ about, children }}
-      />
+        about={about}
+      >
+        {children}
+      </Page>
     </>
   )
 }
