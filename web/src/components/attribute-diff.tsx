@@ -22,7 +22,7 @@ export type AttributeChange = {
   lines?: readonly LineChange[]
 }
 
-export type LineChange = { sign: '+' | '−' | ' '; text: string }
+type LineChange = { sign: '+' | '−' | ' '; text: string }
 
 type AttributeDiffProps = { label: string; changes: readonly AttributeChange[]; unknownText?: string }
 

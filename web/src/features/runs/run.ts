@@ -8,7 +8,7 @@ import type { stateVersionOutputSchema } from '@groundstate/contract/state-versi
 import type { taskResultSchema } from '@groundstate/contract/task-results'
 import type { taskStageSchema } from '@groundstate/contract/task-stages'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useEffectEvent } from 'react'
+import { useEffect } from 'react'
 import { get, queryString, request } from '../../api/client.ts'
 import { gathered } from '../../api/gathered.ts'
 import { onChange } from '../../api/live.ts'
@@ -94,20 +94,19 @@ export function useRefreshRun(id: string) {
 
 /** Refetches a queued run when other runs of its workspace, or the workspace lock, change: they can block it. */
 export function useQueueUpdates({ run }: RunDocument) {
-  const refresh = useRefreshRun(run.id)
-  const refreshRun = useEffectEvent(refresh)
+  const queries = useQueryClient()
   const workspace = run.relationships.workspace.data?.id
   const isQueued = RUN_STATUS_TABLE[run.attributes.status].awaits === 'queue'
   useEffect(() => {
     if (!isQueued) return undefined
-    const refreshSoon = gathered(async () => refreshRun())
+    const refreshSoon = gathered(async () => queries.invalidateQueries({ queryKey: ['runs', run.id] }))
     const stop = onChange((change) => {
       // The log of the blocking run changes constantly but does not affect the queue.
       if (change.type !== 'runs' && change.type !== 'workspaces') return
       if (change.id !== run.id && [change.id, change.workspace].includes(workspace)) refreshSoon()
     })
     return () => void stop()
-  }, [isQueued, run.id, workspace])
+  }, [queries, isQueued, run.id, workspace])
 }
 
 /** Creates a run with the same configuration and options. Returns its ID. */
