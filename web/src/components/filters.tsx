@@ -65,7 +65,7 @@ export function MatchSearch({ status, hasMatches, onStep, ...field }: MatchSearc
       role="search"
       className="flex min-w-0 flex-wrap items-center gap-1"
       onKeyDown={(event) => {
-        if (event.key !== 'Enter') return
+        if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return
         event.preventDefault()
         onStep(event.shiftKey ? -1 : 1)
       }}
