@@ -6,7 +6,7 @@ import { EditorState } from '@codemirror/state'
 import { EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { hcl } from 'codemirror-lang-hcl'
-import { useEffect, useRef } from 'react'
+import { useEffect, useEffectEvent, useRef } from 'react'
 import { STYLE_NONCE } from '../api/base.ts'
 
 type EditorProps = {
@@ -14,18 +14,14 @@ type EditorProps = {
   language: 'hcl' | 'json' | 'text'
   value: string
   onChange: (value: string) => void
-  /** Ids of what describes the field. */
   describedBy?: string | undefined
 }
 
-/** A field for code, with the errors that its language can tell. Load this file lazily. */
+/** A code editor with syntax errors. Load this file lazily. */
 export default function Editor({ label, language, value, onChange, describedBy }: EditorProps) {
   const parent = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
-  const change = useRef(onChange)
-  useEffect(() => {
-    change.current = onChange
-  }, [onChange])
+  const change = useEffectEvent(onChange)
 
   useEffect(() => {
     if (!parent.current) return undefined
@@ -37,7 +33,7 @@ export default function Editor({ label, language, value, onChange, describedBy }
           EditorView.cspNonce.of(STYLE_NONCE),
           lineNumbers(),
           history(),
-          // Tab leaves the field, as everywhere on the page.
+          // Tab moves the focus, as elsewhere on the page.
           keymap.of([...defaultKeymap, ...historyKeymap]),
           syntaxHighlighting(COLOURS),
           EditorView.lineWrapping,
@@ -46,17 +42,17 @@ export default function Editor({ label, language, value, onChange, describedBy }
             ...(describedBy !== undefined && { 'aria-describedby': describedBy }),
           }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) change.current(update.state.doc.toString())
+            if (update.docChanged) change(update.state.doc.toString())
           }),
           ...(language === 'json' ? [json(), linter(jsonParseLinter())] : []),
-          ...(language === 'hcl' ? [hcl(), linter(hclFaults)] : []),
+          ...(language === 'hcl' ? [hcl(), linter(hclErrors)] : []),
           THEME,
         ],
       }),
     })
     view.current = own
     return () => own.destroy()
-    // oxlint-disable-next-line react-hooks/exhaustive-deps -- the editor holds the text from here on
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- the editor owns the text once created
   }, [label, language, describedBy])
 
   useEffect(() => {
@@ -68,8 +64,7 @@ export default function Editor({ label, language, value, onChange, describedBy }
   return <div ref={parent} className="mt-1 overflow-hidden rounded-md border border-line-strong bg-paper" />
 }
 
-/** Positions where the HCL parser skipped input. */
-function hclFaults({ state }: EditorView): Diagnostic[] {
+function hclErrors({ state }: EditorView): Diagnostic[] {
   const faults: Diagnostic[] = []
   syntaxTree(state).iterate({
     enter: (node) => {
@@ -78,7 +73,7 @@ function hclFaults({ state }: EditorView): Diagnostic[] {
         from: node.from,
         to: Math.max(node.to, Math.min(node.from + 1, state.doc.length)),
         severity: 'error',
-        message: 'this is no HCL here',
+        message: 'invalid HCL',
       })
     },
   })
@@ -96,7 +91,6 @@ const THEME = EditorView.theme({
   },
 })
 
-/** The colours of the theme, which have enough contrast in both. */
 const COLOURS = HighlightStyle.define([
   { tag: [tags.keyword, tags.bool, tags.null, tags.atom], color: 'var(--accent)' },
   { tag: [tags.string, tags.special(tags.string)], color: 'var(--good)' },

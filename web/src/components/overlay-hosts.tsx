@@ -1,4 +1,4 @@
-import { type ReactElement, Suspense, cloneElement, lazy, useEffect, useState } from 'react'
+import { cloneElement, lazy, type ReactElement, type ReactNode, Suspense, useEffect, useState } from 'react'
 
 export type ToastOptions = { text: string; tone?: 'good' | 'bad' }
 
@@ -6,7 +6,7 @@ const load = async () => import('./toast-host.tsx')
 const ToastHost = lazy(load)
 const TooltipHost = lazy(async () => import('./tooltip-host.tsx'))
 
-/** Tells that something is done, for a moment and to screen readers. */
+/** Shows a message for some seconds and announces it to screen readers. */
 export function toast(options: ToastOptions) {
   void load().then(({ addToast }) => addToast(options))
 }
@@ -26,10 +26,14 @@ export function OverlayHosts() {
   ) : null
 }
 
-/**
- * A tooltip of a focusable element. Information needed to understand a page does not belong in one. The element only
- * carries the text; `tooltip-host.tsx` shows it, and is loaded after the page.
- */
+/** A tooltip of a focusable element, shown by `tooltip-host.tsx`; not for information needed to understand a page. */
 export function Tooltip({ text, children }: { text: string; children: ReactElement<Record<string, unknown>> }) {
   return cloneElement(children, { 'data-tooltip': text, 'aria-description': text })
+}
+
+/** Renders a lazily loaded popup from its first opening on, so that it also animates when it closes. */
+export function LazyPopup({ isOpen, children }: { isOpen: boolean; children: ReactNode }) {
+  const [wasOpened, setWasOpened] = useState(isOpen)
+  if (isOpen && !wasOpened) setWasOpened(true)
+  return (wasOpened || isOpen) && <Suspense>{children}</Suspense>
 }

@@ -7,7 +7,7 @@ const manager = Toast.createToastManager()
 
 export function addToast({ text, tone = 'good' }: ToastOptions) {
   manager.add({
-    // A message is one sentence: its title is for screen readers, which want a name.
+    // The title is for screen readers.
     title: tone === 'bad' ? 'Error' : 'Done',
     description: text,
     priority: tone === 'bad' ? 'high' : 'low',
@@ -15,7 +15,6 @@ export function addToast({ text, tone = 'good' }: ToastOptions) {
   })
 }
 
-/** Host of toasts; see `overlay-hosts.tsx`. */
 export default function ToastHost() {
   return (
     <Toast.Provider toastManager={manager}>

@@ -1,5 +1,5 @@
 import { isEnded, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
-import { stoppingStage, stopsRun } from '../run-steps.ts'
+import { stoppingStage, stopsRun } from '../run-steps.tsx'
 import type { RunDocument, TaskStage } from '../run.ts'
 
 /** Whether a cancellation was requested and the engine is still shutting down. */
@@ -10,10 +10,6 @@ export function isCanceling({ attributes }: RunDocument['run']) {
 /** Whether a saved plan can no longer be applied because the state has changed. */
 export function isStalePlan({ attributes }: RunDocument['run']) {
   return attributes.status === 'planned_and_saved' && !attributes.actions['is-confirmable']
-}
-
-export function destroysResources({ run, plan }: Pick<RunDocument, 'run' | 'plan'>) {
-  return run.attributes['is-destroy'] || (plan?.attributes['resource-destructions'] ?? 0) > 0
 }
 
 /** Whether a user or a team, not a run, holds the workspace lock. */
@@ -34,12 +30,9 @@ export function runSituation({ run, workspace, plan, stages }: RunDocument): str
   const { attributes } = run
   const { permissions, actions, status } = attributes
   const name = workspace?.attributes.name ?? 'the workspace'
-  if (isCanceling(run)) {
+  if (isCanceling(run))
     return 'Cancellation requested: the engine is finishing operations in progress and saving the state.'
-  }
-  if (isStalePlan(run)) {
-    return 'This plan is stale: the state has changed since it was created. Create a new plan.'
-  }
+  if (isStalePlan(run)) return 'This plan is stale: the state has changed since it was created. Create a new plan.'
   if (actions['is-confirmable']) {
     const next = permissions['can-apply']
       ? 'Review the changes, then apply them or discard the run.'

@@ -14,7 +14,6 @@ type Progress =
   | { state: 'done'; seconds: number; steps: number }
   | { state: 'failed' }
 
-/** The progress of an apply by address, from the events in its log. */
 export function applyProgress(events: readonly ApplyEvent[]): ReadonlyMap<string, Progress> {
   const progress = new Map<string, Progress>()
   const completed = new Map<string, { seconds: number; steps: number }>()
@@ -96,7 +95,6 @@ export function isFinished({ attributes }: Apply) {
   return attributes.status === 'finished'
 }
 
-/** The text for a value that the plan does not know, by the progress of its change. */
 export function unknownValueText(progress: RowProgress['state'] | undefined) {
   if (progress === 'done') return 'set during apply'
   if (progress === 'failed') return 'unknown: the apply failed'
@@ -108,14 +106,14 @@ export function unknownValueText(progress: RowProgress['state'] | undefined) {
 export function applySummary(changes: readonly ResourceChange[], progressOf: ProgressOf, { attributes }: Apply) {
   const {
     status,
-    'resource-additions': additions,
-    'resource-changes': updates,
-    'resource-destructions': destructions,
-    'resource-imports': imports,
+    'resource-additions': added,
+    'resource-changes': changed,
+    'resource-destructions': destroyed,
   } = attributes
-  if (status === 'finished' && additions !== null) {
+  if (status === 'finished' && added !== null) {
+    const imports = attributes['resource-imports']
     const imported = imports ? `${imports.toLocaleString('en')} imported, ` : ''
-    return `Applied: ${imported}${additions.toLocaleString('en')} added, ${updates ?? 0} changed, ${destructions ?? 0} destroyed`
+    return `Applied: ${imported}${added.toLocaleString('en')} added, ${changed ?? 0} changed, ${destroyed ?? 0} destroyed`
   }
   const states = changes.map((change) => progressOf(change)?.state)
   const count = (state: RowProgress['state']) => states.filter((own) => own === state).length
@@ -136,12 +134,11 @@ export function outputChanges(
   return outputs.flatMap((output) => {
     const value = output.isUnknown ? byName.get(output.name) : undefined
     if (!value) return output.attributes().changed
-    if (value.sensitive) return output.attributes().changed.map(withSensitiveValue)
+    if (value.sensitive)
+      return output.attributes().changed.map((change): AttributeChange => {
+        return change.after.kind === 'unknown' ? { ...change, after: { kind: 'sensitive' } } : change
+      })
     const { changed, unchanged } = output.attributesWith(value.value)
     return changed.length > 0 ? changed : unchanged
   })
-}
-
-function withSensitiveValue(change: AttributeChange): AttributeChange {
-  return change.after.kind === 'unknown' ? { ...change, after: { kind: 'sensitive' } } : change
 }

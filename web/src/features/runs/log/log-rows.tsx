@@ -1,9 +1,10 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type Ref, memo, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
+import { memo, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
 import { Button } from '../../../components/button.tsx'
 import { Pane } from '../../../components/pane.tsx'
+import { MarkedText } from '../../../components/text-search.tsx'
 import { spansOf } from './ansi.ts'
-import { type LogText, markedSpans } from './log-text.ts'
+import type { LogText } from './log-text.ts'
 
 const ROW_PX = 20
 /** Longer lines are truncated since they are slow to lay out; the download contains all of them. */
@@ -11,21 +12,16 @@ const MAX_LINE_LENGTH = 4000
 /** Maximum distance from the end at which the pane follows the log. */
 const END_MARGIN_PX = 24
 
-export type LogRowsHandle = {
-  scrollTo: (index: number) => void
-  /** Scrolls only if the line is not visible. */
-  ensureVisible: (index: number) => void
-}
+/** `ensureVisible` scrolls only if the line is not visible. */
+export type LogRowsHandle = { scrollTo: (index: number) => void; ensureVisible: (index: number) => void }
 
 type LogRowsProps = {
   label: string
   text: LogText
   version: number
   isWrapped: boolean
-  /** The log may still grow. */
   isLive: boolean
   query: string
-  /** The index of the highlighted line. */
   current: number | undefined
   /** Initial position: the index of a line, or the end, which is then followed. */
   beginAt: number | 'end' | undefined
@@ -35,7 +31,6 @@ type LogRowsProps = {
   ref: Ref<LogRowsHandle>
 }
 
-/** The lines of a log in a scroll pane that contains only the visible ones. */
 export function LogRows(props: LogRowsProps) {
   const { label, text, version, isWrapped, isLive, query, current, beginAt, hrefOf, onLine, className, ref } = props
   const pane = useRef<HTMLDivElement>(null)
@@ -89,7 +84,7 @@ export function LogRows(props: LogRowsProps) {
     setSeenCount(count)
   }
 
-  const newCount = count - seenCount
+  const newText = count > seenCount ? ` (${(count - seenCount).toLocaleString('en')} new)` : ''
   const digits = String(count).length
   // The visible lines alone would change the width while scrolling.
   const width = isWrapped ? '100%' : `max(100%, ${Math.min(MAX_LINE_LENGTH, text.maxLength()) + digits + 6}ch)`
@@ -108,36 +103,24 @@ export function LogRows(props: LogRowsProps) {
               ref={isWrapped ? rows.measureElement : undefined}
               index={item.index}
               top={item.start}
-              digits={digits}
-              text={text}
-              isWrapped={isWrapped}
               isCurrent={item.index === current}
-              query={query}
-              hrefOf={hrefOf}
-              onLine={onLine}
+              {...{ digits, text, isWrapped, query, hrefOf, onLine }}
             />
           ))}
         </div>
       </Pane>
       {isLive && !isFollowing && (
         <div className="absolute inset-x-0 bottom-3 flex justify-center">
-          <Button kind="primary" size="small" onClick={followEnd}>
-            Jump to latest{newCount > 0 && ` (${newCount.toLocaleString('en')} new)`}
-          </Button>
+          <Button kind="primary" size="small" label={`Jump to latest${newText}`} onClick={followEnd} />
         </div>
       )}
     </div>
   )
 }
 
-type RowProps = Pick<LogRowsProps, 'text' | 'isWrapped' | 'query' | 'hrefOf' | 'onLine'> & {
-  index: number
-  /** In px. */
-  top: number
-  digits: number
-  isCurrent: boolean
-  ref: Ref<HTMLDivElement> | undefined
-}
+type LineProps = Pick<LogRowsProps, 'text' | 'isWrapped' | 'query'> & { index: number }
+type RowPlacement = { top: number; digits: number; isCurrent: boolean; ref: Ref<HTMLDivElement> | undefined }
+type RowProps = LineProps & RowPlacement & Pick<LogRowsProps, 'hrefOf' | 'onLine'>
 
 /** Memoised so that scrolling renders only the rows that become visible. */
 const Row = memo(function Row({ index, top, digits, isCurrent, ref, hrefOf, onLine, ...line }: RowProps) {
@@ -167,7 +150,7 @@ const Row = memo(function Row({ index, top, digits, isCurrent, ref, hrefOf, onLi
   )
 })
 
-function LineText({ text, index, query, isWrapped }: Pick<RowProps, 'text' | 'index' | 'query' | 'isWrapped'>) {
+function LineText({ text, index, query, isWrapped }: LineProps) {
   const line = text.line(index)
   const isTruncated = line.plain.length > MAX_LINE_LENGTH
   const spans = isTruncated
@@ -175,23 +158,10 @@ function LineText({ text, index, query, isWrapped }: Pick<RowProps, 'text' | 'in
     : spansOf(line.text, line.style)
   return (
     <div className={`min-w-0 pr-4 ${isWrapped ? 'whitespace-pre-wrap' : 'whitespace-pre'}`}>
-      {markedSpans(spans, query).map(({ text: part, className, isMarked, at }) =>
-        isMarked ? (
-          <mark key={at} className="rounded-sm bg-warn text-paper">
-            {part}
-          </mark>
-        ) : className === '' ? (
-          part
-        ) : (
-          <span key={at} className={className}>
-            {part}
-          </span>
-        ),
-      )}
+      <MarkedText spans={spans} query={query} mark="rounded-sm bg-warn text-paper" />
       {isTruncated && (
         <span className="font-sans text-dim">
-          {' '}
-          … {(line.plain.length - MAX_LINE_LENGTH).toLocaleString('en')} more characters
+          {` … ${(line.plain.length - MAX_LINE_LENGTH).toLocaleString('en')} more characters`}
         </span>
       )}
       {/* Gives an empty line its height. */}

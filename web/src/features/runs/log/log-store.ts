@@ -17,13 +17,11 @@ export type LogView = {
   error?: Error | undefined
 }
 
-/** Maximum size of a response. */
 const CHUNK_BYTES = 1_048_576
 const STX = 2
 const ETX = 3
 /** The agent may still be sending the last lines of a phase that has ended: delays between reads for them. */
 const LATE_RETRY_DELAYS_MS = [300, 600, 1200, 2500, 5000, 10_000, 20_000]
-/** Unused logs are cached for a return to their page. */
 const MAX_CACHED_LOGS = 4
 
 /** Whether the log of a phase exists and has not been deleted. */
@@ -40,25 +38,23 @@ export function hasEnded({ attributes }: Phase) {
   return hasPhaseEnded(attributes.status)
 }
 
-const DAY_MS = 86_400_000
-
 /** Retention of deleted data of a phase: "was retained for 90 days, until 12 May 2026, 10:00". */
 export function retentionText({ attributes }: Phase, deletedAt: string) {
   const endedAt = attributes['status-timestamps'][`${attributes.status}-at`]
-  const days = endedAt === undefined ? 0 : Math.floor((Date.parse(deletedAt) - Date.parse(endedAt)) / DAY_MS)
+  const days = endedAt === undefined ? 0 : Math.floor((Date.parse(deletedAt) - Date.parse(endedAt)) / 86_400_000)
   return `was retained ${days > 0 ? `for ${counted(days, 'day')}, ` : ''}until ${exactTime(deletedAt)}`
 }
 
 type FollowedLog = ReturnType<typeof followLog>
 const logs = new Map<string, FollowedLog>()
-const EMPTY: LogView = { text: createLogText(), version: 0, state: 'loading' }
+const NO_LOG = { subscribe: () => () => {}, view: () => undefined }
 
 /** Follows the log of a phase while a component uses it; undefined if the phase has no log. */
 export function useLog(phase: Phase | undefined): LogView | undefined {
   const started = phase && hasLog(phase) ? phase : undefined
   const log = started && logOf(started.id)
   const connection = useConnection()
-  const view = useSyncExternalStore(log?.subscribe ?? subscribeToNothing, log?.view ?? emptyView)
+  const view = useSyncExternalStore(log?.subscribe ?? NO_LOG.subscribe, log?.view ?? NO_LOG.view)
   useEffect(() => {
     // Every response about the phase triggers a read, since its change event may have been missed.
     if (log && started) log.update(started)
@@ -69,13 +65,6 @@ export function useLog(phase: Phase | undefined): LogView | undefined {
 
 export function retryLog(phase: Phase) {
   logOf(phase.id).update(phase)
-}
-
-function subscribeToNothing() {
-  return () => {}
-}
-function emptyView() {
-  return EMPTY
 }
 
 function logOf(id: string): FollowedLog {
@@ -108,7 +97,7 @@ function followLog(id: string) {
     for (const notify of listeners) notify()
   }
 
-  /** Reads to the current end of the log, and again if called meanwhile. */
+  /** Reads to the current end of the log, and again if called during a read. */
   async function read() {
     isDue = true
     if (isReading) return
@@ -171,7 +160,6 @@ function followLog(id: string) {
         stopListening = undefined
       }
     },
-    /** Sets the latest phase and reads new output. */
     update(latest: Phase) {
       phase = latest
       lateRetries = 0
