@@ -3,12 +3,12 @@ import { Fragment, useEffect } from 'react'
 import { focusHeading } from '../components/page.tsx'
 import { type Target, TargetLink } from '../components/target.tsx'
 
-/** A step of the way to a page. The last one is the page itself. */
+/** A breadcrumb. The last one is the page itself. */
 export type Crumb = { text: string; link?: Target }
 
 declare module '@tanstack/react-router' {
   interface StaticDataRouteOption {
-    /** The way to the page below its organization; by default nothing. */
+    /** The breadcrumbs below the organization; none by default. */
     crumbs?: (params: Record<string, string>) => readonly Crumb[]
   }
 }
@@ -22,12 +22,8 @@ export function Breadcrumb() {
     <nav aria-label="Breadcrumb" className="min-w-0">
       <ol className="flex min-w-0 items-center gap-1.5 whitespace-nowrap">
         {crumbs.map(({ text, link }, index) => (
-          <Fragment
-            key={crumbs
-              .slice(0, index + 1)
-              .map((crumb) => crumb.text)
-              .join('/')}
-          >
+          // oxlint-disable-next-line react/no-array-index-key -- a breadcrumb is identified by its depth
+          <Fragment key={index}>
             {index > 0 && (
               <li aria-hidden="true" className="text-dim max-sm:hidden">
                 /
@@ -49,10 +45,7 @@ export function Breadcrumb() {
   )
 }
 
-/**
- * Puts the focus on the heading of a page that has been navigated to, so that keys and screen readers begin there. What
- * only changes the search of an address, such as a filter, leaves the focus where it is.
- */
+/** Focuses the heading after a navigation to another path. A change of the search parameters keeps the focus. */
 export function useFocusOnArrival() {
   const router = useRouter()
   useEffect(

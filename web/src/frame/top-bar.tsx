@@ -6,20 +6,12 @@ import { Menu } from '../components/menu.tsx'
 import { useGo } from '../components/target.tsx'
 import { type AccountAttributes, useSignOut } from '../features/session/session.ts'
 import { Breadcrumb } from './crumbs.tsx'
-import { OWN_PAGES } from './navigation.ts'
+import { USER_PAGES } from './navigation.ts'
 import { type Theme, THEMES, useTheme } from './theme.ts'
 
-export function TopBar({
-  account,
-  isLive,
-  onMenu,
-  onSearch,
-}: {
-  account: AccountAttributes
-  isLive: boolean
-  onMenu: () => void
-  onSearch: () => void
-}) {
+type TopBarProps = { account: AccountAttributes; isLive: boolean; onMenu: () => void; onSearch: () => void }
+
+export function TopBar({ account, isLive, onMenu, onSearch }: TopBarProps) {
   return (
     <header className="sticky top-0 z-30 flex h-12 items-center gap-2 border-b border-line bg-paper px-3 md:px-5">
       <span className="md:hidden">
@@ -28,7 +20,7 @@ export function TopBar({
       <div className="min-w-0 flex-1">
         <Breadcrumb />
       </div>
-      {isLive && <ConnectionMark />}
+      {isLive && <ConnectionStatus />}
       <button
         type="button"
         onClick={onSearch}
@@ -39,20 +31,20 @@ export function TopBar({
         <kbd className="rounded border border-line px-1 text-xs max-sm:hidden">Ctrl K</kbd>
       </button>
       <ThemeMenu />
-      <PersonMenu account={account} />
+      <UserMenu account={account} />
     </header>
   )
 }
 
 /** Warns when the shown data may be stale. */
-function ConnectionMark() {
+function ConnectionStatus() {
   const isLost = useConnection() === 'lost'
   return (
     <span role="status" className="inline-flex items-center gap-1.5 text-warn">
       {isLost && (
         <>
           <WifiOff size={15} aria-hidden="true" />
-          <span className="max-sm:sr-only">Connection lost, trying again…</span>
+          <span className="max-sm:sr-only">Connection lost, retrying…</span>
         </>
       )}
     </span>
@@ -60,7 +52,7 @@ function ConnectionMark() {
 }
 
 const THEME_TEXTS = {
-  system: { text: 'As the system', icon: Monitor },
+  system: { text: 'System', icon: Monitor },
   light: { text: 'Light', icon: Sun },
   dark: { text: 'Dark', icon: Moon },
 } as const satisfies Record<Theme, unknown>
@@ -79,7 +71,7 @@ function ThemeMenu() {
   )
 }
 
-function PersonMenu({ account }: { account: AccountAttributes }) {
+function UserMenu({ account }: { account: AccountAttributes }) {
   const signOut = useSignOut()
   const go = useGo()
   return (
@@ -95,7 +87,7 @@ function PersonMenu({ account }: { account: AccountAttributes }) {
         </>
       }
       items={[
-        ...OWN_PAGES.map(({ text, icon, link }) => ({ text, icon, onSelect: () => go(link) })),
+        ...USER_PAGES.map(({ text, icon, link }) => ({ text, icon, onSelect: () => go(link) })),
         'separator',
         { text: 'Sign out', icon: LogOut, onSelect: () => signOut.mutate() },
       ]}

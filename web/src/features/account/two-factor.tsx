@@ -14,22 +14,22 @@ const PASSWORD = {
   required: true,
 } as const
 const CODE = {
-  label: 'Code of your authenticator',
+  label: 'Authenticator code',
   name: 'otp',
   autoComplete: 'one-time-code',
   autoCapitalize: 'none',
   required: true,
 } as const
-const ANY_CODE = { ...CODE, label: 'Code of your authenticator, or a recovery code' }
+const ANY_CODE = { ...CODE, label: 'Authenticator or recovery code' }
 
 export function TwoFactor({ enabled }: { enabled: boolean }) {
   const { enroll, verify, renew, disable } = useTwoFactor()
   const codes = (renew.data ?? verify.data)?.['recovery-codes']
   return (
     <Card
-      title="two-factor authentication"
-      about="With it, signing in with your password asks for a code of an authenticator app too."
-      actions={enabled ? <Badge tone="good">on</Badge> : <Badge tone="quiet">off</Badge>}
+      title="Two-factor authentication"
+      about="Signing in with your password then also requires a code from an authenticator app."
+      actions={<Badge tone={enabled ? 'good' : 'quiet'}>{enabled ? 'enabled' : 'disabled'}</Badge>}
     >
       <div className="space-y-4">
         {codes && <RecoveryCodes codes={codes} />}
@@ -60,7 +60,7 @@ export function TwoFactor({ enabled }: { enabled: boolean }) {
             <Fold title="New recovery codes">
               <AttributesForm
                 fields={[PASSWORD, ANY_CODE]}
-                action="Replace the recovery codes"
+                action="Replace recovery codes"
                 error={renew.error}
                 isPending={renew.isPending}
                 onSubmit={(values, reset) => renew.mutate(values, { onSuccess: reset })}
@@ -88,9 +88,9 @@ function Enrollment({ secret, uri }: { secret: string; uri: string }) {
     <div className="grid items-center gap-4 sm:grid-cols-[auto_1fr]">
       <QrCode text={uri} label="The secret as a QR code" />
       <div className="space-y-3">
-        <p>Scan the code with your authenticator app, and enter below what it shows then.</p>
+        <p>Scan this code with your authenticator app, then enter the code it displays.</p>
         <p>
-          It can’t be scanned? Give this secret to the app, as a time-based one:
+          Can’t scan it? Enter this secret in the app as a time-based key:
           <span className="mt-1 flex items-center gap-1">
             <code aria-label="Secret" className="tracking-wide select-all">
               {secret.match(/.{1,4}/g)?.join(' ')}
@@ -100,7 +100,7 @@ function Enrollment({ secret, uri }: { secret: string; uri: string }) {
         </p>
         <p>
           <a href={uri} className="text-accent underline">
-            Open it in an app on this device
+            Open an app on this device
           </a>
         </p>
       </div>
@@ -108,7 +108,7 @@ function Enrollment({ secret, uri }: { secret: string; uri: string }) {
   )
 }
 
-/** Dark on light in both themes: scanners want it so. */
+/** Dark on light in both themes, as scanners require. */
 function QrCode({ text, label }: { text: string; label: string }) {
   const { size, path } = useMemo(() => {
     const { data, size: modules } = encode(text, { border: 2 })
@@ -126,7 +126,7 @@ function RecoveryCodes({ codes }: { codes: readonly string[] }) {
   return (
     <div role="status" className="max-w-md rounded-md border border-good/30 bg-good-soft px-4 py-3">
       <p>
-        Keep these recovery codes: they are shown this once. Each signs you in one time when you have no authenticator.
+        Save these recovery codes now: they are shown only once. Each of them replaces an authenticator code one time.
       </p>
       <ul aria-label="Recovery codes" className="mt-2 grid grid-cols-2 gap-1 font-mono select-all">
         {codes.map((code) => (

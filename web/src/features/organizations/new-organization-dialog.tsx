@@ -8,7 +8,7 @@ import { useSession } from '../session/session.ts'
 import { nameProblem } from '../workspaces/new-workspace.ts'
 import { useCreateOrganization } from './organizations.ts'
 
-/** Asks for a new organization, and leads to it. */
+/** Creates an organization and opens it. */
 export default function NewOrganizationDialog({ onClose }: { onClose: () => void }) {
   const form = useId()
   const account = useSession().data?.attributes
@@ -26,7 +26,7 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
       {
         onSuccess: ({ data }) => {
           const organization = data.attributes.name
-          toast({ text: `${organization} is made` })
+          toast({ text: `${organization} created` })
           void navigate({ to: '/app/$organization', params: { organization } })
         },
       },
@@ -36,14 +36,14 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
   return (
     <Dialog
       title="New organization"
-      about="Has its own workspaces, teams, agents and variables. You will be its owner."
+      about="An organization has its own workspaces, teams, agents and variables. You become its owner."
       isOpen
       onClose={onClose}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" form={form} kind="primary" isPending={create.isPending}>
-            Create the organization
+            Create organization
           </Button>
         </>
       }
@@ -62,8 +62,8 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
           spellCheck={false}
         />
         <TextField
-          label="E-mail address"
-          hint="Where its owners can be reached."
+          label="Email"
+          hint="Contact address of its owners."
           type="email"
           error={fieldError(create.error, 'email')}
           value={email}

@@ -18,10 +18,10 @@ const NewOrganizationDialog = lazy(async () => import('./new-organization-dialog
 
 const route = getRouteApi('/frame/app')
 
-/** Above as many organizations none is counted: each takes a request. */
+/** Counts are omitted for more organizations than this, since each takes a request. */
 const MAX_COUNTED = 12
 
-/** Redirects users with a single organization to it, unless they asked for the list. */
+/** The list of organizations. Users with only one are redirected to it, unless they opened the list explicitly. */
 export function OrganizationsPage() {
   const { all, new: isNew = false } = route.useSearch()
   const navigate = route.useNavigate()
@@ -43,8 +43,8 @@ export function OrganizationsPage() {
       {isPending && <Skeleton />}
       {failure && <ErrorNote {...failure} />}
       {data?.data.length === 0 && (
-        <EmptyState icon={Building2} title="You are in no organization yet" actions={create}>
-          <p>An owner of an organization can invite you: give them your username or your e-mail address.</p>
+        <EmptyState icon={Building2} title="No organizations yet" actions={create}>
+          <p>Ask an owner of an organization to invite you by your username or email address.</p>
         </EmptyState>
       )}
       <ul aria-label="Organizations" className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
@@ -63,13 +63,9 @@ export function OrganizationsPage() {
   )
 }
 
-function OrganizationTile({
-  organization,
-  hasCounts,
-}: {
-  organization: Pick<Wire<typeof organizationSchema>['attributes'], 'name' | 'created-at' | 'permissions'>
-  hasCounts: boolean
-}) {
+type OrganizationTileProps = { organization: Wire<typeof organizationSchema>['attributes']; hasCounts: boolean }
+
+function OrganizationTile({ organization, hasCounts }: OrganizationTileProps) {
   const { name, permissions } = organization
   const workspaces = useOverview(name, { isEnabled: hasCounts }).data?.overview.workspaces
   return (

@@ -4,7 +4,7 @@ import { type ReactNode, useId, useState, useSyncExternalStore } from 'react'
 import { serverPath } from '../../api/base.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { CodeBlock } from '../../components/copy.tsx'
-import { cloudBlock, commandLineHost } from '../workspaces/cli-setup.ts'
+import { cloudBlock, cliHost } from '../workspaces/cli-setup.ts'
 import type { Overview } from './overview.ts'
 
 /** The name that the lines give the first workspace. */
@@ -13,7 +13,7 @@ const WORKSPACE = 'my-first-workspace'
 /** The way from a new server to the first run. Each step ticks itself off when it is done, wherever that was. */
 export function GettingStarted({ organization, overview, mayCreate, onHide }: GettingStartedProps) {
   const id = useId()
-  const host = commandLineHost(document.baseURI)
+  const host = cliHost(document.baseURI)
   const steps: readonly StepProps[] = [
     {
       title: 'Connect your CLI',
@@ -158,7 +158,7 @@ function Step({ title, isDone, isOptional = false, isCurrent = false, children }
   )
 }
 
-function SignIn({ host }: { host: ReturnType<typeof commandLineHost> }) {
+function SignIn({ host }: { host: ReturnType<typeof cliHost> }) {
   return (
     <>
       <p>
@@ -211,7 +211,7 @@ export function useGuideChoice(organization: string): GuideChoice | undefined {
   )
 }
 
-export function chooseGuide(organization: string, choice: GuideChoice) {
+export function setGuideChoice(organization: string, choice: GuideChoice) {
   localStorage.setItem(keyOf(organization), choice)
   for (const draw of listeners) draw()
 }
@@ -220,7 +220,7 @@ function readChoice(text: string | null) {
   return text === 'hidden' || text === 'shown' ? text : undefined
 }
 
-type Host = ReturnType<typeof commandLineHost>
+type Host = ReturnType<typeof cliHost>
 
 /** Commands that log the CLI in. Without HTTPS they set a token in the shell for the later commands. */
 export function signInLines({ name, hasLogin, url }: Host) {

@@ -8,7 +8,7 @@ import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
 import { Figures } from './figures.tsx'
-import { GettingStarted, chooseGuide, useGuideChoice } from './getting-started.tsx'
+import { GettingStarted, setGuideChoice, useGuideChoice } from './getting-started.tsx'
 import { type Overview, type Sample, useOverview, useTokenWatch } from './overview.ts'
 import { RunColumns } from './run-columns.tsx'
 import { SampleCard, SampleOffer } from './sample-card.tsx'
@@ -66,7 +66,7 @@ function Content({
           organization={organization}
           overview={overview}
           mayCreate={permissions?.['can-create-workspace'] ?? false}
-          onHide={() => chooseGuide(organization, 'hidden')}
+          onHide={() => setGuideChoice(organization, 'hidden')}
         />
       )}
       {!sample && sampleCard}
@@ -85,7 +85,7 @@ function Content({
       ) : null}
       {!isAskedFor && guide}
       {wasNew && choice === 'hidden' && (
-        <Button icon={ListChecks} onClick={() => chooseGuide(organization, 'shown')}>
+        <Button icon={ListChecks} onClick={() => setGuideChoice(organization, 'shown')}>
           Show “Get started”
         </Button>
       )}

@@ -7,18 +7,15 @@ import { type Task, useCreateTask } from './workspace-tasks.ts'
 
 const NAMES = ['name', 'url', 'hmac-key', 'description']
 
-/** Asks for a run task of the organization. */
-export function NewTaskDialog({
-  organization,
-  isOpen,
-  onClose,
-  onCreated,
-}: {
+type NewTaskDialogProps = {
   organization: string
   isOpen: boolean
   onClose: () => void
   onCreated: (task: Task) => void
-}) {
+}
+
+/** Creates a run task of the organization. */
+export function NewTaskDialog({ organization, isOpen, onClose, onCreated }: NewTaskDialogProps) {
   const create = useCreateTask(organization)
   const form = useId()
 
@@ -29,7 +26,7 @@ export function NewTaskDialog({
       { name: name.trim(), url: url.trim(), description: description.trim(), 'hmac-key': key },
       {
         onSuccess: ({ data }) => {
-          toast({ text: `The run task ${data.attributes.name} is created` })
+          toast({ text: `Run task ${data.attributes.name} created` })
           onCreated(data)
         },
       },
@@ -38,14 +35,14 @@ export function NewTaskDialog({
   return (
     <Dialog
       title="New run task"
-      about="A service of yours that runs ask for a verdict. The server asks it now whether it is there."
+      about="An external service that checks runs. The server verifies now that it responds."
       isOpen={isOpen}
       onClose={onClose}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" form={form} kind="primary" isPending={create.isPending}>
-            Create the run task
+            Create run task
           </Button>
         </>
       }
@@ -65,7 +62,7 @@ export function NewTaskDialog({
           name="hmac-key"
           type="password"
           autoComplete="new-password"
-          hint="Each request is signed with it (HMAC). It is never shown again."
+          hint="Signs each request. It is never shown again."
           error={fieldError(create.error, 'hmac-key')}
         />
         <TextField

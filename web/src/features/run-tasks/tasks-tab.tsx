@@ -1,19 +1,27 @@
-import { ListChecks, Plus } from 'lucide-react'
+import { Globe, ListChecks, OctagonX, Plus, TriangleAlert } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
+import { Badge } from '../../components/status.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
-import { AttachedTask } from './attached-task.tsx'
-import { AttachmentForm } from './attachment-form.tsx'
+import { AttachedTask, AttachmentForm } from './attached-task.tsx'
 import { NewTaskDialog } from './new-task-dialog.tsx'
-import { StageCards } from './stage-cards.tsx'
-import { type Task, useAttachTask, useTasks, useWorkspaceTasks, type WorkspaceTask } from './workspace-tasks.ts'
+import {
+  LEVELS,
+  STAGES,
+  type Task,
+  type WorkspaceTask,
+  tasksByStage,
+  useAttachTask,
+  useTasks,
+  useWorkspaceTasks,
+} from './workspace-tasks.ts'
 
-/** Which run tasks the runs of the workspace ask, and when. */
+/** The run tasks of the workspace's runs, by stage. */
 export function TasksTab() {
   const { organization, workspace } = useOpenWorkspace()
   const tasks = useTasks(organization)
@@ -24,24 +32,27 @@ export function TasksTab() {
   return <Tasks tasks={tasks.data} attachments={attachments.data} />
 }
 
-function Tasks({ tasks, attachments }: { tasks: readonly Task[]; attachments: readonly WorkspaceTask[] }) {
+type TasksProps = { tasks: readonly Task[]; attachments: readonly WorkspaceTask[] }
+
+function Tasks({ tasks, attachments }: TasksProps) {
   const { organization, workspace } = useOpenWorkspace()
   const { data: owner } = useOrganization(organization)
   const [open, setOpen] = useState<'attach' | 'new'>()
   const [preset, setPreset] = useState<string>()
   const opener = useRef<HTMLButtonElement>(null)
   const attach = useAttachTask(workspace.id)
-  const { name, permissions } = workspace.attributes
-  const mayManage = permissions['can-manage-run-tasks']
+  const mayManage = workspace.attributes.permissions['can-manage-run-tasks']
   const mayCreate = mayManage && owner?.attributes.permissions['can-manage-run-tasks'] === true
   const attached = new Set(attachments.map(({ relationships }) => relationships.task.data?.id))
-  const free = tasks.filter(({ id }) => !attached.has(id))
-  const isUsed = attachments.length > 0 || tasks.some(({ attributes }) => attributes['global-configuration'].enabled)
+  const available = tasks.filter(({ id }) => !attached.has(id))
+  const hasTasks = attachments.length > 0 || tasks.some(({ attributes }) => attributes['global-configuration'].enabled)
+  const reason =
+    tasks.length === 0 ? 'the organization has no run tasks' : 'all run tasks of the organization are attached'
 
   function close() {
     setOpen(undefined)
     attach.reset()
-    // The button is drawn again by then.
+    // The button is rendered again only after this update.
     requestAnimationFrame(() => opener.current?.focus())
   }
 
@@ -51,17 +62,11 @@ function Tasks({ tasks, attachments }: { tasks: readonly Task[]; attachments: re
         <Button
           ref={opener}
           icon={Plus}
-          kind={isUsed ? 'plain' : 'primary'}
-          reason={
-            tasks.length === 0
-              ? 'the organization has no run task yet'
-              : free.length === 0
-                ? 'every run task of the organization is attached'
-                : undefined
-          }
+          kind={hasTasks ? 'plain' : 'primary'}
+          reason={available.length === 0 ? reason : undefined}
           onClick={() => setOpen('attach')}
         >
-          Attach a task
+          Attach run task
         </Button>
       )}
       {mayCreate && <Button onClick={() => setOpen('new')}>New run task</Button>}
@@ -69,12 +74,12 @@ function Tasks({ tasks, attachments }: { tasks: readonly Task[]; attachments: re
   )
   return (
     <div className="space-y-4">
-      {isUsed ? (
+      {hasTasks ? (
         <>
           <StageCards tasks={tasks} attachments={attachments} />
           <Card
             title="Attached to this workspace"
-            about="Tasks that the organization asks everywhere are set up in the organization."
+            about="Global run tasks are configured in the organization."
             actions={actions}
             isFlush
           >
@@ -83,11 +88,8 @@ function Tasks({ tasks, attachments }: { tasks: readonly Task[]; attachments: re
               {attachments.map((attachment) => (
                 <AttachedTask
                   key={attachment.id}
-                  workspaceId={workspace.id}
-                  workspaceName={name}
                   attachment={attachment}
                   task={tasks.find(({ id }) => id === attachment.relationships.task.data?.id)}
-                  mayManage={mayManage}
                 />
               ))}
             </ul>
@@ -95,35 +97,31 @@ function Tasks({ tasks, attachments }: { tasks: readonly Task[]; attachments: re
         </>
       ) : (
         open !== 'attach' && (
-          <EmptyState icon={ListChecks} title="No task is asked here" actions={actions}>
+          <EmptyState icon={ListChecks} title="No run tasks" actions={actions}>
             <p>
-              A run task is a service of yours that a run asks for a verdict: it gets the plan, and says whether the run
-              may go on. A mandatory task stops the run, an advisory one warns.
+              A run task is an external service that checks runs: it receives the plan and reports whether the run may
+              continue. A failed mandatory task stops the run, an advisory one only warns.
             </p>
-            {!mayManage && <p>To attach one takes admin access to the workspace.</p>}
+            {!mayManage && <p>Attaching a run task requires admin access to the workspace.</p>}
           </EmptyState>
         )
       )}
       {open === 'attach' && (
-        <Card title="Attach a task">
+        <Card title="Attach run task">
           <AttachmentForm
-            tasks={free}
+            tasks={available}
             preset={preset}
-            action="Attach the task"
+            action="Attach run task"
             error={attach.error}
             isPending={attach.isPending}
             onCancel={close}
-            onSubmit={(taskId, attributes) =>
-              attach.mutate(
-                { taskId, attributes },
-                {
-                  onSuccess: () => {
-                    toast({ text: 'The task is attached' })
-                    close()
-                  },
-                },
-              )
-            }
+            onSubmit={(taskId, attributes) => {
+              const onSuccess = () => {
+                toast({ text: 'Run task attached' })
+                close()
+              }
+              attach.mutate({ taskId, attributes }, { onSuccess })
+            }}
           />
         </Card>
       )}
@@ -137,5 +135,46 @@ function Tasks({ tasks, attachments }: { tasks: readonly Task[]; attachments: re
         }}
       />
     </div>
+  )
+}
+
+/** Tasks of the workspace's runs, by stage in order. */
+function StageCards({ tasks, attachments }: TasksProps) {
+  return (
+    <ol className="grid gap-3 sm:grid-cols-2 xl:grid-cols-4">
+      {tasksByStage(tasks, attachments).map((stage) => (
+        <li key={stage.stage} className="rounded-lg border border-line bg-paper px-4 py-3">
+          <h2 className="font-medium">{STAGES[stage.stage].text}</h2>
+          <p className="text-dim">{STAGES[stage.stage].about}</p>
+          {stage.tasks.length === 0 ? (
+            <p className="mt-2 text-dim">No tasks.</p>
+          ) : (
+            <ul className="mt-2 space-y-1.5">
+              {stage.tasks.map(({ task, level, isGlobal }) => {
+                const isAfterApply = stage.stage === 'post_apply'
+                const isMandatory = level === 'mandatory'
+                return (
+                  <li key={task.id} className="flex flex-wrap items-center gap-1.5">
+                    <span className="min-w-0 font-medium">{task.attributes.name}</span>
+                    <Badge
+                      tone={isMandatory ? 'bad' : 'warn'}
+                      icon={isMandatory ? OctagonX : TriangleAlert}
+                      title={isAfterApply ? STAGES.post_apply.about : LEVELS[level].about}
+                    >
+                      {isAfterApply && isMandatory ? 'fails the stage' : LEVELS[level].verb}
+                    </Badge>
+                    {isGlobal && (
+                      <Badge icon={Globe} title="Runs in every workspace of the organization">
+                        global
+                      </Badge>
+                    )}
+                  </li>
+                )
+              })}
+            </ul>
+          )}
+        </li>
+      ))}
+    </ol>
   )
 }

@@ -1,8 +1,8 @@
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { dependencyGraphSchema, runTriggerSchema, triggerChainSchema } from '@groundstate/contract/run-triggers'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { get, queryString, request } from '../../api/client.ts'
-import { isOfScope } from '../../api/queries.ts'
+import { useQuery } from '@tanstack/react-query'
+import { get, getData, queryString, request } from '../../api/client.ts'
+import { isOfScope, useChange } from '../../api/queries.ts'
 
 export type RunTrigger = Wire<typeof runTriggerSchema>
 export type TriggerChain = Wire<typeof triggerChainSchema>['attributes']
@@ -19,28 +19,19 @@ export function useRunTriggers(workspaceId: string, type: 'inbound' | 'outbound'
   })
 }
 
-/** Lets applies of the source start runs in the workspace. */
+/** Adds a trigger to the workspace, by the id of its source. */
 export function useAddTrigger(workspaceId: string) {
-  return useChange(workspaceId, async (sourceId: string) =>
-    request('POST', `/workspaces/${workspaceId}/run-triggers`, {
-      data: {
-        type: 'run-triggers',
-        relationships: { sourceable: { data: { type: 'workspaces', id: sourceId } } },
-      },
-    }),
+  return useChange(
+    async (id: string) =>
+      request('POST', `/workspaces/${workspaceId}/run-triggers`, {
+        data: { type: 'run-triggers', relationships: { sourceable: { data: { type: 'workspaces', id } } } },
+      }),
+    ['run-triggers', workspaceId],
   )
 }
 
 export function useRemoveTrigger(workspaceId: string) {
-  return useChange(workspaceId, async (id: string) => request('DELETE', `/run-triggers/${id}`))
-}
-
-function useChange<Input>(workspaceId: string, mutationFn: (input: Input) => Promise<unknown>) {
-  const queries = useQueryClient()
-  return useMutation({
-    mutationFn,
-    onSuccess: async () => queries.invalidateQueries({ queryKey: ['run-triggers', workspaceId] }),
-  })
+  return useChange(async (id: string) => request('DELETE', `/run-triggers/${id}`), ['run-triggers', workspaceId])
 }
 
 /** Runs that triggered a run, and runs that it triggered. */
@@ -49,23 +40,22 @@ export function useTriggerChain(runId: string | undefined) {
     queryKey: ['runs', runId, 'trigger-chain'],
     enabled: runId !== undefined,
     queryFn: async () =>
-      (await get<DocumentOnWire<typeof triggerChainSchema>>(`/runs/${runId}/trigger-chain`)).data.attributes,
+      (await getData<DocumentOnWire<typeof triggerChainSchema>>(`/runs/${runId}/trigger-chain`)).attributes,
   })
 }
 
-/** The names of the other workspaces in the circle that the workspace is in; empty for none. */
-export function useCircle(organization: string, workspaceId: string, isPossible: boolean) {
-  const { data } = useQuery({
-    queryKey: ['run-triggers', workspaceId, 'circle'],
+/** The names of the other workspaces in the trigger cycle of the workspace, if any. */
+export function useCycle(organization: string, workspaceId: string, isPossible: boolean) {
+  const { data: names = [] } = useQuery({
+    queryKey: ['run-triggers', workspaceId, 'cycle'],
     enabled: isPossible,
     queryFn: async () => {
-      const { data: graph } = await get<DocumentOnWire<typeof dependencyGraphSchema>>(
-        `/organizations/${organization}/dependency-graph`,
-      )
-      const { workspaces } = graph.attributes
+      const path = `/organizations/${organization}/dependency-graph`
+      const { workspaces } = (await getData<DocumentOnWire<typeof dependencyGraphSchema>>(path)).attributes
       const cycle = workspaces.find(({ id }) => id === workspaceId)?.cycle ?? null
-      return workspaces.filter((other) => cycle !== null && other.cycle === cycle && other.id !== workspaceId)
+      const others = workspaces.filter((other) => cycle !== null && other.cycle === cycle && other.id !== workspaceId)
+      return others.map(({ name }) => name)
     },
   })
-  return (data ?? []).map(({ name }) => name)
+  return names
 }

@@ -1,8 +1,9 @@
 import type { PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { TeamWorkspaceInput, teamProjects, teamWorkspaces } from '@groundstate/contract/team-access'
 import type { teamSchema } from '@groundstate/contract/teams'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { get, queryString, request } from '../../api/client.ts'
+import { useQuery } from '@tanstack/react-query'
+import { getData, queryString, request } from '../../api/client.ts'
+import { useChange } from '../../api/queries.ts'
 
 export type TeamWorkspace = Wire<typeof teamWorkspaces.resource>
 export type TeamProject = Wire<typeof teamProjects.resource>
@@ -10,31 +11,27 @@ export type AccessInput = TeamWorkspaceInput
 
 /** Teams' access to the workspace: all teams for its administrators, the user's own teams otherwise. */
 export function useTeamWorkspaces(workspaceId: string) {
+  const query = queryString({ 'filter[workspace][id]': workspaceId })
   return useQuery({
     queryKey: ['team-workspaces', workspaceId],
-    queryFn: async () => {
-      const query = queryString({ 'filter[workspace][id]': workspaceId })
-      return (await get<PageOnWire<typeof teamWorkspaces.resource>>(`/team-workspaces${query}`)).data
-    },
+    queryFn: async () => getData<PageOnWire<typeof teamWorkspaces.resource>>(`/team-workspaces${query}`),
   })
 }
 
 /** Teams' access to the workspace's project; none where the user may not see the project. */
 export function useTeamProjects(projectId: string | undefined) {
+  const query = queryString({ 'filter[project][id]': projectId })
   return useQuery({
     queryKey: ['team-projects', projectId],
     enabled: projectId !== undefined,
-    queryFn: async () => {
-      const query = queryString({ 'filter[project][id]': projectId })
-      return (await get<PageOnWire<typeof teamProjects.resource>>(`/team-projects${query}`)).data
-    },
+    queryFn: async () => getData<PageOnWire<typeof teamProjects.resource>>(`/team-projects${query}`),
   })
 }
 
-/** The teams that the person sees, by name. */
+/** The visible teams with the text in their names. */
 export async function findTeams(organization: string, text: string, signal?: AbortSignal) {
   const query = queryString({ q: text, 'page[size]': 100 })
-  return (await get<PageOnWire<typeof teamSchema>>(`/organizations/${organization}/teams${query}`, signal)).data
+  return getData<PageOnWire<typeof teamSchema>>(`/organizations/${organization}/teams${query}`, signal)
 }
 
 export function useTeams(organization: string) {
@@ -45,40 +42,28 @@ export function useTeams(organization: string) {
   })
 }
 
+/** The queries to invalidate: changing a team's access may change the user's own. */
+const keys = (workspaceId: string) => [['team-workspaces', workspaceId], ['workspaces']]
+
 export function useAddTeam(workspaceId: string) {
-  return useChange(workspaceId, async ({ teamId, attributes }: { teamId: string; attributes: AccessInput }) =>
-    request('POST', '/team-workspaces', {
-      data: {
-        type: 'team-workspaces',
-        attributes,
-        relationships: {
-          team: { data: { type: 'teams', id: teamId } },
-          workspace: { data: { type: 'workspaces', id: workspaceId } },
-        },
-      },
-    }),
+  const workspace = { data: { type: 'workspaces', id: workspaceId } }
+  return useChange(
+    async ({ teamId, attributes }: { teamId: string; attributes: AccessInput }) => {
+      const relationships = { team: { data: { type: 'teams', id: teamId } }, workspace }
+      return request('POST', '/team-workspaces', { data: { type: 'team-workspaces', attributes, relationships } })
+    },
+    ...keys(workspaceId),
   )
 }
 
 export function useChangeTeam(workspaceId: string) {
-  return useChange(workspaceId, async ({ id, attributes }: { id: string; attributes: AccessInput }) =>
-    request('PATCH', `/team-workspaces/${id}`, { data: { type: 'team-workspaces', attributes } }),
+  return useChange(
+    async ({ id, attributes }: { id: string; attributes: AccessInput }) =>
+      request('PATCH', `/team-workspaces/${id}`, { data: { type: 'team-workspaces', attributes } }),
+    ...keys(workspaceId),
   )
 }
 
 export function useRemoveTeam(workspaceId: string) {
-  return useChange(workspaceId, async (id: string) => request('DELETE', `/team-workspaces/${id}`))
-}
-
-/** Changing a team's access may change the user's own, so the workspace is read again. */
-function useChange<Input>(workspaceId: string, mutationFn: (input: Input) => Promise<unknown>) {
-  const queries = useQueryClient()
-  return useMutation({
-    mutationFn,
-    onSuccess: async () =>
-      Promise.all([
-        queries.invalidateQueries({ queryKey: ['team-workspaces', workspaceId] }),
-        queries.invalidateQueries({ queryKey: ['workspaces'] }),
-      ]),
-  })
+  return useChange(async (id: string) => request('DELETE', `/team-workspaces/${id}`), ...keys(workspaceId))
 }

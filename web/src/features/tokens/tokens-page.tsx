@@ -14,14 +14,14 @@ import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
-import { commandLineHost, firstCommands } from '../workspaces/cli-setup.ts'
+import { cliHost, firstCommands } from '../workspaces/cli-setup.ts'
 import { type Token, useCreateToken, useRevokeToken, useTokens } from './tokens.ts'
 
 const route = getRouteApi('/frame/app/settings/tokens')
 
 export function TokensPage() {
   const { data: user } = useSession()
-  // The frame shows pages to signed-in users only.
+  // The frame shows pages only to signed-in users.
   return user ? <Tokens userId={user.id} /> : null
 }
 
@@ -30,30 +30,23 @@ function Tokens({ userId }: { userId: string }) {
   const navigate = route.useNavigate()
   const tokens = useTokens(userId, page)
   const failure = failureOf(tokens)
-  const host = commandLineHost(document.baseURI)
+  const host = cliHost(document.baseURI)
   return (
-    <Page title="API tokens" about="With one of these, terraform, scripts and other tools act as you.">
+    <Page title="API tokens" about="Terraform, scripts and other tools use these tokens to act as you.">
       <div className="grid gap-4">
         <NewToken userId={userId} />
         {tokens.isPending && <Skeleton />}
         {failure && <ErrorNote {...failure} />}
         {tokens.data?.data.length === 0 && (
           <EmptyState icon={KeyRound} title="No tokens yet">
-            <p>
-              {host.hasLogin
-                ? 'The CLI creates one automatically on login:'
-                : 'Create one above. To use it with the CLI:'}
-            </p>
+            <p>{host.hasLogin ? 'The CLI creates one on login:' : 'Create one above. To use it with the CLI:'}</p>
             <CodeBlock label="the commands" code={firstCommands(host)} />
           </EmptyState>
         )}
         {tokens.data && tokens.data.data.length > 0 && (
           <div>
             <TokenTable userId={userId} tokens={tokens.data.data} />
-            <Pager
-              pagination={tokens.data.meta.pagination}
-              onPage={(next) => void navigate({ search: { page: next } })}
-            />
+            <Pager pagination={tokens.data.meta.pagination} onPage={(to) => void navigate({ search: { page: to } })} />
           </div>
         )}
       </div>
@@ -64,8 +57,8 @@ function Tokens({ userId }: { userId: string }) {
 const LIFETIMES = [
   ['30', '30 days'],
   ['90', '90 days'],
-  ['365', 'one year'],
-  ['', 'no end'],
+  ['365', '1 year'],
+  ['', 'No expiry'],
 ] as const
 const DAY_MS = 86_400_000
 
@@ -84,7 +77,7 @@ function NewToken({ userId }: { userId: string }) {
       <form onSubmit={onSubmit} className="flex flex-wrap items-end gap-3">
         <div className="min-w-48 flex-1 basis-64">
           <TextField
-            label="What is it for?"
+            label="Description"
             name="description"
             placeholder="my laptop"
             required
@@ -101,7 +94,7 @@ function NewToken({ userId }: { userId: string }) {
         <FormErrors error={create.error} names={['description']} />
         {secret != null && (
           <Notice tone="good" role="status">
-            <p className="mb-2">Copy it now: it is shown this once.</p>
+            <p className="mb-2">Copy the token now: it is shown only once.</p>
             <CodeBlock label="the token" code={secret} />
           </Notice>
         )}
@@ -112,7 +105,7 @@ function NewToken({ userId }: { userId: string }) {
 
 function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token[] }) {
   const { mutateAsync } = useRevokeToken(userId)
-  // Read once a table: a token that expires while one looks is shown so at the next visit.
+  // Read once: a token that expires while the page is open is marked on the next visit.
   const [now] = useState(() => Date.now())
   const columns = useMemo<readonly Column<Token>[]>(
     () => [
@@ -151,8 +144,8 @@ function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token
             label="Revoke"
             size="small"
             title={`Revoke “${attributes.description ?? id}”?`}
-            consequence="Whatever uses it stops working at once."
-            action="Revoke the token"
+            consequence="Everything that uses it stops working immediately."
+            action="Revoke token"
             onConfirm={async () => mutateAsync(id)}
           />
         ),

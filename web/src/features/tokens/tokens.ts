@@ -1,12 +1,12 @@
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { tokenSchema } from '@groundstate/contract/tokens'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { get, request } from '../../api/client.ts'
+import { invalidate, useChange } from '../../api/queries.ts'
 
 export type Token = Wire<typeof tokenSchema>
-export type NewToken = { description: string; 'expired-at': string | null }
+type NewToken = { description: string; 'expired-at': string | null }
 
-/** The API tokens of a person. */
 export function useTokens(userId: string, page: number) {
   return useQuery({
     queryKey: ['tokens', userId, page],
@@ -15,23 +15,20 @@ export function useTokens(userId: string, page: number) {
   })
 }
 
-/** The response has the secret; it is dropped when the page is left. */
+/** Creates a token. Its secret is in the response only, which is dropped when the page is left. */
 export function useCreateToken(userId: string) {
-  const queries = useQueryClient()
-  return useMutation({
-    gcTime: 0,
-    mutationFn: async (attributes: NewToken) =>
+  return useChange(
+    async (attributes: NewToken) =>
       request<DocumentOnWire<typeof tokenSchema>>('POST', `/users/${userId}/authentication-tokens`, {
         data: { type: 'authentication-tokens', attributes },
       }),
-    onSuccess: async () => queries.invalidateQueries({ queryKey: ['tokens', userId] }),
-  })
+    ['tokens', userId],
+  )
 }
 
 export function useRevokeToken(userId: string) {
-  const queries = useQueryClient()
   return useMutation({
     mutationFn: async (id: string) => request('DELETE', `/authentication-tokens/${id}`),
-    onSettled: async () => queries.invalidateQueries({ queryKey: ['tokens', userId] }),
+    onSettled: async () => invalidate(['tokens', userId]),
   })
 }

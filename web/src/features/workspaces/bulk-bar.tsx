@@ -17,16 +17,10 @@ const ICONS: Record<BulkActionName, LucideIcon> = {
 }
 const NAMES = Object.keys(BULK_ACTIONS) as BulkActionName[]
 
+type BulkBarProps = { organization: string; workspaces: readonly ListedWorkspace[]; onClear: () => void }
+
 /** Actions on the selected workspaces. */
-export function BulkBar({
-  organization,
-  workspaces,
-  onClear,
-}: {
-  organization: string
-  workspaces: readonly ListedWorkspace[]
-  onClear: () => void
-}) {
+export function BulkBar({ organization, workspaces, onClear }: BulkBarProps) {
   const [open, setOpen] = useState<{ action: BulkActionName; workspaces: readonly ListedWorkspace[] }>()
   return (
     <>
@@ -51,7 +45,7 @@ export function BulkBar({
             </Button>
           ))}
           <Button size="small" kind="quiet" onClick={onClear}>
-            Clear the selection
+            Clear selection
           </Button>
         </div>
       )}
@@ -69,9 +63,9 @@ export function BulkBar({
   )
 }
 
-/** The obstacle of all of them; where one of them can be acted on, the dialog tells them apart. */
+/** Why the action applies to none of the workspaces. If it applies to some, the dialog lists the obstacles. */
 function reasonOf(action: BulkActionName, workspaces: readonly ListedWorkspace[]) {
   const obstacles = workspaces.map((workspace) => BULK_ACTIONS[action].obstacle(workspace))
-  if (obstacles.some((obstacle) => obstacle === undefined)) return undefined
-  return workspaces.length === 1 ? obstacles[0] : `none of them can be: ${[...new Set(obstacles)].join('; ')}`
+  if (obstacles.includes(undefined)) return undefined
+  return workspaces.length === 1 ? obstacles[0] : `not possible for any: ${[...new Set(obstacles)].join('; ')}`
 }

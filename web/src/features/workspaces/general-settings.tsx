@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { includedOf } from '../../api/queries.ts'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { TextArea, TextField, fieldError } from '../../components/form.tsx'
+import { FieldAlert } from '../../components/inline-form.tsx'
 import { type Choice, Picker } from '../../components/picker.tsx'
 import { SettingsForm, errorAt, useDraft } from './settings-form.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
@@ -20,8 +21,8 @@ export function GeneralSettings() {
     description: attributes.description ?? '',
     project: relationships.project.data?.id ?? '',
   })
-  const [chosen, setChosen] = useState<Choice>()
-  const projectName = chosen?.value === draft.values.project ? chosen.text : project?.attributes.name
+  const [selected, setSelected] = useState<Choice>()
+  const projectName = selected?.value === draft.values.project ? selected.text : project?.attributes.name
 
   if (!attributes.permissions['can-update'])
     return (
@@ -60,10 +61,8 @@ export function GeneralSettings() {
       title="General"
       names={['name', 'description']}
       placed={/^\/data\/relationships\/project/}
-      isDirty={draft.isDirty}
+      draft={draft}
       onSave={save}
-      onReset={draft.reset}
-      done="The settings are saved"
     >
       {(error) => (
         <>
@@ -72,10 +71,9 @@ export function GeneralSettings() {
             hint={
               draft.changed.name === undefined
                 ? 'Letters, numbers, underscores and hyphens.'
-                : 'Configurations that name the workspace must follow: change their cloud block too.'
+                : 'Update the cloud block of every configuration that names this workspace.'
             }
-            value={draft.values.name}
-            onChange={({ target }) => draft.set({ name: target.value })}
+            {...draft.text('name')}
             error={fieldError(error, 'name')}
             autoComplete="off"
             autoCapitalize="none"
@@ -84,8 +82,7 @@ export function GeneralSettings() {
           <TextArea
             label="Description"
             rows={2}
-            value={draft.values.description}
-            onChange={({ target }) => draft.set({ description: target.value })}
+            {...draft.text('description')}
             error={fieldError(error, 'description')}
           />
           <div>
@@ -96,13 +93,13 @@ export function GeneralSettings() {
                 <Picker
                   label="Move to another project"
                   size="small"
-                  placeholder="Name of a project"
+                  placeholder="Project name"
                   about={['projects', organization]}
                   load={async (text, signal) =>
                     findProjects({ organization, permission: 'create-workspace' }, text, signal)
                   }
                   onChoose={(choice) => {
-                    setChosen(choice)
+                    setSelected(choice)
                     draft.set({ project: choice.value })
                   }}
                 />
@@ -110,15 +107,11 @@ export function GeneralSettings() {
             </div>
             {draft.changed.project !== undefined && (
               <p className="mt-1 text-warn">
-                Teams with access to {project?.attributes.name} lose it, those of {projectName} get it; variable sets
-                and inherited settings follow.
+                Teams of {project?.attributes.name} lose access and teams of {projectName} gain it. Variable sets and
+                inherited settings change too.
               </p>
             )}
-            {errorAt(error, '/data/relationships/project') !== undefined && (
-              <p role="alert" className="mt-1 text-bad">
-                {errorAt(error, '/data/relationships/project')}
-              </p>
-            )}
+            <FieldAlert text={errorAt(error, '/data/relationships/project')} />
           </div>
         </>
       )}

@@ -10,7 +10,7 @@ import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { type Output, outputText, shortened, typeText, useCurrentOutputs, useRevealedOutput } from './outputs.ts'
 
-/** An output in a table; one that is sensitive is revealed by itself. */
+/** Columns of a table of outputs; each sensitive value is revealed separately. */
 export const OUTPUT_COLUMNS: readonly Column<Output>[] = [
   {
     id: 'name',
@@ -29,26 +29,25 @@ export const OUTPUT_COLUMNS: readonly Column<Output>[] = [
   { id: 'value', header: 'Value', className: 'align-top', cell: (output) => <OutputCell output={output} /> },
 ]
 
-/** The outputs of the current state, for copying and for use in other configurations. */
 export function OutputsCard({ workspaceId }: { workspaceId: string }) {
   const outputs = useCurrentOutputs(workspaceId)
   const failure = failureOf(outputs)
-  const found = failure ? undefined : outputs.data
-  if (found?.length === 0)
+  const rows = failure ? undefined : outputs.data
+  if (rows?.length === 0)
     return (
       <Card title="Outputs">
         <p className="text-dim">
-          The current state has none. An <code>output</code> block in the configuration makes one, at the next apply.
+          The current state has no outputs. Declare one with an <code>output</code> block in the configuration.
         </p>
       </Card>
     )
   return (
-    <Card title="Outputs" isFlush={found !== undefined}>
+    <Card title="Outputs" isFlush={rows !== undefined}>
       {outputs.isPending && <Skeleton rows={3} label="Loading the outputs" />}
       {failure && <OutputsError {...failure} />}
-      {found && (
+      {rows && (
         <div className="[&>div]:rounded-none [&>div]:border-x-0 [&>div]:border-b-0">
-          <Table label="Outputs" columns={OUTPUT_COLUMNS} rows={found} />
+          <Table label="Outputs" columns={OUTPUT_COLUMNS} rows={rows} />
         </div>
       )}
     </Card>
@@ -59,9 +58,9 @@ function OutputsError({ error, onRetry }: { error: Error; onRetry: () => void })
   if (!(error instanceof ApiError) || error.status !== 503) return <ErrorNote error={error} onRetry={onRetry} />
   return (
     <div className="flex flex-wrap items-center gap-3 text-dim">
-      The state is not processed yet: its outputs come in a moment.
+      Processing the state…
       <Button size="small" onClick={onRetry}>
-        Look again
+        Retry
       </Button>
     </div>
   )
@@ -99,26 +98,26 @@ function OutputCell({ output }: { output: Output }) {
   )
 }
 
-/** A value with its button to copy; the rest of a long one is folded. */
+/** A value with a copy button. Long values are collapsed. */
 function OutputValue({ name, value }: { name: string; value: unknown }) {
-  const [isWhole, setIsWhole] = useState(false)
+  const [isExpanded, setIsExpanded] = useState(false)
   const text = outputText(value)
   const short = shortened(text)
   return (
     <div className="flex min-w-0 flex-1 items-start gap-2">
       <div className="min-w-0 flex-1">
         <pre className="font-mono text-[0.9285em] whitespace-pre-wrap">
-          {short && !isWhole ? `${short.start}…` : text}
+          {short && !isExpanded ? `${short.start}…` : text}
         </pre>
         {short && (
           <Button
             size="small"
             kind="quiet"
             className="-ml-2 text-accent"
-            aria-expanded={isWhole}
-            onClick={() => setIsWhole(!isWhole)}
+            aria-expanded={isExpanded}
+            onClick={() => setIsExpanded(!isExpanded)}
           >
-            {isWhole ? 'Show less' : short.lines > 1 ? `Show all ${short.lines} lines` : 'Show all'}
+            {isExpanded ? 'Show less' : short.lines > 1 ? `Show all ${short.lines} lines` : 'Show all'}
           </Button>
         )}
       </div>

@@ -1,30 +1,186 @@
-import { getRouteApi, Outlet } from '@tanstack/react-router'
-import { useEffect } from 'react'
-import { failureOf } from '../../api/queries.ts'
-import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
-import { WorkspaceHeader } from './workspace-header.tsx'
-import { useWorkspace } from './workspace.ts'
+import { Outlet, getRouteApi } from '@tanstack/react-router'
+import { Pencil, Play } from 'lucide-react'
+import { Suspense, lazy, useEffect } from 'react'
+import { failureOf, includedOf } from '../../api/queries.ts'
+import { Button, IconButton } from '../../components/button.tsx'
+import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
+import { TextArea, fieldError, formValues } from '../../components/form.tsx'
+import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
+import { RunLink } from '../../components/links.tsx'
+import { toast } from '../../components/overlay-hosts.tsx'
+import { Page } from '../../components/page.tsx'
+import { Tabs } from '../../components/tabs.tsx'
+import { NoRun, RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
+import { waitingReason } from '../runs/run-text.ts'
+import { LockActions, LockLine } from './workspace-lock.tsx'
+import { type WorkspaceAttributes, useOpenWorkspace, useUpdateWorkspace, useWorkspace } from './workspace.ts'
 
+const NewRunDialog = lazy(async () => ({
+  default: (await import('../runs/new-run/new-run-dialog.tsx')).NewRunDialog,
+}))
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace')
+
+const TABS: readonly [text: string, path: string, permission?: keyof WorkspaceAttributes['permissions']][] = [
+  ['Overview', ''],
+  ['Runs', '/runs', 'can-read-run'],
+  ['States', '/states', 'can-read-state-versions'],
+  ['Variables', '/variables', 'can-read-variable'],
+  ['Tasks', '/tasks'],
+  ['Triggers', '/triggers', 'can-read-run'],
+  ['Access', '/access'],
+  ['Settings', '/settings', 'can-read-settings'],
+]
 
 /** Layout around the tabs of a workspace. */
 export function WorkspaceFrame() {
   const { organization, workspace: name } = route.useParams()
   const navigate = route.useNavigate()
   const workspace = useWorkspace(organization, name)
-  const now = workspace.data?.data.attributes.name
+  const currentName = workspace.data?.data.attributes.name
 
   useEffect(() => {
-    if (now !== undefined && now !== name)
-      void navigate({ to: '.', params: (before) => ({ ...before, workspace: now }), search: true, replace: true })
-  }, [navigate, name, now])
+    if (currentName !== undefined && currentName !== name)
+      void navigate({
+        to: '.',
+        params: (before) => ({ ...before, workspace: currentName }),
+        search: true,
+        replace: true,
+      })
+  }, [navigate, name, currentName])
 
   if (workspace.isPending) return <Skeleton label="Loading the workspace" rows={8} />
   const failure = failureOf(workspace)
-  if (failure) return <ErrorPage {...failure} what="workspace" />
+  return failure ? <ErrorPage {...failure} what="workspace" /> : <Layout />
+}
+
+function Layout() {
+  const { organization, document, workspace } = useOpenWorkspace()
+  const { attributes, relationships } = workspace
+  const { name, permissions, 'waiting-reason': waiting } = attributes
+  const run = includedOf(document).one('runs', relationships['current-run'])
+  const { start } = route.useSearch()
+  const navigate = route.useNavigate()
+  // Closing replaces the history entry, so that Back does not reopen the dialog.
+  const setStart = (isOpen: boolean) =>
+    void navigate({ to: '.', search: (before) => ({ ...before, start: isOpen || undefined }), replace: !isOpen })
+  const tabs = TABS.filter(([, , permission]) => !permission || permissions[permission]).map(([text, path]) => ({
+    text,
+    isExact: path === '',
+    link: { to: `/app/$organization/workspaces/$workspace${path}`, params: { organization, workspace: name } },
+  }))
+
   return (
-    <WorkspaceHeader>
-      <Outlet />
-    </WorkspaceHeader>
+    <Page
+      title={name}
+      documentTitle={run ? `${name} · run ${runState(run.attributes).text}` : name}
+      badge={
+        run ? (
+          <>
+            <RunLink organization={organization} workspace={name} run={run.id}>
+              <RunStatus run={run.attributes} isBadge />
+            </RunLink>
+            <RunBadges run={run.attributes} />
+          </>
+        ) : (
+          permissions['can-read-run'] && <NoRun hasPlans={relationships['latest-run'].data !== null} />
+        )
+      }
+      about={<Description />}
+      actions={
+        <>
+          <LockActions />
+          {permissions['can-queue-run'] && (
+            <Button
+              kind="primary"
+              icon={Play}
+              reason={
+                attributes['execution-mode'] === 'local'
+                  ? 'execution mode is local: runs execute in the CLI'
+                  : undefined
+              }
+              onClick={() => setStart(true)}
+            >
+              New run
+            </Button>
+          )}
+        </>
+      }
+    >
+      <div className="-mt-3 mb-4 space-y-3">
+        <LockLine />
+        {waiting && <Notice tone="warn">{waitingReason(waiting)}</Notice>}
+      </div>
+      <Tabs label="Workspace" tabs={tabs} />
+      <div className="mt-4">
+        <Outlet />
+      </div>
+      {permissions['can-queue-run'] && start && (
+        <Suspense>
+          <NewRunDialog workspace={workspace} isOpen onClose={() => setStart(false)} />
+        </Suspense>
+      )}
+    </Page>
+  )
+}
+
+/** The workspace's description, edited in place by users who may. */
+function Description() {
+  const { workspace } = useOpenWorkspace()
+  const { description, permissions } = workspace.attributes
+  const { isOpen, opener, open, close } = useInlineForm()
+  if (isOpen) return <DescriptionForm onClose={close} />
+  if (!description) {
+    return permissions['can-update'] ? (
+      <Button ref={opener} kind="quiet" size="small" icon={Pencil} className="-ml-2" onClick={open}>
+        Add description
+      </Button>
+    ) : null
+  }
+  return (
+    <div className="flex items-start gap-1">
+      <p className="line-clamp-3 min-w-0" title={description}>
+        {description}
+      </p>
+      {permissions['can-update'] && (
+        <IconButton ref={opener} label="Edit description" icon={Pencil} size="small" onClick={open} />
+      )}
+    </div>
+  )
+}
+
+function DescriptionForm({ onClose }: { onClose: () => void }) {
+  const { organization, workspace } = useOpenWorkspace()
+  const update = useUpdateWorkspace(organization)
+
+  function submit(form: HTMLFormElement) {
+    const { description = '' } = formValues(form)
+    const onSuccess = () => {
+      toast({ text: 'Description saved' })
+      onClose()
+    }
+    update.mutate({ id: workspace.id, attributes: { description: description.trim() || null } }, { onSuccess })
+  }
+  return (
+    <InlineForm
+      action="Save"
+      size="small"
+      names={['description']}
+      error={update.error}
+      isPending={update.isPending}
+      onSubmit={submit}
+      onCancel={onClose}
+    >
+      <TextArea
+        label="Description"
+        isLabelHidden
+        name="description"
+        rows={2}
+        // The user opened the form by its button.
+        // oxlint-disable-next-line jsx-a11y/no-autofocus
+        autoFocus
+        defaultValue={workspace.attributes.description ?? ''}
+        error={fieldError(update.error, 'description')}
+      />
+    </InlineForm>
   )
 }

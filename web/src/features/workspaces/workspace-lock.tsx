@@ -1,14 +1,14 @@
-import { Link } from '@tanstack/react-router'
 import { Lock, LockOpen } from 'lucide-react'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
+import { RunLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
-import { type LockHolder, lockHolder, lockReason } from './lock-words.ts'
+import { holderText, lockHolder, lockReason } from './lock-words.ts'
 import { type LockAction, useOpenWorkspace, useWorkspaceLock } from './workspace.ts'
 
-/** The lock's holder, time and reason. */
+/** Holder, time and reason of the lock. */
 export function LockLine() {
   const { organization, document, workspace } = useOpenWorkspace()
   const holder = lockHolder(document)
@@ -19,17 +19,13 @@ export function LockLine() {
       <Lock size={15} aria-hidden="true" className="mt-0.5 shrink-0" />
       <span className="min-w-0">
         <span className="font-medium">
-          Locked by {holder.kind === 'team' && 'the team '}
+          Locked by{' '}
           {holder.kind === 'run' ? (
-            <Link
-              to="/app/$organization/workspaces/$workspace/runs/$run"
-              params={{ organization, workspace: name, run: holder.id }}
-              className="underline"
-            >
+            <RunLink organization={organization} workspace={name} run={holder.id} className="underline">
               {holder.id}
-            </Link>
+            </RunLink>
           ) : (
-            holder.name
+            holderText(holder)
           )}
         </span>
         {at !== null && (
@@ -38,13 +34,13 @@ export function LockLine() {
             <RelativeTime at={at} />
           </>
         )}
-        {reason ? `: ${reason}` : holder.kind === 'run' && ', which works on the workspace'}
+        {reason ? `: ${reason}` : holder.kind === 'run' && ' while it runs'}
       </span>
     </p>
   )
 }
 
-/** The buttons that lock the workspace and open its lock, as the person may. */
+/** Buttons to lock and unlock the workspace. */
 export function LockActions() {
   const { organization, document, workspace } = useOpenWorkspace()
   const change = useWorkspaceLock(organization)
@@ -64,17 +60,17 @@ export function LockActions() {
         icon={Lock}
         kind="plain"
         title={`Lock ${name}?`}
-        consequence="Runs wait, and CLIs can't change the state, until it is unlocked."
-        comment="Reason (others see it)"
-        action="Lock the workspace"
-        onConfirm={async (reason) => act('lock', `${name} is locked`, reason)}
+        consequence="No run starts, and no CLI can change the state, until the workspace is unlocked."
+        comment="Reason (visible to others)"
+        action="Lock workspace"
+        onConfirm={async (reason) => act('lock', `${name} locked`, reason)}
       />
     ) : null
   }
   const isOwn = holder.kind === 'user' && holder.id === account?.id
   const unlock = async () => {
     try {
-      await act('unlock', `${name} is unlocked`)
+      await act('unlock', `${name} unlocked`)
     } catch (error) {
       toast({ text: error instanceof Error ? error.message : String(error), tone: 'bad' })
     }
@@ -96,17 +92,13 @@ export function LockActions() {
           key="force"
           label="Force-unlock"
           icon={LockOpen}
-          reason={holder.kind === 'run' ? `${holder.id} is at work: cancel the run to release its lock` : undefined}
-          title={`Force-unlock ${name}, locked by ${whose(holder)}?`}
+          reason={holder.kind === 'run' ? `${holder.id} is running: cancel it to release the lock` : undefined}
+          title={`Force-unlock ${name}, locked by ${holderText(holder)}?`}
           consequence="The lock holder assumes exclusive access. A state upload in progress is discarded, and its changes may be lost."
           action="Force-unlock"
-          onConfirm={async () => act('force-unlock', `${name} is unlocked`)}
+          onConfirm={async () => act('force-unlock', `${name} unlocked`)}
         />
       )}
     </>
   )
-}
-
-function whose({ kind, name }: LockHolder) {
-  return kind === 'team' ? `the team ${name}` : name
 }

@@ -2,7 +2,7 @@ import type { PageOnWire } from '@groundstate/contract/responses'
 import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import type { tagSchema } from '@groundstate/contract/tags'
 import { CircleDashed, Lock, Waves } from 'lucide-react'
-import { get, queryString } from '../../api/client.ts'
+import { getData, queryString } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { ActiveFilter, type Chip, FilterChips, SearchField } from '../../components/filters.tsx'
 import { Picker } from '../../components/picker.tsx'
@@ -13,7 +13,7 @@ import { type ListedWorkspace, type WorkspaceSearch, findProjects, useProjectNam
 
 export type ChangeSearch = (change: Partial<WorkspaceSearch>, options?: { isTyping?: boolean }) => void
 
-/** Filters of the address; `sort` and `page` are none. */
+/** Search parameters that clear all filters; `sort` and `page` are none. */
 export const NO_FILTER = {
   q: undefined,
   status: undefined,
@@ -24,7 +24,14 @@ export const NO_FILTER = {
   drifted: undefined,
 } as const satisfies Partial<WorkspaceSearch>
 
-/** Filters of the list of workspaces. Tags and versions of the shown `rows` are suggested. */
+type WorkspacesFiltersProps = {
+  organization: string
+  search: WorkspaceSearch
+  rows: readonly ListedWorkspace[]
+  onChange: ChangeSearch
+}
+
+/** Filters of the list of workspaces. Suggests tags and versions of the current `rows`. */
 export function WorkspacesFilters({ organization, search, rows, onChange }: WorkspacesFiltersProps) {
   return (
     <div className="mb-3 space-y-2.5">
@@ -33,7 +40,7 @@ export function WorkspacesFilters({ organization, search, rows, onChange }: Work
         <SearchField
           label="Search by name"
           value={search.q ?? ''}
-          onChange={(q) => onChange({ q: q === '' ? undefined : q }, { isTyping: true })}
+          onChange={(q) => onChange({ q: q || undefined }, { isTyping: true })}
         />
         <Picker
           label="Project"
@@ -41,7 +48,14 @@ export function WorkspacesFilters({ organization, search, rows, onChange }: Work
           load={async (text, signal) => findProjects({ organization }, text, signal)}
           onChoose={({ value }) => onChange({ project: value })}
         />
-        <TagPicker organization={organization} search={search} rows={rows} onChange={onChange} />
+        <Picker
+          label="Tag"
+          placeholder="A key, or key=value"
+          about={['tags', organization, rows.length]}
+          load={async (text, signal) => findTags({ organization, rows }, text, signal)}
+          freeText={(text) => ({ value: tagText(readTag(text)), text })}
+          onChoose={({ value }) => onChange({ tag: withTag(search.tag, value) })}
+        />
         <Picker
           label="Engine version"
           placeholder="1.11.4, ~> 1.11, latest"
@@ -61,17 +75,10 @@ export function WorkspacesFilters({ organization, search, rows, onChange }: Work
   )
 }
 
-type WorkspacesFiltersProps = {
-  organization: string
-  search: WorkspaceSearch
-  rows: readonly ListedWorkspace[]
-  onChange: ChangeSearch
-}
-
-/** The counts are those of the whole organization, so that they say where to look whatever is filtered. */
+/** Status filters with counts of the whole organization, whatever is filtered. */
 function CountedChips({ organization, search, onChange }: Omit<WorkspacesFiltersProps, 'rows'>) {
   const counts = useOverview(organization).data?.overview.workspaces
-  const groups = new Set((search.status ?? '').split(',').filter((group) => group !== ''))
+  const groups = new Set(search.status?.split(','))
   const groupChips: Chip[] = [
     ...RUN_GROUP_NAMES.map((value) => ({
       value,
@@ -88,8 +95,7 @@ function CountedChips({ organization, search, onChange }: Omit<WorkspacesFilters
         chips={groupChips}
         chosen={groups}
         onToggle={(value) => {
-          const next = [...groups.symmetricDifference(new Set([value]))]
-          onChange({ status: next.length === 0 ? undefined : next.join(',') })
+          onChange({ status: [...groups.symmetricDifference(new Set([value]))].join(',') || undefined })
         }}
       />
       <FilterChips
@@ -105,31 +111,19 @@ function CountedChips({ organization, search, onChange }: Omit<WorkspacesFilters
   )
 }
 
-function TagPicker({ organization, search, rows, onChange }: WorkspacesFiltersProps) {
-  const add = (tag: string) => {
-    const tags = new Set([...readTags(search.tag).map(tagText), tag])
-    onChange({ tag: [...tags].join(',') })
-  }
-  return (
-    <Picker
-      label="Tag"
-      placeholder="A key, or key=value"
-      about={['tags', organization, rows.length]}
-      load={async (text, signal) => findTags({ organization, rows }, text, signal)}
-      freeText={(text) => ({ value: tagText(readTag(text)), text })}
-      onChoose={({ value }) => add(value)}
-    />
-  )
+/** The `tag` parameter with a tag added. */
+export function withTag(tags: string | undefined, tag: string) {
+  return [...new Set([...readTags(tags).map(tagText), tag])].join(',')
 }
 
-/** The API lists tags without a value only; those with one are suggested from what the page shows. */
+/** Suggests tags. The API lists only tags without a value; those with one come from the rows. */
 async function findTags(
-  { organization, rows }: { organization: string; rows: readonly ListedWorkspace[] },
+  { organization, rows }: Pick<WorkspacesFiltersProps, 'organization' | 'rows'>,
   text: string,
   signal: AbortSignal,
 ) {
   const query = queryString({ q: text, 'page[size]': 30 })
-  const { data } = await get<PageOnWire<typeof tagSchema>>(`/organizations/${organization}/tags${query}`, signal)
+  const data = await getData<PageOnWire<typeof tagSchema>>(`/organizations/${organization}/tags${query}`, signal)
   const shown = rows.flatMap(({ tags }) => tags.map(tagText)).filter((tag) => tag.includes(text))
   const known = data.map(({ attributes }) => tagText({ key: attributes.name, value: '' }))
   return [...new Set([...shown, ...known])].toSorted().map((tag) => ({ value: tag, text: tag }))
@@ -140,20 +134,15 @@ function ActiveFilters({ search, onChange }: Pick<WorkspacesFiltersProps, 'searc
   const tags = readTags(search.tag).map(tagText)
   const single = (
     [
-      ['project', 'Project', project.data ?? search.project],
-      ['version', 'Engine version', search.version],
+      { name: 'project', label: 'Project', value: search.project && (project.data ?? search.project) },
+      { name: 'version', label: 'Engine version', value: search.version },
     ] as const
-  ).filter(([name]) => search[name] !== undefined)
+  ).filter(({ value }) => value !== undefined)
   if (single.length === 0 && tags.length === 0) return null
   return (
     <div className="flex flex-wrap items-center gap-1.5">
-      {single.map(([name, text, value]) => (
-        <ActiveFilter
-          key={name}
-          name={text}
-          value={value ?? search[name] ?? ''}
-          onRemove={() => onChange({ [name]: undefined })}
-        />
+      {single.map(({ name, label, value = '' }) => (
+        <ActiveFilter key={name} name={label} value={value} onRemove={() => onChange({ [name]: undefined })} />
       ))}
       {tags.map((tag) => (
         <ActiveFilter

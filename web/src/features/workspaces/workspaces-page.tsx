@@ -9,8 +9,7 @@ import { Pager } from '../../components/pager.tsx'
 import { BulkBar } from './bulk-bar.tsx'
 import { ConnectCli } from './connect-cli.tsx'
 import { useCreatableProjects } from './new-workspace.ts'
-import { readTags, tagText } from './tag-filter.ts'
-import { type ChangeSearch, NO_FILTER, WorkspacesFilters } from './workspaces-filters.tsx'
+import { type ChangeSearch, NO_FILTER, WorkspacesFilters, withTag } from './workspaces-filters.tsx'
 import { WorkspacesTable } from './workspaces-table.tsx'
 import { type WorkspaceSearch, useWorkspaces } from './workspaces.ts'
 
@@ -18,7 +17,7 @@ const NewWorkspaceDialog = lazy(async () => import('./new-workspace-dialog.tsx')
 
 const route = getRouteApi('/frame/app/$organization/workspaces')
 
-/** The workspaces of an organization: searched, filtered and sorted by the server, as the address says. */
+/** The workspaces of an organization: searched, filtered and sorted by the server, as the URL specifies. */
 export function WorkspacesPage() {
   const { organization } = route.useParams()
   const { new: isNew = false, ...search } = route.useSearch()
@@ -30,7 +29,7 @@ export function WorkspacesPage() {
     [navigate],
   )
   const setNew = (open: boolean) =>
-    void navigate({ search: (before) => ({ ...before, new: open ? true : undefined }), replace: true })
+    void navigate({ search: (before) => ({ ...before, new: open || undefined }), replace: true })
   const create = mayCreate && (
     <Button kind="primary" icon={Plus} onClick={() => setNew(true)}>
       New workspace
@@ -48,30 +47,24 @@ export function WorkspacesPage() {
   )
 }
 
-function WorkspaceList({
-  organization,
-  search,
-  onChange,
-  create,
-}: {
+type WorkspaceListProps = {
   organization: string
   search: WorkspaceSearch
   onChange: ChangeSearch
   create: React.ReactNode
-}) {
+}
+
+function WorkspaceList({ organization, search, onChange, create }: WorkspaceListProps) {
   const list = useWorkspaces(organization, search)
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   const failure = failureOf(list)
   const rows = failure ? [] : (list.data?.rows ?? [])
-  // What has left the page is not acted on by something that no one sees.
+  // Bulk actions must not affect workspaces that are no longer visible.
   const selected = rows.filter(({ id }) => ids.has(id))
   const isFiltered = Object.keys(NO_FILTER).some((name) => search[name as keyof WorkspaceSearch] !== undefined)
   const isBeyond = rows.length === 0 && (search.page ?? 1) > 1
   const isEmpty = list.data !== undefined && !failure && rows.length === 0
-  const addTag = useCallback(
-    (tag: string) => onChange({ tag: [...new Set([...readTags(search.tag).map(tagText), tag])].join(',') }),
-    [onChange, search.tag],
-  )
+  const addTag = useCallback((tag: string) => onChange({ tag: withTag(search.tag, tag) }), [onChange, search.tag])
 
   if (isEmpty && !isFiltered && !isBeyond) return <NoWorkspaces organization={organization} create={create} />
   return (
@@ -105,14 +98,14 @@ function NoMatch({ isBeyond, onChange }: { isBeyond: boolean; onChange: ChangeSe
   return (
     <EmptyState
       icon={SearchX}
-      title={isBeyond ? 'There is no such page' : 'No workspace matches'}
+      title={isBeyond ? 'Page not found' : 'No workspaces match'}
       actions={
         <Button onClick={() => onChange(isBeyond ? { page: undefined } : NO_FILTER)}>
-          {isBeyond ? 'To the first page' : 'Clear the filters'}
+          {isBeyond ? 'Go to first page' : 'Clear filters'}
         </Button>
       }
     >
-      {!isBeyond && <p>A search finds any part of a name. Filters narrow it further: all of them must match.</p>}
+      {!isBeyond && <p>The search matches any part of a name. Workspaces must match all filters.</p>}
     </EmptyState>
   )
 }

@@ -1,18 +1,20 @@
 import { useEffect, useRef } from 'react'
+import { Dialog } from '../components/dialog.tsx'
 
 /** All keyboard shortcuts. None of them modifies data. */
-export const SHORTCUTS = [
-  { keys: 'Ctrl K', does: 'Go to a workspace, a run or a page' },
-  { keys: '/', does: 'Search in the list of the page' },
-  { keys: 'g o', does: 'Overview' },
-  { keys: 'g w', does: 'Workspaces' },
-  { keys: 'g r', does: 'Runs' },
-  { keys: '?', does: 'All keys' },
+const SHORTCUTS = [
+  { keys: 'Ctrl K', action: 'Go to a workspace, run or page' },
+  { keys: '/', action: 'Search this page' },
+  { keys: 'g o', action: 'Overview' },
+  { keys: 'g w', action: 'Workspaces' },
+  { keys: 'g r', action: 'Runs' },
+  { keys: '?', action: 'Keyboard shortcuts' },
 ] as const
 
+/** Longest pause between two keys of a sequence, in ms. */
 const SEQUENCE_MS = 1200
 
-/** Calls `act` with the keys that were pressed: `Ctrl K`, `?`, or two in sequence such as `g w`. */
+/** Calls `act` with the pressed shortcut: `Ctrl K`, `?`, or a sequence such as `g w`. */
 export function useShortcuts(act: (keys: string) => void) {
   const latest = useRef(act)
   useEffect(() => {
@@ -47,5 +49,26 @@ export function useShortcuts(act: (keys: string) => void) {
 function isTyping(target: EventTarget | null) {
   return (
     target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  )
+}
+
+export function ShortcutsDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  return (
+    <Dialog title="Keyboard shortcuts" isOpen={isOpen} onClose={onClose} width="max-w-md">
+      <dl className="grid grid-cols-[6rem_1fr] gap-y-2">
+        {SHORTCUTS.map(({ keys, action }) => (
+          <div key={keys} className="contents">
+            <dt>
+              {keys.split(' ').map((key) => (
+                <kbd key={key} className="mr-1 rounded border border-line-strong px-1.5 py-0.5 text-xs">
+                  {key}
+                </kbd>
+              ))}
+            </dt>
+            <dd>{action}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
   )
 }
