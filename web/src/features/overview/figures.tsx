@@ -1,12 +1,10 @@
-import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import { Link } from '@tanstack/react-router'
-import { CircleDashed, type LucideIcon, TriangleAlert } from 'lucide-react'
+import { TriangleAlert } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { TONE_TEXT, type Tone } from '../../components/status.tsx'
-import { RUN_GROUP_STYLE } from '../runs/run-status.tsx'
-import type { Overview } from './overview.ts'
+import { type Overview, workspaceGroups } from './overview.ts'
 
-/** The counts of an organization: its workspaces by what their runs came to, its agents, and its plan. */
+/** Counts of an organization: workspaces by status, drift, agents and quotas. */
 export function Figures({ organization, overview }: { organization: string; overview: Overview }) {
   const { workspaces, agents, usage } = overview
   const meters = Object.entries(METERS).flatMap(([name, text]) => {
@@ -29,7 +27,7 @@ export function Figures({ organization, overview }: { organization: string; over
             {workspaces.drifted === 1 ? 'Show it' : 'Show them'}
           </Link>
         ) : (
-          'Runs that only refresh look for drift.'
+          'Refresh-only runs detect drift.'
         )}
       </Figure>
       {agents && (
@@ -42,7 +40,7 @@ export function Figures({ organization, overview }: { organization: string; over
       )}
       <Figure title="Quotas" isWide={agents !== null}>
         {meters.length === 0 ? (
-          'The plan has no limits.'
+          'No limits.'
         ) : (
           <ul className="grid gap-x-4 gap-y-2 max-lg:grid-cols-2">
             {meters.map((meter) => (
@@ -64,22 +62,18 @@ const METERS = {
 
 function agentWords({ online, idle, busy, 'is-built-in-online': isBuiltIn }: NonNullable<Overview['agents']>) {
   if (online > 0) return `${busy} busy, ${idle} idle`
-  return isBuiltIn ? 'The built-in agent is used.' : 'Nothing can run.'
+  return isBuiltIn ? 'Runs use the built-in agent.' : 'No runs can start.'
 }
 
-function Figure({
-  title,
-  count,
-  tone,
-  isWide = false,
-  children,
-}: {
+type FigureProps = {
   title: string
   count?: number | string
   tone?: Tone | undefined
   isWide?: boolean
   children: ReactNode
-}) {
+}
+
+function Figure({ title, count, tone, isWide = false, children }: FigureProps) {
   const id = useId()
   return (
     <section
@@ -97,18 +91,10 @@ function Figure({
   )
 }
 
-/** Each count leads to its workspaces; states in which there is none are left out. */
+/** Non-zero counts by status, each linked to its workspaces. */
 function Groups({ organization, counts }: { organization: string; counts: Overview['workspaces'] }) {
-  const groups: { value: string; text: string; tone: Tone; icon: LucideIcon; count: number }[] = [
-    ...RUN_GROUP_NAMES.map((value) => ({
-      value,
-      ...RUN_GROUP_STYLE[value],
-      count: counts[value === 'needs_approval' ? 'needs-approval' : value],
-    })),
-    { value: 'none', text: 'No runs', tone: 'quiet', icon: CircleDashed, count: counts['without-runs'] },
-  ]
-  const shown = groups.filter(({ count }) => count > 0)
-  if (shown.length === 0) return <p>There are none that you see.</p>
+  const shown = workspaceGroups(counts).filter(({ count }) => count !== undefined && count > 0)
+  if (shown.length === 0) return <p>No workspaces.</p>
   return (
     <ul className="flex flex-wrap gap-1.5">
       {shown.map(({ value, text, tone, icon: Icon, count }) => (
@@ -121,7 +107,7 @@ function Groups({ organization, counts }: { organization: string; counts: Overvi
           >
             <Icon size={14} aria-hidden="true" className={TONE_TEXT[tone]} />
             {text}
-            <span className="numeric text-dim">{count.toLocaleString('en')}</span>
+            <span className="numeric text-dim">{count?.toLocaleString('en')}</span>
           </Link>
         </li>
       ))}
@@ -138,7 +124,7 @@ function Meter({ text, used, limit }: { text: string; used: number; limit: numbe
         <span>{text}</span>
         <span className={`numeric ${isFull ? 'inline-flex items-center gap-1 text-warn' : ''}`}>
           {isFull && <TriangleAlert size={13} aria-hidden="true" />}
-          {isFull ? `${words}: all in use` : words}
+          {isFull ? `${words}, limit reached` : words}
         </span>
       </span>
       <span aria-hidden="true" className="mt-0.5 block h-1.5 overflow-hidden rounded-full bg-hover">

@@ -2,21 +2,21 @@ import { expect, test } from 'vitest'
 import { cliHost } from '../workspaces/cli-setup.ts'
 import { firstConfiguration, firstRunLines, runTaskLines, signInLines } from './getting-started.tsx'
 
-test('with HTTPS the CLI logs in automatically', () => {
+test('with HTTPS, the CLI logs in through the browser', () => {
   const host = cliHost('https://gs.example.com/')
 
   expect(signInLines(host)).toBe('terraform login gs.example.com')
   expect(firstRunLines(host)).toBe('terraform init\nterraform apply')
 })
 
-test('without HTTPS a token signs it in, and each command is run with it', () => {
+test('without HTTPS, commands run with a token', () => {
   const host = cliHost('http://127.0.0.1:7777/')
 
   expect(signInLines(host)).toBe('export GROUNDSTATE_URL=http://127.0.0.1:7777\nexport GROUNDSTATE_TOKEN=…')
   expect(firstRunLines(host)).toBe('groundstate exec -- terraform init\ngroundstate exec -- terraform apply')
 })
 
-test('the lines name this server and the organization', () => {
+test('the examples name this server and the organization', () => {
   const host = cliHost('https://gs.example.com/')
 
   expect(firstConfiguration({ host: host.name, organization: 'acme', workspace: 'web' })).toMatch(

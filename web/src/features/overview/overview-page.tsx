@@ -11,8 +11,7 @@ import { Figures } from './figures.tsx'
 import { GettingStarted, setGuideChoice, useGuideChoice } from './getting-started.tsx'
 import { type Overview, type Sample, useOverview, useTokenWatch } from './overview.ts'
 import { RunColumns } from './run-columns.tsx'
-import { SampleCard, SampleOffer } from './sample-card.tsx'
-import { mayMakeSample } from './sample.ts'
+import { SampleCard, SampleOffer, mayCreateSample } from './sample-card.tsx'
 
 const route = getRouteApi('/frame/app/$organization')
 
@@ -35,22 +34,16 @@ function titleOf(organization: string, { workspaces }: Overview) {
   return count === 0 ? organization : `${organization} · ${counted(count, 'run needs', 'runs need')} approval`
 }
 
-function Content({
-  organization,
-  overview,
-  sample,
-}: {
-  organization: string
-  overview: Overview
-  sample: Sample | undefined
-}) {
+type ContentProps = { organization: string; overview: Overview; sample: Sample | undefined }
+
+function Content({ organization, overview, sample }: ContentProps) {
   const permissions = useOrganization(organization).data?.attributes.permissions
   const choice = useGuideChoice(organization)
   useTokenWatch(organization, !overview['has-token'])
-  // The steps stay until the page is left, so that the user sees the last tick.
+  // The checklist remains until the page is left, so that the user sees its completion.
   const [wasNew] = useState(!overview['has-run'])
   const hasGuide = choice === 'shown' || (wasNew && choice !== 'hidden')
-  const mayChange = permissions !== undefined && mayMakeSample(permissions)
+  const mayChange = permissions !== undefined && mayCreateSample(permissions)
   const sampleCard = sample ? (
     <SampleCard organization={organization} sample={sample} mayChange={mayChange} />
   ) : (
@@ -72,18 +65,17 @@ function Content({
       {!sample && sampleCard}
     </div>
   )
-  // Steps shown on request come first.
-  const isAskedFor = choice === 'shown'
+  const isRequested = choice === 'shown'
   return (
     <div className="space-y-5">
-      {isAskedFor && guide}
-      {overview.workspaces.total > 0 || !hasGuide ? (
+      {isRequested && guide}
+      {(overview.workspaces.total > 0 || !hasGuide) && (
         <>
           <Figures organization={organization} overview={overview} />
           <RunColumns organization={organization} overview={overview} />
         </>
-      ) : null}
-      {!isAskedFor && guide}
+      )}
+      {!isRequested && guide}
       {wasNew && choice === 'hidden' && (
         <Button icon={ListChecks} onClick={() => setGuideChoice(organization, 'shown')}>
           Show “Get started”

@@ -1,52 +1,188 @@
 import { Link } from '@tanstack/react-router'
-import { CircleX, Hand, Hourglass, Trash2 } from 'lucide-react'
+import { CircleX, Hand, Hourglass, type LucideIcon, Trash2 } from 'lucide-react'
+import { type ReactNode, useId } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
-import { Badge } from '../../components/status.tsx'
-import { RelativeTime, Elapsed } from '../../components/time.tsx'
+import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { RunLink } from '../../components/links.tsx'
+import { PlanCounts } from '../../components/plan-counts.tsx'
+import { Badge, TONE_TEXT, type Tone } from '../../components/status.tsx'
+import { Elapsed, RelativeTime } from '../../components/time.tsx'
 import type { ListedRun } from '../runs/list/runs-query.ts'
-import { RunStatus, runEndedAt, runState } from '../runs/run-status.tsx'
-import { waitingReason } from '../runs/run-text.ts'
+import { RunAuthorName } from '../runs/run-origin.tsx'
+import { RunBadges, RunStatus, planCounts, runEndedAt, runState } from '../runs/run-status.tsx'
+import { runTitle, waitingReason } from '../runs/run-text.ts'
 import { useFailureReason } from './failure-reason.ts'
 import {
+  type ActiveRun,
+  type ColumnRuns,
   type FailedRun,
-  type LinedRun,
   type Overview,
   agentLoad,
+  useActiveRuns,
   useFailedRuns,
-  useRunsInLine,
-  useRunsToDecide,
+  useRunsToApprove,
 } from './overview.ts'
-import { RunColumn, RunRow } from './run-column.tsx'
 
-/** Runs that need attention, failed runs and active runs. */
+/** Runs that need approval, failed runs and active runs. */
 export function RunColumns({ organization, overview }: { organization: string; overview: Overview }) {
+  const toApprove = useRunsToApprove(organization)
+  const failed = useFailedRuns(organization)
+  const active = useActiveRuns(organization)
+  const load = agentLoad(overview)
   return (
     <div className="grid items-start gap-4 lg:grid-cols-3">
-      <ToDecide organization={organization} />
-      <Failed organization={organization} />
-      <InLine organization={organization} overview={overview} />
+      <RunColumn
+        organization={organization}
+        title="Needs approval"
+        icon={Hand}
+        tone="accent"
+        status="needs_approval"
+        query={toApprove}
+        about={toApprove.data && toApprove.data.rows.length > 0 && 'Oldest first'}
+        empty="Nothing needs your attention."
+        renderRow={(run) => <RunToApprove organization={organization} run={run} />}
+      />
+      <RunColumn
+        organization={organization}
+        title="Failed (last 24 hours)"
+        icon={CircleX}
+        tone="bad"
+        status="errored"
+        query={failed}
+        empty="No failed runs."
+        renderRow={(run) => <Failed organization={organization} run={run} />}
+      />
+      <RunColumn
+        organization={organization}
+        title="Running and queued"
+        icon={Hourglass}
+        tone="busy"
+        status="running,waiting"
+        query={active}
+        about={<span className={load.isLacking ? 'text-warn' : ''}>{load.text}</span>}
+        empty="No running or queued runs."
+        renderRow={(run) => <Active organization={organization} run={run} />}
+      />
     </div>
   )
 }
 
-function ToDecide({ organization }: { organization: string }) {
-  const query = useRunsToDecide(organization)
+type RunColumnProps<Row extends ListedRun> = {
+  organization: string
+  title: string
+  icon: LucideIcon
+  tone: Tone
+  /** The filter of the list that shows all of these runs. */
+  status: string
+  query: { data: ColumnRuns<Row> | undefined; error: Error | null; refetch: () => Promise<unknown> }
+  /** A line below the title. */
+  about?: ReactNode
+  /** Text of the empty list. */
+  empty: string
+  renderRow: (row: Row) => ReactNode
+}
+
+/** The first runs of a kind, with a link to all of them. */
+function RunColumn<Row extends ListedRun>({ title, icon: Icon, tone, query, ...props }: RunColumnProps<Row>) {
+  const id = useId()
+  const failure = failureOf(query)
+  const data = failure ? undefined : query.data
+  const hasRows = data !== undefined && data.rows.length > 0
   return (
-    <RunColumn
-      organization={organization}
-      title="Needs approval"
-      icon={Hand}
-      tone="accent"
-      status="needs_approval"
-      query={query}
-      about={query.data && query.data.rows.length > 0 ? 'The oldest first.' : undefined}
-      empty="Nothing needs your attention."
-      renderRow={(run) => <RunToDecide organization={organization} run={run} />}
-    />
+    <section aria-labelledby={id} className="flex min-w-0 flex-col rounded-lg border border-line bg-paper">
+      <header className="px-4 pt-3 pb-2">
+        <div className="flex items-center gap-2">
+          <Icon size={16} aria-hidden="true" className={`shrink-0 ${TONE_TEXT[tone]}`} />
+          <h2 id={id} className="text-base font-medium">
+            {title}
+          </h2>
+          {hasRows && (
+            <span className="numeric rounded-full bg-hover px-2 py-0.5 text-xs font-medium">{countText(data)}</span>
+          )}
+        </div>
+        {props.about && <div className="mt-0.5 text-dim">{props.about}</div>}
+      </header>
+      {!data && (
+        <div className="px-4 pb-4">
+          {failure ? <ErrorNote {...failure} /> : <Skeleton rows={3} label={`Loading: ${title}`} />}
+        </div>
+      )}
+      {data?.rows.length === 0 && <p className="px-4 pb-4 text-dim">{props.empty}</p>}
+      {hasRows && (
+        <ul aria-label={title} className="border-t border-line">
+          {data.rows.map((row) => (
+            <li key={row.id} className="relative border-b border-line last:border-0 hover:bg-hover">
+              {props.renderRow(row)}
+            </li>
+          ))}
+        </ul>
+      )}
+      {data?.hasMore === true && (
+        <Link
+          to="/app/$organization/runs"
+          params={{ organization: props.organization }}
+          search={{ status: props.status }}
+          className="border-t border-line px-4 py-2 text-accent hover:underline"
+        >
+          {data.total === undefined ? 'All errored runs' : `All ${data.total.toLocaleString('en')}`}
+        </Link>
+      )}
+    </section>
   )
 }
 
-function RunToDecide({ organization, run }: { organization: string; run: ListedRun }) {
+function countText({ rows, total, hasMore }: ColumnRuns) {
+  if (total !== undefined) return total.toLocaleString('en')
+  return hasMore ? `${rows.length}+` : String(rows.length)
+}
+
+type RunRowProps = {
+  organization: string
+  run: ListedRun
+  /** The tab to open. */
+  part?: 'log' | undefined
+  tone?: 'bad' | undefined
+  /** At the end of the first line. */
+  badge?: ReactNode
+  /** Before the other badges of the run. */
+  marks?: ReactNode
+  when: ReactNode
+  children?: ReactNode
+}
+
+/** A run in a column, linked to its page as a whole. */
+function RunRow({ organization, run, part, tone, badge, marks, when, children }: RunRowProps) {
+  const { id, attributes, author, plan, workspace = '' } = run
+  return (
+    <div className={`space-y-0.5 px-4 py-2.5 ${tone === 'bad' ? 'border-l-2 border-bad pl-[calc(1rem-2px)]' : ''}`}>
+      <div className="flex items-start gap-2">
+        <RunLink
+          {...{ organization, workspace }}
+          run={id}
+          search={part && { part }}
+          className="min-w-0 flex-1 truncate font-medium after:absolute after:inset-0"
+        >
+          {workspace}
+        </RunLink>
+        {badge}
+      </div>
+      <p className="truncate text-dim" title={attributes.message}>
+        {runTitle({ id, message: attributes.message })}
+      </p>
+      {children}
+      <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-dim">
+        {marks}
+        <RunBadges run={attributes} />
+        {plan && <PlanCounts counts={planCounts(plan)} />}
+        <RunAuthorName run={attributes} author={author} />
+        {when}
+      </div>
+    </div>
+  )
+}
+
+function RunToApprove({ organization, run }: { organization: string; run: ListedRun }) {
   const { attributes, plan, workspace = '' } = run
   const destroyed = plan?.attributes['resource-destructions'] ?? 0
   return (
@@ -64,85 +200,50 @@ function RunToDecide({ organization, run }: { organization: string; run: ListedR
       }
       when={<RelativeTime at={attributes['created-at']} />}
       badge={
-        mayDecide(run) && (
-          <Link
-            to="/app/$organization/workspaces/$workspace/runs/$run"
-            params={{ organization, workspace, run: run.id }}
+        mayApprove(run) && (
+          <RunLink
+            {...{ organization, workspace }}
+            run={run.id}
             aria-label={`Review the run of ${workspace}`}
             className={`relative z-10 ${buttonClass({ size: 'small' })}`}
           >
             Review
-          </Link>
+          </RunLink>
         )
       }
     >
       {attributes.status === 'post_plan_awaiting_decision' && (
-        <p className="text-warn">A mandatory task failed: it may be overridden.</p>
+        <p className="text-warn">A mandatory task failed. It can be overridden.</p>
       )}
     </RunRow>
   )
 }
 
 /** Whether the user may approve the run now. */
-function mayDecide({ attributes: { actions, permissions, status } }: ListedRun) {
+function mayApprove({ attributes: { actions, permissions, status } }: ListedRun) {
   if (status === 'post_plan_awaiting_decision') return permissions['can-override-policy-check']
   return actions['is-confirmable'] && permissions['can-apply']
 }
 
-function Failed({ organization }: { organization: string }) {
-  const query = useFailedRuns(organization)
-  return (
-    <RunColumn
-      organization={organization}
-      title="Failed (last 24 hours)"
-      icon={CircleX}
-      tone="bad"
-      status="errored"
-      query={query}
-      empty="Nothing has failed."
-      renderRow={(run) => <Failure organization={organization} run={run} />}
-    />
-  )
-}
-
-function Failure({ organization, run }: { organization: string; run: FailedRun }) {
+function Failed({ organization, run }: { organization: string; run: FailedRun }) {
   const reason = useFailureReason(run)
-  // Where no phase has failed there is no log: the page of the run says what did.
   const hasLog = run.logUrl !== undefined
   return (
     <RunRow
       organization={organization}
       run={run}
-      {...(hasLog && { part: 'log' as const })}
+      part={hasLog ? 'log' : undefined}
       when={<RelativeTime at={runEndedAt(run.attributes) ?? run.attributes['created-at']} />}
     >
       {reason !== undefined && (
-        <p className="line-clamp-2 text-bad">{reason ?? (hasLog ? 'Its log says why.' : 'The run says why.')}</p>
+        <p className="line-clamp-2 text-bad">{reason ?? `See the ${hasLog ? 'log' : 'run'} for details.`}</p>
       )}
     </RunRow>
   )
 }
 
-function InLine({ organization, overview }: { organization: string; overview: Overview }) {
-  const query = useRunsInLine(organization)
-  const load = agentLoad(overview)
-  return (
-    <RunColumn
-      organization={organization}
-      title="Running and waiting"
-      icon={Hourglass}
-      tone="busy"
-      status="running,waiting"
-      query={query}
-      about={<span className={load.isLacking ? 'text-warn' : ''}>{load.text}</span>}
-      empty="Nothing runs, and nothing waits."
-      renderRow={(run) => <RunInLine organization={organization} run={run} />}
-    />
-  )
-}
-
-function RunInLine({ organization, run }: { organization: string; run: LinedRun }) {
-  const { attributes, place } = run
+function Active({ organization, run }: { organization: string; run: ActiveRun }) {
+  const { attributes, position } = run
   const reason = attributes['waiting-reason']
   const isRunning = runState(attributes).group === 'running'
   return (
@@ -152,10 +253,10 @@ function RunInLine({ organization, run }: { organization: string; run: LinedRun 
       badge={<RunStatus run={attributes} />}
       when={isRunning ? <Elapsed from={attributes['created-at']} /> : <RelativeTime at={attributes['created-at']} />}
     >
-      {(reason !== null || place !== undefined) && (
+      {(reason !== null || position !== undefined) && (
         <p className="text-dim">
-          {place !== undefined && (
-            <Badge tone="warn">{place === 1 ? 'next in queue' : `#${place.toLocaleString('en')} in queue`}</Badge>
+          {position !== undefined && (
+            <Badge tone="warn">{position === 1 ? 'next in queue' : `#${position.toLocaleString('en')} in queue`}</Badge>
           )}{' '}
           {reason !== null && waitingReason(reason)}
         </p>

@@ -2,25 +2,24 @@ import { type FormEvent, Suspense, lazy, useEffect, useId, useRef, useState } fr
 import { Button } from '../../components/button.tsx'
 import { Skeleton } from '../../components/feedback.tsx'
 import { CheckField, FormErrors, SelectField, TextArea, TextField, fieldError } from '../../components/form.tsx'
+import { FieldAlert } from '../../components/inline-form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
-import { type Category, type Sourced, type Variable, useSaveVariable } from './variables.ts'
+import { type Category, type Variable, type WorkspaceVariable, useSaveVariable } from './variables.ts'
 
 const Editor = lazy(async () => import('../../components/editor.tsx'))
 
 const FIELDS = ['key', 'value', 'description', 'category', 'hcl', 'sensitive'] as const
 
-/** Edits a variable in place, or creates one. `others` are the workspace's own, to detect duplicates. */
-export function VariableForm({
-  workspaceId,
-  variable,
-  others,
-  onClose,
-}: {
+type VariableFormProps = {
   workspaceId: string
   variable: Variable | undefined
-  others: readonly Sourced[]
+  /** The workspace's own variables, to detect duplicates. */
+  others: readonly WorkspaceVariable[]
   onClose: () => void
-}) {
+}
+
+/** Edits a variable in place, or creates one. */
+export function VariableForm({ workspaceId, variable, others, onClose }: VariableFormProps) {
   const [initial] = useState(() => draftOf(variable))
   const [draft, setDraft] = useState(initial)
   const [fault, setFault] = useState<string>()
@@ -41,24 +40,20 @@ export function VariableForm({
 
   async function submit(event: FormEvent) {
     event.preventDefault()
-    if (save.isPending) return
-    if (variable && !isDirty) {
-      onClose()
-      return
-    }
-    const isValueSent = !wasSensitive || draft.value !== ''
-    if (draft.hcl && isValueSent) {
+    if (save.isPending) return undefined
+    if (variable && !isDirty) return onClose()
+    // An empty sensitive value is not sent.
+    if (draft.hcl && (!wasSensitive || draft.value !== '')) {
       const { hclFault } = await import('./import-formats.ts')
-      const found = hclFault(draft.value)
-      setFault(found)
-      if (found !== undefined) return
+      const invalid = hclFault(draft.value)
+      setFault(invalid)
+      if (invalid !== undefined) return undefined
     }
-    save.mutate(variable ? { id: variable.id, ...changes } : draft, {
-      onSuccess: () => {
-        toast({ text: `${draft.key} is saved: the next run gets it` })
-        onClose()
-      },
-    })
+    const onSuccess = () => {
+      toast({ text: `${draft.key} saved. It applies to the next run.` })
+      onClose()
+    }
+    return save.mutate(variable ? { id: variable.id, ...changes } : draft, { onSuccess })
   }
 
   function leave() {
@@ -66,15 +61,11 @@ export function VariableForm({
     else onClose()
   }
 
-  const taken = others.find(
-    (one) =>
-      one.variable.id !== variable?.id &&
-      one.variable.attributes.key === draft.key &&
-      one.variable.attributes.category === draft.category,
+  const isTaken = others.some(
+    ({ variable: { id, attributes } }) =>
+      id !== variable?.id && attributes.key === draft.key && attributes.category === draft.category,
   )
-  const keyError =
-    fieldError(save.error, 'key') ??
-    (taken ? `there is a variable ${draft.key} of this kind already: edit that one, or choose another name` : undefined)
+  const taken = isTaken ? `variable ${draft.key} already exists in this category` : undefined
 
   return (
     <form
@@ -92,7 +83,7 @@ export function VariableForm({
           name="key"
           value={draft.key}
           onChange={(event) => change({ key: event.target.value })}
-          error={keyError}
+          error={fieldError(save.error, 'key') ?? taken}
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}
@@ -101,7 +92,7 @@ export function VariableForm({
           className="font-mono"
         />
         <SelectField
-          label="Kind"
+          label="Category"
           value={draft.category}
           onChange={(event) =>
             change({ category: event.target.value as Category, ...(event.target.value === 'env' && { hcl: false }) })
@@ -122,7 +113,7 @@ export function VariableForm({
         {draft.category === 'terraform' && (
           <CheckField
             label="HCL"
-            hint="A list, an object or another expression, not a text."
+            hint="A list, an object or another expression."
             checked={draft.hcl}
             onChange={(event) => change({ hcl: event.target.checked })}
           />
@@ -131,8 +122,8 @@ export function VariableForm({
           label="Sensitive"
           hint={
             wasSensitive
-              ? 'Stays so: delete the variable to show a value again.'
-              : 'Write-only from then on: no one can read the value again.'
+              ? 'Can’t be undone: delete the variable and create it again.'
+              : 'Write-only: the value can’t be read again.'
           }
           checked={draft.sensitive}
           disabled={wasSensitive}
@@ -148,36 +139,28 @@ export function VariableForm({
       />
       <FormErrors error={save.error} names={FIELDS} />
       <div className="flex flex-wrap items-center gap-2">
-        <Button
-          type="submit"
-          kind="primary"
-          isPending={save.isPending}
-          reason={taken ? 'the name is taken' : undefined}
-        >
+        <Button type="submit" kind="primary" isPending={save.isPending} reason={taken}>
           Save variable
         </Button>
         <Button kind="quiet" onClick={leave}>
-          {isLeaving ? 'Throw the changes away' : 'Cancel'}
+          {isLeaving ? 'Discard changes' : 'Cancel'}
         </Button>
-        {isLeaving && <span role="status">The changes are not saved yet.</span>}
+        {isLeaving && <span role="status">You have unsaved changes.</span>}
       </div>
     </form>
   )
 }
 
-function ValueField({
-  draft,
-  wasSensitive,
-  error,
-  onChange,
-}: {
+type ValueFieldProps = {
   draft: Draft
   wasSensitive: boolean
   error: string | undefined
   onChange: (value: string) => void
-}) {
+}
+
+function ValueField({ draft, wasSensitive, error, onChange }: ValueFieldProps) {
   const id = useId()
-  const hint = wasSensitive ? 'Leave it empty to keep the value that is there.' : undefined
+  const hint = wasSensitive ? 'Leave empty to keep the current value.' : undefined
   if (!draft.hcl) {
     const rows = Math.min(12, Math.max(1, draft.value.split('\n').length))
     return (
@@ -204,11 +187,7 @@ function ValueField({
       </Suspense>
       <div id={id} className="mt-1">
         {hint !== undefined && <p className="text-dim">{hint}</p>}
-        {error !== undefined && (
-          <p role="alert" className="text-bad">
-            {error}
-          </p>
-        )}
+        <FieldAlert text={error} />
       </div>
     </div>
   )
@@ -226,17 +205,14 @@ type Draft = {
 
 const EMPTY: Draft = { key: '', value: '', description: '', category: 'terraform', hcl: false, sensitive: false }
 
-/** The form of a variable, or of a new one. That of a sensitive one begins without its value, which no one can read. */
+/** The initial form values of an existing or a new variable. A sensitive value is unknown and starts empty. */
 export function draftOf(variable: Variable | undefined): Draft {
   if (!variable) return EMPTY
   const { key, value, description, category, hcl, sensitive } = variable.attributes
   return { key, value: value ?? '', description, category, hcl, sensitive }
 }
 
-/**
- * What the person has changed, which is all that is sent: the rest may have been changed by others in the meantime. A
- * sensitive value that is left empty stays the one that is there.
- */
+/** The edited attributes. Others are not sent, since other users may have changed them in the meantime. */
 export function changesOf(draft: Draft, initial: Draft): Partial<Draft> {
   const names = Object.keys(draft) as (keyof Draft)[]
   return Object.fromEntries(names.filter((name) => draft[name] !== initial[name]).map((name) => [name, draft[name]]))

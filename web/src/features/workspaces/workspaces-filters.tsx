@@ -1,13 +1,11 @@
 import type { PageOnWire } from '@groundstate/contract/responses'
-import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import type { tagSchema } from '@groundstate/contract/tags'
-import { CircleDashed, Lock, Waves } from 'lucide-react'
+import { Lock, Waves } from 'lucide-react'
 import { getData, queryString } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
-import { ActiveFilter, type Chip, FilterChips, SearchField } from '../../components/filters.tsx'
+import { ActiveFilter, FilterChips, SearchField } from '../../components/filters.tsx'
 import { Picker } from '../../components/picker.tsx'
-import { useOverview } from '../overview/overview.ts'
-import { RUN_GROUP_STYLE } from '../runs/run-status.tsx'
+import { useOverview, workspaceGroups } from '../overview/overview.ts'
 import { readTag, readTags, tagText } from './tag-filter.ts'
 import { type ListedWorkspace, type WorkspaceSearch, findProjects, useProjectName } from './workspaces.ts'
 
@@ -79,20 +77,12 @@ export function WorkspacesFilters({ organization, search, rows, onChange }: Work
 function CountedChips({ organization, search, onChange }: Omit<WorkspacesFiltersProps, 'rows'>) {
   const counts = useOverview(organization).data?.overview.workspaces
   const groups = new Set(search.status?.split(','))
-  const groupChips: Chip[] = [
-    ...RUN_GROUP_NAMES.map((value) => ({
-      value,
-      ...RUN_GROUP_STYLE[value],
-      count: counts?.[value === 'needs_approval' ? 'needs-approval' : value],
-    })),
-    { value: 'none', text: 'No runs', icon: CircleDashed, count: counts?.['without-runs'] },
-  ]
   const marks = (['locked', 'drifted'] as const).filter((name) => search[name] === 'true')
   return (
     <div className="flex flex-wrap gap-x-4 gap-y-1.5">
       <FilterChips
         label="Status"
-        chips={groupChips}
+        chips={workspaceGroups(counts)}
         chosen={groups}
         onToggle={(value) => {
           onChange({ status: [...groups.symmetricDifference(new Set([value]))].join(',') || undefined })
