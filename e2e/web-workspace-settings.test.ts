@@ -29,7 +29,7 @@ async function settings() {
 }
 
 describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () => {
-  test('settings are kept, and a value that is refused says why at its field', async () => {
+  test('settings are saved, and a rejected value shows the reason at its field', async () => {
     const expected = watchFaults(page, [/^422 PATCH/])
 
     await openTab(page, server, 'kafka', '/settings')
@@ -44,10 +44,10 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     const described = await execution.getByLabel('Engine version').getAttribute('aria-invalid')
     await execution.getByLabel('Engine version').fill('~> 1.11')
     await execution.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('The settings are saved').first().waitFor()
+    await page.getByText('Settings saved').first().waitFor()
     await page.reload()
 
-    expect(idle).toBe('nothing has been changed')
+    expect(idle).toBe('no changes to save')
     expect(refusalText).toContain('"newest" is not a version')
     expect(described).toBe('true')
     expect(await execution.getByLabel('Engine version').inputValue()).toBe('~> 1.11')
@@ -57,7 +57,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     faults.length = 0
   })
 
-  test('a new name leads the address along, and a tag has a value', async () => {
+  test('the URL follows a new name, and a tag has a value', async () => {
     await remoteWorkspace(server, { name: 'before', configuration: '' })
 
     await openTab(page, server, 'before', '/settings')
@@ -67,11 +67,11 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     await page.waitForURL('**/workspaces/after/settings')
     await page.getByRole('heading', { name: 'after', level: 1 }).waitFor()
     const tags = region(page, 'Tags')
-    await tags.getByRole('button', { name: 'Add a tag' }).click()
+    await tags.getByRole('button', { name: 'Add tag' }).click()
     await tags.getByLabel('Key of tag 1').fill('env')
     await tags.getByLabel('Value of tag 1').fill('prod')
     await tags.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('The tags are saved').first().waitFor()
+    await page.getByText('Tags saved').first().waitFor()
     await openTab(page, server, 'after')
     await page.getByText('env: prod').waitFor()
 
@@ -86,18 +86,18 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('scan')
     await dialog.getByLabel('URL').fill(receiver.url)
-    await dialog.getByRole('button', { name: 'Create the run task' }).click()
-    const form = region(page, 'Attach a task')
+    await dialog.getByRole('button', { name: 'Create run task' }).click()
+    const form = region(page, 'Attach run task')
     await form.getByLabel('Pre-apply').check()
     await form.getByLabel('Mandatory').check()
-    await form.getByRole('button', { name: 'Attach the task' }).click()
+    await form.getByRole('button', { name: 'Attach run task' }).click()
     const attached = region(page, 'Attached to this workspace')
     await attached.getByText('Post-plan, Pre-apply · mandatory: a failure stops the run').waitFor()
     const stage = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'Pre-apply' }) })
     const asked = await stage.getByRole('listitem').textContent()
     await attached.getByRole('button', { name: 'Detach', exact: true }).click()
     await attached.getByRole('button', { name: 'Detach scan' }).click()
-    await page.getByRole('heading', { name: 'No task is asked here' }).waitFor()
+    await page.getByRole('heading', { name: 'No run tasks' }).waitFor()
 
     expect(asked).toBe('scanstops')
     expect((await server.api('GET', `/workspaces/${kafka.id}/tasks`)).data).toEqual([])
@@ -106,35 +106,35 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
 
   test('a run trigger is added by the name of its source, and removed', async () => {
     await openTab(page, server, 'kafka', '/triggers')
-    await page.getByRole('button', { name: 'Add a source' }).click()
-    await page.getByPlaceholder('Name of a workspace').fill('netw')
+    await page.getByRole('button', { name: 'Add source workspace' }).click()
+    await page.getByPlaceholder('Workspace name').fill('netw')
     await page.getByRole('option', { name: 'network' }).click()
     const inbound = region(page, 'Source workspaces')
     await inbound.getByRole('link', { name: 'network' }).waitFor()
     await page.getByLabel('Only when outputs have changed').check()
     await button(page, 'Save').click()
-    await page.getByText('The settings are saved').first().waitFor()
+    await page.getByText('Settings saved').first().waitFor()
     const kept = (await settings())['trigger-only-on-output-change']
     await inbound.getByRole('button', { name: 'Remove', exact: true }).click()
-    await button(page, 'Remove the trigger').click()
-    await page.getByRole('heading', { name: 'No trigger leads here or on from here' }).waitFor()
+    await button(page, 'Remove trigger').click()
+    await page.getByRole('heading', { name: 'No run triggers' }).waitFor()
 
     expect(kept).toBe(true)
     expect(faults).toEqual([])
   })
 
-  test('a team gets access part by part, and loses it', async () => {
+  test('a team gets custom access, and loses it', async () => {
     await server.api('POST', '/organizations/main/teams', {
       data: { type: 'teams', attributes: { name: 'auditors' } },
     })
 
     await openTab(page, server, 'kafka', '/access')
-    await page.getByRole('button', { name: 'Add a team' }).click()
+    await page.getByRole('button', { name: 'Add team' }).click()
     await page.getByRole('option', { name: 'auditors' }).click()
     await page.getByLabel('Custom').check()
     await page.getByLabel('States', { exact: true }).selectOption('read-outputs')
     await button(page, 'Add auditors').click()
-    const teams = region(page, 'Teams of this workspace')
+    const teams = region(page, 'Teams with access')
     await teams.getByText('Sees runs, sees outputs.').waitFor()
     const row = teams.getByRole('listitem').filter({ hasText: 'auditors' })
     await row.getByRole('button', { name: 'Remove', exact: true }).click()
@@ -144,13 +144,13 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     expect(faults).toEqual([])
   })
 
-  test('a workspace is deleted when its name has been typed, and says what it leaves behind', async () => {
+  test('a workspace is deleted after its name is typed, and the remaining resources are named', async () => {
     await openTab(page, server, 'kafka', '/settings')
     await button(page, 'Force-delete workspace').click()
-    await page.getByText('30 resources stay as they are').waitFor()
+    await page.getByText('30 resources will continue to exist').waitFor()
     await button(page, 'Keep it as it is').click()
     await openTab(page, server, 'after', '/settings')
-    await button(page, 'Delete the workspace').click()
+    await button(page, 'Delete workspace').click()
     const act = button(page, 'Delete after')
     const untyped = await act.getAttribute('data-tooltip')
     await page.getByLabel('Type after to confirm').fill('after')
@@ -163,7 +163,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
   })
 
   test.each(['/tasks', '/triggers', '/settings'])(
-    'axe finds nothing at the tab "%s", which fits a phone',
+    'axe finds no violations on the tab "%s", which fits a phone',
     async (tab) => {
       await openTab(page, server, 'kafka', tab)
       await page
