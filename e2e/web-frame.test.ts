@@ -106,15 +106,15 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     const own = await openPageOf(server, 'outsider', '/app/main/workspaces/shop')
     const ofOutsider = await own.getByRole('heading', { level: 1 }).textContent()
     await page.goto(`${server.url}/app/main/workspaces/nowhere`)
-    await page.getByRole('heading', { name: 'There is no such workspace' }).waitFor()
+    await page.getByRole('heading', { name: 'Workspace not found' }).waitFor()
     const title = await page.title()
     await page.goto(`${server.url}/app/main/workspaces/shop/nothing/of/this/kind`)
-    await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     const access = await accessFaults(page)
     await page.getByRole('link', { name: 'Workspaces' }).first().click()
     await page.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
 
-    expect(ofOutsider).toBe('There is no such organization')
+    expect(ofOutsider).toBe('Organization not found')
     expect(title).toContain('Not found')
     expect(access).toEqual([])
   })
@@ -144,7 +144,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     await own.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
 
     await server.api('DELETE', `/organization-memberships/${membership.id}`)
-    await own.getByRole('heading', { name: 'There is no such organization' }).waitFor()
+    await own.getByRole('heading', { name: 'Organization not found' }).waitFor()
     await own.getByText('Connection lost').waitFor({ state: 'detached' })
     const { searchParams, pathname } = new URL(own.url())
 

@@ -114,7 +114,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a workspace', () => {
 
   test('a missing workspace has a page that says so', async () => {
     await page.goto(`${server.url}/app/main/workspaces/nowhere`)
-    await page.getByRole('heading', { name: 'There is no such workspace' }).waitFor()
+    await page.getByRole('heading', { name: 'Workspace not found' }).waitFor()
 
     expect(await page.title()).toBe('Not found · Groundstate')
     expect(faults).toEqual([])

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
+import { counted } from './numbers.ts'
 
-/** One side of a change. */
 export type Side =
   | { kind: 'absent' }
   | { kind: 'unknown' }
@@ -9,7 +9,7 @@ export type Side =
   | { kind: 'value'; text: string; isText?: boolean }
 
 export type AttributeChange = {
-  /** The place in the resource: `tags.env`, `ingress[0].port`. */
+  /** Path in the resource, such as `tags.env` or `ingress[0].port`. */
   path: string
   before: Side
   after: Side
@@ -17,25 +17,17 @@ export type AttributeChange = {
   forcesReplacement?: boolean
   /** New index of an item that only moved within its list: `[2]`. */
   movedTo?: string
-  /** The texts are JSON of the same content, written in another way. */
+  /** The texts are JSON with the same content but another format. */
   isFormattingOnly?: boolean
-  /** A text of several lines, compared line by line. */
   lines?: readonly LineChange[]
 }
 
 export type LineChange = { sign: '+' | '−' | ' '; text: string }
 
-/** The attributes of a resource that change, old and new; narrow screens have them below each other. */
-export function AttributeDiff({
-  label,
-  changes,
-  unknownText = 'known after apply',
-}: {
-  label: string
-  changes: readonly AttributeChange[]
-  /** Text shown for an unknown value. */
-  unknownText?: string
-}) {
+type AttributeDiffProps = { label: string; changes: readonly AttributeChange[]; unknownText?: string }
+
+/** The changed attributes of a resource with old and new values, which narrow screens stack. */
+export function AttributeDiff({ label, changes, unknownText = 'known after apply' }: AttributeDiffProps) {
   return (
     <table className="w-full table-fixed border-collapse font-mono text-[0.9285rem]">
       <caption className="sr-only">{label}</caption>
@@ -48,7 +40,7 @@ export function AttributeDiff({
       </thead>
       <tbody>
         {changes.map(({ path, before, after, forcesReplacement, movedTo, isFormattingOnly, lines }) => (
-          // A place of a list may be there twice: one item moves away, another one comes.
+          // An index may occur twice: one item moves away from it, another is added.
           <tr key={`${path} ${movedTo ?? ''}`} className="border-t border-line align-top first:border-0 max-sm:block">
             <th scope="row" className="w-[28%] px-3 py-1 text-left font-normal max-sm:block max-sm:w-auto">
               {path}{' '}
@@ -60,20 +52,20 @@ export function AttributeDiff({
                 </span>
               )}
             </th>
-            {lines ? (
+            {lines || movedTo !== undefined ? (
               <td colSpan={2} className="px-3 py-1 max-sm:block">
-                <LineDiff lines={lines} />
-              </td>
-            ) : movedTo !== undefined ? (
-              <td colSpan={2} className="px-3 py-1 max-sm:block">
-                {after.kind !== 'absent' && (
-                  <span className="ml-[2ch] whitespace-pre-wrap">{textOf(after, unknownText)}</span>
+                {lines ? (
+                  <LineDiff lines={lines} />
+                ) : (
+                  after.kind !== 'absent' && (
+                    <span className="ml-[2ch] whitespace-pre-wrap">{textOf(after, unknownText)}</span>
+                  )
                 )}
               </td>
             ) : (
               <>
-                <Value side={before} is="before" isSame={isSame(before, after)} unknownText={unknownText} />
-                <Value side={after} is="after" isSame={isSame(before, after)} unknownText={unknownText} />
+                <Value side={before} is="before" isSame={areEqual(before, after)} unknownText={unknownText} />
+                <Value side={after} is="after" isSame={areEqual(before, after)} unknownText={unknownText} />
               </>
             )}
           </tr>
@@ -83,7 +75,7 @@ export function AttributeDiff({
   )
 }
 
-function isSame(before: Side, after: Side) {
+function areEqual(before: Side, after: Side) {
   return before.kind === 'value' && after.kind === 'value' && before.text === after.text
 }
 
@@ -94,15 +86,15 @@ const STYLES = {
 
 type ValueProps = { side: Side; is: 'before' | 'after'; isSame: boolean; unknownText: string }
 
-function Value({ side, is, isSame: same, unknownText }: ValueProps) {
+function Value({ side, is, isSame, unknownText }: ValueProps) {
   const { sign, look } = STYLES[is]
   const isShown = side.kind !== 'absent'
   return (
-    <td className={`px-3 py-1 max-sm:block ${isShown ? (same ? '' : look) : 'max-sm:hidden'}`}>
+    <td className={`px-3 py-1 max-sm:block ${isShown ? (isSame ? '' : look) : 'max-sm:hidden'}`}>
       {isShown && (
         <div className="flex gap-2">
           <span aria-hidden="true" className="text-dim select-none">
-            {same ? ' ' : sign}
+            {isSame ? ' ' : sign}
           </span>
           <span className="min-w-0 whitespace-pre-wrap">{textOf(side, unknownText)}</span>
         </div>
@@ -111,7 +103,7 @@ function Value({ side, is, isSame: same, unknownText }: ValueProps) {
   )
 }
 
-/** Longer values are cut, with a way to see the rest. */
+/** Longer values are truncated until the user expands them. */
 const MAX_LENGTH = 4000
 
 function textOf(side: Exclude<Side, { kind: 'absent' }>, unknownText: string): ReactNode {
@@ -135,42 +127,34 @@ function LongText({ text }: { text: string }) {
 }
 
 const LINE_STYLE = { '+': 'bg-good-soft', '−': 'bg-bad-soft', ' ': '' } as const
-/** Lines that stay are shown next to those that change. */
+/** Number of unchanged lines shown before and after a change. */
 const CONTEXT = 3
 
 function LineDiff({ lines }: { lines: readonly LineChange[] }) {
   const isNear = (index: number) =>
     lines.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1).some(({ sign }) => sign !== ' ')
-  const rows: ReactNode[] = []
-  let hidden = 0
-  const flush = (key: number) => {
-    if (hidden > 0) {
-      rows.push(
-        <div key={`hidden ${key}`} className="font-sans text-xs text-dim">
-          {hidden === 1 ? '1 line stays' : `${hidden.toLocaleString('en')} lines stay`}
-        </div>,
+  return lines.map(({ sign, text }, index) => {
+    if (isNear(index))
+      return (
+        // oxlint-disable-next-line react/no-array-index-key -- lines have nothing else
+        <div key={index} className={`flex gap-2 ${LINE_STYLE[sign]}`}>
+          <span aria-hidden="true" className="text-dim select-none">
+            {sign}
+          </span>
+          <span className="min-w-0 whitespace-pre-wrap">
+            {sign !== ' ' && <span className="sr-only">{sign === '+' ? 'new: ' : 'old: '}</span>}
+            {text}
+          </span>
+        </div>
       )
-    }
-    hidden = 0
-  }
-  for (const [index, { sign, text }] of lines.entries()) {
-    if (sign === ' ' && !isNear(index)) {
-      hidden += 1
-      continue
-    }
-    flush(index)
-    rows.push(
-      <div key={index} className={`flex gap-2 ${LINE_STYLE[sign]}`}>
-        <span aria-hidden="true" className="text-dim select-none">
-          {sign === ' ' ? ' ' : sign}
-        </span>
-        <span className="min-w-0 whitespace-pre-wrap">
-          {sign !== ' ' && <span className="sr-only">{sign === '+' ? 'new: ' : 'old: '}</span>}
-          {text}
-        </span>
-      </div>,
+    if (index > 0 && !isNear(index - 1)) return null
+    const next = lines.findIndex((_, other) => other > index && isNear(other))
+    const hidden = (next === -1 ? lines.length : next) - index
+    return (
+      // oxlint-disable-next-line react/no-array-index-key -- lines have nothing else
+      <div key={index} className="font-sans text-xs text-dim">
+        {counted(hidden, 'unchanged line')}
+      </div>
     )
-  }
-  flush(lines.length)
-  return rows
+  })
 }

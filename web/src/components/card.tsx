@@ -1,6 +1,15 @@
 import { type ReactNode, useId } from 'react'
 
-/** A titled section of a page; `about` is a sentence below the title, `actions` are next to it. */
+type CardProps = {
+  title?: ReactNode
+  about?: ReactNode
+  actions?: ReactNode
+  /** The content reaches the border, as a table does. */
+  isFlush?: boolean
+  tone?: 'bad'
+  children: ReactNode
+}
+
 export function Card({ title, about, actions, isFlush = false, tone, children }: CardProps) {
   const id = useId()
   return (
@@ -24,17 +33,7 @@ export function Card({ title, about, actions, isFlush = false, tone, children }:
   )
 }
 
-type CardProps = {
-  title?: ReactNode
-  about?: ReactNode
-  actions?: ReactNode
-  /** The content reaches the border, as a table does. */
-  isFlush?: boolean
-  tone?: 'bad'
-  children: ReactNode
-}
-
-/** Facts of a thing: a name and its value each. Those that are undefined are left out. */
+/** Names with their values; omits those whose value is undefined or null. */
 export function DescriptionList({ facts }: { facts: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className="grid grid-cols-[minmax(7rem,max-content)_1fr] gap-x-4 gap-y-1.5">

@@ -1,27 +1,38 @@
-import type { LucideIcon } from 'lucide-react'
 import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
-import { Button, type ButtonKind } from './button.tsx'
+import { Button, type ButtonProps } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
 import { TextArea, TextField } from './form.tsx'
 import { focusHeading } from './page.tsx'
 
-/**
- * A button whose action is confirmed in place: the consequence, an optional comment, and the name to
- * type where nothing brings it back. No single key press can run it: the button opens, another one acts.
- */
-export function Confirm({
-  label,
-  icon,
-  kind = 'danger',
-  size,
-  reason,
-  title,
-  consequence,
-  typedName,
-  comment,
-  action,
-  onConfirm,
-}: ConfirmProps) {
+type ConfirmProps = Pick<ButtonProps, 'icon' | 'kind' | 'size' | 'reason'> & {
+  /** Label of the button that opens the confirmation. */
+  label: string
+  title: ReactNode
+  consequence?: ReactNode
+  /** Text to type before an irreversible action. */
+  typedName?: string | undefined
+  comment?: string
+  /** Label of the button that confirms. */
+  action: string
+  /** Receives the comment; errors are shown in place. */
+  onConfirm: (comment: string | undefined) => Promise<unknown>
+}
+
+/** A button whose action is confirmed in place, so that no single key press can run it. */
+export function Confirm(props: ConfirmProps) {
+  const {
+    label,
+    icon,
+    kind = 'danger',
+    size,
+    reason,
+    title,
+    consequence,
+    typedName,
+    comment,
+    action,
+    onConfirm,
+  } = props
   const [isOpen, setIsOpen] = useState(false)
   const [isPending, setIsPending] = useState(false)
   const [error, setError] = useState<Error>()
@@ -30,12 +41,13 @@ export function Confirm({
   const opener = useRef<HTMLButtonElement>(null)
   const panel = useRef<HTMLDivElement>(null)
   const id = useId()
+  const isBlocked = typedName !== undefined && typed !== typedName
 
   useEffect(() => {
     if (isOpen) (panel.current?.querySelector<HTMLElement>('textarea, input') ?? panel.current)?.focus()
   }, [isOpen])
 
-  // The item may disappear together with its button, at once or later: then the heading of the page gets the focus.
+  // If the action removes the item together with its button, the heading of the page gets the focus.
   useLayoutEffect(
     () => () => {
       const focused = document.activeElement
@@ -52,7 +64,7 @@ export function Confirm({
     setTyped('')
     setText('')
     setError(undefined)
-    // The opener is drawn again by then.
+    // The opener is rendered again by then.
     requestAnimationFrame(() => {
       if (opener.current) opener.current.focus()
       else if (document.activeElement === document.body) focusHeading()
@@ -61,11 +73,11 @@ export function Confirm({
 
   async function submit(event: FormEvent) {
     event.preventDefault()
-    if (isPending || (typedName !== undefined && typed !== typedName)) return
+    if (isPending || isBlocked) return
     setIsPending(true)
     setError(undefined)
     try {
-      await onConfirm(text.trim() === '' ? undefined : text.trim())
+      await onConfirm(text.trim() || undefined)
       close()
     } catch (cause) {
       setError(cause instanceof Error ? cause : new Error(String(cause)))
@@ -74,20 +86,7 @@ export function Confirm({
     }
   }
 
-  if (!isOpen) {
-    return (
-      <Button
-        ref={opener}
-        kind={kind}
-        {...(size && { size })}
-        icon={icon}
-        reason={reason}
-        onClick={() => setIsOpen(true)}
-      >
-        {label}
-      </Button>
-    )
-  }
+  if (!isOpen) return <Button ref={opener} {...{ kind, size, icon, reason, label }} onClick={() => setIsOpen(true)} />
   const isDestroying = kind === 'danger' || kind === 'destroy'
   return (
     <div
@@ -128,37 +127,12 @@ export function Confirm({
             type="submit"
             kind={isDestroying ? 'destroy' : 'primary'}
             isPending={isPending}
-            reason={typedName !== undefined && typed !== typedName ? `type ${typedName} first` : undefined}
-          >
-            {action}
-          </Button>
-          <Button kind="quiet" onClick={close}>
-            Keep it as it is
-          </Button>
+            reason={isBlocked ? `type ${typedName} first` : undefined}
+            label={action}
+          />
+          <Button kind="quiet" label="Go back" onClick={close} />
         </div>
       </form>
     </div>
   )
-}
-
-type ConfirmProps = {
-  /** The label of the button that opens. */
-  label: string
-  icon?: LucideIcon
-  kind?: ButtonKind
-  size?: 'small' | 'medium' | 'large'
-  /** Why the action does not apply now. */
-  reason?: string | undefined
-  /** The question. */
-  title: ReactNode
-  /** Name of the item to delete. */
-  consequence?: ReactNode
-  /** Text to type before an action that can't be undone. */
-  typedName?: string | undefined
-  /** The label of an optional comment. */
-  comment?: string
-  /** The label of the button that acts. */
-  action: string
-  /** Gets the comment; what it throws is shown in place. */
-  onConfirm: (comment: string | undefined) => Promise<unknown>
 }

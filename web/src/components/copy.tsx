@@ -5,16 +5,10 @@ import { toast } from './overlay-hosts.tsx'
 
 const SHOWN_MS = 2000
 
-/** Copies `text`; the button says so for a moment. */
-export function CopyButton({
-  text,
-  label = 'Copy',
-  isIcon = true,
-}: {
-  text: string | (() => string | Promise<string>)
-  label?: string
-  isIcon?: boolean
-}) {
+type CopyButtonProps = { text: string | (() => string | Promise<string>); label?: string; isIcon?: boolean }
+
+/** Copies a text and confirms it for a moment. */
+export function CopyButton({ text, label = 'Copy', isIcon = true }: CopyButtonProps) {
   const [isDone, setIsDone] = useState(false)
   async function copy() {
     await copyText(typeof text === 'string' ? text : await text())
@@ -22,11 +16,11 @@ export function CopyButton({
     setTimeout(() => setIsDone(false), SHOWN_MS)
     toast({ text: 'Copied' })
   }
-  const props = { icon: isDone ? Check : Copy, onClick: () => void copy(), size: 'small' } as const
-  return isIcon ? <IconButton label={label} {...props} /> : <Button {...props}>{label}</Button>
+  const props = { label, icon: isDone ? Check : Copy, onClick: () => void copy(), size: 'small' } as const
+  return isIcon ? <IconButton {...props} /> : <Button {...props} />
 }
 
-/** Browsers give the clipboard to secure pages only; on others an invisible field is copied from. */
+/** Browsers restrict the clipboard API to secure contexts; elsewhere this copies from an invisible field. */
 export async function copyText(text: string) {
   if (window.isSecureContext) return navigator.clipboard.writeText(text)
   const field = document.createElement('textarea')
@@ -39,7 +33,6 @@ export async function copyText(text: string) {
   return undefined
 }
 
-/** Lines to paste, with a button that copies them. */
 export function CodeBlock({ code, label }: { code: string; label: string }) {
   return (
     <div className="relative rounded-md border border-line bg-ground">

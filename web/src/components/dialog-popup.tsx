@@ -3,46 +3,47 @@ import { X } from 'lucide-react'
 import { IconButton } from './button.tsx'
 import type { DialogProps, DrawerProps } from './dialog.tsx'
 
-/** See `dialog.tsx`. */
 export function DialogPopup({ title, about, isOpen, onClose, width = 'max-w-xl', footer, children }: DialogProps) {
   return (
-    <Primitive.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
-      <Primitive.Portal>
-        <Primitive.Backdrop className="fixed inset-0 z-40 bg-black/40" />
-        <Primitive.Popup
-          className={`fixed top-[8vh] left-1/2 z-40 flex max-h-[84vh] w-[calc(100vw-2rem)] -translate-x-1/2 flex-col rounded-lg border border-line bg-raised shadow-xl ${width}`}
-        >
-          <header className="flex items-start gap-3 border-b border-line px-4 py-3">
-            <div className="min-w-0 flex-1">
-              <Primitive.Title className="text-base font-semibold">{title}</Primitive.Title>
-              {about !== undefined && (
-                <Primitive.Description className="mt-0.5 text-dim">{about}</Primitive.Description>
-              )}
-            </div>
-            <IconButton label="Close" icon={X} onClick={onClose} />
-          </header>
-          <div className="min-h-0 flex-1 overflow-y-auto px-4 py-4">{children}</div>
-          {footer !== undefined && (
-            <footer className="flex flex-wrap justify-end gap-2 border-t border-line px-4 py-3">{footer}</footer>
-          )}
-        </Primitive.Popup>
-      </Primitive.Portal>
-    </Primitive.Root>
+    <Modal isOpen={isOpen} onClose={onClose}>
+      <Primitive.Popup
+        className={`fixed top-[8vh] left-1/2 z-40 flex max-h-[84vh] w-[calc(100vw-2rem)] -translate-x-1/2 flex-col rounded-lg border border-line bg-raised shadow-xl ${width}`}
+      >
+        <header className="flex items-start gap-3 border-b border-line px-4 py-3">
+          <div className="min-w-0 flex-1">
+            <Primitive.Title className="text-base font-semibold">{title}</Primitive.Title>
+            {about !== undefined && <Primitive.Description className="mt-0.5 text-dim">{about}</Primitive.Description>}
+          </div>
+          <IconButton label="Close" icon={X} onClick={onClose} />
+        </header>
+        <div className="min-h-0 flex-1 overflow-y-auto px-4 py-4">{children}</div>
+        {footer !== undefined && (
+          <footer className="flex flex-wrap justify-end gap-2 border-t border-line px-4 py-3">{footer}</footer>
+        )}
+      </Primitive.Popup>
+    </Modal>
   )
 }
 
-/** See `dialog.tsx`. */
-export function DrawerPopup({ label, isOpen, onClose, children }: DrawerProps) {
+export function DrawerPopup({ label, children, ...props }: DrawerProps) {
+  return (
+    <Modal {...props}>
+      <Primitive.Popup
+        aria-label={label}
+        className="fixed inset-y-0 left-0 z-40 w-80 max-w-[85vw] overflow-y-auto border-r border-line bg-raised shadow-xl"
+      >
+        {children}
+      </Primitive.Popup>
+    </Modal>
+  )
+}
+
+function Modal({ isOpen, onClose, children }: Pick<DialogProps, 'isOpen' | 'onClose' | 'children'>) {
   return (
     <Primitive.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Primitive.Portal>
         <Primitive.Backdrop className="fixed inset-0 z-40 bg-black/40" />
-        <Primitive.Popup
-          aria-label={label}
-          className="fixed inset-y-0 left-0 z-40 w-80 max-w-[85vw] overflow-y-auto border-r border-line bg-raised shadow-xl"
-        >
-          {children}
-        </Primitive.Popup>
+        {children}
       </Primitive.Portal>
     </Primitive.Root>
   )

@@ -14,11 +14,11 @@ type EditorProps = {
   language: 'hcl' | 'json' | 'text'
   value: string
   onChange: (value: string) => void
-  /** Ids of what describes the field. */
+  /** IDs of the elements that describe the field. */
   describedBy?: string | undefined
 }
 
-/** A field for code, with the errors that its language can tell. Load this file lazily. */
+/** A code editor with syntax errors. Load this file lazily. */
 export default function Editor({ label, language, value, onChange, describedBy }: EditorProps) {
   const parent = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
@@ -37,7 +37,7 @@ export default function Editor({ label, language, value, onChange, describedBy }
           EditorView.cspNonce.of(STYLE_NONCE),
           lineNumbers(),
           history(),
-          // Tab leaves the field, as everywhere on the page.
+          // Tab moves the focus, as elsewhere on the page.
           keymap.of([...defaultKeymap, ...historyKeymap]),
           syntaxHighlighting(COLOURS),
           EditorView.lineWrapping,
@@ -49,14 +49,14 @@ export default function Editor({ label, language, value, onChange, describedBy }
             if (update.docChanged) change.current(update.state.doc.toString())
           }),
           ...(language === 'json' ? [json(), linter(jsonParseLinter())] : []),
-          ...(language === 'hcl' ? [hcl(), linter(hclFaults)] : []),
+          ...(language === 'hcl' ? [hcl(), linter(hclErrors)] : []),
           THEME,
         ],
       }),
     })
     view.current = own
     return () => own.destroy()
-    // oxlint-disable-next-line react-hooks/exhaustive-deps -- the editor holds the text from here on
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- the editor owns the text once created
   }, [label, language, describedBy])
 
   useEffect(() => {
@@ -69,7 +69,7 @@ export default function Editor({ label, language, value, onChange, describedBy }
 }
 
 /** Positions where the HCL parser skipped input. */
-function hclFaults({ state }: EditorView): Diagnostic[] {
+function hclErrors({ state }: EditorView): Diagnostic[] {
   const faults: Diagnostic[] = []
   syntaxTree(state).iterate({
     enter: (node) => {
@@ -78,7 +78,7 @@ function hclFaults({ state }: EditorView): Diagnostic[] {
         from: node.from,
         to: Math.max(node.to, Math.min(node.from + 1, state.doc.length)),
         severity: 'error',
-        message: 'this is no HCL here',
+        message: 'invalid HCL',
       })
     },
   })
@@ -96,7 +96,7 @@ const THEME = EditorView.theme({
   },
 })
 
-/** The colours of the theme, which have enough contrast in both. */
+/** Theme colours have enough contrast in both themes. */
 const COLOURS = HighlightStyle.define([
   { tag: [tags.keyword, tags.bool, tags.null, tags.atom], color: 'var(--accent)' },
   { tag: [tags.string, tags.special(tags.string)], color: 'var(--good)' },

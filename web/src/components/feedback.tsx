@@ -1,7 +1,7 @@
-import type { LucideIcon } from 'lucide-react'
-import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react'
+import { CircleAlert, CircleCheck, Info, type LucideIcon, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { ApiError, isNotFound } from '../api/client.ts'
+import { failureOf } from '../api/queries.ts'
 import { Button } from './button.tsx'
 import { Page } from './page.tsx'
 
@@ -12,78 +12,67 @@ const NOTICES = {
   info: { look: 'border-busy/30 bg-busy-soft text-busy', icon: Info },
 } as const
 
-/** Something that the reader should know before they go on; `actions` are what they can do about it. */
-export function Notice({
-  tone = 'info',
-  role,
-  actions,
-  children,
-}: {
+type NoticeProps = {
   tone?: keyof typeof NOTICES
   role?: 'alert' | 'status'
   actions?: ReactNode
   children: ReactNode
-}) {
+}
+
+export function Notice({ tone = 'info', role, actions, children }: NoticeProps) {
   const { look, icon: Icon } = NOTICES[tone]
   return (
     <div role={role} className={`flex items-start gap-2 rounded-md border px-3 py-2 ${look}`}>
-      <Icon size={16} aria-hidden="true" className="mt-0.5 shrink-0" />
+      <Icon size={16} className="mt-0.5 shrink-0" />
       <div className="min-w-0 flex-1 whitespace-pre-line">{children}</div>
       {actions}
     </div>
   )
 }
 
-/** An error, with a retry button where that can help. */
+/** An error, with a retry button where a retry can help. */
 export function ErrorNote({ error, onRetry }: { error: Error; onRetry?: (() => void) | undefined }) {
-  const isResponse = error instanceof ApiError
   return (
-    <Notice
-      tone="bad"
-      role="alert"
-      actions={
-        onRetry && (
-          <Button size="small" onClick={onRetry}>
-            Try again
-          </Button>
-        )
-      }
-    >
-      {isResponse
+    <Notice tone="bad" role="alert" actions={onRetry && <Button size="small" label="Try again" onClick={onRetry} />}>
+      {error instanceof ApiError
         ? error.message
         : `The server can't be reached: ${error.message}. Check the connection and try again.`}
     </Notice>
   )
 }
 
-/** A page whose thing can't be shown: it is not there (or not for this person), or the response failed. */
-export function ErrorPage({
-  error,
-  what,
-  onRetry,
-  children,
-}: {
-  error: Error
-  what: string
-  onRetry?: () => void
-  children?: ReactNode
-}) {
+type Query<Data> = { data: Data | undefined; error: Error | null; refetch: () => Promise<unknown> }
+
+/** The data of a query, and what to render until it is defined: `if (!data) return fallback`. */
+export function loaded<Data>(
+  query: Query<Data>,
+  skeleton?: SkeletonProps,
+): { data: Data | undefined; fallback: ReactNode } {
+  const failure = failureOf(query)
+  if (failure) return { data: undefined, fallback: <ErrorNote {...failure} /> }
+  return { data: query.data, fallback: <Skeleton {...skeleton} /> }
+}
+
+type ErrorPageProps = { error: Error; what: string; onRetry?: () => void; children?: ReactNode }
+
+/** A page that cannot be shown: its resource does not exist, is not accessible, or failed to load. */
+export function ErrorPage({ error, what, onRetry, children }: ErrorPageProps) {
   if (isNotFound(error)) {
     return (
-      <NotFoundPage title={`There is no such ${what}`}>
-        It may have been deleted or renamed, or you may not see it: an owner of the organization can give you access.
+      <NotFoundPage title={`${what.charAt(0).toUpperCase()}${what.slice(1)} not found`}>
+        It may have been deleted or renamed, or you do not have access: an owner of the organization can grant it.
         {children}
       </NotFoundPage>
     )
   }
   return (
-    <Page title={`This ${what} can't be shown`} documentTitle="Error">
+    <Page title={`The ${what} could not be loaded`} documentTitle="Error">
       <ErrorNote error={error} onRetry={onRetry} />
     </Page>
   )
 }
 
-export function NotFoundPage({ title = 'There is no such page', children }: { title?: string; children?: ReactNode }) {
+export function NotFoundPage({ title = 'Page not found', children }: { title?: string; children?: ReactNode }) {
   return (
     <Page title={title} documentTitle="Not found">
       <div className="max-w-xl space-y-4 text-dim">
@@ -96,35 +85,30 @@ export function NotFoundPage({ title = 'There is no such page', children }: { ti
   )
 }
 
-/** An empty state: what would be listed, and the first step towards it. */
-export function EmptyState({
-  icon: Icon,
-  title,
-  actions,
-  children,
-}: {
-  icon?: LucideIcon
-  title: string
-  actions?: ReactNode
-  children?: ReactNode
-}) {
+type EmptyStateProps = { icon?: LucideIcon; title: string; actions?: ReactNode; text?: string; children?: ReactNode }
+
+/** An empty state: what would be listed, and the next step. `text` is a single paragraph. */
+export function EmptyState({ icon: Icon, title, actions, text, children }: EmptyStateProps) {
   const id = useId()
+  const content = text === undefined ? children : <p>{text}</p>
   return (
     <section aria-labelledby={id} className="rounded-lg border border-dashed border-line-strong/60 px-6 py-10">
       <div className="mx-auto max-w-xl text-center">
-        {Icon && <Icon size={24} aria-hidden="true" className="mx-auto mb-3 text-dim" />}
+        {Icon && <Icon size={24} className="mx-auto mb-3 text-dim" />}
         <h2 id={id} className="text-base font-medium">
           {title}
         </h2>
-        {children !== undefined && <div className="mt-2 space-y-3 text-dim">{children}</div>}
+        {content !== undefined && <div className="mt-2 space-y-3 text-dim">{content}</div>}
         {actions !== undefined && <div className="mt-4 flex flex-wrap justify-center gap-2">{actions}</div>}
       </div>
     </section>
   )
 }
 
-/** The grey shape of what is being loaded; `rows` about as many as will come. */
-export function Skeleton({ rows = 4, label = 'Loading' }: { rows?: number; label?: string }) {
+type SkeletonProps = { label?: string; rows?: number }
+
+/** A loading placeholder with about as many rows as the content. */
+export function Skeleton({ rows = 4, label = 'Loading' }: SkeletonProps) {
   return (
     <div role="status" aria-label={label} className="animate-pulse space-y-2 py-1">
       {Array.from({ length: rows }, (_, row) => (

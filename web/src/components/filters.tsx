@@ -1,23 +1,21 @@
-import { type LucideIcon, Search, X } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { ChevronDown, ChevronUp, type LucideIcon, Search, X } from 'lucide-react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { IconButton } from './button.tsx'
 import { TONE_TEXT, type Tone } from './status.tsx'
 
-const PAUSE_MS = 200
+const SEARCH_DEBOUNCE_MS = 200
 
-/** Searches as one types, after a short pause. `value` comes from the address and may change there, by Back. */
-export function SearchField({
-  label,
-  value,
-  onChange,
-  placeholder = label,
-  className = 'w-72',
-}: {
+type SearchFieldProps = {
   label: string
+  /** Comes from the URL and may change there, as by Back. */
   value: string
   onChange: (value: string) => void
   placeholder?: string
   className?: string
-}) {
+}
+
+/** A debounced search field. */
+export function SearchField({ label, value, onChange, placeholder = label, className = 'w-72' }: SearchFieldProps) {
   const [text, setText] = useState(value)
   const sent = useRef(value)
   const change = useRef(onChange)
@@ -36,13 +34,13 @@ export function SearchField({
     const timer = setTimeout(() => {
       sent.current = text
       change.current(text)
-    }, PAUSE_MS)
+    }, SEARCH_DEBOUNCE_MS)
     return () => clearTimeout(timer)
   }, [text])
 
   return (
     <div className={`relative max-w-full ${className}`}>
-      <Search size={15} aria-hidden="true" className="absolute top-1/2 left-2.5 -translate-y-1/2 text-dim" />
+      <Search size={15} className="absolute top-1/2 left-2.5 -translate-y-1/2 text-dim" />
       <input
         type="search"
         aria-label={label}
@@ -55,20 +53,50 @@ export function SearchField({
   )
 }
 
+type MatchSearchProps = Omit<SearchFieldProps, 'placeholder'> & {
+  /** The number of matches and the position of the current one. */
+  status: ReactNode
+  hasMatches: boolean
+  onStep: (by: 1 | -1) => void
+}
+
+/** A search within a text, whose matches can be stepped through with buttons or Enter and Shift Enter. */
+export function MatchSearch({ status, hasMatches, onStep, ...field }: MatchSearchProps) {
+  const button = { size: 'small', reason: hasMatches ? undefined : 'no matches' } as const
+  return (
+    <div
+      role="search"
+      className="flex min-w-0 flex-wrap items-center gap-1"
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter') return
+        event.preventDefault()
+        onStep(event.shiftKey ? -1 : 1)
+      }}
+    >
+      <SearchField {...field} />
+      {field.value !== '' && (
+        <>
+          <IconButton {...button} icon={ChevronUp} label="Previous match (Shift Enter)" onClick={() => onStep(-1)} />
+          <IconButton {...button} icon={ChevronDown} label="Next match (Enter)" onClick={() => onStep(1)} />
+        </>
+      )}
+      <span role="status" className="numeric px-1 text-dim">
+        {status}
+      </span>
+    </div>
+  )
+}
+
 export type Chip = { value: string; text: string; count?: number | undefined; tone?: Tone; icon?: LucideIcon }
 
-/** Filters with their counts. Those that are chosen are pressed; another press takes the filter away. */
-export function FilterChips({
-  label,
-  chips,
-  chosen,
-  onToggle,
-}: {
+type FilterChipsProps = {
   label: string
   chips: readonly Chip[]
   chosen: ReadonlySet<string>
   onToggle: (value: string) => void
-}) {
+}
+
+export function FilterChips({ label, chips, chosen, onToggle }: FilterChipsProps) {
   return (
     <div role="group" aria-label={label} className="flex flex-wrap gap-1.5">
       {chips.map(({ value, text, count, tone = 'quiet', icon: Icon }) => (
@@ -79,7 +107,7 @@ export function FilterChips({
           onClick={() => onToggle(value)}
           className="inline-flex h-7 cursor-pointer items-center gap-1.5 rounded-full border border-line bg-paper px-2.5 hover:bg-hover aria-pressed:border-accent aria-pressed:bg-accent-soft"
         >
-          {Icon && <Icon size={14} aria-hidden="true" className={TONE_TEXT[tone]} />}
+          {Icon && <Icon size={14} className={TONE_TEXT[tone]} />}
           {text}
           {count !== undefined && <span className="numeric text-dim">{count.toLocaleString('en')}</span>}
         </button>
@@ -88,7 +116,6 @@ export function FilterChips({
   )
 }
 
-/** A filter that is set, with the way to take it away. */
 export function ActiveFilter({ name, value, onRemove }: { name: string; value: string; onRemove: () => void }) {
   return (
     <span className="inline-flex h-7 items-center gap-1 rounded-full border border-accent bg-accent-soft pr-1 pl-2.5">
@@ -99,7 +126,7 @@ export function ActiveFilter({ name, value, onRemove }: { name: string; value: s
         onClick={onRemove}
         className="cursor-pointer rounded-full p-0.5 hover:bg-hover"
       >
-        <X size={14} aria-hidden="true" />
+        <X size={14} />
       </button>
     </span>
   )

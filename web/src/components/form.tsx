@@ -1,11 +1,4 @@
-import {
-  type FormEvent,
-  type InputHTMLAttributes,
-  type ReactNode,
-  type SelectHTMLAttributes,
-  type TextareaHTMLAttributes,
-  useId,
-} from 'react'
+import { type ComponentProps, type FormEvent, type ReactNode, useId } from 'react'
 import { ApiError } from '../api/client.ts'
 import { Button, type ButtonKind } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
@@ -13,41 +6,24 @@ import { ErrorNote } from './feedback.tsx'
 const CONTROL =
   'mt-1 block w-full rounded-md border border-line-strong bg-paper px-2.5 text-ink aria-invalid:border-bad disabled:opacity-60'
 
-type Common = {
+type FieldProps = {
   label: ReactNode
-  /** A sentence below the field. */
   hint?: ReactNode
   error?: string | undefined
-  /** The label is for screen readers only, where the place says what the field is. */
+  /** The label is for screen readers only. */
   isLabelHidden?: boolean
 }
 
-/** A label, a control, its hint and its error. The control gets `id` and the ids of its descriptions. */
-function Field({
-  label,
-  hint,
-  error,
-  isLabelHidden = false,
-  renderControl,
-}: Common & {
-  renderControl: (props: {
-    id: string
-    'aria-describedby': string | undefined
-    'aria-invalid': boolean | undefined
-  }) => ReactNode
-}) {
+/** Splits the props of a field into those of its control, and a function that adds label, hint and error around it. */
+function useField<Props extends FieldProps>({ label, hint, error, isLabelHidden = false, ...props }: Props) {
   const id = useId()
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean).join(' ')
-  return (
+  const frame = (control: ReactNode) => (
     <div>
       <label htmlFor={id} className={isLabelHidden ? 'sr-only' : 'block font-medium'}>
         {label}
       </label>
-      {renderControl({
-        id,
-        'aria-describedby': described || undefined,
-        'aria-invalid': error === undefined ? undefined : true,
-      })}
+      {control}
       {hint !== undefined && (
         <p id={`${id}-hint`} className="mt-1 text-dim">
           {hint}
@@ -60,79 +36,46 @@ function Field({
       )}
     </div>
   )
+  return [
+    { id, 'aria-describedby': described || undefined, 'aria-invalid': isInvalid(error), ...props },
+    frame,
+  ] as const
 }
 
-export function TextField({
-  label,
-  hint,
-  error,
-  isLabelHidden,
-  className = '',
-  ...props
-}: Common & InputHTMLAttributes<HTMLInputElement>) {
-  return (
-    <Field
-      {...{ label, hint, error }}
-      isLabelHidden={isLabelHidden ?? false}
-      renderControl={(described) => <input className={`${CONTROL} h-8 ${className}`} {...described} {...props} />}
-    />
+function isInvalid(error: string | undefined) {
+  return error === undefined ? undefined : true
+}
+
+export function TextField({ className = '', ...props }: FieldProps & ComponentProps<'input'>) {
+  const [control, frame] = useField(props)
+  return frame(<input className={`${CONTROL} h-8 ${className}`} {...control} />)
+}
+
+export function TextArea({ className = '', ...props }: FieldProps & ComponentProps<'textarea'>) {
+  const [control, frame] = useField(props)
+  return frame(<textarea rows={3} className={`${CONTROL} py-1.5 ${className}`} {...control} />)
+}
+
+type SelectFieldProps = FieldProps &
+  ComponentProps<'select'> & { options: readonly (readonly [value: string, text: string])[] }
+
+/** The browser's own select, which works on every device. */
+export function SelectField({ options, className = '', ...props }: SelectFieldProps) {
+  const [control, frame] = useField(props)
+  return frame(
+    <select className={`${CONTROL} h-8 ${className}`} {...control}>
+      {options.map(([value, text]) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>,
   )
 }
 
-export function TextArea({
-  label,
-  hint,
-  error,
-  isLabelHidden,
-  className = '',
-  ...props
-}: Common & TextareaHTMLAttributes<HTMLTextAreaElement>) {
-  return (
-    <Field
-      {...{ label, hint, error }}
-      isLabelHidden={isLabelHidden ?? false}
-      renderControl={(described) => (
-        <textarea rows={3} className={`${CONTROL} py-1.5 ${className}`} {...described} {...props} />
-      )}
-    />
-  )
-}
+type CheckFieldProps = Omit<FieldProps, 'isLabelHidden'> & ComponentProps<'input'>
 
-/** A choice of one; `options` are value and text. The browser's own control: it works on every device. */
-export function SelectField({
-  label,
-  hint,
-  error,
-  isLabelHidden,
-  options,
-  className = '',
-  ...props
-}: Common &
-  SelectHTMLAttributes<HTMLSelectElement> & { options: readonly (readonly [value: string, text: string])[] }) {
-  return (
-    <Field
-      {...{ label, hint, error }}
-      isLabelHidden={isLabelHidden ?? false}
-      renderControl={(described) => (
-        <select className={`${CONTROL} h-8 ${className}`} {...described} {...props}>
-          {options.map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
-        </select>
-      )}
-    />
-  )
-}
-
-/** A box to tick, with its sentence. */
-export function CheckField({
-  label,
-  hint,
-  error,
-  ...props
-}: Omit<Common, 'isLabelHidden'> & InputHTMLAttributes<HTMLInputElement>) {
+export function CheckField({ label, hint, error, ...props }: CheckFieldProps) {
   const id = useId()
   return (
     <div>
@@ -141,7 +84,7 @@ export function CheckField({
           type="checkbox"
           className="mt-0.5 size-4 shrink-0 accent-accent"
           aria-describedby={hint === undefined ? undefined : id}
-          aria-invalid={error === undefined ? undefined : true}
+          aria-invalid={isInvalid(error)}
           {...props}
         />
         <span className="font-medium">{label}</span>
@@ -160,7 +103,16 @@ export function CheckField({
   )
 }
 
-/** A choice of one of a few, each with a sentence. */
+/** `reason` says why an option is unavailable. */
+type RadioOption = { value: string; text: string; about?: string; reason?: string | undefined }
+type RadioFieldProps = {
+  label: string
+  name: string
+  value: string
+  options: readonly RadioOption[]
+  onChange: (value: string) => void
+}
+
 export function RadioField({ label, name, value, options, onChange }: RadioFieldProps) {
   return (
     <fieldset>
@@ -191,27 +143,14 @@ export function RadioField({ label, name, value, options, onChange }: RadioField
   )
 }
 
-type RadioFieldProps = {
-  label: string
-  name: string
-  value: string
-  options: readonly {
-    value: string
-    text: string
-    about?: string
-    /** Why it can't be chosen. */ reason?: string | undefined
-  }[]
-  onChange: (value: string) => void
-}
-
-/** The error about the attribute `name`; undefined when there is none. */
+/** The error of the attribute `name`, or undefined. */
 export function fieldError(error: Error | null, name: string) {
   if (!(error instanceof ApiError)) return undefined
   const own = error.refusals.filter(({ pointer }) => pointer === `/data/attributes/${name}`)
   return own.length === 0 ? undefined : own.map(({ detail }) => detail).join('\n')
 }
 
-/** The errors that belong to none of the fields `names`. */
+/** The errors that concern none of the fields `names`. */
 export function FormErrors({ error, names }: { error: Error | null; names: readonly string[] }) {
   if (!error) return null
   if (!(error instanceof ApiError)) return <ErrorNote error={error} />
@@ -221,20 +160,24 @@ export function FormErrors({ error, names }: { error: Error | null; names: reado
   return <ErrorNote error={new ApiError(error.status, rest)} />
 }
 
-/** The values of a form by the names of its fields. */
 export function formValues(form: HTMLFormElement): Record<string, string> {
   return Object.fromEntries(
     [...new FormData(form)].flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   )
 }
 
-type AttributeField = InputHTMLAttributes<HTMLInputElement> & { label: string; name: string; hint?: ReactNode }
+type AttributesFormProps = {
+  fields: readonly (ComponentProps<'input'> & { label: string; name: string; hint?: ReactNode })[]
+  action: string
+  kind?: ButtonKind
+  error: Error | null
+  isPending: boolean
+  /** Receives the values by name, and a function that clears the form. */
+  onSubmit: (values: Record<string, string>, reset: () => void) => void
+}
 
-/**
- * A form whose fields are the attributes of a request. Errors are shown at the field that they are about. `onSubmit`
- * gets the values by name, and a function that clears the form.
- */
-export function AttributesForm({ fields, action, kind = 'plain', error, isPending, onSubmit }: AttributesFormProps) {
+/** A form whose fields are the attributes of a request. Errors are shown at their fields. */
+export function AttributesForm({ fields, action, kind, error, isPending, onSubmit }: AttributesFormProps) {
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
     const form = event.currentTarget
@@ -246,19 +189,7 @@ export function AttributesForm({ fields, action, kind = 'plain', error, isPendin
         <TextField key={field.name} {...field} error={fieldError(error, field.name)} />
       ))}
       <FormErrors error={error} names={fields.map(({ name }) => name)} />
-      <Button type="submit" kind={kind} isPending={isPending}>
-        {action}
-      </Button>
+      <Button type="submit" kind={kind} isPending={isPending} label={action} />
     </form>
   )
-}
-
-type AttributesFormProps = {
-  fields: readonly AttributeField[]
-  /** The label of the button. */
-  action: string
-  kind?: ButtonKind
-  error: Error | null
-  isPending: boolean
-  onSubmit: (values: Record<string, string>, reset: () => void) => void
 }

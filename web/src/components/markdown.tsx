@@ -5,7 +5,7 @@ import remarkGfm from 'remark-gfm'
 import { isWebAddress } from './web-address.ts'
 
 const COMPONENTS: Components = {
-  // A page has its own headings above: those of the text begin below them.
+  // The page has headings of the first two levels.
   h1: ({ children }) => <h3 className="text-base font-semibold">{children}</h3>,
   h2: ({ children }) => <h4 className="font-semibold">{children}</h4>,
   h3: ({ children }) => <h5 className="font-medium">{children}</h5>,
@@ -16,9 +16,7 @@ const COMPONENTS: Components = {
       {children}
     </ol>
   ),
-  blockquote: ({ children }) => (
-    <blockquote className="border-l-2 border-line-strong pl-3 text-dim">{children}</blockquote>
-  ),
+  blockquote: (props) => <blockquote className="border-l-2 border-line-strong pl-3 text-dim" {...props} />,
   pre: ({ children }) => (
     <pre
       tabIndex={0}
@@ -40,10 +38,7 @@ const COMPONENTS: Components = {
   img: ({ src, alt }) => <OutsideLink href={typeof src === 'string' ? src : undefined}>{alt || 'image'}</OutsideLink>,
 }
 
-/**
- * Markdown from outside. Its HTML is text, what is left passes a sanitiser, and nothing is loaded from elsewhere: an image
- * is the link to it. Load this file lazily.
- */
+/** Untrusted Markdown. HTML is shown as text, the output is sanitised, and images are links. Load this file lazily. */
 export default function MarkdownText({ text }: { text: string }) {
   return (
     <div className="markdown max-w-none space-y-3">

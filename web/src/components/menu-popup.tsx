@@ -1,23 +1,28 @@
 import { Menu as Primitive } from '@base-ui/react/menu'
-import type { ReactNode, RefObject } from 'react'
-import type { MenuItem } from './menu.tsx'
+import type { RefObject } from 'react'
+import type { MenuItem, MenuProps } from './menu.tsx'
 import { TargetLink } from './target.tsx'
 
 const ITEM =
   'flex w-full cursor-pointer items-center gap-2 rounded px-2 py-1.5 text-ink no-underline outline-none data-highlighted:bg-hover'
 
-/** The popup of a menu; see `menu.tsx`. */
-export default function MenuPopup({ anchor, isOpen, onOpenChange, header, items, align }: MenuPopupProps) {
+type MenuPopupProps = MenuProps & {
+  anchor: RefObject<HTMLButtonElement | null>
+  isOpen: boolean
+  onOpenChange: (isOpen: boolean) => void
+}
+
+/** See `menu.tsx`. */
+export default function MenuPopup({ anchor, isOpen, onOpenChange, header, items, align = 'end' }: MenuPopupProps) {
   return (
     <Primitive.Root
       open={isOpen}
-      onOpenChange={(open, details) => {
-        // The button closes the menu by itself.
-        if (!open && details.event.target instanceof Node && anchor.current?.contains(details.event.target)) return
-        onOpenChange(open)
+      onOpenChange={(open, { event }) => {
+        // A click on the button closes the menu anyway.
+        if (open || !(event.target instanceof Node && anchor.current?.contains(event.target))) onOpenChange(open)
       }}
     >
-      {/* Inside the content, which is a landmark. */}
+      {/* Portals must be inside a landmark. */}
       <Primitive.Portal container={document.querySelector<HTMLElement>('main')}>
         <Primitive.Positioner anchor={anchor} sideOffset={4} align={align} className="z-50">
           <Primitive.Popup
@@ -36,21 +41,12 @@ export default function MenuPopup({ anchor, isOpen, onOpenChange, header, items,
   )
 }
 
-type MenuPopupProps = {
-  anchor: RefObject<HTMLButtonElement | null>
-  isOpen: boolean
-  onOpenChange: (isOpen: boolean) => void
-  header: ReactNode
-  items: readonly MenuItem[]
-  align: 'start' | 'end'
-}
-
 function Item({ item }: { item: MenuItem }) {
   if (item === 'separator') return <Primitive.Separator className="my-1 h-px bg-line" />
   const { icon: Icon } = item
   const text = (
     <>
-      {Icon && <Icon size={16} aria-hidden="true" className="shrink-0" />}
+      {Icon && <Icon size={16} className="shrink-0" />}
       <span className="min-w-0 flex-1">{item.text}</span>
     </>
   )
@@ -60,7 +56,7 @@ function Item({ item }: { item: MenuItem }) {
   return (
     <Primitive.Item className={ITEM} onClick={item.onSelect}>
       {text}
-      {item.isChecked && <span aria-label="chosen">✓</span>}
+      {item.isChecked && <span aria-label="selected">✓</span>}
     </Primitive.Item>
   )
 }

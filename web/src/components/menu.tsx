@@ -1,35 +1,24 @@
 import type { LucideIcon } from 'lucide-react'
-import { cloneElement, lazy, type ReactElement, type ReactNode, Suspense, useRef, useState } from 'react'
+import { cloneElement, lazy, type ReactElement, type ReactNode, useRef, useState } from 'react'
+import { LazyPopup } from './lazy-popup.tsx'
 import type { Target } from './target.tsx'
 
 export type MenuItem =
-  | { text: string; icon?: LucideIcon; link: Target }
-  | { text: string; icon?: LucideIcon; href: string }
-  | {
-      text: string
-      icon?: LucideIcon
-      onSelect: () => void
-      isChecked?: boolean
-    }
+  | ({ text: string; icon?: LucideIcon } & (
+      | { link: Target }
+      | { href: string }
+      | { onSelect: () => void; isChecked?: boolean }
+    ))
   | 'separator'
+
+export type MenuProps = { header?: ReactNode; items: readonly MenuItem[]; align?: 'start' | 'end' }
 
 const load = async () => import('./menu-popup.tsx')
 const MenuPopup = lazy(load)
 
-/** A menu at a button. Its popup is loaded when the pointer or the focus comes near. */
-export function Menu({
-  trigger,
-  header,
-  items,
-  align = 'end',
-}: {
-  trigger: ReactElement<Record<string, unknown>>
-  header?: ReactNode
-  items: readonly MenuItem[]
-  align?: 'start' | 'end'
-}) {
+/** A menu button. The popup is loaded when the pointer or the focus reaches the button. */
+export function Menu({ trigger, ...menu }: MenuProps & { trigger: ReactElement<Record<string, unknown>> }) {
   const [isOpen, setIsOpen] = useState(false)
-  const [wasOpen, setWasOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
   return (
     <>
@@ -39,23 +28,11 @@ export function Menu({
         'aria-expanded': isOpen,
         onPointerEnter: () => void load(),
         onFocus: () => void load(),
-        onClick: () => {
-          setWasOpen(true)
-          setIsOpen(!isOpen)
-        },
+        onClick: () => setIsOpen(!isOpen),
       })}
-      {wasOpen && (
-        <Suspense>
-          <MenuPopup
-            anchor={button}
-            isOpen={isOpen}
-            onOpenChange={setIsOpen}
-            header={header}
-            items={items}
-            align={align}
-          />
-        </Suspense>
-      )}
+      <LazyPopup isOpen={isOpen}>
+        <MenuPopup anchor={button} isOpen={isOpen} onOpenChange={setIsOpen} {...menu} />
+      </LazyPopup>
     </>
   )
 }

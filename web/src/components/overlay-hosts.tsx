@@ -6,7 +6,7 @@ const load = async () => import('./toast-host.tsx')
 const ToastHost = lazy(load)
 const TooltipHost = lazy(async () => import('./tooltip-host.tsx'))
 
-/** Tells that something is done, for a moment and to screen readers. */
+/** Shows a message for some seconds and announces it to screen readers. */
 export function toast(options: ToastOptions) {
   void load().then(({ addToast }) => addToast(options))
 }
@@ -26,10 +26,7 @@ export function OverlayHosts() {
   ) : null
 }
 
-/**
- * A tooltip of a focusable element. Information needed to understand a page does not belong in one. The element only
- * carries the text; `tooltip-host.tsx` shows it, and is loaded after the page.
- */
+/** A tooltip of a focusable element, shown by `tooltip-host.tsx`; not for information needed to understand a page. */
 export function Tooltip({ text, children }: { text: string; children: ReactElement<Record<string, unknown>> }) {
   return cloneElement(children, { 'data-tooltip': text, 'aria-description': text })
 }

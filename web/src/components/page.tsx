@@ -1,6 +1,16 @@
 import { type ReactNode, useEffect } from 'react'
 
-/** A page: its only h1 with badge and actions, and its content. */
+type PageProps = {
+  title: ReactNode
+  /** The title of the browser tab, such as `kafka-prod · run needs approval`; `title` by default. */
+  documentTitle?: string | undefined
+  badge?: ReactNode
+  actions?: ReactNode
+  about?: ReactNode
+  children: ReactNode
+}
+
+/** A page with its only h1. */
 export function Page({ title, documentTitle, badge, actions, about, children }: PageProps) {
   usePageTitle(documentTitle ?? (typeof title === 'string' ? title : undefined))
   return (
@@ -22,32 +32,19 @@ export function Page({ title, documentTitle, badge, actions, about, children }: 
   )
 }
 
-type PageProps = {
-  title: ReactNode
-  /** The title of the tab: the thing and its state, `kafka-prod · run needs approval`. By default `title`. */
-  documentTitle?: string | undefined
-  /** Badges next to the title. */
-  badge?: ReactNode
-  actions?: ReactNode
-  /** A sentence below the title. */
-  about?: ReactNode
-  children: ReactNode
-}
-
-/** Names the tab of the browser; nothing happens while the title is undefined. */
+/** Sets the title of the browser tab unless it is undefined. */
 export function usePageTitle(title: string | undefined) {
   useEffect(() => {
     if (title !== undefined) document.title = `${title} · Groundstate`
   }, [title])
 }
 
-/** Puts the focus on the heading of the page, where what had it is gone. */
+/** Moves the focus to the heading of the page, after the focused element was removed. */
 export function focusHeading() {
   const heading = document.querySelector<HTMLElement>('main h1') ?? document.querySelector<HTMLElement>('main')
   heading?.focus({ preventScroll: true })
 }
 
-/** Layers of ground: the mark of the product. */
 export function Mark() {
   return (
     <svg viewBox="0 0 16 16" className="size-5 text-accent" aria-hidden="true">

@@ -6,33 +6,27 @@ type Counts = {
 }
 
 /** Counts of a plan's changes, "+2 ~4 −0", read out in words. Renders nothing while unknown. */
-export function PlanCounts({ counts }: { counts: Counts }) {
-  const { additions, changes, destructions, imports } = counts
+export function PlanCounts({ counts: { additions, changes, destructions, imports } }: { counts: Counts }) {
   if (additions === null || changes === null || destructions === null) return null
-  const words = [
-    `${additions} to create`,
-    `${changes} to update`,
-    `${destructions} to destroy`,
-    ...(imports ? [`${imports} to import`] : []),
-  ].join(', ')
-  const quiet = 'text-dim'
+  const signs = [
+    { text: `+${additions}`, words: `${additions} to create`, look: additions > 0 ? 'text-good' : 'text-dim' },
+    { text: `~${changes}`, words: `${changes} to update`, look: changes > 0 ? 'text-warn' : 'text-dim' },
+    {
+      text: `−${destructions}`,
+      words: `${destructions} to destroy`,
+      look: destructions > 0 ? 'font-semibold text-bad' : 'text-dim',
+    },
+    ...(imports ? [{ text: `⇣${imports}`, words: `${imports} to import`, look: 'text-busy' }] : []),
+  ]
+  const words = signs.map((sign) => sign.words).join(', ')
   return (
     <span className="numeric inline-flex gap-1.5 font-mono text-[0.9285em] whitespace-nowrap" title={words}>
       <span className="sr-only">{words}</span>
-      <span aria-hidden="true" className={additions > 0 ? 'text-good' : quiet}>
-        +{additions}
-      </span>
-      <span aria-hidden="true" className={changes > 0 ? 'text-warn' : quiet}>
-        ~{changes}
-      </span>
-      <span aria-hidden="true" className={destructions > 0 ? 'font-semibold text-bad' : quiet}>
-        −{destructions}
-      </span>
-      {imports ? (
-        <span aria-hidden="true" className="text-busy">
-          ⇣{imports}
+      {signs.map(({ text, look }) => (
+        <span key={text} aria-hidden="true" className={look}>
+          {text}
         </span>
-      ) : null}
+      ))}
     </span>
   )
 }

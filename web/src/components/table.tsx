@@ -1,47 +1,36 @@
-import {
-  createColumnHelper,
-  rowSelectionFeature,
-  tableFeatures,
-  useTable,
-  type ColumnDef,
-  type RowData,
-} from '@tanstack/react-table'
+import { rowSelectionFeature, tableFeatures, useTable, type RowData } from '@tanstack/react-table'
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import { type ReactNode, useMemo } from 'react'
 
 const FEATURES = tableFeatures({ rowSelectionFeature })
-type Features = typeof FEATURES
 
-/** One column: its heading, and its cell for a row. */
 export type Column<Row> = {
   id: string
   header: string
   cell: (row: Row) => ReactNode
-  /** The name by which the server sorts; without it the column can't be sorted. */
+  /** The server's name of the sort order; without it the column cannot be sorted. */
   sort?: string
-  /** Classes of the cells, such as widths and `hidden md:table-cell` for what a phone leaves out. */
+  /** Classes of the cells, such as widths, or `hidden md:table-cell` for a column that narrow screens omit. */
   className?: string
   isHeaderHidden?: boolean
 }
 
-/**
- * A dense table of what the server has searched, filtered and sorted. `sort` is the server's own notation: `name`, or
- * `-name` downwards. With `selection` each row has a box to tick.
- */
-export function Table<Row extends RowData & { id: string }>({
-  label,
-  rows,
-  columns,
-  sort,
-  onSort,
-  selection,
-  nameOf,
-  footer,
-}: TableProps<Row>) {
-  const definitions = useMemo(() => {
-    const helper = createColumnHelper<Features, Row>()
-    return columns.map(({ id, header }) => helper.display({ id, header })) as ColumnDef<Features, Row>[]
-  }, [columns])
+type TableProps<Row> = {
+  label: string
+  rows: readonly Row[]
+  columns: readonly Column<Row>[]
+  /** The server's notation: `name`, or `-name` for descending order. */
+  sort?: string | undefined
+  onSort?: (sort: string) => void
+  selection?: { ids: ReadonlySet<string>; onChange: (ids: Set<string>) => void } | undefined
+  /** The name of a row, for the label of its checkbox. */
+  nameOf?: (row: Row) => string
+  footer?: ReactNode
+}
+
+/** A dense table of rows that the server has searched, filtered and sorted. */
+export function Table<Row extends RowData & { id: string }>(props: TableProps<Row>) {
+  const { label, rows, columns, sort, onSort, selection, nameOf, footer } = props
   const selected = useMemo(
     () => Object.fromEntries([...(selection?.ids ?? [])].map((id) => [id, true as const])),
     [selection?.ids],
@@ -49,7 +38,8 @@ export function Table<Row extends RowData & { id: string }>({
   const table = useTable(
     {
       features: FEATURES,
-      columns: definitions,
+      // The cells are rendered below: as components of the library, they would remount and lose the focus.
+      columns: [],
       data: rows,
       getRowId: (row: Row) => row.id,
       state: { rowSelection: selected },
@@ -60,7 +50,6 @@ export function Table<Row extends RowData & { id: string }>({
     },
     (state) => state,
   )
-  const byId = new Map(columns.map((column) => [column.id, column]))
   const isAll = selection !== undefined && rows.length > 0 && rows.every((row) => selection.ids.has(row.id))
 
   return (
@@ -68,58 +57,36 @@ export function Table<Row extends RowData & { id: string }>({
       <table className="w-full border-collapse text-left">
         <caption className="sr-only">{label}</caption>
         <thead>
-          {table.getHeaderGroups().map((group) => (
-            <tr key={group.id} className="border-b border-line text-dim">
-              {selection && (
-                <th scope="col" className="w-8 py-2 pl-3">
-                  <input
-                    type="checkbox"
-                    aria-label="Select all on this page"
-                    className="block size-4 accent-accent"
-                    checked={isAll}
-                    onChange={() => selection.onChange(new Set(isAll ? [] : rows.map(({ id }) => id)))}
-                  />
-                </th>
-              )}
-              {group.headers.map((header) => {
-                const column = byId.get(header.column.id)
-                const direction = column?.sort === undefined ? undefined : directionOf(sort, column.sort)
-                return (
-                  <th
-                    key={header.id}
-                    scope="col"
-                    aria-sort={direction}
-                    className={`px-3 py-2 font-medium whitespace-nowrap ${column?.className ?? ''}`}
-                  >
-                    {column?.sort !== undefined && onSort ? (
-                      <SortButton text={column.header} name={column.sort} direction={direction} onSort={onSort} />
-                    ) : (
-                      <span className={column?.isHeaderHidden ? 'sr-only' : ''}>{column?.header}</span>
-                    )}
-                  </th>
-                )
-              })}
-            </tr>
-          ))}
+          <tr className="border-b border-line text-dim">
+            {selection && (
+              <th scope="col" className="w-8 py-2 pl-3">
+                <Checkbox
+                  aria-label="Select all on this page"
+                  checked={isAll}
+                  onChange={() => selection.onChange(new Set(isAll ? [] : rows.map(({ id }) => id)))}
+                />
+              </th>
+            )}
+            {columns.map((column) => (
+              <HeaderCell key={column.id} column={column} sort={sort} onSort={onSort} />
+            ))}
+          </tr>
         </thead>
         <tbody>
           {table.getRowModel().rows.map((row) => (
             <tr key={row.id} className="border-b border-line last:border-0 hover:bg-hover">
               {selection && (
                 <td className="py-1.5 pl-3">
-                  <input
-                    type="checkbox"
+                  <Checkbox
                     aria-label={`Select ${nameOf?.(row.original) ?? row.id}`}
-                    className="block size-4 accent-accent"
                     checked={selection.ids.has(row.id)}
                     onChange={() => row.toggleSelected()}
                   />
                 </td>
               )}
-              {row.getAllCells().map((cell) => (
-                <td key={cell.id} className={`px-3 py-1.5 align-middle ${byId.get(cell.column.id)?.className ?? ''}`}>
-                  {/* Called, not rendered as a component: a new function would remount the cell and lose its focus. */}
-                  {byId.get(cell.column.id)?.cell(row.original)}
+              {columns.map(({ id, className = '', cell }) => (
+                <td key={id} className={`px-3 py-1.5 align-middle ${className}`}>
+                  {cell(row.original)}
                 </td>
               ))}
             </tr>
@@ -131,45 +98,37 @@ export function Table<Row extends RowData & { id: string }>({
   )
 }
 
-type TableProps<Row> = {
-  /** Label of the table for screen readers. */
-  label: string
-  rows: readonly Row[]
-  /** Made once, outside of the component or by `useMemo`. */
-  columns: readonly Column<Row>[]
-  sort?: string | undefined
-  onSort?: (sort: string) => void
-  selection?: { ids: ReadonlySet<string>; onChange: (ids: Set<string>) => void } | undefined
-  /** The name of a row, for the box that selects it. */
-  nameOf?: (row: Row) => string
-  footer?: ReactNode
+function Checkbox(props: { 'aria-label': string; checked: boolean; onChange: () => void }) {
+  return <input type="checkbox" className="block size-4 accent-accent" {...props} />
 }
 
-function directionOf(sort: string | undefined, name: string) {
-  if (sort === name) return 'ascending'
-  return sort === `-${name}` ? 'descending' : 'none'
+type HeaderCellProps = Pick<TableProps<never>, 'sort' | 'onSort'> & {
+  column: Pick<Column<never>, 'header' | 'sort' | 'className' | 'isHeaderHidden'>
 }
 
-function SortButton({
-  text,
-  name,
-  direction,
-  onSort,
-}: {
-  text: string
-  name: string
-  direction: string | undefined
-  onSort: (sort: string) => void
-}) {
+function HeaderCell({ column: { header, sort: own, className = '', isHeaderHidden }, sort, onSort }: HeaderCellProps) {
+  const direction = directionOf(sort, own)
   return (
-    <button
-      type="button"
-      className="inline-flex cursor-pointer items-center gap-1 hover:text-ink"
-      onClick={() => onSort(direction === 'ascending' ? `-${name}` : name)}
-    >
-      {text}
-      {direction === 'ascending' && <ArrowUp size={13} aria-hidden="true" />}
-      {direction === 'descending' && <ArrowDown size={13} aria-hidden="true" />}
-    </button>
+    <th scope="col" aria-sort={direction} className={`px-3 py-2 font-medium whitespace-nowrap ${className}`}>
+      {own !== undefined && onSort ? (
+        <button
+          type="button"
+          className="inline-flex cursor-pointer items-center gap-1 hover:text-ink"
+          onClick={() => onSort(direction === 'ascending' ? `-${own}` : own)}
+        >
+          {header}
+          {direction === 'ascending' && <ArrowUp size={13} />}
+          {direction === 'descending' && <ArrowDown size={13} />}
+        </button>
+      ) : (
+        <span className={isHeaderHidden ? 'sr-only' : ''}>{header}</span>
+      )}
+    </th>
   )
+}
+
+function directionOf(sort: string | undefined, own: string | undefined) {
+  if (own === undefined) return undefined
+  if (sort === own) return 'ascending'
+  return sort === `-${own}` ? 'descending' : 'none'
 }

@@ -1,25 +1,35 @@
+import type { ReactNode } from 'react'
 import { type Target, TargetLink } from './target.tsx'
 
-export type Tab = { text: string; link: Target; isExact?: boolean; count?: number | undefined }
+export type TabLinkProps = { className: string; children: ReactNode }
+type TabBarProps = {
+  label: string
+  /** `render` creates the link, whose `aria-current` marks the current tab. */
+  tabs: readonly { text: string; count?: number | undefined; render: (props: TabLinkProps) => ReactNode }[]
+}
 
-/** Tabs of a page, each with its own URL. */
-export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
+export function TabBar({ label, tabs }: TabBarProps) {
+  const className =
+    'flex items-center gap-1.5 border-b-2 border-transparent px-3 py-2 font-medium whitespace-nowrap text-dim no-underline hover:text-ink aria-[current]:border-accent aria-[current]:text-ink'
   return (
     <nav aria-label={label} className="overflow-x-auto border-b border-line" tabIndex={-1}>
       <ul className="flex gap-1">
-        {tabs.map(({ text, link, isExact = false, count }) => (
-          <li key={text}>
-            <TargetLink
-              leadsTo={link}
-              exact={isExact}
-              className="flex items-center gap-1.5 border-b-2 border-transparent px-3 py-2 font-medium whitespace-nowrap text-dim no-underline hover:text-ink data-[status=active]:border-accent data-[status=active]:text-ink"
-            >
-              {text}
-              {count !== undefined && <span className="numeric rounded bg-hover px-1.5 text-xs">{count}</span>}
-            </TargetLink>
-          </li>
-        ))}
+        {tabs.map(({ text, count, render }) => {
+          const badge = count !== undefined && (
+            <span className="numeric rounded bg-hover px-1.5 text-xs">{count.toLocaleString('en')}</span>
+          )
+          return <li key={text}>{render({ className, children: [text, badge] })}</li>
+        })}
       </ul>
     </nav>
   )
+}
+
+export type Tab = { text: string; link: Target; isExact?: boolean; count?: number | undefined }
+
+export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
+  const renderLink =
+    ({ link, isExact = false }: Tab) =>
+    (props: TabLinkProps) => <TargetLink leadsTo={link} exact={isExact} {...props} />
+  return <TabBar label={label} tabs={tabs.map((tab) => ({ ...tab, render: renderLink(tab) }))} />
 }

@@ -9,23 +9,23 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
 ]
 const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
 
-/** One clock for all times on a page. They change together, and not during a render. */
+/** A clock shared by all times on a page, so that they change together and never during a render. */
 function ticker(everyMs: number) {
   let now = Date.now()
   let timer: ReturnType<typeof setInterval> | undefined
   const listeners = new Set<() => void>()
   return {
     now: () => now,
-    subscribe(draw: () => void) {
-      listeners.add(draw)
-      // Nothing has ticked while no one looked.
+    subscribe(listener: () => void) {
+      listeners.add(listener)
+      // The clock does not tick without listeners.
       if (timer === undefined) now = Date.now()
       timer ??= setInterval(() => {
         now = Date.now()
-        for (const listener of listeners) listener()
+        for (const notify of listeners) notify()
       }, everyMs)
       return () => {
-        listeners.delete(draw)
+        listeners.delete(listener)
         if (listeners.size > 0) return
         clearInterval(timer)
         timer = undefined
@@ -37,19 +37,19 @@ const minutes = ticker(10_000)
 const seconds = ticker(1000)
 
 /** "3 min. ago", with the exact time on hover. */
-export function RelativeTime({ at }: { at: string }) {
+export function RelativeTime({ at, className = '' }: { at: string; className?: string }) {
   const now = useSyncExternalStore(minutes.subscribe, minutes.now)
   return (
-    <time dateTime={at} title={exactTime(at)} className="whitespace-nowrap">
+    <time dateTime={at} title={exactTime(at)} className={`whitespace-nowrap ${className}`}>
       {relativeTime(new Date(at).getTime() - now)}
     </time>
   )
 }
 
-/** The clock of a page is behind by up to this long, so that what has just happened seems to be ahead. */
+/** Lag of the page's clock, because of which recent times may be in the future. */
 const LAG_S = 15
 
-/** `ms` is negative for the past. A time within the last minute is "just now". */
+/** A time in words; `ms` is negative for the past. */
 export function relativeTime(ms: number) {
   const s = Math.round(ms / 1000)
   const step = STEPS.find(([, size]) => Math.abs(s) >= size)
@@ -58,24 +58,32 @@ export function relativeTime(ms: number) {
   return format.format(Math.trunc(s / size), unit)
 }
 
-/** The exact time in the reader's zone: "22 Nov 2026, 12:04:31". */
+/** The time in the user's time zone: "22 Nov 2026, 12:04:31". */
 export function exactTime(at: string) {
   return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 }
 
-/** How long something has taken; it ticks while there is no end. */
-export function Elapsed({ from, to }: { from: string; to?: string | null | undefined }) {
-  const now = useSyncExternalStore(to ? noTicks : seconds.subscribe, seconds.now)
+/** A duration that counts up until `to` is known. */
+export function Elapsed({
+  from,
+  to,
+  className = '',
+}: {
+  from: string
+  to?: string | null | undefined
+  className?: string
+}) {
+  const now = useSyncExternalStore(to ? neverTick : seconds.subscribe, seconds.now)
   const end = to ? new Date(to).getTime() : now
-  return <span className="numeric whitespace-nowrap">{duration(end - new Date(from).getTime())}</span>
+  return <span className={`numeric whitespace-nowrap ${className}`}>{duration(end - new Date(from).getTime())}</span>
 }
 
-/** The present time in ms, once a second: for what counts down. */
+/** The current time in ms, updated every second. */
 export function useSeconds() {
   return useSyncExternalStore(seconds.subscribe, seconds.now)
 }
 
-function noTicks() {
+function neverTick() {
   return () => {}
 }
 
@@ -90,7 +98,7 @@ export function duration(ms: number) {
   return `${Math.floor(h / 24)} d ${h % 24} h`
 }
 
-/** The time that is left until a moment; it ticks. */
+/** The remaining time until `to`. */
 export function Countdown({ to }: { to: string }) {
   return (
     <time dateTime={to} role="timer" className="numeric whitespace-nowrap">

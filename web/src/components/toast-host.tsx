@@ -7,7 +7,7 @@ const manager = Toast.createToastManager()
 
 export function addToast({ text, tone = 'good' }: ToastOptions) {
   manager.add({
-    // A message is one sentence: its title is for screen readers, which want a name.
+    // The title is for screen readers.
     title: tone === 'bad' ? 'Error' : 'Done',
     description: text,
     priority: tone === 'bad' ? 'high' : 'low',

@@ -3,20 +3,23 @@ import { useEffect, useState } from 'react'
 
 const DELAY_MS = 300
 
-/** Shows the hint of the element that has the pointer or the focus. One for the whole page; load this file lazily. */
+/** Shows the tooltip of the element under the pointer or with the focus; rendered once and loaded lazily. */
 export default function TooltipHost() {
   const [anchor, setAnchor] = useState<HTMLElement>()
   const [isOpen, setIsOpen] = useState(false)
 
   useEffect(() => {
+    const controller = new AbortController()
+    const { signal } = controller
     let timer: ReturnType<typeof setTimeout> | undefined
     function hide() {
       clearTimeout(timer)
       setIsOpen(false)
     }
-    function show(target: EventTarget | null, delay: number) {
+    /** Shows the tooltip of the event's target if that matches the selector, else hides the current one. */
+    function show(target: EventTarget | null, selector: string, delay = 0) {
       const element = target instanceof Element ? target.closest<HTMLElement>('[data-tooltip]') : null
-      if (!element) return hide()
+      if (!element || !(target as Element).matches(selector)) return hide()
       clearTimeout(timer)
       timer = setTimeout(() => {
         setAnchor(element)
@@ -24,29 +27,21 @@ export default function TooltipHost() {
       }, delay)
       return undefined
     }
-    const onPointer = (event: PointerEvent) => event.pointerType !== 'touch' && show(event.target, DELAY_MS)
-    const onFocus = (event: FocusEvent) =>
-      event.target instanceof Element && event.target.matches(':focus-visible') ? show(event.target, 0) : hide()
-    // A press on a phone or on a button that is off shows why at once.
-    const onPress = (event: MouseEvent) =>
-      event.target instanceof Element && event.target.closest('[data-tooltip][aria-disabled=true]')
-        ? show(event.target, 0)
-        : hide()
-    const onKey = (event: KeyboardEvent) => event.key === 'Escape' && hide()
-    document.addEventListener('pointerover', onPointer)
-    document.addEventListener('focusin', onFocus)
-    document.addEventListener('focusout', hide)
-    document.addEventListener('click', onPress)
-    document.addEventListener('keydown', onKey)
-    window.addEventListener('scroll', hide, true)
+    document.addEventListener(
+      'pointerover',
+      ({ target, pointerType }) => pointerType !== 'touch' && show(target, '*', DELAY_MS),
+      { signal },
+    )
+    document.addEventListener('focusin', ({ target }) => show(target, ':focus-visible'), { signal })
+    document.addEventListener('focusout', hide, { signal })
+    // A press on a touch screen or on a disabled button shows the tooltip immediately.
+    const disabled = '[data-tooltip][aria-disabled=true], [data-tooltip][aria-disabled=true] *'
+    document.addEventListener('click', ({ target }) => show(target, disabled), { signal })
+    document.addEventListener('keydown', ({ key }) => key === 'Escape' && hide(), { signal })
+    window.addEventListener('scroll', hide, { capture: true, signal })
     return () => {
       hide()
-      document.removeEventListener('pointerover', onPointer)
-      document.removeEventListener('focusin', onFocus)
-      document.removeEventListener('focusout', hide)
-      document.removeEventListener('click', onPress)
-      document.removeEventListener('keydown', onKey)
-      window.removeEventListener('scroll', hide, true)
+      controller.abort()
     }
   }, [])
 
@@ -54,7 +49,7 @@ export default function TooltipHost() {
   if (!anchor || text === undefined) return null
   return (
     <Tooltip.Root open={isOpen && anchor.isConnected}>
-      {/* Inside the content, which is a landmark. */}
+      {/* Portals must be inside a landmark. */}
       <Tooltip.Portal container={document.querySelector<HTMLElement>('main')}>
         <Tooltip.Positioner anchor={anchor} sideOffset={6} className="pointer-events-none z-50">
           <Tooltip.Popup className="max-w-80 rounded-md bg-ink px-2 py-1 text-xs whitespace-pre-line text-ground">

@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useRef } from 'react'
 import { Pane } from './pane.tsx'
 
-type VirtualRowsProps<Row> = {
+export type VirtualRowsProps<Row> = {
   label: string
   rows: readonly Row[]
   /** Longer lists are virtualised. */
@@ -29,7 +29,7 @@ export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
 
 function VirtualPane<Row>({ label, rows, rowHeight, keyOf, className = '', render }: VirtualRowsProps<Row>) {
   const pane = useRef<HTMLDivElement>(null)
-  // oxlint-disable-next-line react/incompatible-library -- its functions change with each render, as they should
+  // oxlint-disable-next-line react/incompatible-library -- the functions it returns change with each render on purpose
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => pane.current,

@@ -1,5 +1,6 @@
-import { getRouteApi, Link } from '@tanstack/react-router'
-import { type AnchorHTMLAttributes, type ReactNode, useCallback } from 'react'
+import { getRouteApi, Link, useParams } from '@tanstack/react-router'
+import { type ComponentProps, type ReactNode, useCallback } from 'react'
+import { runTitle } from './run-text.ts'
 
 export const runRoute = getRouteApi('/frame/app/$organization/workspaces/$workspace/runs/$run')
 
@@ -18,15 +19,21 @@ export function useRunSearch() {
   return [runRoute.useSearch(), change] as const
 }
 
-type RunLinkProps = { organization: string; workspace: string; run: string; className?: string; children: ReactNode }
+type RunLinkProps = {
+  workspace: string
+  run: { id: string; attributes?: { message: string } }
+  className?: string
+  children?: ReactNode
+}
 
-export function RunLink({ organization, workspace, run, ...props }: RunLinkProps) {
+/** Link to a run of the current organization, by default with its title. */
+export function RunLink({ workspace, run: { id, attributes }, className, children }: RunLinkProps) {
+  const { organization = '' } = useParams({ strict: false })
+  const params = { organization, workspace, run: id }
   return (
-    <Link
-      to="/app/$organization/workspaces/$workspace/runs/$run"
-      params={{ organization, workspace, run }}
-      {...props}
-    />
+    <Link to="/app/$organization/workspaces/$workspace/runs/$run" params={params} className={className}>
+      {children ?? runTitle({ id, message: attributes?.message ?? '' })}
+    </Link>
   )
 }
 
@@ -36,7 +43,7 @@ type TabLinkProps = {
   /** Keeps the other search parameters. */
   isMerged?: boolean
   replace?: boolean
-} & Pick<AnchorHTMLAttributes<HTMLAnchorElement>, 'className' | 'children' | 'aria-current'>
+} & Pick<ComponentProps<'a'>, 'className' | 'children' | 'aria-current'>
 
 /** Link to another tab of the open run; keeps the scroll position. */
 export function TabLink({ search, hash, isMerged = false, ...props }: TabLinkProps) {

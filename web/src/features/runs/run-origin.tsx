@@ -29,19 +29,15 @@ export function originText(run: Pick<Run['attributes'], 'source' | 'triggering-s
 
 /** The user who created a run, with their avatar; else the run trigger or token that did. */
 export function RunAuthorName({ run, author }: { run: { source: Source }; author: RunAuthor | undefined }) {
-  if (!author) {
-    const [Icon, text] = run.source === 'tfe-run-trigger' ? [Zap, 'run trigger'] : [Bot, 'a token']
-    return (
-      <span className="inline-flex items-center gap-1.5">
-        <Icon size={16} aria-hidden="true" className="shrink-0 text-dim" />
-        {text}
-      </span>
-    )
-  }
-  const { username, 'avatar-url': avatar } = author.attributes
+  const [Icon, text] = run.source === 'tfe-run-trigger' ? [Zap, 'run trigger'] : [Bot, 'a token']
+  const { username = text, 'avatar-url': avatar } = author?.attributes ?? {}
   return (
     <span className="inline-flex min-w-0 items-center gap-1.5">
-      <img src={ownPath(avatar)} alt="" width={18} height={18} className="size-[18px] shrink-0 rounded-full" />
+      {avatar === undefined ? (
+        <Icon size={16} className="shrink-0 text-dim" />
+      ) : (
+        <img src={ownPath(avatar)} alt="" width={18} height={18} className="size-[18px] shrink-0 rounded-full" />
+      )}
       <span className="truncate">{username}</span>
     </span>
   )

@@ -1,23 +1,12 @@
 import { FINAL_STATUSES, RUN_STATUS_TABLE, type RunGroup, leadsTo } from '@groundstate/contract/run-status'
-import {
-  Ban,
-  CircleCheck,
-  CircleDashed,
-  CircleX,
-  Clock,
-  Hand,
-  LoaderCircle,
-  type LucideIcon,
-  Trash2,
-} from 'lucide-react'
-import { Badge, StatusText, type Tone } from '../../components/status.tsx'
+import { Ban, CircleCheck, CircleDashed, CircleX, Clock, Hand, LoaderCircle, Trash2 } from 'lucide-react'
+import { Badge, type StatusStyle, StatusText } from '../../components/status.tsx'
 import type { Plan, Run } from './run.ts'
 
 type RunAttributes = Run['attributes']
 export type RunStatusFields = Pick<RunAttributes, 'status' | 'plan-only'> &
   Partial<Pick<RunAttributes, 'actions' | 'has-changes'>>
 
-/** Filter label, icon and colour of each status group. */
 export const RUN_GROUP_STYLE = {
   needs_approval: { text: 'Needs approval', tone: 'accent', icon: Hand },
   errored: { text: 'Errored', tone: 'bad', icon: CircleX },
@@ -25,7 +14,7 @@ export const RUN_GROUP_STYLE = {
   waiting: { text: 'Waiting', tone: 'warn', icon: Clock },
   finished: { text: 'Finished', tone: 'good', icon: CircleCheck },
   stopped: { text: 'Stopped', tone: 'quiet', icon: Ban },
-} as const satisfies Record<RunGroup, { text: string; tone: Tone; icon: LucideIcon }>
+} as const satisfies Record<RunGroup, StatusStyle & { text: string }>
 
 /** The displayed status of a run, such as "needs approval", and its group. */
 export function runState(run: RunStatusFields): { text: string; group: RunGroup } {
@@ -42,38 +31,21 @@ export function runState(run: RunStatusFields): { text: string; group: RunGroup 
 
 export function RunStatus({ run, isBadge = false }: { run: RunStatusFields; isBadge?: boolean }) {
   const { text, group } = runState(run)
-  const { tone, icon } = RUN_GROUP_STYLE[group]
-  return isBadge ? (
-    <Badge tone={tone} icon={icon}>
-      {text}
-    </Badge>
-  ) : (
-    <StatusText tone={tone} icon={icon} isBusy={group === 'running'}>
-      {text}
-    </StatusText>
-  )
+  const style = { ...RUN_GROUP_STYLE[group], text }
+  return isBadge ? <Badge {...style} /> : <StatusText {...style} isBusy={group === 'running'} />
 }
 
 /** Status of a workspace without a current run; plan-only runs never become current. */
 export function NoRun({ hasPlans = false }: { hasPlans?: boolean }) {
-  return (
-    <StatusText tone="quiet" icon={CircleDashed}>
-      {hasPlans ? 'no applied run' : 'no runs'}
-    </StatusText>
-  )
+  return <StatusText tone="quiet" icon={CircleDashed} text={hasPlans ? 'no applied run' : 'no runs'} />
 }
 
 type BadgeFields = Pick<RunAttributes, 'is-destroy' | 'plan-only' | 'refresh-only' | 'save-plan'>
 
-/** Badges for the special kinds of runs. */
 export function RunBadges({ run }: { run: BadgeFields }) {
   return (
     <>
-      {run['is-destroy'] && (
-        <Badge tone="bad" icon={Trash2}>
-          destroy
-        </Badge>
-      )}
+      {run['is-destroy'] && <Badge tone="bad" icon={Trash2} text="destroy" />}
       {run['plan-only'] && <Badge>plan only</Badge>}
       {run['refresh-only'] && <Badge>refresh only</Badge>}
       {run['save-plan'] && <Badge>saved plan</Badge>}
@@ -87,7 +59,6 @@ export function runEndedAt(run: Pick<RunAttributes, 'status' | 'status-timestamp
   return run['status-timestamps'][`${run.status.replaceAll('_', '-')}-at`] ?? run['updated-at']
 }
 
-/** The counts of a plan, for `PlanCounts`. */
 export function planCounts({ attributes }: Plan) {
   return {
     additions: attributes['resource-additions'],

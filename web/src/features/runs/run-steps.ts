@@ -15,7 +15,6 @@ export type StepState =
   | 'stopped'
   | 'skipped'
 
-/** One step of a run in the stage strip. */
 export type Step = {
   id: string
   title: string
@@ -24,7 +23,6 @@ export type Step = {
   from?: string | undefined
   /** Undefined while the step is in progress. */
   to?: string | undefined
-  /** The tab that has the details. */
   part: RunTab
   phase?: PhaseName
 }

@@ -12,7 +12,6 @@ export function runTitle({ id, message }: { id: string; message: string }) {
   return first === '' ? id : first
 }
 
-/** The lines of a message below the first. */
 export function messageBody(message: string) {
   return message.trim().split('\n').slice(1).join('\n').trim()
 }
@@ -24,24 +23,9 @@ export const STAGE_TITLES = {
   post_apply: 'Post-apply tasks',
 } as const satisfies Record<Stage, string>
 
-type Options = Pick<
-  Run['attributes'],
-  | 'plan-only'
-  | 'save-plan'
-  | 'auto-apply'
-  | 'refresh'
-  | 'refresh-only'
-  | 'allow-empty-apply'
-  | 'allow-config-generation'
-  | 'debugging-mode'
-  | 'target-addrs'
-  | 'replace-addrs'
-  | 'variables'
->
-
 /** The options of a run that differ from the defaults, without `is-destroy`, which has its own banner. */
-export function runOptions(run: Options): { text: string; about: string; values: readonly string[] }[] {
-  const flags: readonly (readonly [boolean, string, string])[] = [
+export function runOptions(run: Run['attributes']): { text: string; about: string; values: readonly string[] }[] {
+  const flags = [
     [run['plan-only'], 'plan only', 'Cannot be applied.'],
     [run['save-plan'], 'saved plan', 'Can be applied later and does not block other runs.'],
     [run['auto-apply'], 'auto-apply', 'Applies automatically once the plan and its mandatory tasks succeed.'],
@@ -50,16 +34,13 @@ export function runOptions(run: Options): { text: string; about: string; values:
     [run['allow-empty-apply'], 'empty apply allowed', 'A plan without changes can be applied.'],
     [run['allow-config-generation'], 'generates configuration', 'Generates configuration for imported resources.'],
     [run['debugging-mode'], 'debugging mode', 'The engine writes detailed logs.'],
-  ]
-  const lists: readonly (readonly [readonly string[], string, string])[] = [
+  ] as const
+  const variables = run.variables.map(({ key, value }) => `${key} = ${value}`)
+  const lists = [
     [run['target-addrs'], 'targets', 'Only these resources and their dependencies.'],
     [run['replace-addrs'], 'replaces', 'Replaced even if unchanged.'],
-    [
-      run.variables.map(({ key, value }) => `${key} = ${value}`),
-      'run variables',
-      'Only for this run; they override all others.',
-    ],
-  ]
+    [variables, 'run variables', 'Only for this run; they override all others.'],
+  ] as const
   return [
     ...flags.filter(([isSet]) => isSet).map(([, text, about]) => ({ text, about, values: [] })),
     ...lists.filter(([values]) => values.length > 0).map(([values, text, about]) => ({ text, about, values })),

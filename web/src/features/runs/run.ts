@@ -108,7 +108,6 @@ export function useAddComment(id: string) {
   })
 }
 
-/** Refetches all data of the run that the page shows. */
 export function useRefreshRun(id: string) {
   const queries = useQueryClient()
   return async () => queries.invalidateQueries({ queryKey: ['runs', id] })

@@ -1,16 +1,5 @@
-import {
-  Ban,
-  Check,
-  Circle,
-  CircleAlert,
-  CircleMinus,
-  CircleX,
-  Clock,
-  Hand,
-  LoaderCircle,
-  type LucideIcon,
-} from 'lucide-react'
-import { TONE_TEXT, type Tone } from '../../components/status.tsx'
+import { Ban, Check, Circle, CircleAlert, CircleMinus, CircleX, Clock, Hand, LoaderCircle } from 'lucide-react'
+import { type StatusStyle, TONE_TEXT } from '../../components/status.tsx'
 import { Elapsed } from '../../components/time.tsx'
 import { TabLink } from './run-navigation.tsx'
 import { currentStep, type Step, type StepState } from './run-steps.ts'
@@ -25,9 +14,8 @@ export const STEP_STYLE = {
   failed: { tone: 'bad', icon: CircleX },
   stopped: { tone: 'quiet', icon: Ban },
   skipped: { tone: 'quiet', icon: CircleMinus },
-} as const satisfies Record<StepState, { tone: Tone; icon: LucideIcon }>
+} as const satisfies Record<StepState, StatusStyle>
 
-/** The steps of a run, each linked to the tab with its details. */
 export function StageStrip({ steps }: { steps: readonly Step[] }) {
   const current = currentStep(steps)?.id
   return (
@@ -64,19 +52,13 @@ function StepLink({ step, isCurrent }: { step: Step; isCurrent: boolean }) {
       >
         <Icon
           size={15}
-          aria-hidden="true"
           className={`shrink-0 ${TONE_TEXT[tone]} ${state === 'running' ? 'animate-spin [animation-duration:2s]' : ''}`}
         />
         {title}
       </span>
       <span className="mt-0.5 block pl-[21px] text-xs whitespace-nowrap text-dim">
         {text}
-        {from !== undefined && !isInactive && (
-          <>
-            {' · '}
-            <Elapsed from={from} to={to} />
-          </>
-        )}
+        {from !== undefined && !isInactive && [' · ', <Elapsed key="elapsed" from={from} to={to} />]}
       </span>
     </TabLink>
   )

@@ -71,7 +71,6 @@ function doubled(array: Uint32Array) {
 
 const decoder = new TextDecoder()
 
-/** The texts of the rows from `from` up to `to`. */
 export function rowTexts(bytes: Uint8Array, { starts, rows, length }: LineIndex, from: number, to: number) {
   const texts: string[] = []
   for (let row = from; row < Math.min(to, rows); row += 1) {
@@ -81,7 +80,6 @@ export function rowTexts(bytes: Uint8Array, { starts, rows, length }: LineIndex,
   return texts
 }
 
-/** Maps ASCII letters to lower case. */
 const LOWER_CASE = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 65 && byte <= 90 ? byte + 32 : byte))
 
 /** The rows in which a match of `query` begins; ignores the case of ASCII letters. */

@@ -46,7 +46,7 @@ export function PanelHeader({ title, meta, actions }: { title: ReactNode; meta?:
     <header className="flex flex-wrap items-start gap-x-4 gap-y-2">
       <div className="min-w-0 flex-1 basis-56">
         <StatesLink className="inline-flex items-center gap-1 text-accent hover:underline">
-          <ArrowLeft size={15} aria-hidden="true" />
+          <ArrowLeft size={15} />
           All states
         </StatesLink>
         <div className="flex flex-wrap items-center gap-x-2 gap-y-1">

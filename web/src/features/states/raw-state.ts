@@ -11,7 +11,6 @@ export type WorkerMessage =
   | { kind: 'opened'; rows: number; lines: number; received: number; isComplete: boolean }
   | { kind: 'failed'; status: number | undefined; detail: string }
   | { kind: 'rows'; from: number; texts: string[]; numbers: number[] }
-  /** The matching rows, in order. */
   | { kind: 'found'; query: string; rows: Uint32Array }
 
 /** Rows are loaded in blocks; the most recent blocks are cached. */

@@ -15,12 +15,8 @@ self.addEventListener('message', ({ data }: MessageEvent<WorkerRequest>) => {
     send({ kind: 'found', query: data.query, rows }, [rows.buffer])
   } else {
     const { from, to } = data
-    send({
-      kind: 'rows',
-      from,
-      texts: rowTexts(bytes, index, from, to),
-      numbers: [...index.numbers.subarray(from, to)],
-    })
+    const numbers = [...index.numbers.subarray(from, to)]
+    send({ kind: 'rows', from, texts: rowTexts(bytes, index, from, to), numbers })
   }
 })
 

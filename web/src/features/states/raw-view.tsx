@@ -1,16 +1,15 @@
-import { ChevronDown, ChevronUp } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { type Ref, useCallback, useEffect, useImperativeHandle, useRef, useState } from 'react'
 import { ownPath } from '../../api/client.ts'
-import { Button, IconButton } from '../../components/button.tsx'
+import { Button } from '../../components/button.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
-import { SearchField } from '../../components/filters.tsx'
+import { MatchSearch } from '../../components/filters.tsx'
 import { byteSize, counted } from '../../components/numbers.ts'
-import { RawRows, type RawRowsHandle } from './raw-rows.tsx'
-import { useRawState } from './raw-state.ts'
+import { Pane } from '../../components/pane.tsx'
+import { MarkedText } from '../../components/text-search.tsx'
+import { type Row, useRawState } from './raw-state.ts'
 
 type RawViewProps = { url: string; size: number; query: string; onQuery: (query: string) => void }
 
-/** The raw JSON of a state of any size, with search. */
 export function RawView({ url, size, query, onQuery }: RawViewProps) {
   const state = useRawState({ url: ownPath(url), size })
   const { status, find } = state
@@ -21,17 +20,7 @@ export function RawView({ url, size, query, onQuery }: RawViewProps) {
 
   if (status.kind === 'loading') return <Progress received={0} size={size} onCancel={state.cancel} />
   if (status.kind === 'canceled')
-    return (
-      <Notice
-        actions={
-          <Button size="small" onClick={state.retry}>
-            Load
-          </Button>
-        }
-      >
-        Loading was canceled.
-      </Notice>
-    )
+    return <Notice actions={<Button size="small" label="Load" onClick={state.retry} />}>Loading was canceled.</Notice>
   if (status.kind === 'failed')
     return status.isDeleted ? (
       <Notice tone="warn">The data of this state is no longer available.</Notice>
@@ -41,14 +30,7 @@ export function RawView({ url, size, query, onQuery }: RawViewProps) {
   return (
     <div className="space-y-2">
       {!isComplete && <Progress received={status.received} size={size} onCancel={state.cancel} />}
-      <OpenState
-        state={state}
-        rows={status.rows}
-        lines={status.lines}
-        isComplete={isComplete}
-        query={query}
-        onQuery={onQuery}
-      />
+      <OpenState state={state} status={status} query={query} onQuery={onQuery} />
     </div>
   )
 }
@@ -70,23 +52,18 @@ function Progress({ received, size, onCancel }: { received: number; size: number
       <span className="numeric text-dim">
         {byteSize(received)} of {byteSize(size)}
       </span>
-      <Button size="small" onClick={onCancel}>
-        Cancel
-      </Button>
+      <Button size="small" label="Cancel" onClick={onCancel} />
     </div>
   )
 }
 
-type OpenStateProps = {
-  state: ReturnType<typeof useRawState>
-  rows: number
-  lines: number
-  isComplete: boolean
-  query: string
-  onQuery: (query: string) => void
+type OpenStateProps = Pick<RawViewProps, 'query' | 'onQuery'> & {
+  state: Pick<ReturnType<typeof useRawState>, 'rowAt' | 'matches'>
+  status: { rows: number; lines: number; isComplete: boolean }
 }
 
-function OpenState({ state: { rowAt, matches }, rows, lines, isComplete, query, onQuery }: OpenStateProps) {
+function OpenState({ state: { rowAt, matches }, status, query, onQuery }: OpenStateProps) {
+  const { rows, lines, isComplete } = status
   const handle = useRef<RawRowsHandle>(null)
   const [at, setAt] = useState(0)
   const current = matches?.query === query ? matches : undefined
@@ -96,12 +73,9 @@ function OpenState({ state: { rowAt, matches }, rows, lines, isComplete, query, 
   useEffect(() => {
     if (!current || current.rows.length === 0) return
     const first = handle.current?.firstRow() ?? 0
-    const start = Math.max(
-      0,
-      current.rows.findIndex((row) => row >= first),
-    )
-    setAt(start)
-    handle.current?.scrollTo(current.rows[start] ?? 0)
+    const start = current.rows.findIndex((row) => row >= first)
+    setAt(Math.max(0, start))
+    handle.current?.scrollTo(current.rows.at(Math.max(0, start)) ?? 0)
   }, [current])
 
   function step(by: number) {
@@ -118,38 +92,121 @@ function OpenState({ state: { rowAt, matches }, rows, lines, isComplete, query, 
     return `${(at + 1).toLocaleString('en')} of ${counted(count, 'match', 'matches')}`
   }
 
-  const stepButton = { size: 'small', reason: count === 0 ? 'no matches' : undefined } as const
   return (
     <div className="space-y-2">
-      <div className="flex flex-wrap items-center gap-2">
-        <div
-          className="max-w-full max-sm:w-full"
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter') return
-            event.preventDefault()
-            step(event.shiftKey ? -1 : 1)
-          }}
-        >
-          <SearchField label="Search the raw state" value={query} onChange={onQuery} className="w-full sm:w-72" />
-        </div>
-        {query !== '' && (
-          <>
-            <IconButton label="Previous match" icon={ChevronUp} {...stepButton} onClick={() => step(-1)} />
-            <IconButton label="Next match" icon={ChevronDown} {...stepButton} onClick={() => step(1)} />
-          </>
-        )}
-        <span role="status" className="numeric text-dim">
-          {statusText()}
-        </span>
-      </div>
-      <RawRows
-        ref={handle}
-        rows={rows}
-        lines={lines}
-        rowAt={rowAt}
-        query={query}
-        current={query === '' ? undefined : current?.rows[at]}
+      <MatchSearch
+        label="Search the raw state"
+        value={query}
+        onChange={onQuery}
+        className="w-full sm:w-72"
+        status={statusText()}
+        hasMatches={count > 0}
+        onStep={step}
       />
+      <RawRows ref={handle} {...{ rows, lines, rowAt, query }} current={query === '' ? undefined : current?.rows[at]} />
     </div>
   )
+}
+
+export const ROW_PX = 20
+/** Maximum height of an element: 17.8 million px in Firefox, 33.5 million in Chromium. */
+const MAX_HEIGHT_PX = 16_000_000
+/** Rows rendered above and below the visible ones. */
+const OVERSCAN = 15
+
+type RawRowsHandle = { scrollTo: (row: number) => void; firstRow: () => number }
+
+type RawRowsProps = {
+  rows: number
+  lines: number
+  rowAt: (row: number) => Row | undefined
+  query: string
+  current: number | undefined
+  ref: Ref<RawRowsHandle>
+}
+
+/** The rows of a raw state in a scroll pane that contains only the visible ones. */
+function RawRows({ rows, lines, rowAt, query, current, ref }: RawRowsProps) {
+  const pane = useRef<HTMLDivElement>(null)
+  const [view, setView] = useState({ scrollTop: 0, height: 600 })
+  const { from, to, top } = rowWindow({ rows, ...view })
+
+  useImperativeHandle(ref, () => ({
+    scrollTo: (row) => {
+      const element = pane.current
+      if (element) element.scrollTop = scrollTopFor(row, { rows, height: element.clientHeight })
+    },
+    firstRow: () => rowWindow({ rows, ...view }).from,
+  }))
+
+  const measure = useCallback(() => {
+    if (pane.current) setView({ scrollTop: pane.current.scrollTop, height: pane.current.clientHeight })
+  }, [])
+  useEffect(() => {
+    const observer = new ResizeObserver(measure)
+    if (pane.current) observer.observe(pane.current)
+    return () => observer.disconnect()
+  }, [measure])
+
+  const digits = String(lines).length
+  return (
+    <Pane ref={pane} label="Raw state" className="h-[70vh] rounded-md border border-line bg-paper" onScroll={measure}>
+      <div className="relative w-max min-w-full" style={{ height: contentHeight(rows) }}>
+        {/* Not absolute, so that the pane is as wide as the visible rows. */}
+        <div style={{ transform: `translateY(${top}px)` }}>
+          {Array.from({ length: to - from }, (_, at) => from + at).map((row) => (
+            <RowLine key={row} row={rowAt(row)} digits={digits} query={query} isCurrent={row === current} />
+          ))}
+        </div>
+      </div>
+    </Pane>
+  )
+}
+
+const MARK = 'rounded-xs bg-warn-soft text-ink outline outline-warn'
+
+type RowLineProps = { row: Row | undefined; digits: number; query: string; isCurrent: boolean }
+
+function RowLine({ row, digits, query, isCurrent }: RowLineProps) {
+  return (
+    <div
+      className={`flex font-mono text-[0.9285rem] leading-5 ${isCurrent ? 'bg-accent-soft' : ''}`}
+      style={{ height: ROW_PX }}
+      aria-current={isCurrent || undefined}
+    >
+      <span
+        className={`numeric sticky left-0 shrink-0 border-r border-line px-2 text-right text-dim select-none ${isCurrent ? 'bg-accent-soft' : 'bg-ground'}`}
+        style={{ minWidth: `calc(${digits}ch + 1rem)` }}
+      >
+        {row?.number ?? ''}
+      </span>
+      <span className="pr-4 pl-2 whitespace-pre">
+        <MarkedText spans={[{ text: row?.text ?? '', className: '' }]} query={query} mark={MARK} />
+      </span>
+    </div>
+  )
+}
+
+/** Scroll height for `rows`, in px; compressed beyond what browsers support. */
+export function contentHeight(rows: number) {
+  return Math.min(rows * ROW_PX, MAX_HEIGHT_PX)
+}
+
+/** The rows to render in a pane of this height, and the offset of the first one, in px. */
+export function rowWindow({ rows, scrollTop, height }: { rows: number; scrollTop: number; height: number }) {
+  const scrollRange = contentHeight(rows) - height
+  const scrolled = scrollRange <= 0 ? 0 : Math.min(scrollTop, scrollRange) / scrollRange
+  /** The row at the top of the pane, with its fraction. */
+  const exact = scrolled * (rows - height / ROW_PX)
+  const from = Math.max(0, Math.floor(exact) - OVERSCAN)
+  const to = Math.min(rows, Math.ceil(exact + height / ROW_PX) + OVERSCAN)
+  return { from, to, top: scrollTop - (exact - from) * ROW_PX }
+}
+
+/** The scroll offset that centres a row, in px. */
+export function scrollTopFor(row: number, { rows, height }: { rows: number; height: number }) {
+  const scrollRange = contentHeight(rows) - height
+  const first = Math.max(0, row + 0.5 - height / ROW_PX / 2)
+  const maxFirst = rows - height / ROW_PX
+  return scrollRange <= 0 || maxFirst <= 0 ? 0 : Math.min(scrollRange, (first / maxFirst) * scrollRange)
 }

@@ -4,8 +4,10 @@ import type { stateVersionDiffSchema } from '@groundstate/contract/state-version
 import type { stateVersionSchema } from '@groundstate/contract/state-versions'
 import type { userSchema } from '@groundstate/contract/users'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Ban, CircleCheck, CircleSlash, Clock, History, Layers, type LucideIcon, Trash2 } from 'lucide-react'
 import { get, queryString, request } from '../../api/client.ts'
 import { includedOf, isOfScope } from '../../api/queries.ts'
+import type { Tone } from '../../components/status.tsx'
 import type { RunAuthor } from '../runs/run-origin.tsx'
 
 export type StateVersion = Wire<typeof stateVersionSchema>
@@ -13,16 +15,14 @@ export type StateDiff = Wire<typeof stateVersionDiffSchema>['attributes']
 type Run = Wire<typeof runSchema>
 type Included = typeof runSchema | typeof userSchema
 
-/** A state version with the run and the user that created it. */
 export type AuthoredVersion = { id: string; version: StateVersion; run: Run | undefined; author: RunAuthor | undefined }
 
 const PAGE_SIZE = 30
 const INCLUDE = 'created_by,run,run.created_by'
 
-function authored(
-  versions: readonly StateVersion[],
-  document: Pick<PageOnWire<typeof stateVersionSchema, Included>, 'included'>,
-): AuthoredVersion[] {
+type IncludedResources = Pick<PageOnWire<typeof stateVersionSchema, Included>, 'included'>
+
+function authored(versions: readonly StateVersion[], document: IncludedResources): AuthoredVersion[] {
   const included = includedOf(document)
   return versions.map((version) => {
     const run = included.one('runs', version.relationships.run)
@@ -36,7 +36,6 @@ function authored(
   })
 }
 
-/** A page of a workspace's versions, newest first. */
 export function useStateVersions(workspace: { id: string; organization: string; name: string }, page: number) {
   const query = queryString({
     'filter[organization][name]': workspace.organization,
@@ -62,10 +61,8 @@ export function useStateVersion(id: string | undefined) {
     queryKey: ['state-versions', id],
     enabled: id !== undefined,
     queryFn: async ({ signal }) => {
-      const document = await get<DocumentOnWire<typeof stateVersionSchema, Included>>(
-        `/state-versions/${id}?without-resources=true&include=${INCLUDE}`,
-        signal,
-      )
+      const path = `/state-versions/${id}?without-resources=true&include=${INCLUDE}`
+      const document = await get<DocumentOnWire<typeof stateVersionSchema, Included>>(path, signal)
       return authored([document.data], document)[0]
     },
   })
@@ -89,31 +86,29 @@ export function useStateDiff(workspaceId: string, { from, to }: { from: string |
     queryKey: ['state-diffs', workspaceId, from, to],
     enabled: to !== undefined,
     staleTime: DIFF_STALE_MS,
-    queryFn: async ({ signal }) =>
-      (
-        await get<DocumentOnWire<typeof stateVersionDiffSchema>>(
-          `/state-versions/${to}/diff${queryString({ from })}`,
-          signal,
-        )
-      ).data,
+    queryFn: async ({ signal }) => {
+      const path = `/state-versions/${to}/diff${queryString({ from })}`
+      return (await get<DocumentOnWire<typeof stateVersionDiffSchema>>(path, signal)).data
+    },
   })
 }
 
 type BackingDataAction = 'soft_delete_backing_data' | 'restore_backing_data' | 'permanently_delete_backing_data'
 
-/** Deletes or restores the data of a version. */
 export function useBackingData(workspaceId: string) {
   const queries = useQueryClient()
   return useMutation({
     mutationFn: async ({ id, action }: { id: string; action: BackingDataAction }) =>
       request('POST', `/state-versions/${id}/actions/${action}`, {}),
-    onSettled: async (_, __, { id }) =>
-      Promise.all([
-        queries.invalidateQueries({ queryKey: ['state-versions', workspaceId] }),
-        queries.invalidateQueries({ queryKey: ['state-versions', id] }),
-        queries.invalidateQueries({ queryKey: ['outputs', id] }),
-        queries.invalidateQueries({ queryKey: ['state-diffs', workspaceId] }),
-      ]),
+    onSettled: async (_, __, { id }) => {
+      const keys = [
+        ['state-versions', workspaceId],
+        ['state-versions', id],
+        ['outputs', id],
+        ['state-diffs', workspaceId],
+      ]
+      return Promise.all(keys.map(async (queryKey) => queries.invalidateQueries({ queryKey })))
+    },
   })
 }
 
@@ -128,29 +123,13 @@ export function useRollback({ organization, workspaceId }: { organization: strin
       const act = async (action: string, body = {}) =>
         request('POST', `/workspaces/${workspaceId}/actions/${action}`, body)
       if (!holdsLock) await act('lock', { reason: `rolling back to serial ${target.attributes.serial}` })
-      const unlock = async () => {
-        if (holdsLock) return true
-        return act('unlock').then(
-          () => true,
-          () => false,
-        )
-      }
-      try {
-        const { data: copy } = await request<DocumentOnWire<typeof stateVersionSchema>>(
-          'PATCH',
-          `/workspaces/${workspaceId}/state-versions`,
-          {
-            data: {
-              type: 'state-versions',
-              relationships: { 'rollback-state-version': { data: { type: 'state-versions', id: target.id } } },
-            },
-          },
-        )
-        return { copy, isStillLocked: !(await unlock()) }
-      } catch (error) {
-        await unlock()
-        throw error
-      }
+      const original = { data: { type: 'state-versions', id: target.id } }
+      const body = { data: { type: 'state-versions', relationships: { 'rollback-state-version': original } } }
+      const path = `/workspaces/${workspaceId}/state-versions`
+      const copying = request<DocumentOnWire<typeof stateVersionSchema>>('PATCH', path, body)
+      await Promise.allSettled([copying])
+      const [unlocking] = await Promise.allSettled(holdsLock ? [] : [act('unlock')])
+      return { copy: (await copying).data, isStillLocked: unlocking?.status === 'rejected' }
     },
     onSettled: async () =>
       Promise.all([
@@ -160,4 +139,73 @@ export function useRollback({ organization, workspaceId }: { organization: strin
         ),
       ]),
   })
+}
+
+type VersionBadge = { text: string; tone: Tone; icon: LucideIcon; title: string }
+
+const STATUS_BADGES = {
+  pending: { text: 'pending upload', tone: 'warn', icon: Clock, title: 'The upload of the state has not finished.' },
+  finalized: undefined,
+  discarded: {
+    text: 'discarded',
+    tone: 'quiet',
+    icon: Ban,
+    title: 'The workspace was unlocked or a newer state was stored before the upload finished.',
+  },
+  backing_data_soft_deleted: {
+    text: 'data deleted',
+    tone: 'bad',
+    icon: Trash2,
+    title: 'The state data was deleted and can be restored for some time.',
+  },
+  backing_data_permanently_deleted: {
+    text: 'data permanently deleted',
+    tone: 'quiet',
+    icon: CircleSlash,
+    title: 'The state data was permanently deleted.',
+  },
+} as const satisfies Record<StateVersion['attributes']['status'], VersionBadge | undefined>
+
+/** The badges of a version; `original` is the one that it copies, if known. */
+export function versionBadges(version: StateVersion, currentId: string | undefined, original?: StateVersion) {
+  const { status, intermediate } = version.attributes
+  const badges: (VersionBadge | undefined | false)[] = [
+    version.id === currentId && {
+      text: 'current',
+      tone: 'good',
+      icon: CircleCheck,
+      title: 'The next run starts from this state.',
+    },
+    STATUS_BADGES[status],
+    intermediate && {
+      text: 'intermediate',
+      tone: 'quiet',
+      icon: Layers,
+      title: 'Stored during an apply. The last one becomes current when the workspace is unlocked.',
+    },
+    version.relationships['rollback-state-version']?.data != null && {
+      text: original ? `copy of serial ${original.attributes.serial}` : 'rollback',
+      tone: 'accent',
+      icon: History,
+      title: 'Copy of an earlier state.',
+    },
+  ]
+  return badges.filter((badge) => badge !== undefined && badge !== false)
+}
+
+/** The number of resources, or undefined if unknown. */
+export function resourceCount({ attributes }: StateVersion) {
+  const hasData = attributes.status !== 'pending' && attributes.status !== 'discarded'
+  return hasData && attributes['resources-processed'] ? attributes['resource-count'] : undefined
+}
+
+/** The older of two versions first, and whether they were given in the opposite order. */
+export function chronological(a: StateVersion, b: StateVersion) {
+  const difference = Date.parse(a.attributes['created-at']) - Date.parse(b.attributes['created-at'])
+  const isSwapped = difference === 0 ? a.attributes.serial > b.attributes.serial : difference > 0
+  return { older: isSwapped ? b : a, newer: isSwapped ? a : b, isSwapped }
+}
+
+export function stateFileName(workspace: string, { attributes }: StateVersion) {
+  return `${workspace}-${attributes.serial}.tfstate`
 }

@@ -1,17 +1,14 @@
 import type { ReactNode } from 'react'
-import { failureOf } from '../../api/queries.ts'
-import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { loaded } from '../../components/feedback.tsx'
 import { byteSize } from '../../components/numbers.ts'
 import { Pager } from '../../components/pager.tsx'
 import { Badge } from '../../components/status.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
-import { runTitle } from '../runs/run-text.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { StatesLink, statesRoute } from './navigation.tsx'
-import { type AuthoredVersion, useStateVersions } from './states.ts'
-import { resourceCount, versionBadges } from './version-text.ts'
+import { type AuthoredVersion, resourceCount, useStateVersions, versionBadges } from './states.ts'
 
 /** The state versions of the workspace, newest first. Next to an open version it is narrow and scrolls separately. */
 export function Timeline({ isCompact, empty }: { isCompact: boolean; empty: ReactNode }) {
@@ -19,10 +16,9 @@ export function Timeline({ isCompact, empty }: { isCompact: boolean; empty: Reac
   const { page = 1, from, to } = statesRoute.useSearch()
   const navigate = statesRoute.useNavigate()
   const versions = useStateVersions({ id: workspace.id, organization, name: workspace.attributes.name }, page)
-  const failure = failureOf(versions)
-  if (failure) return <ErrorNote {...failure} />
-  if (!versions.data) return <Skeleton rows={8} label="Loading states" />
-  const { rows, pagination } = versions.data
+  const { data, fallback } = loaded(versions, { rows: 8, label: 'Loading states' })
+  if (!data) return fallback
+  const { rows, pagination } = data
   if (rows.length === 0 && page === 1) return empty
   const counts = rows.map(({ version }) => resourceCount(version))
   const maxCount = Math.max(0, ...counts.map((count) => count ?? 0))
@@ -78,9 +74,10 @@ type TimelineRowProps = {
 
 function TimelineRow({ row, rows, counts, maxCount, isCompact }: TimelineRowProps) {
   const { id, version, run, author } = row
-  const { organization, workspace } = useOpenWorkspace()
+  const { workspace } = useOpenWorkspace()
   const { version: openId } = statesRoute.useSearch()
   const { serial, size, 'created-at': createdAt } = version.attributes
+  const currentId = workspace.relationships['current-state-version'].data?.id
   const originalId = version.relationships['rollback-state-version']?.data?.id
   const original = rows.find((other) => other.id === originalId)
   return (
@@ -101,27 +98,15 @@ function TimelineRow({ row, rows, counts, maxCount, isCompact }: TimelineRowProp
           >
             Serial {serial}
           </StatesLink>
-          {versionBadges(version, workspace.relationships['current-state-version'].data?.id).map(
-            ({ text, ...badge }) => (
-              <Badge key={text} {...badge}>
-                {text === 'rollback' && original ? `copy of serial ${original.version.attributes.serial}` : text}
-              </Badge>
-            ),
-          )}
+          {versionBadges(version, currentId, original?.version).map((badge) => (
+            <Badge key={badge.text} {...badge} />
+          ))}
         </div>
         <div className={`flex items-center gap-x-1.5 text-dim ${isCompact ? '' : 'flex-wrap'}`}>
           <RunAuthorName run={run?.attributes ?? { source: 'tfe-api' }} author={author} />
           {run && (
             <span className={isCompact ? 'hidden' : 'max-w-80 min-w-0 truncate'}>
-              in{' '}
-              <RunLink
-                organization={organization}
-                workspace={workspace.attributes.name}
-                run={run.id}
-                className="text-accent underline"
-              >
-                {runTitle({ id: run.id, message: run.attributes.message })}
-              </RunLink>
+              in <RunLink workspace={workspace.attributes.name} run={run} className="text-accent underline" />
             </span>
           )}
           <span aria-hidden="true">·</span>
@@ -132,13 +117,11 @@ function TimelineRow({ row, rows, counts, maxCount, isCompact }: TimelineRowProp
         {size > 0 && byteSize(size)}
       </span>
       <span className={`numeric text-right ${isCompact ? 'min-w-8' : 'min-w-9 sm:w-32'}`}>
+        {counts.own?.toLocaleString('en')}
         {counts.own !== undefined && (
-          <>
-            {counts.own.toLocaleString('en')}
-            <span className={isCompact ? 'sr-only' : 'max-sm:sr-only'}>
-              {counts.own === 1 ? ' resource' : ' resources'}
-            </span>
-          </>
+          <span className={isCompact ? 'sr-only' : 'max-sm:sr-only'}>
+            {counts.own === 1 ? ' resource' : ' resources'}
+          </span>
         )}
       </span>
       <span className={`numeric w-10 text-dim ${isCompact ? 'hidden' : 'max-sm:hidden'}`}>{countChange(counts)}</span>

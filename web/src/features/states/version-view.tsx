@@ -1,34 +1,41 @@
 import { Download, GitCompare } from 'lucide-react'
-import type { ReactNode } from 'react'
-import { isNotFound, ownPath } from '../../api/client.ts'
-import { failureOf } from '../../api/queries.ts'
+import { type ReactNode, useState } from 'react'
+import { ApiError, isNotFound, ownPath } from '../../api/client.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { CopyButton } from '../../components/copy.tsx'
-import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
+import { EmptyState, loaded, Notice } from '../../components/feedback.tsx'
+import { SearchField } from '../../components/filters.tsx'
+import { moduleRows, ModuleRows } from '../../components/module-rows.tsx'
 import { byteSize } from '../../components/numbers.ts'
 import { usePageTitle } from '../../components/page.tsx'
-import { Badge } from '../../components/status.tsx'
+import { Pager } from '../../components/pager.tsx'
+import { Badge, TaintedBadge } from '../../components/status.tsx'
+import { Table } from '../../components/table.tsx'
+import { TabBar, type TabLinkProps } from '../../components/tabs.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { originText, RunAuthorName } from '../runs/run-origin.tsx'
-import { runTitle } from '../runs/run-text.ts'
+import { useVersionOutputs } from '../runs/run.ts'
+import { OUTPUT_COLUMNS } from '../workspaces/outputs-card.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { PanelHeader, StatesLink, useStatesSearch } from './navigation.tsx'
 import { RawView } from './raw-view.tsx'
-import { RollbackButton, RollbackNotice, RollbackPreview } from './rollback.tsx'
-import { DeleteStateData, MissingData } from './state-data.tsx'
-import { type AuthoredVersion, type StateVersion, useStateVersion } from './states.ts'
-import { VersionOutputs, VersionResources } from './version-contents.tsx'
-import { stateFileName, versionBadges } from './version-text.ts'
+import {
+  type AuthoredVersion,
+  stateFileName,
+  type StateVersion,
+  useStateVersion,
+  useVersionResources,
+  versionBadges,
+} from './states.ts'
+import { DeleteStateData, MissingData, RollbackButton, RollbackNotice, RollbackPreview } from './version-actions.tsx'
 
 export function VersionView({ id }: { id: string }) {
   const { workspace } = useOpenWorkspace()
   const query = useStateVersion(id)
-  const failure = failureOf(query)
-  const { data, isPending } = query
-  if (isPending) return <Skeleton rows={8} label="Loading the state" />
-  if (failure && !isNotFound(failure.error)) return <ErrorNote {...failure} />
-  if (!failure && data?.version.relationships.workspace.data?.id === workspace.id) return <Version own={data} />
+  const { data, fallback } = loaded(query, { rows: 8, label: 'Loading the state' })
+  if (!data && !isNotFound(query.error)) return fallback
+  if (data?.version.relationships.workspace.data?.id === workspace.id) return <Version own={data} />
   return (
     <EmptyState
       title="No such state version"
@@ -46,33 +53,29 @@ function Version({ own }: { own: AuthoredVersion }) {
   const [{ show, q = '' }, setSearch] = useStatesSearch()
   const { version } = own
   const { attributes } = version
+  const { name } = workspace.attributes
   const currentId = workspace.relationships['current-state-version'].data?.id
   const url = attributes['hosted-state-download-url']
-  usePageTitle(`${workspace.attributes.name} · state ${attributes.serial}`)
+  const search = (text: string) => setSearch({ q: text || undefined })
+  usePageTitle(`${name} · state ${attributes.serial}`)
 
   if (show === 'rollback') return <RollbackPreview target={version} />
   return (
     <div className="space-y-4">
       <PanelHeader
         title={`Serial ${attributes.serial}`}
-        meta={versionBadges(version, currentId).map(({ text, ...badge }) => (
-          <Badge key={text} {...badge}>
-            {text}
-          </Badge>
+        meta={versionBadges(version, currentId).map((badge) => (
+          <Badge key={badge.text} {...badge} />
         ))}
         actions={
           url !== null && (
             <>
-              <a
-                href={ownPath(url)}
-                download={stateFileName(workspace.attributes.name, version)}
-                className={buttonClass()}
-              >
-                <Download size={16} aria-hidden="true" />
+              <a href={ownPath(url)} download={stateFileName(name, version)} className={buttonClass()}>
+                <Download size={16} />
                 Download
               </a>
               <StatesLink search={{ from: 'previous', to: version.id }} resetScroll={false} className={buttonClass()}>
-                <GitCompare size={16} aria-hidden="true" />
+                <GitCompare size={16} />
                 Compare with previous
               </StatesLink>
               <RollbackButton target={version} />
@@ -89,19 +92,10 @@ function Version({ own }: { own: AuthoredVersion }) {
           {!attributes['resources-processed'] && (
             <Notice role="status">Resources and outputs are being extracted. This page updates automatically.</Notice>
           )}
-          <TabLinks version={version} />
-          {show === 'raw' ? (
-            <RawView
-              url={url}
-              size={attributes.size}
-              query={q}
-              onQuery={(text) => setSearch({ q: text || undefined })}
-            />
-          ) : show === 'outputs' ? (
-            <VersionOutputs id={version.id} />
-          ) : (
-            <VersionResources version={version} />
-          )}
+          <VersionTabs version={version} />
+          {show === 'raw' && <RawView url={url} size={attributes.size} query={q} onQuery={search} />}
+          {show === 'outputs' && <VersionOutputs id={version.id} />}
+          {show !== 'raw' && show !== 'outputs' && <VersionResources version={version} />}
           <DeleteStateData version={version} />
         </>
       )}
@@ -110,7 +104,7 @@ function Version({ own }: { own: AuthoredVersion }) {
 }
 
 function Summary({ own: { version, run, author } }: { own: AuthoredVersion }) {
-  const { organization, workspace } = useOpenWorkspace()
+  const { workspace } = useOpenWorkspace()
   const { lineage, md5, size, 'created-at': createdAt, 'engine-version': engine } = version.attributes
   const items: readonly (readonly [string, ReactNode])[] = [
     ['Created', <RelativeTime key="created" at={createdAt} />],
@@ -124,15 +118,7 @@ function Summary({ own: { version, run, author } }: { own: AuthoredVersion }) {
     [
       'Run',
       run && (
-        <RunLink
-          key="run"
-          organization={organization}
-          workspace={workspace.attributes.name}
-          run={run.id}
-          className="text-accent hover:underline"
-        >
-          {runTitle({ id: run.id, message: run.attributes.message })}
-        </RunLink>
+        <RunLink key="run" workspace={workspace.attributes.name} run={run} className="text-accent hover:underline" />
       ),
     ],
     ['Size', size > 0 ? byteSize(size) : undefined],
@@ -167,38 +153,116 @@ function Copyable({ name, text }: { name: string; text: string }) {
 }
 
 const TABS = [
-  ['resources', 'Resources'],
-  ['outputs', 'Outputs'],
-  ['raw', 'Raw JSON'],
+  { text: 'Resources', show: undefined },
+  { text: 'Outputs', show: 'outputs' },
+  { text: 'Raw JSON', show: 'raw' },
 ] as const
 
-function TabLinks({ version: { id, attributes } }: { version: StateVersion }) {
+function VersionTabs({ version: { id, attributes } }: { version: StateVersion }) {
   const { workspace } = useOpenWorkspace()
-  const [{ show = 'resources' }] = useStatesSearch()
+  const [search] = useStatesSearch()
   const mayReadOutputs = workspace.attributes.permissions['can-read-state-outputs']
+  const count = attributes['resources-processed'] ? attributes['resource-count'] : undefined
+  const tabs = TABS.filter(({ show }) => show !== 'outputs' || mayReadOutputs).map(({ text, show }) => ({
+    text,
+    count: show === undefined ? count : undefined,
+    render: (props: TabLinkProps) => (
+      <StatesLink
+        search={{ version: id, show }}
+        resetScroll={false}
+        // `aria-current` ignores the search text, which these links drop.
+        activeOptions={{ exact: true }}
+        aria-current={search.show === show ? 'page' : undefined}
+        {...props}
+      />
+    ),
+  }))
+  return <TabBar label="State sections" tabs={tabs} />
+}
+
+function VersionResources({ version }: { version: StateVersion }) {
+  const [{ q = '' }, setSearch] = useStatesSearch()
+  const query = useVersionResources(version.id)
+  const { data: resources, fallback } = loaded(query, { rows: 8, label: 'Loading resources' })
+  if (!resources) return fallback
+  if (resources.length === 0)
+    return version.attributes['resources-processed'] ? <p className="text-dim">No resources</p> : null
+  const rows = resourceRows(resources, q)
   return (
-    <nav aria-label="State sections" className="border-b border-line">
-      <ul className="flex gap-1">
-        {TABS.filter(([tab]) => tab !== 'outputs' || mayReadOutputs).map(([tab, text]) => (
-          <li key={tab}>
-            <StatesLink
-              search={{ version: id, show: tab === 'resources' ? undefined : tab }}
-              resetScroll={false}
-              // `aria-current` below ignores the search text, which these links drop.
-              activeOptions={{ exact: true }}
-              aria-current={show === tab ? 'page' : undefined}
-              className="flex items-center gap-1.5 border-b-2 border-transparent px-3 py-2 font-medium text-dim no-underline hover:text-ink aria-[current=page]:border-accent aria-[current=page]:text-ink"
-            >
-              {text}
-              {tab === 'resources' && attributes['resources-processed'] && (
-                <span className="numeric rounded bg-hover px-1.5 text-xs">
-                  {attributes['resource-count'].toLocaleString('en')}
-                </span>
-              )}
-            </StatesLink>
-          </li>
-        ))}
-      </ul>
-    </nav>
+    <div className="space-y-3">
+      <SearchField
+        label="Search resources"
+        value={q}
+        onChange={(text) => setSearch({ q: text || undefined })}
+        className="w-full sm:w-72"
+      />
+      {rows.length === 0 ? (
+        <Notice>No resource has “{q}” in its address or provider.</Notice>
+      ) : (
+        <ModuleRows
+          label="Resources"
+          rows={rows}
+          hasCounts={false}
+          maxStatic={80}
+          rowHeight={29}
+          keyOf={({ module, address }) => `${module} ${address}`}
+          className="rounded-lg border border-line bg-paper"
+          render={(resource) => <ResourceLine {...resource} />}
+        />
+      )}
+    </div>
+  )
+}
+
+type StateResource = StateVersion['attributes']['resources'][number]
+
+export function resourceRows(resources: readonly StateResource[], q: string) {
+  const query = q.trim().toLowerCase()
+  const matching = resources.filter(({ module, type, name, provider }) =>
+    `${module === 'root' ? '' : `${module}.`}${type}.${name} ${provider}`.toLowerCase().includes(query),
+  )
+  return moduleRows(
+    matching
+      .map(({ type, name, module, provider, count, tainted = 0 }) => {
+        return { module, address: `${type}.${name}`, provider: providerSource(provider), count, tainted }
+      })
+      .sort((a, b) => a.address.localeCompare(b.address)),
+  )
+}
+
+/** `provider["registry.terraform.io/hashicorp/aws"]` → `registry.terraform.io/hashicorp/aws`. */
+function providerSource(provider: string) {
+  return /^provider\["(.+)"\]/.exec(provider)?.[1] ?? provider
+}
+
+type ResourceLineProps = { address: string; provider: string; count: number; tainted: number }
+
+function ResourceLine({ address, provider, count, tainted }: ResourceLineProps) {
+  return (
+    <div className="flex items-baseline gap-3 border-b border-line px-3 py-1">
+      <code className="min-w-0 flex-1">{address}</code>
+      <TaintedBadge tainted={tainted} count={count} />
+      <span className="truncate text-dim max-md:hidden">{provider}</span>
+      <span className="numeric w-12 shrink-0 text-right text-dim">
+        {count > 1 && `× ${count.toLocaleString('en')}`}
+      </span>
+    </div>
+  )
+}
+
+/** The outputs of a version. Revealing a sensitive value is recorded in the audit trail. */
+function VersionOutputs({ id }: { id: string }) {
+  const [page, setPage] = useState(1)
+  const query = useVersionOutputs(id, page)
+  const { data, fallback } = loaded(query, { label: 'Loading outputs' })
+  if (!data && query.error instanceof ApiError && query.error.status === 503)
+    return <Notice role="status">The outputs are being extracted. This page updates automatically.</Notice>
+  if (!data) return fallback
+  if (data.data.length === 0) return <p className="text-dim">No outputs</p>
+  return (
+    <>
+      <Table label="Outputs" columns={OUTPUT_COLUMNS} rows={data.data} />
+      <Pager pagination={data.meta.pagination} onPage={setPage} />
+    </>
   )
 }

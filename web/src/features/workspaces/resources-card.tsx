@@ -12,7 +12,7 @@ import { SearchField } from '../../components/filters.tsx'
 import { SelectField } from '../../components/form.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Pager } from '../../components/pager.tsx'
-import { TaintedBadge } from '../../components/tainted-badge.tsx'
+import { TaintedBadge } from '../../components/status.tsx'
 import { engineAddress } from '../runs/resource-address.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/')

@@ -53,12 +53,11 @@ export function ApprovalPanel({ document }: { document: RunDocument }) {
           <Button
             kind={needsUser && !isOpen ? 'primary' : 'plain'}
             icon={isOpen ? ChevronDown : ChevronUp}
+            label={isOpen ? 'Close' : needsUser ? 'Review' : 'Details'}
             aria-expanded={isOpen}
             aria-controls={`${id}-details`}
             onClick={() => setIsOpen(!isOpen)}
-          >
-            {isOpen ? 'Close' : needsUser ? 'Review' : 'Details'}
-          </Button>
+          />
         </span>
       </div>
       <div
@@ -78,12 +77,8 @@ export function ApprovalPanel({ document }: { document: RunDocument }) {
 function Counts({ plan, apply }: Pick<RunDocument, 'plan' | 'apply'>) {
   const applied = apply?.attributes
   if (applied && applied['resource-additions'] !== null && applied.status !== 'pending') {
-    return (
-      <span className="numeric text-dim">
-        {applied['resource-additions']} added, {applied['resource-changes']} changed, {applied['resource-destructions']}{' '}
-        destroyed
-      </span>
-    )
+    const { 'resource-additions': added, 'resource-changes': changed, 'resource-destructions': destroyed } = applied
+    return <span className="numeric text-dim">{`${added} added, ${changed} changed, ${destroyed} destroyed`}</span>
   }
   if (!plan) return null
   const counts = <PlanCounts counts={planCounts(plan)} />
@@ -92,29 +87,26 @@ function Counts({ plan, apply }: Pick<RunDocument, 'plan' | 'apply'>) {
 }
 
 function TaskResults({ stages }: { stages: readonly TaskStage[] }) {
-  const started = stages.filter(({ attributes }) => !['pending', 'unreachable'].includes(attributes.status))
+  const results = stages
+    .filter(({ attributes }) => !['pending', 'unreachable'].includes(attributes.status))
+    .flatMap((stage) => stage.results.map((result) => ({ ...resultStyle(result), result, stageId: stage.id })))
   return (
     <div>
       <h3 className="mb-1 text-dim">Run tasks</h3>
       <ul>
-        {started.flatMap((stage) =>
-          stage.results.map((result) => {
-            const { tone, icon: Icon, text } = resultStyle(result)
-            return (
-              <li key={result.id}>
-                <TabLink
-                  search={{ part: 'tasks' }}
-                  hash={stage.id}
-                  className="-mx-1 flex items-start gap-1.5 rounded px-1 py-1 no-underline hover:bg-hover"
-                >
-                  <Icon size={15} aria-hidden="true" className={`mt-0.5 shrink-0 ${TONE_TEXT[tone]}`} />
-                  <span className="min-w-0 flex-1">{result.attributes['task-name']}</span>
-                  <span className={TONE_TEXT[tone]}>{text}</span>
-                </TabLink>
-              </li>
-            )
-          }),
-        )}
+        {results.map(({ result, stageId, tone, icon: Icon, text }) => (
+          <li key={result.id}>
+            <TabLink
+              search={{ part: 'tasks' }}
+              hash={stageId}
+              className="-mx-1 flex items-start gap-1.5 rounded px-1 py-1 no-underline hover:bg-hover"
+            >
+              <Icon size={15} className={`mt-0.5 shrink-0 ${TONE_TEXT[tone]}`} />
+              <span className="min-w-0 flex-1">{result.attributes['task-name']}</span>
+              <span className={TONE_TEXT[tone]}>{text}</span>
+            </TabLink>
+          </li>
+        ))}
       </ul>
     </div>
   )
@@ -126,6 +118,11 @@ const DECIDERS = {
 } as const
 
 const MAX_MEMBERS = 5
+
+function listMembers(names: readonly string[]) {
+  const more = names.length > MAX_MEMBERS ? ` and ${names.length - MAX_MEMBERS} more` : ''
+  return names.slice(0, MAX_MEMBERS).join(', ') + more
+}
 
 /** The visible teams that can perform an action, with their first members. */
 function Deciders({ runId, action }: { runId: string; action: keyof typeof DECIDERS }) {
@@ -153,13 +150,7 @@ function Deciders({ runId, action }: { runId: string; action: keyof typeof DECID
         {teams.map(({ id, name, members }) => (
           <li key={id}>
             <span className="font-medium">{name}</span>
-            {members.length > 0 && (
-              <span className="text-dim">
-                {' '}
-                ({members.slice(0, MAX_MEMBERS).join(', ')}
-                {members.length > MAX_MEMBERS && ` and ${members.length - MAX_MEMBERS} more`})
-              </span>
-            )}
+            {members.length > 0 && <span className="text-dim"> ({listMembers(members)})</span>}
           </li>
         ))}
       </ul>

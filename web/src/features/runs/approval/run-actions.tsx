@@ -22,7 +22,6 @@ const DONE = {
   'force-execute': 'Run moved to the front of the queue',
 } as const satisfies Record<RunAction, string>
 
-/** The actions that the user may perform on the run now. */
 export function RunActions({ document, onDone }: { document: RunDocument; onDone: () => void }) {
   const { run } = document
   const { status } = run.attributes
@@ -60,8 +59,8 @@ export function RunActions({ document, onDone }: { document: RunDocument; onDone
 type ActionProps = { document: RunDocument; act: (comment: string | undefined) => Promise<void> }
 
 /** A confirmation with a comment, whose buttons both have the label. */
-function ActionConfirm({ label, ...props }: Omit<ComponentProps<typeof Confirm>, 'action' | 'comment'>) {
-  return <Confirm label={label} action={label} comment="Comment" {...props} />
+function ActionConfirm(props: Omit<ComponentProps<typeof Confirm>, 'action' | 'comment'>) {
+  return <Confirm action={props.label} comment="Comment" kind="plain" {...props} />
 }
 
 const MAX_ADDRESSES = 20
@@ -74,41 +73,34 @@ function ApplyAction({ document, act }: ActionProps) {
   if (!attributes.actions['is-confirmable']) {
     const isConfirmed = attributes['status-timestamps']['confirmed-at'] !== undefined
     if (isConfirmed || attributes['auto-apply'] || isStalePlan(run) || isCanceling(run)) return null
-    return (
-      <Button kind="primary" icon={Check} reason="the plan is not finished">
-        Confirm & apply
-      </Button>
-    )
+    return <Button kind="primary" icon={Check} reason="the plan is not finished" label="Confirm & apply" />
   }
   const name = workspace?.attributes.name ?? ''
   const destroys = destroysResources(document)
   const count = plan?.attributes['resource-destructions'] ?? destroyed.length
   const destroysAll = attributes['is-destroy'] && attributes['target-addrs'].length === 0
+  const destruction = (
+    <>
+      <p>Destroys {counted(count, 'resource')}:</p>
+      {destroyed.length > 0 && (
+        <ul className="mt-1 list-disc pl-5 font-mono text-[0.9285em]">
+          {destroyed.slice(0, MAX_ADDRESSES).map((address) => (
+            <li key={address}>{address}</li>
+          ))}
+          {destroyed.length > MAX_ADDRESSES && (
+            <li className="font-sans">and {(destroyed.length - MAX_ADDRESSES).toLocaleString('en')} more</li>
+          )}
+        </ul>
+      )}
+    </>
+  )
   return (
     <ActionConfirm
       label="Confirm & apply"
       icon={Check}
       kind={destroys ? 'destroy' : 'primary'}
       title={`Apply the plan to ${name}?`}
-      consequence={
-        destroys ? (
-          <>
-            <p>Destroys {counted(count, 'resource')}:</p>
-            {destroyed.length > 0 && (
-              <ul className="mt-1 list-disc pl-5 font-mono text-[0.9285em]">
-                {destroyed.slice(0, MAX_ADDRESSES).map((address) => (
-                  <li key={address}>{address}</li>
-                ))}
-                {destroyed.length > MAX_ADDRESSES && (
-                  <li className="font-sans">and {(destroyed.length - MAX_ADDRESSES).toLocaleString('en')} more</li>
-                )}
-              </ul>
-            )}
-          </>
-        ) : (
-          'The engine makes the planned changes.'
-        )
-      }
+      consequence={destroys ? destruction : 'The engine makes the planned changes.'}
       typedName={destroysAll ? name : undefined}
       onConfirm={act}
     />
@@ -119,15 +111,9 @@ function ApplyAction({ document, act }: ActionProps) {
 function DiscardAction({ document: { run }, act }: ActionProps) {
   const { actions, permissions, status } = run.attributes
   if (!actions['is-discardable'] || !permissions['can-discard'] || !awaitsDecision(status)) return null
+  const consequence = 'The plan can no longer be applied. Nothing is changed.'
   return (
-    <ActionConfirm
-      label="Discard run"
-      icon={Trash2}
-      kind="plain"
-      title="Discard this run?"
-      consequence="The plan can no longer be applied. Nothing is changed."
-      onConfirm={act}
-    />
+    <ActionConfirm label="Discard run" icon={Trash2} title="Discard this run?" {...{ consequence }} onConfirm={act} />
   )
 }
 
@@ -142,7 +128,6 @@ function ForceExecuteAction({ document, act }: ActionProps) {
     <ActionConfirm
       label="Run next"
       icon={FastForward}
-      kind="plain"
       reason={isLockedManually(document) ? 'the workspace is locked; unlock it first' : undefined}
       title="Move this run to the front of the queue?"
       consequence="The runs ahead of it in this workspace are discarded or canceled."
@@ -154,21 +139,11 @@ function ForceExecuteAction({ document, act }: ActionProps) {
 function CancelAction({ document: { run }, act }: ActionProps) {
   const { actions, permissions, status } = run.attributes
   if (!actions['is-cancelable'] || !permissions['can-cancel'] || awaitsDecision(status)) return null
-  const isApplying = status === 'applying'
-  return (
-    <ActionConfirm
-      label="Cancel run"
-      icon={Ban}
-      kind={isApplying ? 'danger' : 'plain'}
-      title="Cancel this run?"
-      consequence={
-        isApplying
-          ? 'The engine finishes operations in progress and saves the state. Applied changes remain; the others are skipped.'
-          : 'Nothing is changed.'
-      }
-      onConfirm={act}
-    />
-  )
+  const props = { label: 'Cancel run', icon: Ban, title: 'Cancel this run?', onConfirm: act }
+  if (status !== 'applying') return <ActionConfirm {...props} consequence="Nothing is changed." />
+  const consequence =
+    'The engine finishes operations in progress and saves the state. Applied changes remain; the others are skipped.'
+  return <ActionConfirm {...props} kind="danger" consequence={consequence} />
 }
 
 /** Kills the engine; available once a cancellation has had no effect for some time. */
@@ -179,11 +154,8 @@ function ForceCancelAction({ document: { run }, act }: ActionProps) {
   if (from === null || !permissions['can-force-cancel']) return null
   // No event announces that the time has been reached.
   if (!actions['is-force-cancelable'] && new Date(from).getTime() > now) {
-    return (
-      <p className="w-full text-dim">
-        Force-cancel is available in <Countdown to={from} />
-      </p>
-    )
+    const remaining = <Countdown to={from} />
+    return <p className="w-full text-dim">Force-cancel is available in {remaining}</p>
   }
   return (
     <ActionConfirm
@@ -230,10 +202,8 @@ function RerunAction({ document: { run, workspace, configuration } }: { document
       onConfirm={async () => {
         const id = await rerun(run)
         toast({ text: 'Run created' })
-        await navigate({
-          to: '/app/$organization/workspaces/$workspace/runs/$run',
-          params: { organization, workspace: name, run: id },
-        })
+        const params = { organization, workspace: name, run: id }
+        await navigate({ to: '/app/$organization/workspaces/$workspace/runs/$run', params })
       }}
     />
   )

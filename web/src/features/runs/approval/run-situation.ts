@@ -34,12 +34,9 @@ export function runSituation({ run, workspace, plan, stages }: RunDocument): str
   const { attributes } = run
   const { permissions, actions, status } = attributes
   const name = workspace?.attributes.name ?? 'the workspace'
-  if (isCanceling(run)) {
+  if (isCanceling(run))
     return 'Cancellation requested: the engine is finishing operations in progress and saving the state.'
-  }
-  if (isStalePlan(run)) {
-    return 'This plan is stale: the state has changed since it was created. Create a new plan.'
-  }
+  if (isStalePlan(run)) return 'This plan is stale: the state has changed since it was created. Create a new plan.'
   if (actions['is-confirmable']) {
     const next = permissions['can-apply']
       ? 'Review the changes, then apply them or discard the run.'

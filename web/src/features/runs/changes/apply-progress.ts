@@ -108,14 +108,14 @@ export function unknownValueText(progress: RowProgress['state'] | undefined) {
 export function applySummary(changes: readonly ResourceChange[], progressOf: ProgressOf, { attributes }: Apply) {
   const {
     status,
-    'resource-additions': additions,
-    'resource-changes': updates,
-    'resource-destructions': destructions,
-    'resource-imports': imports,
+    'resource-additions': added,
+    'resource-changes': changed,
+    'resource-destructions': destroyed,
   } = attributes
-  if (status === 'finished' && additions !== null) {
+  if (status === 'finished' && added !== null) {
+    const imports = attributes['resource-imports']
     const imported = imports ? `${imports.toLocaleString('en')} imported, ` : ''
-    return `Applied: ${imported}${additions.toLocaleString('en')} added, ${updates ?? 0} changed, ${destructions ?? 0} destroyed`
+    return `Applied: ${imported}${added.toLocaleString('en')} added, ${changed ?? 0} changed, ${destroyed ?? 0} destroyed`
   }
   const states = changes.map((change) => progressOf(change)?.state)
   const count = (state: RowProgress['state']) => states.filter((own) => own === state).length

@@ -14,10 +14,7 @@ export type PlannedChange = {
   importing?: { id?: string; unknown?: boolean } | null
 }
 
-export type AttributeChanges = { changed: AttributeChange[]; unchanged: AttributeChange[] }
-
 type Values = Record<string, unknown>
-/** The values and markers at one path. */
 type ValueNode = {
   path: string
   before: unknown
@@ -31,7 +28,10 @@ type ValueNode = {
  * Flattens the attributes of a change to paths such as `tags.env`. As in the engine, a null attribute is unset, whereas
  * a null item of a list is a value.
  */
-export function attributeChanges(change: PlannedChange, name = ''): AttributeChanges {
+export function attributeChanges(
+  change: PlannedChange,
+  name = '',
+): { changed: AttributeChange[]; unchanged: AttributeChange[] } {
   const attributes: Attribute[] = []
   collect(attributes, {
     path: name,

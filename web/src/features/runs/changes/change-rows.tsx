@@ -1,25 +1,9 @@
-import {
-  ArrowRightLeft,
-  ChevronRight,
-  CircleCheck,
-  CircleDashed,
-  CircleX,
-  Eye,
-  LoaderCircle,
-  LogOut,
-  type LucideIcon,
-  Minus,
-  Pencil,
-  Plus,
-  RefreshCw,
-  Shuffle,
-} from 'lucide-react'
+import { ArrowRightLeft, ChevronRight, Eye, LogOut, Minus, Pencil, Plus, RefreshCw, Shuffle } from 'lucide-react'
 import { memo, useId, useMemo, useState } from 'react'
 import { AttributeDiff } from '../../../components/attribute-diff.tsx'
-import { counted } from '../../../components/numbers.ts'
-import { Badge, StatusText, type Tone, TONE_TEXT } from '../../../components/status.tsx'
+import { moduleRows, ModuleRows } from '../../../components/module-rows.tsx'
+import { Badge, OUTCOME_STYLE, type StatusStyle, StatusText, TONE_TEXT } from '../../../components/status.tsx'
 import { duration, Elapsed } from '../../../components/time.tsx'
-import { VirtualRows } from '../../../components/virtual-rows.tsx'
 import type { Diagnostic } from '../log/diagnostic.ts'
 import { Diagnostics } from '../log/diagnostics.tsx'
 import { type RowProgress, unknownValueText } from './apply-progress.ts'
@@ -34,72 +18,47 @@ export const CHANGE_STYLE = {
   read: { text: 'read', done: 'read', icon: Eye, tone: 'busy' },
   forget: { text: 'forget', done: 'forgotten', icon: LogOut, tone: 'warn' },
   none: { text: 'no change', done: 'state updated', icon: ArrowRightLeft, tone: 'quiet' },
-} as const satisfies Record<ChangeKind, { text: string; done: string; icon: LucideIcon; tone: Tone }>
+} as const satisfies Record<ChangeKind, StatusStyle & { text: string; done: string }>
 
 export const DRIFT_STYLE = { icon: Shuffle, tone: 'warn' } as const
-
-type Row = { kind: 'module'; module: string; count: number } | { kind: 'change'; change: ResourceChange }
 
 type ChangeRowsProps = {
   label: string
   changes: readonly ResourceChange[]
   expanded: ReadonlySet<string>
   onToggle: (key: string) => void
-  /** Undefined before the apply. */
   progressOf?: ((change: ResourceChange) => RowProgress | undefined) | undefined
-  diagnosticsOf?: ((change: ResourceChange) => readonly Diagnostic[]) | undefined
+  diagnosticsOf?: (change: ResourceChange) => readonly Diagnostic[] | undefined
 }
 
-/** Resource changes, grouped by module. */
 export function ChangeRows({ label, changes, expanded, onToggle, progressOf, diagnosticsOf }: ChangeRowsProps) {
-  const rows = useMemo(() => rowsOf(changes), [changes])
+  const rows = useMemo(() => {
+    const all = moduleRows(changes)
+    // Without other modules, the root module has no heading.
+    return changes.every(({ module }) => module === '') ? all.slice(1) : all
+  }, [changes])
   return (
-    <VirtualRows
+    <ModuleRows
       label={label}
       rows={rows}
       maxStatic={100}
       rowHeight={37}
-      keyOf={(row) => (row.kind === 'module' ? `module ${row.module}` : row.change.key)}
+      keyOf={({ key }) => key}
       className="overscroll-contain"
-      render={(row) =>
-        row.kind === 'module' ? (
-          <ModuleRow module={row.module} count={row.count} />
-        ) : (
-          <ChangeRow
-            change={row.change}
-            isExpanded={expanded.has(row.change.key)}
-            onToggle={onToggle}
-            progress={progressOf?.(row.change)}
-            diagnostics={diagnosticsOf?.(row.change) ?? NO_DIAGNOSTICS}
-          />
-        )
-      }
+      render={(change) => (
+        <ChangeRow
+          change={change}
+          isExpanded={expanded.has(change.key)}
+          onToggle={onToggle}
+          progress={progressOf?.(change)}
+          diagnostics={diagnosticsOf?.(change) ?? NO_DIAGNOSTICS}
+        />
+      )}
     />
   )
 }
 
 const NO_DIAGNOSTICS: readonly Diagnostic[] = []
-
-/** The root module comes first, the others by name. Without other modules there are no headings. */
-function rowsOf(changes: readonly ResourceChange[]): Row[] {
-  const modules = Map.groupBy(changes, ({ module }) => module)
-  const isGrouped = modules.size > 1 || !modules.has('')
-  return [...modules]
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .flatMap(([module, own]) => [
-      ...(isGrouped ? [{ kind: 'module' as const, module, count: own.length }] : []),
-      ...own.map((change) => ({ kind: 'change' as const, change })),
-    ])
-}
-
-function ModuleRow({ module, count }: { module: string; count: number }) {
-  return (
-    <h3 className="flex flex-wrap items-baseline gap-x-2 border-b border-line bg-ground px-4 py-1.5 font-medium">
-      {module === '' ? 'Root module' : <code>{module}</code>}
-      <span className="font-normal text-dim">{counted(count, 'resource')}</span>
-    </h3>
-  )
-}
 
 type ChangeRowProps = {
   change: ResourceChange
@@ -122,18 +81,15 @@ const ChangeRow = memo(function ChangeRow({ change, isExpanded, onToggle, progre
         onClick={() => onToggle(change.key)}
         className="flex w-full cursor-pointer flex-wrap items-center gap-x-2 gap-y-0.5 px-3 py-2 text-left hover:bg-hover"
       >
-        <ChevronRight size={15} aria-hidden="true" className={`shrink-0 text-dim ${isExpanded ? 'rotate-90' : ''}`} />
-        <Icon size={15} aria-hidden="true" className={`shrink-0 ${TONE_TEXT[tone]}`} />
+        <ChevronRight size={15} className={`shrink-0 text-dim ${isExpanded ? 'rotate-90' : ''}`} />
+        <Icon size={15} className={`shrink-0 ${TONE_TEXT[tone]}`} />
         <code className="min-w-0 flex-1 basis-48">{change.localAddress}</code>
         {change.isDeferred && <Badge tone="warn">deferred</Badge>}
         {change.isImport && <Badge tone="busy">import</Badge>}
         {change.isMove && <Badge tone="busy">move</Badge>}
-        <span className="ml-auto flex items-center gap-2">
-          {progress ? (
-            <ProgressText progress={progress} change={change} />
-          ) : (
-            <span className={TONE_TEXT[tone]}>{change.isDrift ? driftText : text}</span>
-          )}
+        <span className={`ml-auto flex items-center gap-2 ${TONE_TEXT[tone]}`}>
+          {progress && <ProgressText progress={progress} change={change} />}
+          {!progress && (change.isDrift ? driftText : text)}
         </span>
       </button>
       {(isExpanded || diagnostics.length > 0) && (
@@ -158,32 +114,16 @@ const RUNNING_TEXTS = {
   import: 'importing',
   other: 'working',
 } as const
-const PROGRESS_STYLE = {
-  waiting: { tone: 'quiet', icon: CircleDashed },
-  running: { tone: 'busy', icon: LoaderCircle },
-  done: { tone: 'good', icon: CircleCheck },
-  failed: { tone: 'bad', icon: CircleX },
-  skipped: { tone: 'quiet', icon: CircleDashed },
-} as const satisfies Record<RowProgress['state'], { tone: Tone; icon: LucideIcon }>
-
 function ProgressText({ progress, change }: { progress: RowProgress; change: ResourceChange }) {
   const { done } = CHANGE_STYLE[change.kind]
   return (
-    <StatusText {...PROGRESS_STYLE[progress.state]} isBusy={progress.state === 'running'}>
+    <StatusText {...OUTCOME_STYLE[progress.state]} isBusy={progress.state === 'running'}>
       {progress.state === 'waiting' && 'waiting'}
-      {progress.state === 'running' && (
-        <>
-          {RUNNING_TEXTS[progress.action]}
-          <Elapsed from={new Date(progress.since).toISOString()} />
-        </>
-      )}
-      {progress.state === 'done' && (
-        <>
-          {done}
-          {progress.seconds !== undefined && (
-            <span className="numeric font-normal text-dim">{duration(progress.seconds * 1000)}</span>
-          )}
-        </>
+      {progress.state === 'running' && RUNNING_TEXTS[progress.action]}
+      {progress.state === 'running' && <Elapsed from={new Date(progress.since).toISOString()} />}
+      {progress.state === 'done' && done}
+      {progress.state === 'done' && progress.seconds !== undefined && (
+        <span className="numeric font-normal text-dim">{duration(progress.seconds * 1000)}</span>
       )}
       {progress.state === 'failed' && 'failed'}
       {progress.state === 'skipped' && `not ${done}`}
@@ -216,7 +156,7 @@ function Details({ change, unknownText }: { change: ResourceChange; unknownText:
             onClick={() => setShowsUnchanged(!showsUnchanged)}
             className="ml-1.5 inline-flex cursor-pointer items-center gap-1 rounded px-1.5 py-0.5 text-dim hover:bg-hover"
           >
-            <ChevronRight size={14} aria-hidden="true" className={showsUnchanged ? 'rotate-90' : ''} />
+            <ChevronRight size={14} className={showsUnchanged ? 'rotate-90' : ''} />
             {unchanged.length.toLocaleString('en')} unchanged
           </button>
           {showsUnchanged && <AttributeDiff label={`Unchanged attributes of ${change.address}`} changes={unchanged} />}

@@ -4,7 +4,7 @@ import { useMemo } from 'react'
 import { ApiError, get } from '../../../api/client.ts'
 import { isPassing } from '../../../api/queries.ts'
 import type { Run } from '../run.ts'
-import { attributeChanges, type AttributeChanges, hasMark, type PlannedChange } from './attribute-changes.ts'
+import { attributeChanges, hasMark, type PlannedChange } from './attribute-changes.ts'
 
 /** The displayed parts of the engine's plan JSON; see `redacted-plan.ts` in the contract. */
 export type PlanJson = {
@@ -26,47 +26,12 @@ export type PlannedResource = {
 export const CHANGE_KINDS = ['create', 'update', 'replace', 'destroy', 'read', 'forget', 'none'] as const
 export type ChangeKind = (typeof CHANGE_KINDS)[number]
 
-export type ResourceChange = {
-  /** Unique key; a resource and its deposed objects have the same address. */
-  key: string
-  address: string
-  /** `''` for the root module. */
-  module: string
-  /** Address relative to the module. */
-  localAddress: string
-  kind: ChangeKind
-  isDrift: boolean
-  /** Details such as the reason for a replacement. */
-  notes: readonly string[]
-  isImport: boolean
-  isMove: boolean
-  isDeferred: boolean
-  /** Number of operations in the apply: 2 for a replacement. */
-  steps: number
-  attributes: () => AttributeChanges
-  /** Whether the address or a value contains the text, given in lower case. */
-  has: (text: string) => boolean
-}
-
-export type OutputChange = {
-  name: string
-  kind: ChangeKind
-  /** Whether the value is at least partly unknown. */
-  isUnknown: boolean
-  attributes: () => AttributeChanges
-  /** Like `attributes`, with the value that the apply has set. */
-  attributesWith: (value: unknown) => AttributeChanges
-  has: (text: string) => boolean
-}
-
-export type PlanModel = {
-  resources: readonly ResourceChange[]
-  drift: readonly ResourceChange[]
-  outputs: readonly OutputChange[]
-}
+export type ResourceChange = ReturnType<typeof resourceChange>
+export type OutputChange = ReturnType<typeof outputChange>
+export type PlanModel = ReturnType<typeof planModel>
 
 /** The changes in a plan, without resources that neither change nor are moved or imported. */
-export function planModel(plan: PlanJson): PlanModel {
+export function planModel(plan: PlanJson) {
   const planned = (plan.resource_changes ?? []).map((resource) => resourceChange(resource))
   const deferred = (plan.deferred_changes ?? []).map(({ resource_change: resource, reason }) =>
     resourceChange(resource, { deferredFor: reason ?? '' }),
@@ -91,17 +56,17 @@ function kindOf(actions: readonly string[]): ChangeKind {
   return action === 'create' || action === 'update' || action === 'read' ? action : 'none'
 }
 
-function resourceChange(
-  resource: PlannedResource,
-  { isDrift = false, deferredFor }: { isDrift?: boolean; deferredFor?: string } = {},
-): ResourceChange {
-  const { address, change, deposed, previous_address: previous } = resource
-  const module = resource.module_address ?? ''
+type ChangeContext = { isDrift?: boolean; deferredFor?: string }
+
+function resourceChange(resource: PlannedResource, { isDrift = false, deferredFor }: ChangeContext = {}) {
+  const { address, change, deposed, previous_address: previous, module_address: module = '' } = resource
   const isMove = previous !== undefined && previous !== address
   const kind = kindOf(change.actions)
   return {
+    /** Unique key; a resource and its deposed objects have the same address. */
     key: [isDrift ? 'drift' : 'change', address, deposed ?? ''].join(' '),
     address,
+    /** `''` for the root module. */
     module,
     localAddress: module !== '' && address.startsWith(`${module}.`) ? address.slice(module.length + 1) : address,
     kind,
@@ -116,17 +81,19 @@ function resourceChange(
   }
 }
 
-function outputChange(name: string, change: PlannedChange): OutputChange {
+function outputChange(name: string, change: PlannedChange) {
   return {
     name,
     kind: kindOf(change.actions),
     isUnknown: hasMark(change.after_unknown),
     attributes: once(() => attributeChanges(change, name)),
-    attributesWith: (value) => attributeChanges({ ...change, after: value, after_unknown: false }, name),
+    /** Like `attributes`, with the value that the apply has set. */
+    attributesWith: (value: unknown) => attributeChanges({ ...change, after: value, after_unknown: false }, name),
     has: finder(name, change),
   }
 }
 
+/** Returns a function that reports whether the names or a value contain a lower-case text. */
 function finder(names: string, { before, after }: PlannedChange) {
   // Values are serialised on the first search only.
   const text = once(() => `${names} ${printExact(before ?? '')} ${printExact(after ?? '')}`.toLowerCase())
@@ -154,7 +121,6 @@ const REASONS: Record<string, string> = {
   read_because_dependency_pending: 'depends on a resource with pending changes',
   read_because_check_nested: 'read by a check',
 }
-/** Texts for the reasons of deferred changes. */
 const DEFERRALS: Record<string, string> = {
   instance_count_unknown: 'instance count unknown',
   resource_config_unknown: 'configuration unknown',

@@ -24,7 +24,6 @@ export type ListedRun = {
   workspace: string | undefined
 }
 
-/** All runs of an organization, or of one workspace. */
 export type RunsScope = { organization: string; workspaceId?: string | undefined }
 
 type Included = typeof planSchema | typeof userSchema | typeof workspaceSchema
@@ -40,7 +39,6 @@ export const OPERATIONS: Readonly<Record<string, string>> = {
   empty_apply: 'Empty apply',
 }
 
-/** A page of runs, newest first. */
 export function useRuns({ organization, workspaceId }: RunsScope, search: RunSearch) {
   const query = queryString({
     'page[size]': PAGE_SIZE,

@@ -7,23 +7,19 @@ import { RelativeTime, Elapsed } from '../../../components/time.tsx'
 import { RunLink } from '../run-navigation.tsx'
 import { originText, RunAuthorName } from '../run-origin.tsx'
 import { planCounts, RunBadges, runEndedAt, RunStatus, runState } from '../run-status.tsx'
-import { runTitle, waitingReason } from '../run-text.ts'
+import { waitingReason } from '../run-text.ts'
 import type { ListedRun } from './runs-query.ts'
 
 type ColumnOptions = {
   organization: string
   /** The workspace of all runs; undefined for a column with the workspace of each. */
   workspace: string | undefined
-  /** Queue positions by run ID. */
   positions: ReadonlyMap<string, number | undefined> | undefined
 }
 
-export function RunsTable({
-  organization,
-  workspace,
-  rows,
-  positions,
-}: ColumnOptions & { rows: readonly ListedRun[] }) {
+type RunsTableProps = ColumnOptions & { rows: readonly ListedRun[] }
+
+export function RunsTable({ organization, workspace, rows, positions }: RunsTableProps) {
   const columns = useMemo(() => columnsOf({ organization, workspace, positions }), [organization, workspace, positions])
   return <Table label={`Runs of ${workspace ?? organization}`} rows={rows} columns={columns} />
 }
@@ -49,11 +45,7 @@ function columnsOf({ organization, workspace, positions }: ColumnOptions): reado
       id: 'status',
       header: 'Status',
       className: 'w-px whitespace-nowrap',
-      cell: ({ attributes }) => (
-        <span className="flex">
-          <RunStatus run={attributes} />
-        </span>
-      ),
+      cell: ({ attributes }) => <RunStatus run={attributes} />,
     },
     {
       id: 'run',
@@ -61,7 +53,6 @@ function columnsOf({ organization, workspace, positions }: ColumnOptions): reado
       className: 'min-w-44',
       cell: (run) => (
         <RunCell
-          organization={organization}
           workspace={run.workspace ?? workspace ?? ''}
           hasWorkspace={workspace === undefined}
           run={run}
@@ -110,7 +101,6 @@ function Duration({ run }: { run: ListedRun['attributes'] }) {
 }
 
 type RunCellProps = {
-  organization: string
   workspace: string
   /** Shows the workspace on narrow screens, which hide its column. */
   hasWorkspace: boolean
@@ -118,22 +108,15 @@ type RunCellProps = {
   position: number | undefined
 }
 
-function RunCell({ organization, workspace, hasWorkspace, run, position }: RunCellProps) {
-  const { id, attributes, plan } = run
+function RunCell({ workspace, hasWorkspace, run, position }: RunCellProps) {
+  const { attributes, plan } = run
   const reason = attributes['waiting-reason']
   return (
     <>
       <span className="flex flex-wrap items-center gap-x-2 gap-y-0.5">
-        <RunLink
-          organization={organization}
-          workspace={workspace}
-          run={id}
-          className="line-clamp-2 font-medium hover:underline"
-        >
-          {runTitle({ id, message: attributes.message })}
-        </RunLink>
+        <RunLink workspace={workspace} run={run} className="line-clamp-2 font-medium hover:underline" />
         <RunBadges run={attributes} />
-        {position !== undefined && <Badge tone="warn">#{position} in queue</Badge>}
+        {position !== undefined && <Badge tone="warn" text={`#${position} in queue`} />}
       </span>
       {reason !== null && <span className="block text-dim">{waitingReason(reason)}</span>}
       <span className="flex flex-wrap gap-x-2 text-dim sm:hidden">

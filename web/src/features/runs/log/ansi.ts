@@ -1,5 +1,4 @@
-/** A part of a line with one style; `className` is empty for plain text. */
-export type Span = { text: string; className: string }
+import type { Span } from '../../../components/text-search.tsx'
 
 /** Style set by escape sequences; it carries over to the next line. */
 export type TextStyle = {
@@ -15,17 +14,9 @@ export type TextStyle = {
 export const PLAIN_STYLE: TextStyle = {}
 
 // Black and white are shown in the text colour of the theme.
-const COLOUR_CLASSES = [
-  'text-ink',
-  'text-bad',
-  'text-good',
-  'text-warn',
-  'text-busy',
-  'text-ansi-magenta',
-  'text-ansi-cyan',
-]
-const TEXT_CLASSES = [...COLOUR_CLASSES, 'text-ink', 'text-dim', ...COLOUR_CLASSES.slice(1), 'text-ink']
-const BACKGROUND_CLASSES = [
+const COLOUR_CLASSES = ['text-bad', 'text-good', 'text-warn', 'text-busy', 'text-ansi-magenta', 'text-ansi-cyan']
+const TEXT_CLASSES = ['text-ink', ...COLOUR_CLASSES, 'text-ink', 'text-dim', ...COLOUR_CLASSES, 'text-ink']
+const BACKGROUNDS = [
   '',
   'bg-bad-soft',
   'bg-good-soft',
@@ -42,14 +33,11 @@ const ESCAPE =
 // oxlint-disable-next-line no-control-regex -- removes control characters except tabs
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g
 
-/** A line without escape sequences and control characters. */
 export function plainText(line: string) {
-  // Most lines have neither.
   const text = line.includes('\u001b') ? line.replace(ESCAPE, '') : line
   return text.replace(CONTROL, '')
 }
 
-/** Splits a line that begins with `style`. */
 export function spansOf(line: string, style: TextStyle): Span[] {
   const spans: Span[] = []
   let at = 0
@@ -67,7 +55,6 @@ export function spansOf(line: string, style: TextStyle): Span[] {
   return spans
 }
 
-/** The style after a line that begins with `style`. */
 export function styleAfter(line: string, style: TextStyle): TextStyle {
   if (!line.includes('\u001b')) return style
   return [...line.matchAll(ESCAPE)].reduce(applyEscape, style)
@@ -91,21 +78,24 @@ function applyEscape(style: TextStyle, [, codes, final]: RegExpMatchArray): Text
   return next
 }
 
+const STYLE_CODES: Readonly<Record<number, TextStyle>> = {
+  1: { isBold: true },
+  2: { isDim: true },
+  3: { isItalic: true },
+  4: { isUnderlined: true },
+  22: { isBold: false, isDim: false },
+  23: { isItalic: false },
+  24: { isUnderlined: false },
+  39: { colour: undefined },
+  49: { background: undefined },
+}
+
 function set(style: TextStyle, code: number): TextStyle {
   if (code === 0) return PLAIN_STYLE
-  if (code === 1) return { ...style, isBold: true }
-  if (code === 2) return { ...style, isDim: true }
-  if (code === 3) return { ...style, isItalic: true }
-  if (code === 4) return { ...style, isUnderlined: true }
-  if (code === 22) return { ...style, isBold: false, isDim: false }
-  if (code === 23) return { ...style, isItalic: false }
-  if (code === 24) return { ...style, isUnderlined: false }
   if (code >= 30 && code <= 37) return { ...style, colour: code - 30 }
-  if (code === 39) return { ...style, colour: undefined }
   if (code >= 40 && code <= 47) return { ...style, background: code - 40 }
-  if (code === 49) return { ...style, background: undefined }
   if (code >= 90 && code <= 97) return { ...style, colour: code - 82 }
-  return style
+  return { ...style, ...STYLE_CODES[code] }
 }
 
 function classOf({ isBold, isDim, isItalic, isUnderlined, colour, background }: TextStyle) {
@@ -115,7 +105,7 @@ function classOf({ isBold, isDim, isItalic, isUnderlined, colour, background }: 
     isItalic && 'italic',
     isUnderlined && 'underline',
     colour !== undefined && TEXT_CLASSES[colour],
-    background !== undefined && BACKGROUND_CLASSES[background % 8],
+    background !== undefined && BACKGROUNDS[background % 8],
   ]
     .filter(Boolean)
     .join(' ')

@@ -1,6 +1,5 @@
 import type { Message } from './engine-messages.ts'
 
-/** An event of one resource during an apply. */
 export type ApplyEvent = {
   address: string
   kind: 'started' | 'progress' | 'done' | 'failed'

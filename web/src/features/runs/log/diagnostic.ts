@@ -5,7 +5,6 @@ export type Diagnostic = {
   severity: 'error' | 'warning' | 'unknown'
   summary: string
   detail?: string | undefined
-  /** Address of the resource. */
   address?: string | undefined
   range?: { filename: string; start: { line: number }; end?: { line: number } } | undefined
   snippet?: Snippet | null | undefined
@@ -37,7 +36,6 @@ export function errorsFirst<D extends Diagnostic>(diagnostics: readonly D[]): D[
   return diagnostics.toSorted((one, other) => rank(one) - rank(other))
 }
 
-/** The code before, inside and after the highlight. */
 export function highlighted({ code, highlight_start_offset: start, highlight_end_offset: end }: Snippet) {
   const bytes = new TextEncoder().encode(code)
   const from = Math.min(Math.max(0, start), bytes.length)

@@ -7,43 +7,35 @@ import { type Diagnostic, errorsFirst, functionCall, highlighted, type Snippet }
 import { type LogView, type Phase, useLog } from './log-store.ts'
 import type { LoggedDiagnostic } from './log-text.ts'
 
-/** A diagnostic and the log that contains it. */
 export type PhaseDiagnostic = LoggedDiagnostic & { phase: PhaseName }
 
 /** The diagnostics in the logs of a run, errors first; updated while the logs are read. */
 export function useDiagnostics(plan: Phase | undefined, apply: Phase | undefined): readonly PhaseDiagnostic[] {
   const planLog = useLog(plan)
   const applyLog = useLog(apply)
-  return useMemo(
-    () => mergeDiagnostics(planLog, applyLog),
-    // The views are new objects whenever their logs have grown.
-    [planLog, applyLog],
-  )
+  // The views are new objects whenever their logs have grown.
+  return useMemo(() => mergeDiagnostics(planLog, applyLog), [planLog, applyLog])
 }
 
 function mergeDiagnostics(plan: LogView | undefined, apply: LogView | undefined) {
   const diagnosticsOf = (view: LogView | undefined, phase: PhaseName): PhaseDiagnostic[] =>
     (view?.text.diagnostics() ?? []).map((diagnostic) => ({ ...diagnostic, phase }))
   // An apply repeats the warnings of its plan, and a plan may repeat a diagnostic for several instances.
-  const unique = new Map<string, PhaseDiagnostic>()
-  for (const diagnostic of errorsFirst([...diagnosticsOf(plan, 'plan'), ...diagnosticsOf(apply, 'apply')])) {
-    const { line: _, phase: __, ...content } = diagnostic
-    const key = JSON.stringify(content)
-    if (!unique.has(key)) unique.set(key, diagnostic)
-  }
-  return [...unique.values()]
+  const all = errorsFirst([...diagnosticsOf(plan, 'plan'), ...diagnosticsOf(apply, 'apply')])
+  const groups = Map.groupBy(all, (diagnostic) => JSON.stringify({ ...diagnostic, line: 0, phase: '' }))
+  return [...groups.values()].flatMap(([first]) => first ?? [])
 }
 
 const SEVERITY_STYLE = {
-  error: { icon: CircleX, border: 'border-bad/40', tone: 'text-bad', mark: 'bg-bad-soft text-bad', label: 'Error' },
+  error: { label: 'Error', icon: CircleX, border: 'border-bad/40', tone: 'text-bad', mark: 'bg-bad-soft text-bad' },
   warning: {
+    label: 'Warning',
     icon: TriangleAlert,
     border: 'border-warn/40',
     tone: 'text-warn',
     mark: 'bg-warn-soft text-warn',
-    label: 'Warning',
   },
-  unknown: { icon: CircleAlert, border: 'border-line', tone: 'text-dim', mark: 'bg-hover', label: 'Note' },
+  unknown: { label: 'Note', icon: CircleAlert, border: 'border-line', tone: 'text-dim', mark: 'bg-hover' },
 } as const
 
 const MAX_COLLAPSED = 5
@@ -54,7 +46,6 @@ type DiagnosticsProps<D extends Diagnostic> = {
   linkOf?: (diagnostic: D) => ReactNode
 }
 
-/** Diagnostics as cards, errors first. */
 export function Diagnostics<D extends Diagnostic>({ diagnostics, linkOf }: DiagnosticsProps<D>) {
   const [isExpanded, setIsExpanded] = useState(false)
   if (diagnostics.length === 0) return null
@@ -69,9 +60,7 @@ export function Diagnostics<D extends Diagnostic>({ diagnostics, linkOf }: Diagn
       ))}
       {hidden > 0 && (
         <li>
-          <Button size="small" onClick={() => setIsExpanded(true)}>
-            Show {hidden.toLocaleString('en')} more
-          </Button>
+          <Button size="small" label={`Show ${hidden.toLocaleString('en')} more`} onClick={() => setIsExpanded(true)} />
         </li>
       )}
     </ul>
@@ -84,7 +73,7 @@ function DiagnosticCard({ diagnostic, link }: { diagnostic: Diagnostic; link: Re
   return (
     <article aria-label={`${label}: ${summary}`} className={`rounded-lg border bg-paper px-4 py-3 ${border}`}>
       <div className="flex flex-wrap items-start gap-x-2 gap-y-1">
-        <Icon size={16} aria-hidden="true" className={`mt-0.5 shrink-0 ${tone}`} />
+        <Icon size={16} className={`mt-0.5 shrink-0 ${tone}`} />
         <p className="min-w-0 flex-1 font-medium">
           <span className={tone}>{label}:</span> {summary}
         </p>
@@ -96,19 +85,11 @@ function DiagnosticCard({ diagnostic, link }: { diagnostic: Diagnostic; link: Re
             <>
               <code className="text-ink">{range.filename}</code> line{' '}
               <span className="numeric">{range.start.line}</span>
-              {snippet?.context && (
-                <>
-                  , in <code>{snippet.context}</code>
-                </>
-              )}
             </>
           )}
-          {address !== undefined && (
-            <>
-              {range && ' · '}
-              <code>{address}</code>
-            </>
-          )}
+          {range && snippet?.context && [', in ', <code key="context">{snippet.context}</code>]}
+          {range && address !== undefined && ' · '}
+          {address !== undefined && <code>{address}</code>}
         </p>
       )}
       {snippet ? (
@@ -125,7 +106,6 @@ function DiagnosticCard({ diagnostic, link }: { diagnostic: Diagnostic; link: Re
   )
 }
 
-/** The code of a snippet with its highlight, and the values of its expressions. */
 function Source({ snippet, mark, label }: { snippet: Snippet; mark: string; label: string }) {
   const { before, highlight, after } = highlighted(snippet)
   const lineCount = snippet.code.split('\n').length

@@ -2,8 +2,9 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type Ref, memo, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
 import { Button } from '../../../components/button.tsx'
 import { Pane } from '../../../components/pane.tsx'
+import { MarkedText } from '../../../components/text-search.tsx'
 import { spansOf } from './ansi.ts'
-import { type LogText, markedSpans } from './log-text.ts'
+import type { LogText } from './log-text.ts'
 
 const ROW_PX = 20
 /** Longer lines are truncated since they are slow to lay out; the download contains all of them. */
@@ -22,10 +23,8 @@ type LogRowsProps = {
   text: LogText
   version: number
   isWrapped: boolean
-  /** The log may still grow. */
   isLive: boolean
   query: string
-  /** The index of the highlighted line. */
   current: number | undefined
   /** Initial position: the index of a line, or the end, which is then followed. */
   beginAt: number | 'end' | undefined
@@ -132,7 +131,6 @@ export function LogRows(props: LogRowsProps) {
 
 type RowProps = Pick<LogRowsProps, 'text' | 'isWrapped' | 'query' | 'hrefOf' | 'onLine'> & {
   index: number
-  /** In px. */
   top: number
   digits: number
   isCurrent: boolean
@@ -175,23 +173,10 @@ function LineText({ text, index, query, isWrapped }: Pick<RowProps, 'text' | 'in
     : spansOf(line.text, line.style)
   return (
     <div className={`min-w-0 pr-4 ${isWrapped ? 'whitespace-pre-wrap' : 'whitespace-pre'}`}>
-      {markedSpans(spans, query).map(({ text: part, className, isMarked, at }) =>
-        isMarked ? (
-          <mark key={at} className="rounded-sm bg-warn text-paper">
-            {part}
-          </mark>
-        ) : className === '' ? (
-          part
-        ) : (
-          <span key={at} className={className}>
-            {part}
-          </span>
-        ),
-      )}
+      <MarkedText spans={spans} query={query} mark="rounded-sm bg-warn text-paper" />
       {isTruncated && (
         <span className="font-sans text-dim">
-          {' '}
-          … {(line.plain.length - MAX_LINE_LENGTH).toLocaleString('en')} more characters
+          {` … ${(line.plain.length - MAX_LINE_LENGTH).toLocaleString('en')} more characters`}
         </span>
       )}
       {/* Gives an empty line its height. */}

@@ -17,7 +17,6 @@ export type LogView = {
   error?: Error | undefined
 }
 
-/** Maximum size of a response. */
 const CHUNK_BYTES = 1_048_576
 const STX = 2
 const ETX = 3
@@ -40,25 +39,23 @@ export function hasEnded({ attributes }: Phase) {
   return hasPhaseEnded(attributes.status)
 }
 
-const DAY_MS = 86_400_000
-
 /** Retention of deleted data of a phase: "was retained for 90 days, until 12 May 2026, 10:00". */
 export function retentionText({ attributes }: Phase, deletedAt: string) {
   const endedAt = attributes['status-timestamps'][`${attributes.status}-at`]
-  const days = endedAt === undefined ? 0 : Math.floor((Date.parse(deletedAt) - Date.parse(endedAt)) / DAY_MS)
+  const days = endedAt === undefined ? 0 : Math.floor((Date.parse(deletedAt) - Date.parse(endedAt)) / 86_400_000)
   return `was retained ${days > 0 ? `for ${counted(days, 'day')}, ` : ''}until ${exactTime(deletedAt)}`
 }
 
 type FollowedLog = ReturnType<typeof followLog>
 const logs = new Map<string, FollowedLog>()
-const EMPTY: LogView = { text: createLogText(), version: 0, state: 'loading' }
+const NO_LOG = { subscribe: () => () => {}, view: () => undefined }
 
 /** Follows the log of a phase while a component uses it; undefined if the phase has no log. */
 export function useLog(phase: Phase | undefined): LogView | undefined {
   const started = phase && hasLog(phase) ? phase : undefined
   const log = started && logOf(started.id)
   const connection = useConnection()
-  const view = useSyncExternalStore(log?.subscribe ?? subscribeToNothing, log?.view ?? emptyView)
+  const view = useSyncExternalStore(log?.subscribe ?? NO_LOG.subscribe, log?.view ?? NO_LOG.view)
   useEffect(() => {
     // Every response about the phase triggers a read, since its change event may have been missed.
     if (log && started) log.update(started)
@@ -69,13 +66,6 @@ export function useLog(phase: Phase | undefined): LogView | undefined {
 
 export function retryLog(phase: Phase) {
   logOf(phase.id).update(phase)
-}
-
-function subscribeToNothing() {
-  return () => {}
-}
-function emptyView() {
-  return EMPTY
 }
 
 function logOf(id: string): FollowedLog {
@@ -171,7 +161,6 @@ function followLog(id: string) {
         stopListening = undefined
       }
     },
-    /** Sets the latest phase and reads new output. */
     update(latest: Phase) {
       phase = latest
       lateRetries = 0

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { markedSpans, searchLines } from '../../../components/text-search.tsx'
 import { spansOf } from './ansi.ts'
-import { createLogText, markedSpans, searchLines } from './log-text.ts'
+import { createLogText } from './log-text.ts'
 
 function textOf(...parts: string[]) {
   const text = createLogText()

@@ -1,4 +1,4 @@
-import { plainText, PLAIN_STYLE, type Span, styleAfter, type TextStyle } from './ansi.ts'
+import { plainText, PLAIN_STYLE, styleAfter, type TextStyle } from './ansi.ts'
 import { type ApplyEvent, parseApplyEvent } from './apply-events.ts'
 import { type Diagnostic, parseDiagnostic } from './diagnostic.ts'
 import { messageLines, parseMessage } from './engine-messages.ts'
@@ -86,13 +86,11 @@ export function createLogText() {
       partialLine = parts.pop() ?? ''
       for (const part of parts) add(part.endsWith('\r') ? part.slice(0, -1) : part)
     },
-    /** Marks the end of the log. */
     end() {
       if (plainText(partialLine) !== '') add(partialLine)
       partialLine = ''
       endBareBox()
     },
-    /** The number of complete lines. */
     count: () => lines.length,
     line: (index: number) => ({
       text: lines[index] ?? '',
@@ -111,44 +109,3 @@ export function createLogText() {
 // oxlint-disable-next-line no-control-regex -- escape sequences begin with a control character
 const BORDER = /^(?:\u001b\[[0-9;]*m)*│(?:\u001b\[[0-9;]*m)* ?/
 const BARE_HEADING = /^(?:Error|Warning): \S/
-
-/** The indexes of the matching lines, and the number of matches in all of them; case-insensitive. */
-export function searchLines(lines: readonly string[], query: string): { lines: number[]; count: number } {
-  const lowerQuery = query.toLowerCase()
-  const matching: number[] = []
-  let count = 0
-  for (const [index, line] of lowerQuery === '' ? [] : lines.entries()) {
-    const matches = matchOffsets(line.toLowerCase(), lowerQuery).length
-    if (matches === 0) continue
-    matching.push(index)
-    count += matches
-  }
-  return { lines: matching, count }
-}
-
-function matchOffsets(line: string, query: string) {
-  const offsets: number[] = []
-  if (query === '') return offsets
-  for (let at = line.indexOf(query); at !== -1; at = line.indexOf(query, at + query.length)) offsets.push(at)
-  return offsets
-}
-
-/** Splits the spans of a line at the boundaries of the matches; `at` is the offset in the line. */
-export function markedSpans(spans: readonly Span[], query: string): (Span & { at: number; isMarked: boolean })[] {
-  const line = spans.map((span) => span.text).join('')
-  const lowerQuery = query.toLowerCase()
-  const starts = matchOffsets(line.toLowerCase(), lowerQuery)
-  const cuts = starts.flatMap((start) => [start, start + lowerQuery.length])
-  let offset = 0
-  return spans.flatMap((span) => {
-    const from = offset
-    offset += span.text.length
-    const inside = cuts.filter((cut) => cut > from && cut < offset)
-    return [from, ...inside].map((begin, index) => ({
-      at: begin,
-      className: span.className,
-      text: span.text.slice(begin - from, (inside[index] ?? offset) - from),
-      isMarked: starts.some((start) => begin >= start && begin < start + lowerQuery.length),
-    }))
-  })
-}

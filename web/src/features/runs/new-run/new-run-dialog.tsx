@@ -1,16 +1,21 @@
+import type { configurationVersionSchema } from '@groundstate/contract/configuration-versions'
+import type { Wire } from '@groundstate/contract/responses'
+import { FINAL_STATUSES } from '@groundstate/contract/run-status'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
-import { failureOf } from '../../../api/queries.ts'
 import { Button } from '../../../components/button.tsx'
 import { Dialog } from '../../../components/dialog.tsx'
-import { ErrorNote, Notice, Skeleton } from '../../../components/feedback.tsx'
+import { loaded, Notice } from '../../../components/feedback.tsx'
 import { FormErrors, RadioField, TextField } from '../../../components/form.tsx'
+import { counted } from '../../../components/numbers.ts'
 import { toast } from '../../../components/overlay-hosts.tsx'
+import { RelativeTime } from '../../../components/time.tsx'
 import { ConnectCli } from '../../workspaces/connect-cli.tsx'
+import { lockReason } from '../../workspaces/lock-words.ts'
 import type { WorkspaceResource } from '../../workspaces/workspace.ts'
-import { ConfigurationSummary, DestroyNotice, QueueNotice } from './new-run-notices.tsx'
+import { RunLink } from '../run-navigation.tsx'
 import { NewRunOptions } from './new-run-options.tsx'
-import { type NewRunContext, useCreateRun, useNewRunContext } from './new-run-queries.ts'
+import { type NewRunContext, useCreateRun, useNewRunContext, useRunOfConfiguration } from './new-run-queries.ts'
 import { NEW_RUN, type NewRun, type RunKind, type VariableError, variableErrors } from './new-run.ts'
 
 type NewRunDialogProps = { workspace: WorkspaceResource; isOpen: boolean; onClose: () => void }
@@ -22,62 +27,45 @@ export function NewRunDialog({ isOpen, ...props }: NewRunDialogProps) {
 }
 
 function OpenDialog({ workspace, onClose }: Omit<NewRunDialogProps, 'isOpen'>) {
-  const context = useNewRunContext(workspace.id)
-  const failure = failureOf(context)
-  const form = useId()
+  const { data: context, fallback } = loaded(useNewRunContext(workspace.id), { rows: 5 })
+  const id = useId()
   const create = useCreateRun(workspace)
   const navigate = useNavigate()
   const [run, setRun] = useState(NEW_RUN)
   const organization = workspace.relationships.organization.data?.id ?? ''
   const { name } = workspace.attributes
   const isDestroy = run.kind === 'destroy'
-  const canCreate = context.data?.configuration?.attributes.status === 'uploaded' && refusal(workspace) === undefined
+  const canCreate = context?.configuration?.attributes.status === 'uploaded' && refusal(workspace) === undefined
 
   function submit(valid: NewRun) {
     create.mutate(valid, {
-      onSuccess: ({ id }) => {
+      onSuccess: (created) => {
         toast({ text: isDestroy ? 'Destroy run created' : 'Run created' })
-        void navigate({
-          to: '/app/$organization/workspaces/$workspace/runs/$run',
-          params: { organization, workspace: name, run: id },
-        })
+        const params = { organization, workspace: name, run: created.id }
+        void navigate({ to: '/app/$organization/workspaces/$workspace/runs/$run', params })
       },
     })
   }
 
+  const footer = canCreate && (
+    <>
+      <Button label="Cancel" onClick={onClose} />
+      <Button
+        type="submit"
+        form={id}
+        kind={isDestroy ? 'destroy' : 'primary'}
+        isPending={create.isPending}
+        label={isDestroy ? 'Plan destroy' : 'Create run'}
+      />
+    </>
+  )
   return (
-    <Dialog
-      title={`New run in ${name}`}
-      isOpen
-      onClose={onClose}
-      width="max-w-2xl"
-      footer={
-        canCreate ? (
-          <>
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" form={form} kind={isDestroy ? 'destroy' : 'primary'} isPending={create.isPending}>
-              {isDestroy ? 'Plan destroy' : 'Create run'}
-            </Button>
-          </>
-        ) : undefined
-      }
-    >
-      {context.isPending && <Skeleton rows={5} />}
-      {failure && <ErrorNote {...failure} />}
-      {context.data &&
-        !failure &&
-        (canCreate ? (
-          <NewRunForm
-            id={form}
-            context={context.data}
-            run={run}
-            error={create.error}
-            onChange={setRun}
-            onSubmit={submit}
-          />
-        ) : (
-          <CannotCreate workspace={workspace} isDeleted={context.data.configuration !== undefined} />
-        ))}
+    <Dialog title={`New run in ${name}`} isOpen onClose={onClose} width="max-w-2xl" footer={footer || undefined}>
+      {!context && fallback}
+      {context && !canCreate && <CannotCreate workspace={workspace} isDeleted={context.configuration !== undefined} />}
+      {context && canCreate && (
+        <NewRunForm {...{ id, context, run }} error={create.error} onChange={setRun} onSubmit={submit} />
+      )}
     </Dialog>
   )
 }
@@ -94,6 +82,7 @@ function refusal({ attributes }: WorkspaceResource) {
 function CannotCreate({ workspace, isDeleted }: { workspace: WorkspaceResource; isDeleted: boolean }) {
   const reason = refusal(workspace)
   if (reason !== undefined) return <Notice>{reason}</Notice>
+  const organization = workspace.relationships.organization.data?.id ?? ''
   return (
     <div className="space-y-4">
       <Notice>
@@ -101,10 +90,7 @@ function CannotCreate({ workspace, isDeleted }: { workspace: WorkspaceResource; 
           ? 'The configuration of this workspace was deleted. The next plan of the CLI uploads it again.'
           : 'A run needs a configuration, and this workspace has none yet. The CLI uploads one with its first plan.'}
       </Notice>
-      <ConnectCli
-        organization={workspace.relationships.organization.data?.id ?? ''}
-        workspace={workspace.attributes.name}
-      />
+      <ConnectCli organization={organization} workspace={workspace.attributes.name} />
     </div>
   )
 }
@@ -158,7 +144,7 @@ function NewRunForm({ id, context, run, error, onChange, onSubmit }: NewRunFormP
         autoComplete="off"
       />
       <NewRunOptions workspace={workspace} run={run} variableErrors={errors} error={error} onChange={set} />
-      <ConfigurationSummary workspace={workspace} configuration={context.configuration} />
+      <ConfigurationSummary context={context} />
       <QueueNotice context={context} kind={run.kind} />
       <FormErrors error={error} names={FIELDS_WITH_ERRORS} />
     </form>
@@ -168,27 +154,81 @@ function NewRunForm({ id, context, run, error, onChange, onSubmit }: NewRunFormP
 function kindOptions({ attributes }: WorkspaceResource) {
   const { permissions } = attributes
   const isAutoApplied = attributes['auto-apply'] && permissions['can-queue-apply']
-  const destroyReason = !permissions['can-queue-destroy']
-    ? 'You do not have permission to destroy in this workspace.'
-    : attributes['allow-destroy-plan']
-      ? undefined
-      : 'Destroy plans are disabled in the workspace settings.'
+  const apply = isAutoApplied ? 'Applied automatically.' : 'Applied once the plan is approved.'
+  const plan = 'Previews the changes. Does not wait in the queue and cannot be applied.'
+  const refresh = 'Updates the state to match the infrastructure, which is not changed.'
+  const disabled = attributes['allow-destroy-plan']
+    ? undefined
+    : 'Destroy plans are disabled in the workspace settings.'
+  const reason = permissions['can-queue-destroy']
+    ? disabled
+    : 'You do not have permission to destroy in this workspace.'
   return [
-    {
-      value: 'apply',
-      text: 'Plan and apply',
-      about: isAutoApplied ? 'Applied automatically.' : 'Applied once the plan is approved.',
-    },
-    {
-      value: 'plan',
-      text: 'Plan only',
-      about: 'Previews the changes. Does not wait in the queue and cannot be applied.',
-    },
-    {
-      value: 'refresh',
-      text: 'Refresh only',
-      about: 'Updates the state to match the infrastructure, which is not changed.',
-    },
-    { value: 'destroy', text: 'Destroy', about: 'Plans to destroy all resources.', reason: destroyReason },
+    { value: 'apply', text: 'Plan and apply', about: apply },
+    { value: 'plan', text: 'Plan only', about: plan },
+    { value: 'refresh', text: 'Refresh only', about: refresh },
+    { value: 'destroy', text: 'Destroy', about: 'Plans to destroy all resources.', reason },
   ]
+}
+
+type DestroyNoticeProps = { workspace: WorkspaceResource; targetCount: number }
+
+function DestroyNotice({ workspace: { attributes }, targetCount }: DestroyNoticeProps) {
+  const all = `all ${counted(attributes['resource-count'], 'resource')}`
+  return (
+    <Notice tone="bad">
+      This run plans to destroy {targetCount > 0 ? 'the selected targets and their dependents' : all} in{' '}
+      {attributes.name}. Nothing is destroyed until a user approves the plan
+      {attributes['auto-apply'] && ', even though auto-apply is enabled'}.
+    </Notice>
+  )
+}
+
+const SOURCES = {
+  'tfe-api': 'API',
+  terraform: 'CLI',
+  'terraform+cloud': 'CLI',
+} as const satisfies Record<Wire<typeof configurationVersionSchema>['attributes']['source'], string>
+
+/** The configuration that the run will use: its origin, age and latest run. */
+function ConfigurationSummary({ context: { workspace, configuration } }: { context: NewRunContext }) {
+  if (!configuration) return null
+  const { id, attributes } = configuration
+  return (
+    <section aria-label="Configuration" className="rounded-md border border-line bg-ground px-3 py-2">
+      <p>
+        <span className="font-medium">Configuration</span> <code>{id}</code>
+      </p>
+      <p className="text-dim">
+        uploaded via {SOURCES[attributes.source]} <RelativeTime at={attributes['created-at']} />
+        <LatestRun workspace={workspace.attributes.name} versionId={id} />
+      </p>
+    </section>
+  )
+}
+
+function LatestRun({ workspace, versionId }: { workspace: string; versionId: string }) {
+  const { data } = useRunOfConfiguration(versionId)
+  if (!data) return null
+  return (
+    <>
+      , last used{data.author !== undefined && ` by ${data.author}`} for{' '}
+      <RunLink workspace={workspace} run={data.run} className="text-accent underline" />
+    </>
+  )
+}
+
+/** The runs that will block the new run. Plan-only runs are never blocked. */
+function QueueNotice({ context, kind }: { context: NewRunContext; kind: RunKind }) {
+  const { workspace, currentRun, holder } = context
+  if (kind === 'plan') return null
+  if (holder && holder.kind !== 'run')
+    return <Notice tone="warn">The run will wait: the workspace is {lockReason(holder, workspace.attributes)}</Notice>
+  if (!currentRun || FINAL_STATUSES.includes(currentRun.attributes.status)) return null
+  return (
+    <Notice tone="warn">
+      The run will be queued behind{' '}
+      <RunLink workspace={workspace.attributes.name} run={currentRun} className="underline" />
+    </Notice>
+  )
 }

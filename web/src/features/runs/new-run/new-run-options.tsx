@@ -17,33 +17,20 @@ type NewRunOptionsProps = {
   onChange: (change: Partial<NewRun>) => void
 }
 
-const FLAGS = [
-  {
-    name: 'savePlan',
-    option: 'savePlan',
-    label: 'Save plan',
-    hint: 'Does not block other runs. The plan becomes stale when the state changes.',
-  },
-  {
-    name: 'allowEmptyApply',
-    option: 'emptyApply',
-    label: 'Allow empty apply',
-    hint: 'A plan without changes can be applied, which creates a new state version.',
-  },
-  {
-    name: 'generateConfig',
-    option: 'generateConfig',
-    label: 'Generate configuration',
-    hint: 'The plan shows configuration to copy for import blocks without a resource block.',
-  },
-  {
-    name: 'refresh',
-    option: 'refresh',
-    label: 'Refresh state before planning',
-    hint: 'Planning without a refresh is faster but may miss changes made outside of runs.',
-  },
-  { name: 'debuggingMode', option: undefined, label: 'Debugging mode', hint: 'The engine writes detailed logs.' },
-] as const
+const FLAGS = {
+  savePlan: ['Save plan', 'Does not block other runs. The plan becomes stale when the state changes.'],
+  allowEmptyApply: ['Allow empty apply', 'A plan without changes can be applied, which creates a new state version.'],
+  generateConfig: [
+    'Generate configuration',
+    'The plan shows configuration to copy for import blocks without a resource block.',
+  ],
+  refresh: [
+    'Refresh state before planning',
+    'Planning without a refresh is faster but may miss changes made outside of runs.',
+  ],
+  debuggingMode: ['Debugging mode', 'The engine writes detailed logs.'],
+} as const
+type Flag = keyof typeof FLAGS
 
 /** The options besides kind and message, collapsed by default. */
 export function NewRunOptions({ workspace, run, variableErrors, error, onChange }: NewRunOptionsProps) {
@@ -74,11 +61,7 @@ export function NewRunOptions({ workspace, run, variableErrors, error, onChange 
             onChange={(replacements) => onChange({ replacements })}
           />
         )}
-        <Variables
-          variables={run.variables}
-          errors={variableErrors}
-          onChange={(variables) => onChange({ variables })}
-        />
+        <Variables {...run} errors={variableErrors} onChange={(variables) => onChange({ variables })} />
         {has.engineVersion && (
           <TextField
             label="Engine version"
@@ -101,15 +84,17 @@ export function NewRunOptions({ workspace, run, variableErrors, error, onChange 
             onChange={({ target }) => onChange({ autoApply: target.value as NewRun['autoApply'] })}
           />
         )}
-        {FLAGS.filter(({ option }) => option === undefined || has[option]).map(({ name, label, hint }) => (
-          <CheckField
-            key={name}
-            label={label}
-            hint={hint}
-            checked={run[name]}
-            onChange={({ target }) => onChange({ [name]: target.checked })}
-          />
-        ))}
+        {(Object.keys(FLAGS) as Flag[])
+          .filter((name) => has[name])
+          .map((name) => (
+            <CheckField
+              key={name}
+              label={FLAGS[name][0]}
+              hint={FLAGS[name][1]}
+              checked={run[name]}
+              onChange={({ target }) => onChange({ [name]: target.checked })}
+            />
+          ))}
       </div>
     </details>
   )
@@ -117,7 +102,6 @@ export function NewRunOptions({ workspace, run, variableErrors, error, onChange 
 
 type AddressesProps = {
   label: string
-  /** Label of the button. */
   add: string
   workspaceId: string
   addresses: readonly string[]
@@ -172,6 +156,8 @@ type VariablesProps = {
   onChange: (variables: NewRun['variables']) => void
 }
 
+const VARIABLE_ROW = 'grid grid-cols-[1fr_auto] items-start gap-2 sm:grid-cols-[1fr_2fr_auto]'
+
 function Variables({ variables, errors, onChange }: VariablesProps) {
   const [lastRow, setLastRow] = useState(0)
   const list = useRef<HTMLDivElement>(null)
@@ -180,6 +166,10 @@ function Variables({ variables, errors, onChange }: VariablesProps) {
   }, [lastRow])
   const set = (row: number, change: { key?: string; value?: string }) =>
     onChange(variables.map((variable) => (variable.row === row ? { ...variable, ...change } : variable)))
+  function add() {
+    onChange([...variables, { row: lastRow + 1, key: '', value: '' }])
+    setLastRow(lastRow + 1)
+  }
   const field = { isLabelHidden: true, autoComplete: 'off', autoCapitalize: 'none', spellCheck: false }
   return (
     <fieldset>
@@ -192,11 +182,7 @@ function Variables({ variables, errors, onChange }: VariablesProps) {
         {variables.map(({ row, key, value }) => {
           const name = key === '' ? 'variable' : key
           return (
-            <div
-              key={row}
-              data-row={row}
-              className="grid grid-cols-[1fr_auto] items-start gap-2 sm:grid-cols-[1fr_2fr_auto]"
-            >
+            <div key={row} data-row={row} className={VARIABLE_ROW}>
               <TextField
                 label="Variable name"
                 placeholder="name"
@@ -217,26 +203,16 @@ function Variables({ variables, errors, onChange }: VariablesProps) {
                   {...field}
                 />
               </div>
-              <div className="mt-1">
-                <IconButton
-                  label={`Remove ${name}`}
-                  icon={X}
-                  onClick={() => onChange(variables.filter((variable) => variable.row !== row))}
-                />
-              </div>
+              <IconButton
+                label={`Remove ${name}`}
+                icon={X}
+                className="mt-1 px-1.5"
+                onClick={() => onChange(variables.filter((variable) => variable.row !== row))}
+              />
             </div>
           )
         })}
-        <Button
-          size="small"
-          icon={Plus}
-          onClick={() => {
-            onChange([...variables, { row: lastRow + 1, key: '', value: '' }])
-            setLastRow(lastRow + 1)
-          }}
-        >
-          Add variable
-        </Button>
+        <Button size="small" icon={Plus} label="Add variable" onClick={add} />
       </div>
     </fieldset>
   )

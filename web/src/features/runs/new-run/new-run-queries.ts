@@ -20,28 +20,23 @@ export function useNewRunContext(workspaceId: string) {
   return useQuery({
     queryKey: ['workspaces', workspaceId, 'start'],
     queryFn: async () => {
-      const document = await get<
-        DocumentOnWire<
-          typeof workspaceSchema,
-          typeof configurationVersionSchema | typeof runSchema | typeof userSchema | typeof teamSchema
-        >
-      >(`/workspaces/${workspaceId}?include=current_configuration_version,current_run,locked_by`)
+      const document = await get<DocumentOnWire<typeof workspaceSchema, Included>>(
+        `/workspaces/${workspaceId}?include=current_configuration_version,current_run,locked_by`,
+      )
       const included = includedOf(document)
       const { relationships } = document.data
+      const lockedBy = relationships['locked-by']
       return {
         workspace: document.data,
         configuration: included.one('configuration-versions', relationships['current-configuration-version']),
         currentRun: included.one('runs', relationships['current-run']),
-        holder: holderOf(
-          document.data,
-          included.one('users', relationships['locked-by']) ?? included.one('teams', relationships['locked-by']),
-        ),
+        holder: holderOf(document.data, included.one('users', lockedBy) ?? included.one('teams', lockedBy)),
       }
     },
   })
 }
+type Included = typeof configurationVersionSchema | typeof runSchema | typeof userSchema | typeof teamSchema
 
-/** The latest run of a configuration version, with its author. */
 export function useRunOfConfiguration(versionId: string) {
   return useQuery({
     queryKey: ['configuration-versions', versionId, 'run'],
@@ -54,22 +49,17 @@ export function useRunOfConfiguration(versionId: string) {
       if (id === undefined) return null
       const run = await get<DocumentOnWire<typeof runSchema, typeof userSchema>>(`/runs/${id}?include=created_by`)
       const author = includedOf(run).one('users', run.data.relationships['created-by'])
-      return { id, message: run.data.attributes.message, author: author?.attributes.username }
+      return { run: run.data, author: author?.attributes.username }
     },
   })
 }
 
 /** The engine addresses of a workspace's resources that contain the text. */
 export async function findAddresses(workspaceId: string, text: string, signal: AbortSignal) {
-  const query = queryString({ q: text, 'page[size]': 20 })
-  const { data } = await get<PageOnWire<typeof workspaceResourceSchema>>(
-    `/workspaces/${workspaceId}/resources${query}`,
-    signal,
-  )
-  return data.map(({ attributes }) => {
-    const address = engineAddress(attributes)
-    return { value: address, text: address }
-  })
+  const path = `/workspaces/${workspaceId}/resources${queryString({ q: text, 'page[size]': 20 })}`
+  const { data } = await get<PageOnWire<typeof workspaceResourceSchema>>(path, signal)
+  const addresses = data.map(({ attributes }) => engineAddress(attributes))
+  return addresses.map((address) => ({ value: address, text: address }))
 }
 
 export function useCreateRun({ id, relationships }: WorkspaceResource) {

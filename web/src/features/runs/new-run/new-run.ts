@@ -2,7 +2,6 @@ import type { CreateRun } from '@groundstate/contract/runs'
 
 export type RunKind = 'apply' | 'plan' | 'refresh' | 'destroy'
 
-/** Initial state of the new run form. */
 export const NEW_RUN = {
   kind: 'apply' as RunKind,
   message: '',
@@ -32,11 +31,12 @@ export function availableOptions({ kind, savePlan }: Pick<NewRun, 'kind' | 'save
     replace: isPlanned,
     engineVersion: kind === 'plan',
     savePlan: isApplied,
-    emptyApply: isApplied,
+    allowEmptyApply: isApplied,
     // A destroy run always needs approval.
     autoApply: isApplied && !savePlan,
     generateConfig: isPlanned,
     refresh: kind !== 'refresh',
+    debuggingMode: true,
   }
 }
 
@@ -56,7 +56,7 @@ export function newRunBody(workspaceId: string, run: NewRun) {
     ...(has.engineVersion && run.engineVersion.trim() !== '' && { 'engine-version': run.engineVersion.trim() }),
     ...(has.savePlan && run.savePlan && { 'save-plan': true }),
     ...(has.autoApply && run.autoApply !== '' && { 'auto-apply': run.autoApply === 'yes' }),
-    ...(has.emptyApply && run.allowEmptyApply && { 'allow-empty-apply': true }),
+    ...(has.allowEmptyApply && run.allowEmptyApply && { 'allow-empty-apply': true }),
     ...(has.generateConfig && run.generateConfig && { 'allow-config-generation': true }),
     ...(run.debuggingMode && { 'debugging-mode': true }),
     ...(has.refresh && !run.refresh && { refresh: false }),
@@ -77,7 +77,6 @@ export function countOptions(run: NewRun) {
 
 export type VariableError = { key: string | undefined; value: string | undefined }
 
-/** The invalid variables, by row. */
 export async function variableErrors(variables: NewRun['variables']): Promise<Map<number, VariableError>> {
   const errors = await Promise.all(
     variables.map(async ({ row, key, value }) => {

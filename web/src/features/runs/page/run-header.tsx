@@ -1,6 +1,6 @@
 import { isEnded } from '@groundstate/contract/run-status'
 import { Link } from '@tanstack/react-router'
-import { Fragment, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { CopyButton } from '../../../components/copy.tsx'
 import { Notice } from '../../../components/feedback.tsx'
 import { counted } from '../../../components/numbers.ts'
@@ -20,6 +20,13 @@ export function RunHeader({ document, children }: { document: RunDocument; child
   const { run } = document
   const { attributes } = run
   const body = messageBody(attributes.message)
+  const about = (
+    <>
+      {body !== '' && <p className="mb-1 whitespace-pre-line text-ink">{body}</p>}
+      <Origin document={document} />
+      <Options run={run} />
+    </>
+  )
   return (
     <>
       <DestroyBanner document={document} />
@@ -27,16 +34,8 @@ export function RunHeader({ document, children }: { document: RunDocument; child
         title={runTitle({ id: run.id, message: attributes.message })}
         documentTitle={`${workspace} · run ${runState(attributes).text}`}
         badge={<RunStatus run={attributes} isBadge />}
-        about={
-          <>
-            {body !== '' && <p className="mb-1 whitespace-pre-line text-ink">{body}</p>}
-            <Origin document={document} />
-            <Options run={run} />
-          </>
-        }
-      >
-        {children}
-      </Page>
+        {...{ about, children }}
+      />
     </>
   )
 }
@@ -66,6 +65,8 @@ function Origin({ document: { run, createdBy, triggers, plan, apply } }: { docum
   const endedAt = runEndedAt(attributes)
   const execution = apply?.attributes['execution-details'] ?? plan?.attributes['execution-details']
   const hasAuthor = triggers.length === 0 || createdBy !== undefined
+  const agent = execution?.['agent-name'] ?? execution?.['agent-id']
+  const params = runRoute.useParams()
   return (
     <p className="flex flex-wrap items-center gap-x-4 gap-y-1">
       <span className="inline-flex flex-wrap items-center gap-x-1.5">
@@ -82,7 +83,10 @@ function Origin({ document: { run, createdBy, triggers, plan, apply } }: { docum
       </span>
       {/* On a phone the breadcrumbs omit the workspace. */}
       <span className="sm:hidden">
-        in <WorkspaceLink />
+        in{' '}
+        <Link to="/app/$organization/workspaces/$workspace" params={params} className="text-accent underline">
+          {params.workspace}
+        </Link>
       </span>
       <RelativeTime at={attributes['created-at']} />
       <span>
@@ -93,7 +97,7 @@ function Origin({ document: { run, createdBy, triggers, plan, apply } }: { docum
       {execution && (
         <span>
           {execution.mode === 'agent'
-            ? `agent ${execution['agent-name'] ?? execution['agent-id']} in ${execution['agent-pool-name'] ?? 'a pool'}`
+            ? `agent ${agent} in ${execution['agent-pool-name'] ?? 'a pool'}`
             : 'built-in agent'}
         </span>
       )}
@@ -105,28 +109,16 @@ function Origin({ document: { run, createdBy, triggers, plan, apply } }: { docum
   )
 }
 
-function WorkspaceLink() {
-  const params = runRoute.useParams()
-  return (
-    <Link to="/app/$organization/workspaces/$workspace" params={params} className="text-accent underline">
-      {params.workspace}
-    </Link>
-  )
-}
-
 function Triggers({ triggers, text }: Pick<RunDocument, 'triggers'> & { text: string }) {
-  const { organization } = runRoute.useParams()
   return (
     <span>
       {text}{' '}
-      {triggers.map(({ id, workspace }, index) => (
-        <Fragment key={id}>
-          {index > 0 && ', '}
-          <RunLink organization={organization} workspace={workspace} run={id} className="text-accent underline">
-            a run of {workspace}
-          </RunLink>
-        </Fragment>
-      ))}
+      {triggers.map(({ id, workspace }, index) => [
+        index > 0 && ', ',
+        <RunLink key={id} workspace={workspace} run={{ id }} className="text-accent underline">
+          a run of {workspace}
+        </RunLink>,
+      ])}
     </span>
   )
 }
@@ -139,9 +131,7 @@ function Options({ run }: { run: RunDocument['run'] }) {
       {options.map(({ text, about, values }) => (
         <li key={text}>
           {values.length === 0 ? (
-            <Badge tone="busy" title={about}>
-              {text}
-            </Badge>
+            <Badge tone="busy" title={about} text={text} />
           ) : (
             <details className="rounded-md bg-busy-soft px-1.5 py-0.5 text-xs text-busy">
               <summary className="font-medium">
@@ -167,19 +157,12 @@ export function RunNotice({ document: { run, plan, apply, stages } }: { document
   const results = stages.flatMap((stage) => stage.results.map((result) => result.attributes))
   const pending = results.filter(({ status }) => status === 'running')
   if (pending.length > 0) {
-    const [deadline] = pending
-      .map((result) => result['deadline-at'])
-      .filter((at) => at !== null)
-      .toSorted()
+    const [deadline] = pending.flatMap((result) => result['deadline-at'] ?? []).toSorted()
     return (
       <Notice tone="warn">
         Waiting for run {pending.length === 1 ? 'task' : 'tasks'} {listed(pending.map((result) => result['task-name']))}
-        {deadline !== undefined && (
-          <>
-            , <Countdown to={deadline} /> left
-          </>
-        )}
-        . <TasksLink>Show run tasks</TasksLink>
+        {deadline !== undefined && [', ', <Countdown key="left" to={deadline} />, ' left']}.{' '}
+        <TasksLink text="Show run tasks" />
       </Notice>
     )
   }
@@ -198,15 +181,15 @@ export function RunNotice({ document: { run, plan, apply, stages } }: { document
     <Notice tone={attributes.status === 'errored' ? 'bad' : 'info'}>
       <ServerText text={capitalized(reason)} />
       {skipped.length > 0 && `. ${capitalized(listed(skipped))} never started`}.{' '}
-      {stage && <TasksLink>{STAGE_TITLES[stage]}</TasksLink>}
+      {stage && <TasksLink text={STAGE_TITLES[stage]} />}
     </Notice>
   )
 }
 
-function TasksLink({ children }: { children: ReactNode }) {
+function TasksLink({ text }: { text: string }) {
   return (
     <TabLink search={{ part: 'tasks' }} className="whitespace-nowrap underline">
-      {children}
+      {text}
     </TabLink>
   )
 }
@@ -214,27 +197,20 @@ function TasksLink({ children }: { children: ReactNode }) {
 /** A server message with localised times and links to the runs it mentions. */
 function ServerText({ text }: { text: string }) {
   const { organization } = runRoute.useParams()
-  return textSegments(text).map((segment) =>
-    segment.kind === 'run' ? (
-      <Link
-        key={segment.text}
-        to="/app/$organization/runs/$run"
-        params={{ organization, run: segment.text }}
-        className="underline"
-      >
-        {segment.text}
+  return textSegments(text).map(({ kind, text: part }) => {
+    if (kind !== 'run') return kind === 'time' ? exactTime(part) : part
+    return (
+      <Link key={part} to="/app/$organization/runs/$run" params={{ organization, run: part }} className="underline">
+        {part}
       </Link>
-    ) : (
-      <span key={segment.text}>{segment.kind === 'time' ? exactTime(segment.text) : segment.text}</span>
-    ),
-  )
+    )
+  })
 }
 
 function capitalized(text: string) {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** "a, b and c". */
 function listed(words: readonly string[]) {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
 }

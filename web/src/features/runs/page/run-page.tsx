@@ -8,6 +8,7 @@ import { useState } from 'react'
 import { get } from '../../../api/client.ts'
 import { failureOf, includedOf } from '../../../api/queries.ts'
 import { ErrorPage, Skeleton } from '../../../components/feedback.tsx'
+import { TabBar, type TabLinkProps } from '../../../components/tabs.tsx'
 import { ApprovalPanel } from '../approval/approval-panel.tsx'
 import { ChangesTab } from '../changes/changes-tab.tsx'
 import { LogTab } from '../log/log-tab.tsx'
@@ -37,17 +38,16 @@ export function RunPage() {
   // The link may predate a rename of the workspace, or name another organization.
   const { name } = query.data.workspace?.attributes ?? { name: workspace }
   const owner = query.data.workspace?.relationships.organization.data?.id ?? organization
-  if (name !== workspace || owner !== organization) {
-    return (
-      <Navigate
-        to="/app/$organization/workspaces/$workspace/runs/$run"
-        params={{ organization: owner, workspace: name, run: id }}
-        search={(before) => before}
-        replace
-      />
-    )
-  }
-  return <LoadedRun key={id} document={query.data} />
+  if (name === workspace && owner === organization) return <LoadedRun key={id} document={query.data} />
+  const params = { organization: owner, workspace: name, run: id }
+  return (
+    <Navigate
+      to="/app/$organization/workspaces/$workspace/runs/$run"
+      params={params}
+      search={(before) => before}
+      replace
+    />
+  )
 }
 
 const byIdRoute = getRouteApi('/frame/app/$organization/runs/$run')
@@ -90,15 +90,13 @@ function LoadedRun({ document }: { document: RunDocument }) {
         <StageStrip steps={runSteps(document)} />
         <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_22rem] lg:items-start">
           <div className="min-w-0">
-            <TabLinks shown={shown} taskCount={stages.flatMap(({ results }) => results).length} />
+            <RunTabs shown={shown} taskCount={stages.flatMap(({ results }) => results).length} />
             <div className="mt-4 space-y-6" onPointerDown={pin} onKeyDown={pin} onWheel={pin}>
               {shown.map((tab) => (
                 <section key={tab} aria-label={TAB_TITLES[tab]}>
-                  {tab === 'changes' && <ChangesTab run={run} plan={plan} apply={apply} workspace={workspace} />}
-                  {tab === 'log' && (
-                    // The changes tab shows the diagnostics too.
-                    <LogTab run={run} plan={plan} apply={apply} hasDiagnostics={!shown.includes('changes')} />
-                  )}
+                  {tab === 'changes' && <ChangesTab {...{ run, plan, apply, workspace }} />}
+                  {/* The changes tab has the diagnostics too. */}
+                  {tab === 'log' && <LogTab {...{ run, plan, apply }} hasDiagnostics={!shown.includes('changes')} />}
                   {tab === 'tasks' && <TasksTab run={run} stages={stages} />}
                   {tab === 'timeline' && <TimelineTab document={document} />}
                 </section>
@@ -122,25 +120,13 @@ export function defaultTabs({ attributes }: Run, stages: readonly TaskStage[]): 
   return [times['planning-at'] === undefined ? 'timeline' : 'log']
 }
 
-function TabLinks({ shown, taskCount }: { shown: readonly RunTab[]; taskCount: number }) {
-  return (
-    <nav aria-label="Run sections" className="overflow-x-auto border-b border-line">
-      <ul className="flex gap-1">
-        {TABS.map((tab) => (
-          <li key={tab}>
-            <TabLink
-              search={{ part: tab }}
-              aria-current={shown.includes(tab) ? 'true' : undefined}
-              className={`flex items-center gap-1.5 border-b-2 px-3 py-2 font-medium whitespace-nowrap no-underline hover:text-ink ${shown.includes(tab) ? 'border-accent text-ink' : 'border-transparent text-dim'}`}
-            >
-              {TAB_TITLES[tab]}
-              {tab === 'tasks' && taskCount > 0 && (
-                <span className="numeric rounded bg-hover px-1.5 text-xs">{taskCount}</span>
-              )}
-            </TabLink>
-          </li>
-        ))}
-      </ul>
-    </nav>
-  )
+function RunTabs({ shown, taskCount }: { shown: readonly RunTab[]; taskCount: number }) {
+  const tabs = TABS.map((tab) => ({
+    text: TAB_TITLES[tab],
+    count: (tab === 'tasks' && taskCount) || undefined,
+    render: (props: TabLinkProps) => (
+      <TabLink search={{ part: tab }} aria-current={shown.includes(tab) || undefined} {...props} />
+    ),
+  }))
+  return <TabBar label="Run sections" tabs={tabs} />
 }

@@ -5,10 +5,9 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Send } from 'lucide-react'
 import { useState } from 'react'
 import { get, request } from '../../../api/client.ts'
-import { failureOf } from '../../../api/queries.ts'
 import { Button } from '../../../components/button.tsx'
 import { CopyButton } from '../../../components/copy.tsx'
-import { ErrorNote, Skeleton } from '../../../components/feedback.tsx'
+import { ErrorNote, loaded } from '../../../components/feedback.tsx'
 import { counted } from '../../../components/numbers.ts'
 import { toast } from '../../../components/overlay-hosts.tsx'
 import { Pane } from '../../../components/pane.tsx'
@@ -27,8 +26,7 @@ export function TaskDeliveries({ result, runId, mayRedeliver }: DeliveriesProps)
     queryFn: async () =>
       get<PageOnWire<typeof taskDeliverySchema>>(`/task-results/${result.id}/deliveries?page[size]=100`),
   })
-  const failure = failureOf(deliveries)
-  const data = failure ? undefined : deliveries.data
+  const { data, fallback } = loaded(deliveries, { rows: 1, label: 'Loading deliveries' })
   return (
     <details className="mt-2" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
       <summary className="text-dim">
@@ -36,8 +34,7 @@ export function TaskDeliveries({ result, runId, mayRedeliver }: DeliveriesProps)
         <span className="sr-only"> to {result.attributes['task-name']}</span>
       </summary>
       <div className="mt-2 space-y-2">
-        {failure && <ErrorNote {...failure} />}
-        {isOpen && !data && !failure && <Skeleton rows={1} label="Loading deliveries" />}
+        {isOpen && !data && fallback}
         {data?.data.length === 0 && result.attributes.status !== 'running' && (
           <p className="text-dim">These deliveries have been deleted.</p>
         )}
@@ -65,12 +62,11 @@ function Redeliver({ result, runId }: Omit<DeliveriesProps, 'mayRedeliver'>) {
       <Button
         size="small"
         icon={Send}
+        label="Redeliver"
         isPending={redeliver.isPending}
         reason={status === 'running' ? undefined : `the task is ${status}; only pending requests can be redelivered`}
         onClick={() => redeliver.mutate()}
-      >
-        Redeliver
-      </Button>
+      />
       {redeliver.error && <ErrorNote error={redeliver.error} />}
     </>
   )
@@ -84,13 +80,12 @@ function Delivery({ delivery: { attributes } }: { delivery: Wire<typeof taskDeli
         <summary className="px-3 py-1.5">
           <span className="inline-flex flex-wrap items-center gap-x-2 align-middle">
             <span>Attempt {attempt}</span>
-            <Badge tone={response?.status === 200 ? 'good' : 'bad'}>
-              {response ? `response ${response.status}` : 'no response'}
-            </Badge>
+            <Badge
+              tone={response?.status === 200 ? 'good' : 'bad'}
+              text={response ? `response ${response.status}` : 'no response'}
+            />
             <span className="numeric text-dim">{attributes['duration-ms'].toLocaleString('en')} ms</span>
-            <span className="text-dim">
-              <RelativeTime at={attributes['sent-at']} />
-            </span>
+            <RelativeTime at={attributes['sent-at']} className="text-dim" />
             {agent !== null && <span className="text-dim">agent {agent}</span>}
           </span>
         </summary>

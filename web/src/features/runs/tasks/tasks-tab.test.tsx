@@ -3,8 +3,7 @@ import { renderToStaticMarkup } from 'react-dom/server'
 import { expect, test } from 'vitest'
 import type { TaskResult, TaskStage } from '../run.ts'
 import { stageWith } from '../testing/run.ts'
-import { OutcomeList, type TaskOutcome } from './task-outcomes.tsx'
-import { StageCard } from './tasks-tab.tsx'
+import { OutcomeList, StageCard, type TaskOutcome } from './tasks-tab.tsx'
 
 function stageHtml(
   status: TaskStage['attributes']['status'],

@@ -1,35 +1,25 @@
-import {
-  Ban,
-  CircleAlert,
-  CircleCheck,
-  CircleDashed,
-  CircleX,
-  ListChecks,
-  LoaderCircle,
-  type LucideIcon,
-} from 'lucide-react'
+import type { PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { taskResultOutcomeSchema } from '@groundstate/contract/task-results'
+import { useQuery } from '@tanstack/react-query'
+import { CircleX, ExternalLink, Info, ListChecks, type LucideIcon, TriangleAlert } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import { ApiError, apiPath, get } from '../../../api/client.ts'
 import { Card } from '../../../components/card.tsx'
-import { EmptyState } from '../../../components/feedback.tsx'
-import { Badge, StatusText, type Tone } from '../../../components/status.tsx'
-import { RelativeTime, Countdown, Elapsed } from '../../../components/time.tsx'
+import { EmptyState, loaded } from '../../../components/feedback.tsx'
+import { Badge, OUTCOME_STYLE, type StatusStyle, StatusText, type Tone } from '../../../components/status.tsx'
+import { Countdown, Elapsed, RelativeTime } from '../../../components/time.tsx'
+import { isWebAddress } from '../../../components/web-address.ts'
 import { isAdvisoryFailure, stageState, type StepState } from '../run-steps.ts'
 import { STAGE_TITLES } from '../run-text.ts'
 import type { Run, TaskResult, TaskStage } from '../run.ts'
 import { STEP_STYLE } from '../stage-strip.tsx'
 import { TaskDeliveries } from './task-deliveries.tsx'
-import { DetailsLink, TaskOutcomes } from './task-outcomes.tsx'
 
-/** The results of the run tasks, by stage. */
 export function TasksTab({ run, stages }: { run: Run; stages: readonly TaskStage[] }) {
   if (stages.length === 0) {
-    return (
-      <EmptyState icon={ListChecks} title="No run tasks">
-        <p>
-          A run task calls an external service before or after the plan or the apply: a security scan, a cost check, an
-          external approval. Attach one to the workspace, and its next run will call it.
-        </p>
-      </EmptyState>
-    )
+    const text =
+      'A run task calls an external service before or after the plan or the apply: a security scan, a cost check, an external approval. Attach one to the workspace, and its next run will call it.'
+    return <EmptyState icon={ListChecks} title="No run tasks" text={text} />
   }
   return (
     <div className="space-y-4">
@@ -47,28 +37,16 @@ const MISSING_RESULTS: Partial<Record<StepState, string>> = {
 
 export function StageCard({ stage, mayRedeliver }: { stage: TaskStage; mayRedeliver: boolean }) {
   const { state, text } = stageState(stage)
-  const { tone, icon } = STEP_STYLE[state]
+  const status = <StatusText {...STEP_STYLE[state]} text={text} isBusy={state === 'running'} />
   const missing = MISSING_RESULTS[state]
+  const runId = stage.relationships.run.data?.id ?? ''
   return (
     <div id={stage.id} className="scroll-mt-20">
-      <Card
-        title={STAGE_TITLES[stage.attributes.stage]}
-        isFlush
-        actions={
-          <StatusText tone={tone} icon={icon} isBusy={state === 'running'}>
-            {text}
-          </StatusText>
-        }
-      >
+      <Card title={STAGE_TITLES[stage.attributes.stage]} isFlush actions={status}>
         {missing === undefined ? (
           <ul className="divide-y divide-line border-t border-line">
             {stage.results.map((result) => (
-              <TaskResultItem
-                key={result.id}
-                result={result}
-                runId={stage.relationships.run.data?.id ?? ''}
-                mayRedeliver={mayRedeliver}
-              />
+              <TaskResultItem key={result.id} {...{ result, runId, mayRedeliver }} />
             ))}
           </ul>
         ) : (
@@ -79,47 +57,41 @@ export function StageCard({ stage, mayRedeliver }: { stage: TaskStage; mayRedeli
   )
 }
 
-type ResultStyle = { tone: Tone; icon: LucideIcon; text: string }
+type ResultStyle = StatusStyle & { text: string }
 
 const RESULT_STYLE: Record<TaskResult['attributes']['status'], ResultStyle> = {
-  pending: { tone: 'quiet', icon: CircleDashed, text: 'pending' },
-  running: { tone: 'busy', icon: LoaderCircle, text: 'waiting for result' },
-  passed: { tone: 'good', icon: CircleCheck, text: 'passed' },
-  failed: { tone: 'bad', icon: CircleX, text: 'failed' },
-  errored: { tone: 'bad', icon: CircleX, text: 'errored' },
-  canceled: { tone: 'quiet', icon: Ban, text: 'canceled' },
-  unreachable: { tone: 'bad', icon: CircleX, text: 'unreachable' },
+  pending: { ...OUTCOME_STYLE.waiting, text: 'pending' },
+  running: { ...OUTCOME_STYLE.running, text: 'waiting for result' },
+  passed: { ...OUTCOME_STYLE.done, text: 'passed' },
+  failed: { ...OUTCOME_STYLE.failed, text: 'failed' },
+  errored: { ...OUTCOME_STYLE.failed, text: 'errored' },
+  canceled: { ...OUTCOME_STYLE.stopped, text: 'canceled' },
+  unreachable: { ...OUTCOME_STYLE.failed, text: 'unreachable' },
 }
 
 /** Icon, colour and text of a result; an advisory failure looks like a warning. */
 export function resultStyle(result: Pick<TaskResult, 'attributes'>): ResultStyle {
   const style = RESULT_STYLE[result.attributes.status]
-  return isAdvisoryFailure(result) ? { tone: 'warn', icon: CircleAlert, text: `${style.text}, advisory` } : style
+  return isAdvisoryFailure(result) ? { ...OUTCOME_STYLE.warning, text: `${style.text}, advisory` } : style
 }
 
 type TaskResultItemProps = { result: TaskResult; runId: string; mayRedeliver: boolean }
 
 function TaskResultItem({ result, runId, mayRedeliver }: TaskResultItemProps) {
   const { attributes } = result
-  const { tone, icon, text } = resultStyle(result)
   const name = attributes['task-name']
   const isRunning = attributes.status === 'running'
   const times = attributes['status-timestamps']
   const startedAt = times['running-at']
+  const endedAt = isRunning ? undefined : (times[`${attributes.status}-at`] ?? startedAt)
   return (
     <li className="px-4 py-3">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <h3 className="min-w-0 font-medium">{name}</h3>
         <Badge>{attributes['workspace-task-enforcement-level']}</Badge>
         <span className="ml-auto flex flex-wrap items-center gap-x-2">
-          {startedAt !== undefined && (
-            <span className="text-dim">
-              <Elapsed from={startedAt} to={isRunning ? undefined : (times[`${attributes.status}-at`] ?? startedAt)} />
-            </span>
-          )}
-          <StatusText tone={tone} icon={icon} isBusy={isRunning}>
-            {text}
-          </StatusText>
+          {startedAt !== undefined && <Elapsed from={startedAt} to={endedAt} className="text-dim" />}
+          <StatusText {...resultStyle(result)} isBusy={isRunning} />
         </span>
       </div>
       {isAdvisoryFailure(result) && <p className="mt-1 text-warn">Advisory: does not stop the run</p>}
@@ -136,26 +108,137 @@ function TaskResultItem({ result, runId, mayRedeliver }: TaskResultItemProps) {
   )
 }
 
-/** The delivery of a pending request, and its deadline. */
 function DeliveryStatus({ attributes }: { attributes: TaskResult['attributes'] }) {
   const { 'deadline-at': deadline, 'next-delivery-at': next, 'delivered-at': delivered } = attributes
+  const hasFailed = delivered === null && next !== null && attributes['delivery-attempts'] > 0
   return (
     <p className="mt-1 text-dim">
-      {delivered !== null && (
-        <>
-          Request delivered <RelativeTime at={delivered} />.{' '}
-        </>
-      )}
-      {delivered === null && next !== null && attributes['delivery-attempts'] > 0 && (
-        <>
-          Delivery failed, next attempt in <Countdown to={next} />.{' '}
-        </>
-      )}
-      {deadline !== null && (
-        <>
-          <Countdown to={deadline} /> left to report a result.
-        </>
-      )}
+      {delivered !== null && ['Request delivered ', <RelativeTime key="delivered" at={delivered} />, '. ']}
+      {hasFailed && ['Delivery failed, next attempt in ', <Countdown key="next" to={next} />, '. ']}
+      {deadline !== null && [<Countdown key="deadline" to={deadline} />, ' left to report a result.']}
     </p>
   )
 }
+
+const MarkdownText = lazy(async () => import('../../../components/markdown.tsx'))
+
+export type TaskOutcome = Pick<Wire<typeof taskResultOutcomeSchema>, 'id' | 'attributes' | 'links'>
+type TagGroup = TaskOutcome['attributes']['tags'][number]
+
+/** The first 100 outcomes of a task result. */
+function TaskOutcomes({ resultId }: { resultId: string }) {
+  const query = useQuery({
+    queryKey: ['task-results', resultId, 'outcomes'],
+    queryFn: async () =>
+      get<PageOnWire<typeof taskResultOutcomeSchema>>(`/task-results/${resultId}/outcomes?page[size]=100`),
+  })
+  const { data, fallback } = loaded(query, { rows: 2, label: 'Loading outcomes' })
+  if (!data) return fallback
+  return <OutcomeList outcomes={data.data} total={data.meta.pagination['total-count']} />
+}
+
+export function OutcomeList({ outcomes, total }: { outcomes: readonly TaskOutcome[]; total: number }) {
+  return (
+    <>
+      <ul aria-label="Outcomes" className="mt-2 divide-y divide-line rounded-md border border-line">
+        {outcomes.map((outcome) => (
+          <Outcome key={outcome.id} outcome={outcome} />
+        ))}
+      </ul>
+      {total > outcomes.length && <p className="mt-2 text-dim">{`Showing ${outcomes.length} of ${total}`}</p>}
+    </>
+  )
+}
+
+function Outcome({ outcome }: { outcome: TaskOutcome }) {
+  const { attributes } = outcome
+  const [isOpen, setIsOpen] = useState(false)
+  const id = attributes['outcome-id']
+  return (
+    <li className="px-3 py-2">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        {attributes.tags
+          .toSorted((a, b) => Number(isProminent(b)) - Number(isProminent(a)))
+          .map((group) => (
+            <Tags key={group.label} group={group} />
+          ))}
+        <span className="min-w-0">{attributes.description}</span>
+        <span className="font-mono text-xs text-dim">{id}</span>
+        <DetailsLink url={attributes.url} of={id} />
+      </div>
+      {attributes['has-body'] && (
+        <details className="mt-1" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+          <summary className="text-dim">
+            Full text<span className="sr-only"> of {id}</span>
+          </summary>
+          <div className="mt-2 border-l-2 border-line pl-3">{isOpen && <OutcomeBody outcome={outcome} />}</div>
+        </details>
+      )}
+    </li>
+  )
+}
+
+/** Link to a page of the run task's service; nothing unless the URL is HTTP or HTTPS. */
+function DetailsLink({ url, of }: { url: string | null; of: string }) {
+  if (url === null || !isWebAddress(url)) return null
+  return (
+    <a
+      href={url}
+      target="_blank"
+      rel="noreferrer noopener"
+      className="inline-flex items-center gap-1 text-accent underline"
+    >
+      Details<span className="sr-only"> of {of}, in a new tab</span>
+      <ExternalLink size={13} />
+    </a>
+  )
+}
+
+/** The Markdown body of an outcome, up to several MB; loaded when the user expands it. */
+function OutcomeBody({ outcome }: { outcome: TaskOutcome }) {
+  const query = useQuery({
+    queryKey: ['task-result-outcomes', outcome.id, 'body'],
+    enabled: outcome.links.body !== undefined,
+    // Change events name the task result, not its outcomes.
+    meta: { alsoAbout: ['task-results'] },
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }) => {
+      const response = await fetch(apiPath(`/task-result-outcomes/${outcome.id}/body`), { signal })
+      if (!response.ok) throw new ApiError(response.status, [])
+      return response.text()
+    },
+  })
+  const { data, fallback } = loaded(query, { rows: 2, label: 'Loading the full text' })
+  if (data === undefined) return fallback
+  return (
+    <Suspense fallback={fallback}>
+      <MarkdownText text={data} />
+    </Suspense>
+  )
+}
+
+function Tags({ group }: { group: TagGroup }) {
+  return (
+    <span className="inline-flex flex-wrap items-center gap-1">
+      <span className={isProminent(group) ? 'sr-only' : 'text-dim'}>{group.label}:</span>
+      {group.value.map(({ label, level }, index) => (
+        // oxlint-disable-next-line react/no-array-index-key -- a run task may repeat a tag
+        <Badge key={index} tone={LEVELS[level].tone} icon={LEVELS[level].icon}>
+          {isProminent(group) ? <strong>{label}</strong> : label}
+        </Badge>
+      ))}
+    </span>
+  )
+}
+
+/** Severity and status come first and need no visible label. Run tasks vary in the case of these names. */
+function isProminent({ label }: TagGroup) {
+  return ['severity', 'status'].includes(label.toLowerCase())
+}
+
+const LEVELS = {
+  none: { tone: 'quiet', icon: undefined },
+  info: { tone: 'busy', icon: Info },
+  warning: { tone: 'warn', icon: TriangleAlert },
+  error: { tone: 'bad', icon: CircleX },
+} as const satisfies Record<TagGroup['value'][number]['level'], { tone: Tone; icon: LucideIcon | undefined }>

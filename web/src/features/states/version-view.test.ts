@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { resourceRows } from './version-contents.tsx'
+import { resourceRows } from './version-view.tsx'
 
 const provider = 'provider["registry.terraform.io/hashicorp/aws"]'
 const RESOURCES = [
@@ -9,7 +9,7 @@ const RESOURCES = [
 ]
 
 function shown(q: string) {
-  return resourceRows(RESOURCES, q).map((row) => (row.kind === 'module' ? row.name : row.address))
+  return resourceRows(RESOURCES, q).map((row) => (row.kind === 'module' ? row.module : row.item.address))
 }
 
 test('resources are sorted by address within their modules, the root module first', () => {
@@ -22,11 +22,11 @@ test('a search matches the full address with its module', () => {
 })
 
 test('a provider is shown with its source address', () => {
-  expect(resourceRows(RESOURCES, 'vpc')[1]).toMatchObject({ provider: 'registry.terraform.io/hashicorp/aws' })
+  expect(resourceRows(RESOURCES, 'vpc')[1]).toMatchObject({ item: { provider: 'registry.terraform.io/hashicorp/aws' } })
 })
 
 test('the number of tainted instances defaults to 0', () => {
-  const rows = resourceRows(RESOURCES, 'subnet').filter((row) => row.kind === 'resource')
+  const rows = resourceRows(RESOURCES, 'subnet').filter((row) => row.kind === 'item')
 
-  expect(rows.map(({ tainted }) => tainted)).toEqual([0, 1])
+  expect(rows.map(({ item }) => item.tainted)).toEqual([0, 1])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ROW_PX, contentHeight, rowWindow, scrollTopFor } from './raw-rows.tsx'
+import { ROW_PX, contentHeight, rowWindow, scrollTopFor } from './raw-view.tsx'
 
 const HEIGHT = 600
 

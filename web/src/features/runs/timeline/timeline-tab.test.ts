@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RunEvent } from '../run.ts'
 import { at, planWith, runWith, stageWith } from '../testing/run.ts'
-import { timelineEntries } from './timeline.ts'
+import { timelineEntries } from './timeline-tab.tsx'
 
 function event(action: string, second: number, more: Partial<RunEvent> = {}): RunEvent {
   return {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ChangedResource, stateAttributeChanges, diffRows, equalityText } from './diff-list.tsx'
+import { type ChangedResource, stateAttributeChanges, diffRows, equalityText } from './comparison.tsx'
 
 function changed(address: string, module: string, action: ChangedResource['action'] = 'changed'): ChangedResource {
   const attributes = [{ path: 'tags.Name', action, sensitive: false, before: 'a', after: 'b' }]
@@ -13,7 +13,7 @@ const RESOURCES = [
 ]
 
 function addresses(filter: Parameters<typeof diffRows>[1]) {
-  return diffRows(RESOURCES, filter).map((row) => (row.kind === 'module' ? `${row.module}:` : row.resource.address))
+  return diffRows(RESOURCES, filter).map((row) => (row.kind === 'module' ? `${row.module}:` : row.item.address))
 }
 
 test('resources are listed by module, the root module first', () => {
