@@ -41,12 +41,8 @@ export function InlineForm({
       {props.children}
       <FormErrors error={error} names={names} />
       <div className="flex flex-wrap gap-2">
-        <Button type="submit" kind="primary" size={size} isPending={isPending} reason={reason}>
-          {action}
-        </Button>
-        <Button kind="quiet" size={size} onClick={props.onCancel}>
-          Cancel
-        </Button>
+        <Button label={action} type="submit" kind="primary" size={size} isPending={isPending} reason={reason} />
+        <Button label="Cancel" kind="quiet" size={size} onClick={props.onCancel} />
       </div>
     </form>
   )
@@ -87,9 +83,7 @@ export function EditableRow({ title, editLabel, mayEdit, remove, renderForm, chi
         </div>
         {mayEdit && !isOpen && (
           <div className="flex flex-wrap gap-2">
-            <Button ref={opener} size="small" icon={Pencil} aria-label={editLabel} onClick={open}>
-              Edit
-            </Button>
+            <Button label="Edit" ref={opener} size="small" icon={Pencil} aria-label={editLabel} onClick={open} />
             {remove}
           </div>
         )}

@@ -151,7 +151,7 @@ function Item({ id, keywords, icon: Icon, text, about, link, go }: ItemProps) {
       onSelect={() => go(link)}
       className="flex cursor-pointer items-center gap-2 rounded px-2 py-2 aria-selected:bg-hover"
     >
-      <Icon size={16} aria-hidden="true" className="shrink-0 text-dim" />
+      <Icon size={16} className="shrink-0 text-dim" />
       <span className="whitespace-nowrap">{text}</span>
       {about !== undefined && <span className="min-w-0 truncate text-dim">{about}</span>}
     </Command.Item>

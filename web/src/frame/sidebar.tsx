@@ -31,7 +31,7 @@ export function Sidebar({ organization, onNavigate }: { organization: string | u
         <div className="mt-auto">
           <Destinations destinations={USER_PAGES} />
           <a href={serverPath('/docs/api')} className={ITEM}>
-            <BookOpen size={16} aria-hidden="true" />
+            <BookOpen size={16} />
             API documentation
           </a>
         </div>
@@ -47,7 +47,7 @@ function Destinations({ destinations }: { destinations: readonly Destination[] }
         <li key={text}>
           {/* The overview's path is a prefix of all others. */}
           <TargetLink leadsTo={link} className={ITEM} exact={text === 'Overview'}>
-            <Icon size={16} aria-hidden="true" />
+            <Icon size={16} />
             {text}
           </TargetLink>
         </li>
@@ -67,12 +67,12 @@ function OrganizationSwitcher({ current }: { current: string | undefined }) {
           type="button"
           className="flex w-full cursor-pointer items-center gap-2 rounded-md border border-line bg-paper px-2.5 py-1.5 text-left hover:bg-hover"
         >
-          <Building2 size={16} aria-hidden="true" className="shrink-0 text-dim" />
+          <Building2 size={16} className="shrink-0 text-dim" />
           <span className="min-w-0 flex-1 truncate font-medium">
             <span className="sr-only">Organization: </span>
             {current ?? 'Select an organization'}
           </span>
-          <ChevronsUpDown size={14} aria-hidden="true" className="shrink-0 text-dim" />
+          <ChevronsUpDown size={14} className="shrink-0 text-dim" />
         </button>
       }
       items={[

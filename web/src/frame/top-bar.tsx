@@ -26,7 +26,7 @@ export function TopBar({ account, isLive, onMenu, onSearch }: TopBarProps) {
         onClick={onSearch}
         className="inline-flex h-8 cursor-pointer items-center gap-2 rounded-md border border-line px-2 text-dim hover:bg-hover"
       >
-        <Search size={15} aria-hidden="true" />
+        <Search size={15} />
         <span className="max-sm:sr-only">Go to…</span>
         <kbd className="rounded border border-line px-1 text-xs max-sm:hidden">Ctrl K</kbd>
       </button>
@@ -43,7 +43,7 @@ function ConnectionStatus() {
     <span role="status" className="inline-flex items-center gap-1.5 text-warn">
       {isLost && (
         <>
-          <WifiOff size={15} aria-hidden="true" />
+          <WifiOff size={15} />
           <span className="max-sm:sr-only">Connection lost, retrying…</span>
         </>
       )}

@@ -139,7 +139,7 @@ function Sessions() {
               </p>
             </div>
             {attributes['is-current'] ? (
-              <Badge tone="good">this browser</Badge>
+              <Badge tone="good" text="this browser" />
             ) : (
               <Confirm
                 label="End session"

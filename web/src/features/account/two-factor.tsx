@@ -29,7 +29,7 @@ export function TwoFactor({ enabled }: { enabled: boolean }) {
     <Card
       title="Two-factor authentication"
       about="Signing in with your password then also requires a code from an authenticator app."
-      actions={<Badge tone={enabled ? 'good' : 'quiet'}>{enabled ? 'enabled' : 'disabled'}</Badge>}
+      actions={<Badge tone={enabled ? 'good' : 'quiet'} text={enabled ? 'enabled' : 'disabled'} />}
     >
       <div className="space-y-4">
         {codes && <RecoveryCodes codes={codes} />}

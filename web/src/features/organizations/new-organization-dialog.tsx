@@ -41,10 +41,8 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={form} kind="primary" isPending={create.isPending}>
-            Create organization
-          </Button>
+          <Button label="Cancel" onClick={onClose} />
+          <Button label="Create organization" type="submit" form={form} kind="primary" isPending={create.isPending} />
         </>
       }
     >

@@ -34,9 +34,12 @@ export function OrganizationsPage() {
     return <Navigate to="/app/$organization" params={{ organization: only.attributes.name }} replace />
   const setNew = (open: boolean) => void navigate({ search: { all: true, ...(open && { new: true }) }, replace: true })
   const create = mayCreate && (
-    <Button icon={Plus} kind={data?.data.length === 0 ? 'primary' : 'plain'} onClick={() => setNew(true)}>
-      New organization
-    </Button>
+    <Button
+      label="New organization"
+      icon={Plus}
+      kind={data?.data.length === 0 ? 'primary' : 'plain'}
+      onClick={() => setNew(true)}
+    />
   )
   return (
     <Page title="Organizations" actions={data?.data.length !== 0 && create}>
@@ -76,19 +79,19 @@ function OrganizationTile({ organization, hasCounts }: OrganizationTileProps) {
     >
       <span className="flex flex-wrap items-center gap-2">
         <span className="min-w-0 text-base font-medium">{name}</span>
-        <Badge>{permissions['can-destroy'] ? 'owner' : 'member'}</Badge>
+        <Badge text={permissions['can-destroy'] ? 'owner' : 'member'} />
       </span>
       <span className="flex min-h-6 flex-wrap items-center gap-2">
         {workspaces && <span className="numeric text-dim">{counted(workspaces.total, 'workspace')}</span>}
         {workspaces !== undefined && workspaces['needs-approval'] > 0 && (
-          <Badge tone="accent" icon={Hand}>
-            {counted(workspaces['needs-approval'], 'needs', 'need')} approval
-          </Badge>
+          <Badge
+            tone="accent"
+            icon={Hand}
+            text={`${counted(workspaces['needs-approval'], 'needs', 'need')} approval`}
+          />
         )}
         {workspaces !== undefined && workspaces.errored > 0 && (
-          <Badge tone="bad" icon={CircleX}>
-            {workspaces.errored.toLocaleString('en')} errored
-          </Badge>
+          <Badge tone="bad" icon={CircleX} text={`${workspaces.errored.toLocaleString('en')} errored`} />
         )}
       </span>
       <span className="block text-dim">

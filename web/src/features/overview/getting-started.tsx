@@ -46,7 +46,7 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Ge
               search={{ new: true }}
               className={buttonClass({ size: 'small' })}
             >
-              <Plus size={16} aria-hidden="true" />
+              <Plus size={16} />
               New workspace
             </Link>
           </p>
@@ -111,9 +111,7 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Ge
             {isComplete ? 'This page now shows what needs your attention.' : `${done} of ${required.length} done.`}
           </p>
         </div>
-        <Button kind="quiet" size="small" onClick={onHide}>
-          Hide
-        </Button>
+        <Button label="Hide" kind="quiet" size="small" onClick={onHide} />
       </header>
       <ol className="border-t border-line">
         {steps.map((step, index) => (
@@ -136,13 +134,12 @@ function Step({ title, isDone, isOptional = false, isCurrent = false, children }
     <li className="border-b border-line last:border-0" aria-current={isCurrent ? 'step' : undefined}>
       <details open={isOpen} onToggle={({ currentTarget }) => setChoice({ isCurrent, isOpen: currentTarget.open })}>
         <summary className="flex items-center gap-2.5 px-4 py-2.5 hover:bg-hover">
-          <Icon size={18} aria-hidden="true" className={`shrink-0 ${isDone ? 'text-good' : 'text-dim'}`} />
+          <Icon size={18} className={`shrink-0 ${isDone ? 'text-good' : 'text-dim'}`} />
           <span className={isDone ? 'text-dim' : 'font-medium'}>{title}</span>
           {isDone && <span className="text-good">done</span>}
           {isOptional && !isDone && <span className="shrink-0 text-dim">optional</span>}
           <ChevronDown
             size={16}
-            aria-hidden="true"
             className={`ml-auto shrink-0 text-dim transition-transform ${isOpen ? 'rotate-180' : ''}`}
           />
         </summary>

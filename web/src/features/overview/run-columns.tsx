@@ -4,11 +4,11 @@ import { type ReactNode, useId } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
-import { RunLink } from '../../components/links.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge, TONE_TEXT, type Tone } from '../../components/status.tsx'
 import { Elapsed, RelativeTime } from '../../components/time.tsx'
 import type { ListedRun } from '../runs/list/runs-query.ts'
+import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
 import { RunBadges, RunStatus, planCounts, runEndedAt, runState } from '../runs/run-status.tsx'
 import { runTitle, waitingReason } from '../runs/run-text.ts'
@@ -41,7 +41,7 @@ export function RunColumns({ organization, overview }: { organization: string; o
         query={toApprove}
         about={toApprove.data && toApprove.data.rows.length > 0 && 'Oldest first'}
         empty="Nothing needs your attention."
-        renderRow={(run) => <RunToApprove organization={organization} run={run} />}
+        renderRow={(run) => <RunToApprove run={run} />}
       />
       <RunColumn
         organization={organization}
@@ -51,7 +51,7 @@ export function RunColumns({ organization, overview }: { organization: string; o
         status="errored"
         query={failed}
         empty="No failed runs."
-        renderRow={(run) => <Failed organization={organization} run={run} />}
+        renderRow={(run) => <Failed run={run} />}
       />
       <RunColumn
         organization={organization}
@@ -62,7 +62,7 @@ export function RunColumns({ organization, overview }: { organization: string; o
         query={active}
         about={<span className={load.isLacking ? 'text-warn' : ''}>{load.text}</span>}
         empty="No running or queued runs."
-        renderRow={(run) => <Active organization={organization} run={run} />}
+        renderRow={(run) => <Active run={run} />}
       />
     </div>
   )
@@ -93,7 +93,7 @@ function RunColumn<Row extends ListedRun>({ title, icon: Icon, tone, query, ...p
     <section aria-labelledby={id} className="flex min-w-0 flex-col rounded-lg border border-line bg-paper">
       <header className="px-4 pt-3 pb-2">
         <div className="flex items-center gap-2">
-          <Icon size={16} aria-hidden="true" className={`shrink-0 ${TONE_TEXT[tone]}`} />
+          <Icon size={16} className={`shrink-0 ${TONE_TEXT[tone]}`} />
           <h2 id={id} className="text-base font-medium">
             {title}
           </h2>
@@ -138,7 +138,6 @@ function countText({ rows, total, hasMore }: ColumnRuns) {
 }
 
 type RunRowProps = {
-  organization: string
   run: ListedRun
   /** The tab to open. */
   part?: 'log' | undefined
@@ -152,14 +151,14 @@ type RunRowProps = {
 }
 
 /** A run in a column, linked to its page as a whole. */
-function RunRow({ organization, run, part, tone, badge, marks, when, children }: RunRowProps) {
+function RunRow({ run, part, tone, badge, marks, when, children }: RunRowProps) {
   const { id, attributes, author, plan, workspace = '' } = run
   return (
     <div className={`space-y-0.5 px-4 py-2.5 ${tone === 'bad' ? 'border-l-2 border-bad pl-[calc(1rem-2px)]' : ''}`}>
       <div className="flex items-start gap-2">
         <RunLink
-          {...{ organization, workspace }}
-          run={id}
+          workspace={workspace}
+          run={run}
           search={part && { part }}
           className="min-w-0 flex-1 truncate font-medium after:absolute after:inset-0"
         >
@@ -182,28 +181,25 @@ function RunRow({ organization, run, part, tone, badge, marks, when, children }:
   )
 }
 
-function RunToApprove({ organization, run }: { organization: string; run: ListedRun }) {
+function RunToApprove({ run }: { run: ListedRun }) {
   const { attributes, plan, workspace = '' } = run
   const destroyed = plan?.attributes['resource-destructions'] ?? 0
   return (
     <RunRow
-      organization={organization}
       run={run}
       tone={attributes['is-destroy'] || destroyed > 0 ? 'bad' : undefined}
       marks={
         destroyed > 0 &&
         !attributes['is-destroy'] && (
-          <Badge tone="bad" icon={Trash2}>
-            destroys {destroyed.toLocaleString('en')}
-          </Badge>
+          <Badge tone="bad" icon={Trash2} text={`destroys ${destroyed.toLocaleString('en')}`} />
         )
       }
       when={<RelativeTime at={attributes['created-at']} />}
       badge={
         mayApprove(run) && (
           <RunLink
-            {...{ organization, workspace }}
-            run={run.id}
+            workspace={workspace}
+            run={run}
             aria-label={`Review the run of ${workspace}`}
             className={`relative z-10 ${buttonClass({ size: 'small' })}`}
           >
@@ -225,12 +221,11 @@ function mayApprove({ attributes: { actions, permissions, status } }: ListedRun)
   return actions['is-confirmable'] && permissions['can-apply']
 }
 
-function Failed({ organization, run }: { organization: string; run: FailedRun }) {
+function Failed({ run }: { run: FailedRun }) {
   const reason = useFailureReason(run)
   const hasLog = run.logUrl !== undefined
   return (
     <RunRow
-      organization={organization}
       run={run}
       part={hasLog ? 'log' : undefined}
       when={<RelativeTime at={runEndedAt(run.attributes) ?? run.attributes['created-at']} />}
@@ -242,13 +237,12 @@ function Failed({ organization, run }: { organization: string; run: FailedRun })
   )
 }
 
-function Active({ organization, run }: { organization: string; run: ActiveRun }) {
+function Active({ run }: { run: ActiveRun }) {
   const { attributes, position } = run
   const reason = attributes['waiting-reason']
   const isRunning = runState(attributes).group === 'running'
   return (
     <RunRow
-      organization={organization}
       run={run}
       badge={<RunStatus run={attributes} />}
       when={isRunning ? <Elapsed from={attributes['created-at']} /> : <RelativeTime at={attributes['created-at']} />}
@@ -256,7 +250,7 @@ function Active({ organization, run }: { organization: string; run: ActiveRun })
       {(reason !== null || position !== undefined) && (
         <p className="text-dim">
           {position !== undefined && (
-            <Badge tone="warn">{position === 1 ? 'next in queue' : `#${position.toLocaleString('en')} in queue`}</Badge>
+            <Badge tone="warn" text={position === 1 ? 'next in queue' : `#${position.toLocaleString('en')} in queue`} />
           )}{' '}
           {reason !== null && waitingReason(reason)}
         </p>

@@ -10,10 +10,11 @@ import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
-import { RunLink, WorkspaceLink } from '../../components/links.tsx'
+import { WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { focusHeading } from '../../components/page.tsx'
 import { RelativeTime } from '../../components/time.tsx'
+import { RunLink } from '../runs/run-navigation.tsx'
 import { NoRun, RunStatus } from '../runs/run-status.tsx'
 import type { Sample } from './overview.ts'
 
@@ -42,9 +43,13 @@ export function SampleOffer({ organization }: { organization: string }) {
           <li>a trigger: applies of the first workspace start runs of the second</li>
         </ul>
         {create.error && <ErrorNote error={create.error} />}
-        <Button kind="primary" icon={FlaskConical} isPending={create.isPending} onClick={() => create.mutate()}>
-          {create.error ? 'Try again' : 'Create sample project'}
-        </Button>
+        <Button
+          label={create.error ? 'Try again' : 'Create sample project'}
+          kind="primary"
+          icon={FlaskConical}
+          isPending={create.isPending}
+          onClick={() => create.mutate()}
+        />
       </div>
     </Card>
   )
@@ -66,7 +71,7 @@ export function SampleCard({ organization, sample, mayChange }: SampleProps & { 
       }
     >
       <div className="space-y-4">
-        <Tutorial organization={organization} sample={sample} />
+        <Tutorial sample={sample} />
         {mayChange && (
           <div className="flex flex-wrap gap-2">
             {!sample.attributes['is-complete'] && <Restore organization={organization} />}
@@ -78,7 +83,7 @@ export function SampleCard({ organization, sample, mayChange }: SampleProps & { 
   )
 }
 
-function Tutorial({ organization, sample }: SampleProps) {
+function Tutorial({ sample }: { sample: Sample }) {
   const names = new Map(sample.attributes.removes.map(({ id, name }) => [id, name]))
   const steps = [
     {
@@ -98,23 +103,23 @@ function Tutorial({ organization, sample }: SampleProps) {
     <ol className="list-outside list-decimal space-y-3 pl-5 marker:text-dim">
       {steps.map(({ id = '', ...texts }) => (
         <li key={id}>
-          <Step organization={organization} workspaceId={id} workspace={names.get(id) ?? ''} {...texts} />
+          <Step workspaceId={id} workspace={names.get(id) ?? ''} {...texts} />
         </li>
       ))}
     </ol>
   )
 }
 
-type StepProps = { organization: string; workspaceId: string; workspace: string; before: string; after: string }
+type StepProps = { workspaceId: string; workspace: string; before: string; after: string }
 
-function Step({ organization, workspaceId, workspace, before, after }: StepProps) {
+function Step({ workspaceId, workspace, before, after }: StepProps) {
   const { data: run } = useLatestRun(workspaceId)
-  const place = { organization, workspace, className: 'font-medium text-accent hover:underline' }
+  const place = { workspace, className: 'font-medium text-accent hover:underline' }
   return (
     <div className="space-y-0.5">
       <p className="flex flex-wrap items-center gap-x-3 gap-y-0.5">
         {run ? (
-          <RunLink {...place} run={run.id}>
+          <RunLink {...place} run={run}>
             Run of {workspace}
           </RunLink>
         ) : (
@@ -135,9 +140,12 @@ function Restore({ organization }: { organization: string }) {
   return (
     <>
       {create.error && <ErrorNote error={create.error} />}
-      <Button icon={FlaskConical} isPending={create.isPending} onClick={() => create.mutate()}>
-        Restore deleted parts
-      </Button>
+      <Button
+        label="Restore deleted parts"
+        icon={FlaskConical}
+        isPending={create.isPending}
+        onClick={() => create.mutate()}
+      />
     </>
   )
 }

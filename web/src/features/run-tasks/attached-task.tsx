@@ -33,7 +33,7 @@ export function AttachedTask({ attachment, task }: AttachedTaskProps) {
       title={
         <>
           {name}
-          {!enabled && <Badge>disabled</Badge>}
+          {!enabled && <Badge text="disabled" />}
         </>
       }
       editLabel={`Edit ${name}`}

@@ -1,15 +1,19 @@
+import type { DocumentOnWire } from '@groundstate/contract/responses'
+import type { taskSchema } from '@groundstate/contract/run-tasks'
 import { Globe, ListChecks, OctagonX, Plus, TriangleAlert } from 'lucide-react'
-import { useRef, useState } from 'react'
-import { failureOf } from '../../api/queries.ts'
+import { type FormEvent, useId, useRef, useState } from 'react'
+import { request } from '../../api/client.ts'
+import { failureOf, useChange } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
+import { Dialog } from '../../components/dialog.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { FormErrors, TextField, fieldError, formValues } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Badge } from '../../components/status.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { AttachedTask, AttachmentForm } from './attached-task.tsx'
-import { NewTaskDialog } from './new-task-dialog.tsx'
 import {
   LEVELS,
   STAGES,
@@ -60,16 +64,15 @@ function Tasks({ tasks, attachments }: TasksProps) {
     <div className="flex flex-wrap gap-2">
       {mayManage && (
         <Button
+          label="Attach run task"
           ref={opener}
           icon={Plus}
           kind={hasTasks ? 'plain' : 'primary'}
           reason={available.length === 0 ? reason : undefined}
           onClick={() => setOpen('attach')}
-        >
-          Attach run task
-        </Button>
+        />
       )}
-      {mayCreate && <Button onClick={() => setOpen('new')}>New run task</Button>}
+      {mayCreate && <Button label="New run task" onClick={() => setOpen('new')} />}
     </div>
   )
   return (
@@ -160,13 +163,10 @@ function StageCards({ tasks, attachments }: TasksProps) {
                       tone={isMandatory ? 'bad' : 'warn'}
                       icon={isMandatory ? OctagonX : TriangleAlert}
                       title={isAfterApply ? STAGES.post_apply.about : LEVELS[level].about}
-                    >
-                      {isAfterApply && isMandatory ? 'fails the stage' : LEVELS[level].verb}
-                    </Badge>
+                      text={isAfterApply && isMandatory ? 'fails the stage' : LEVELS[level].verb}
+                    />
                     {isGlobal && (
-                      <Badge icon={Globe} title="Runs in every workspace of the organization">
-                        global
-                      </Badge>
+                      <Badge icon={Globe} title="Runs in every workspace of the organization" text="global" />
                     )}
                   </li>
                 )
@@ -176,5 +176,75 @@ function StageCards({ tasks, attachments }: TasksProps) {
         </li>
       ))}
     </ol>
+  )
+}
+
+const NEW_TASK_FIELDS = [
+  { name: 'name', label: 'Name', autoComplete: 'off' },
+  { name: 'url', label: 'URL', type: 'url', placeholder: 'https://checks.example.com/terraform', autoComplete: 'off' },
+  {
+    name: 'hmac-key',
+    label: 'HMAC key (optional)',
+    type: 'password',
+    autoComplete: 'new-password',
+    hint: 'Signs each request. It is never shown again.',
+  },
+  { name: 'description', label: 'Description (optional)', autoComplete: 'off' },
+]
+
+type NewTaskDialogProps = {
+  organization: string
+  isOpen: boolean
+  onClose: () => void
+  onCreated: (task: Task) => void
+}
+
+/** Creates a run task of the organization. */
+function NewTaskDialog({ organization, isOpen, onClose, onCreated }: NewTaskDialogProps) {
+  const create = useCreateTask(organization)
+  const form = useId()
+
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    create.mutate(formValues(event.currentTarget), {
+      onSuccess: ({ data }) => {
+        toast({ text: `Run task ${data.attributes.name} created` })
+        onCreated(data)
+      },
+    })
+  }
+  return (
+    <Dialog
+      title="New run task"
+      about="An external service that checks runs. The server verifies now that it responds."
+      isOpen={isOpen}
+      onClose={onClose}
+      footer={
+        <>
+          <Button label="Cancel" onClick={onClose} />
+          <Button label="Create run task" type="submit" form={form} kind="primary" isPending={create.isPending} />
+        </>
+      }
+    >
+      <form id={form} noValidate onSubmit={submit} className="space-y-4">
+        {NEW_TASK_FIELDS.map((field) => (
+          <TextField key={field.name} {...field} error={fieldError(create.error, field.name)} />
+        ))}
+        <FormErrors error={create.error} names={NEW_TASK_FIELDS.map(({ name }) => name)} />
+      </form>
+    </Dialog>
+  )
+}
+
+/** Creates a run task, after the server has verified its receiver. */
+function useCreateTask(organization: string) {
+  return useChange(
+    async ({ name = '', url = '', description = '', 'hmac-key': key = '' }: Record<string, string>) => {
+      const optional = { description: description.trim() || null, ...(key !== '' && { 'hmac-key': key }) }
+      return request<DocumentOnWire<typeof taskSchema>>('POST', `/organizations/${organization}/tasks`, {
+        data: { type: 'tasks', attributes: { name: name.trim(), url: url.trim(), category: 'task', ...optional } },
+      })
+    },
+    ['tasks', organization],
   )
 }

@@ -1,4 +1,4 @@
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { Stage, taskSchema, workspaceTaskSchema } from '@groundstate/contract/run-tasks'
 import { useQuery } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
@@ -85,21 +85,6 @@ export function useDetachTask(workspaceId: string) {
   return useChange(
     async (id: string) => request('DELETE', `/workspaces/${workspaceId}/tasks/${id}`),
     ['workspace-tasks', workspaceId],
-  )
-}
-
-type NewTask = { name: string; url: string; description: string; 'hmac-key': string }
-
-/** Creates a run task of the organization, after the server has verified its receiver. */
-export function useCreateTask(organization: string) {
-  return useChange(
-    async ({ name, url, description, 'hmac-key': key }: NewTask) => {
-      const optional = { description: description || null, ...(key !== '' && { 'hmac-key': key }) }
-      return request<DocumentOnWire<typeof taskSchema>>('POST', `/organizations/${organization}/tasks`, {
-        data: { type: 'tasks', attributes: { name, url, category: 'task', ...optional } },
-      })
-    },
-    ['tasks', organization],
   )
 }
 

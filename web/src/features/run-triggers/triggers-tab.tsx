@@ -1,6 +1,10 @@
-import { Plus, Unplug, Zap } from 'lucide-react'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { dependencyGraphSchema, runTriggerSchema, triggerChainSchema } from '@groundstate/contract/run-triggers'
+import { useQuery } from '@tanstack/react-query'
+import { CircleSlash, Clock, Plus, Unplug, Zap } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import { failureOf } from '../../api/queries.ts'
+import { get, getData, queryString, request } from '../../api/client.ts'
+import { failureOf, isOfScope, useChange } from '../../api/queries.ts'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
@@ -9,12 +13,15 @@ import { WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { Picker } from '../../components/picker.tsx'
+import { StatusText } from '../../components/status.tsx'
 import { RelativeTime } from '../../components/time.tsx'
+import { RunLink } from '../runs/run-navigation.tsx'
 import { SettingsForm, useDraft } from '../workspaces/settings-form.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from '../workspaces/workspace.ts'
 import { findWorkspaces } from '../workspaces/workspaces.ts'
-import { ChainCard } from './chain-card.tsx'
-import { type RunTrigger, useAddTrigger, useCycle, useRemoveTrigger, useRunTriggers } from './run-triggers.ts'
+
+type RunTrigger = Wire<typeof runTriggerSchema>
+type TriggerChain = Wire<typeof triggerChainSchema>['attributes']
 
 /** The server's limit per workspace. */
 const MAX_SOURCES = 20
@@ -89,13 +96,8 @@ function TriggerList({ triggers, none, children }: TriggerListProps) {
 }
 
 function TriggersLink({ workspace }: { workspace: string }) {
-  const { organization } = useOpenWorkspace()
   return (
-    <WorkspaceLink
-      {...{ organization, workspace }}
-      tab="triggers"
-      className="min-w-0 flex-1 font-medium hover:underline"
-    >
+    <WorkspaceLink workspace={workspace} tab="triggers" className="min-w-0 flex-1 font-medium hover:underline">
       {workspace}
     </WorkspaceLink>
   )
@@ -203,4 +205,119 @@ function TriggerSettings() {
       }
     </SettingsForm>
   )
+}
+
+const STATES = {
+  waiting: { text: 'waiting', tone: 'warn', icon: Clock },
+  fired: { text: 'started a run', tone: 'good', icon: Zap },
+  skipped: { text: 'skipped', tone: 'quiet', icon: CircleSlash },
+} as const
+
+/** The triggers of the current run's chain, with reasons for those that started no run. */
+function ChainCard() {
+  const { workspace } = useOpenWorkspace()
+  const chain = useTriggerChain(workspace.relationships['current-run'].data?.id)
+  const failure = failureOf(chain)
+  if (failure)
+    return (
+      <Card title="Recent activity">
+        <ErrorNote {...failure} />
+      </Card>
+    )
+  if (!chain.data || chain.data.firings.length === 0) return null
+  const { firings, truncated } = chain.data
+  return (
+    <Card title="Recent activity" about="The chain of triggered runs that includes the current run." isFlush>
+      <ul className="divide-y divide-line border-t border-line">
+        {firings.map((firing, index) => (
+          // oxlint-disable-next-line react/no-array-index-key -- skipped firings have no id
+          <Firing key={`${firing['source-run-id']} ${index}`} firing={firing} chain={chain.data} />
+        ))}
+      </ul>
+      {truncated && <p className="border-t border-line px-4 py-2 text-dim">Only part of the chain is shown.</p>}
+    </Card>
+  )
+}
+
+function Firing({ firing, chain }: { firing: TriggerChain['firings'][number]; chain: TriggerChain }) {
+  const { text, tone, icon } = STATES[firing.status]
+  const source = chain.runs.find(({ id }) => id === firing['source-run-id'])
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2">
+      <span className="min-w-0 flex-1 basis-64">
+        <MaybeRun id={firing['source-run-id']} workspace={source?.['workspace-name'] ?? null} /> →{' '}
+        <MaybeRun id={firing['run-id']} workspace={firing['workspace-name']} />
+        {firing.reason !== null && <span className="block text-dim">{firing.reason}</span>}
+      </span>
+      <StatusText tone={tone} icon={icon} text={text} />
+      <span className="text-dim">
+        <RelativeTime at={firing['decided-at'] ?? firing['created-at']} />
+      </span>
+    </li>
+  )
+}
+
+/** The workspace's name, linked to the run if the user may see it. */
+function MaybeRun({ id, workspace }: { id: string | null; workspace: string | null }) {
+  if (workspace === null) return 'a workspace you can’t see'
+  return id === null ? (
+    workspace
+  ) : (
+    <RunLink workspace={workspace} run={{ id }} className="font-medium hover:underline">
+      {workspace}
+    </RunLink>
+  )
+}
+
+/** The triggers that start runs in the workspace (`inbound`), or those that its applies fire (`outbound`). */
+function useRunTriggers(workspaceId: string, type: 'inbound' | 'outbound', page = 1) {
+  return useQuery({
+    queryKey: ['run-triggers', workspaceId, type, page],
+    placeholderData: (before, query) => (isOfScope(query, workspaceId) ? before : undefined),
+    queryFn: async () => {
+      const query = queryString({ 'filter[run-trigger][type]': type, 'page[size]': 50, 'page[number]': page })
+      return get<PageOnWire<typeof runTriggerSchema>>(`/workspaces/${workspaceId}/run-triggers${query}`)
+    },
+  })
+}
+
+/** Adds a trigger to the workspace, by the id of its source. */
+function useAddTrigger(workspaceId: string) {
+  return useChange(
+    async (id: string) =>
+      request('POST', `/workspaces/${workspaceId}/run-triggers`, {
+        data: { type: 'run-triggers', relationships: { sourceable: { data: { type: 'workspaces', id } } } },
+      }),
+    ['run-triggers', workspaceId],
+  )
+}
+
+function useRemoveTrigger(workspaceId: string) {
+  return useChange(async (id: string) => request('DELETE', `/run-triggers/${id}`), ['run-triggers', workspaceId])
+}
+
+/** Runs that triggered a run, and runs that it triggered. */
+function useTriggerChain(runId: string | undefined) {
+  return useQuery({
+    queryKey: ['runs', runId, 'trigger-chain'],
+    enabled: runId !== undefined,
+    queryFn: async () =>
+      (await getData<DocumentOnWire<typeof triggerChainSchema>>(`/runs/${runId}/trigger-chain`)).attributes,
+  })
+}
+
+/** The names of the other workspaces in the trigger cycle of the workspace, if any. */
+function useCycle(organization: string, workspaceId: string, isPossible: boolean) {
+  const { data: names = [] } = useQuery({
+    queryKey: ['run-triggers', workspaceId, 'cycle'],
+    enabled: isPossible,
+    queryFn: async () => {
+      const path = `/organizations/${organization}/dependency-graph`
+      const { workspaces } = (await getData<DocumentOnWire<typeof dependencyGraphSchema>>(path)).attributes
+      const cycle = workspaces.find(({ id }) => id === workspaceId)?.cycle ?? null
+      const others = workspaces.filter((other) => cycle !== null && other.cycle === cycle && other.id !== workspaceId)
+      return others.map(({ name }) => name)
+    },
+  })
+  return names
 }

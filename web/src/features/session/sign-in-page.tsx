@@ -64,9 +64,14 @@ export function SignInPage() {
               />
             )}
             <FormErrors error={signIn.error} names={['otp']} />
-            <Button type="submit" kind="primary" size="large" className="w-full" isPending={signIn.isPending}>
-              Sign in
-            </Button>
+            <Button
+              label="Sign in"
+              type="submit"
+              kind="primary"
+              size="large"
+              className="w-full"
+              isPending={signIn.isPending}
+            />
           </form>
         )}
         {methods.data?.sso && (

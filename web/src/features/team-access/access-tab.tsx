@@ -1,6 +1,11 @@
+import type { PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { TeamWorkspaceInput, teamProjects, teamWorkspaces } from '@groundstate/contract/team-access'
+import type { teamSchema } from '@groundstate/contract/teams'
+import { useQuery } from '@tanstack/react-query'
 import { Plus, UserMinus } from 'lucide-react'
 import { useState } from 'react'
-import { failureOf, includedOf } from '../../api/queries.ts'
+import { getData, queryString, request } from '../../api/client.ts'
+import { failureOf, includedOf, useChange } from '../../api/queries.ts'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
@@ -11,18 +16,8 @@ import { type Choice, Picker } from '../../components/picker.tsx'
 import { Badge } from '../../components/status.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { FLAGS, LEVELS, PARTS, type TeamAccess, accessWords, ownWords, projectAccessWords } from './access-words.ts'
-import {
-  type AccessInput,
-  type TeamProject,
-  type TeamWorkspace,
-  findTeams,
-  useAddTeam,
-  useChangeTeam,
-  useRemoveTeam,
-  useTeamProjects,
-  useTeamWorkspaces,
-  useTeams,
-} from './team-access.ts'
+type TeamWorkspace = Wire<typeof teamWorkspaces.resource>
+type TeamProject = Wire<typeof teamProjects.resource>
 
 /** Access to the workspace, in words, with its source. */
 export function AccessTab() {
@@ -129,7 +124,7 @@ function TeamRow({ entry, team }: { entry: TeamWorkspace; team: string }) {
     <EditableRow
       title={
         <>
-          {team} <Badge>{LEVELS[entry.attributes.access].text}</Badge>
+          {team} <Badge text={LEVELS[entry.attributes.access].text} />
         </>
       }
       editLabel={`Edit access of ${team}`}
@@ -190,7 +185,7 @@ type AccessFormProps = {
   action: string
   error: Error | null
   isPending: boolean
-  onSubmit: (attributes: AccessInput) => void
+  onSubmit: (attributes: TeamWorkspaceInput) => void
   onCancel: () => void
 }
 
@@ -248,7 +243,7 @@ function Inherited({ entries, project, nameOf }: InheritedProps) {
         {entries.map(({ id, attributes, relationships }) => (
           <li key={id} className="px-4 py-3">
             <h3 className="flex flex-wrap items-center gap-2 font-medium">
-              {nameOf(relationships.team.data?.id)} <Badge>{attributes.access}</Badge>
+              {nameOf(relationships.team.data?.id)} <Badge text={attributes.access} />
             </h3>
             <p className="text-dim">{projectAccessWords(attributes)}</p>
           </li>
@@ -256,4 +251,63 @@ function Inherited({ entries, project, nameOf }: InheritedProps) {
       </ul>
     </Card>
   )
+}
+
+/** Teams' access to the workspace: all teams for its administrators, the user's own teams otherwise. */
+function useTeamWorkspaces(workspaceId: string) {
+  const query = queryString({ 'filter[workspace][id]': workspaceId })
+  return useQuery({
+    queryKey: ['team-workspaces', workspaceId],
+    queryFn: async () => getData<PageOnWire<typeof teamWorkspaces.resource>>(`/team-workspaces${query}`),
+  })
+}
+
+/** Teams' access to the workspace's project; none where the user may not see the project. */
+function useTeamProjects(projectId: string | undefined) {
+  const query = queryString({ 'filter[project][id]': projectId })
+  return useQuery({
+    queryKey: ['team-projects', projectId],
+    enabled: projectId !== undefined,
+    queryFn: async () => getData<PageOnWire<typeof teamProjects.resource>>(`/team-projects${query}`),
+  })
+}
+
+/** The visible teams with the text in their names. */
+async function findTeams(organization: string, text: string, signal?: AbortSignal) {
+  const query = queryString({ q: text, 'page[size]': 100 })
+  return getData<PageOnWire<typeof teamSchema>>(`/organizations/${organization}/teams${query}`, signal)
+}
+
+function useTeams(organization: string) {
+  return useQuery({
+    queryKey: ['teams', organization, 'first'],
+    staleTime: 60_000,
+    queryFn: async () => findTeams(organization, ''),
+  })
+}
+
+/** The queries to invalidate: changing a team's access may change the user's own. */
+const keys = (workspaceId: string) => [['team-workspaces', workspaceId], ['workspaces']]
+
+function useAddTeam(workspaceId: string) {
+  const workspace = { data: { type: 'workspaces', id: workspaceId } }
+  return useChange(
+    async ({ teamId, attributes }: { teamId: string; attributes: TeamWorkspaceInput }) => {
+      const relationships = { team: { data: { type: 'teams', id: teamId } }, workspace }
+      return request('POST', '/team-workspaces', { data: { type: 'team-workspaces', attributes, relationships } })
+    },
+    ...keys(workspaceId),
+  )
+}
+
+function useChangeTeam(workspaceId: string) {
+  return useChange(
+    async ({ id, attributes }: { id: string; attributes: TeamWorkspaceInput }) =>
+      request('PATCH', `/team-workspaces/${id}`, { data: { type: 'team-workspaces', attributes } }),
+    ...keys(workspaceId),
+  )
+}
+
+function useRemoveTeam(workspaceId: string) {
+  return useChange(async (id: string) => request('DELETE', `/team-workspaces/${id}`), ...keys(workspaceId))
 }

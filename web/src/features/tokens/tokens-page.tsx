@@ -1,7 +1,11 @@
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { tokenSchema } from '@groundstate/contract/tokens'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { KeyRound } from 'lucide-react'
 import { type FormEvent, useMemo, useState } from 'react'
-import { failureOf } from '../../api/queries.ts'
+import { get, request } from '../../api/client.ts'
+import { failureOf, invalidate, useChange } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -15,9 +19,10 @@ import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
 import { cliHost, firstCommands } from '../workspaces/cli-setup.ts'
-import { type Token, useCreateToken, useRevokeToken, useTokens } from './tokens.ts'
 
 const route = getRouteApi('/frame/app/settings/tokens')
+
+type Token = Wire<typeof tokenSchema>
 
 export function TokensPage() {
   const { data: user } = useSession()
@@ -86,9 +91,7 @@ function NewToken({ userId }: { userId: string }) {
           />
         </div>
         <SelectField label="Expires after" name="days" defaultValue="90" options={LIFETIMES} />
-        <Button type="submit" kind="primary" isPending={create.isPending}>
-          Create token
-        </Button>
+        <Button label="Create token" type="submit" kind="primary" isPending={create.isPending} />
       </form>
       <div className="mt-3 space-y-3 empty:hidden">
         <FormErrors error={create.error} names={['description']} />
@@ -131,7 +134,7 @@ function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token
         header: 'Expires',
         cell: ({ attributes: { 'expired-at': at } }) => {
           if (at === null) return <span className="text-dim">never</span>
-          return Date.parse(at) <= now ? <Badge tone="bad">expired</Badge> : <RelativeTime at={at} />
+          return Date.parse(at) <= now ? <Badge tone="bad" text="expired" /> : <RelativeTime at={at} />
         },
       },
       {
@@ -154,4 +157,30 @@ function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token
     [mutateAsync, now],
   )
   return <Table label="API tokens" columns={columns} rows={tokens} />
+}
+
+function useTokens(userId: string, page: number) {
+  return useQuery({
+    queryKey: ['tokens', userId, page],
+    queryFn: async () =>
+      get<PageOnWire<typeof tokenSchema>>(`/users/${userId}/authentication-tokens?page[size]=50&page[number]=${page}`),
+  })
+}
+
+/** Creates a token. Its secret is in the response only, which is dropped when the page is left. */
+function useCreateToken(userId: string) {
+  return useChange(
+    async (attributes: { description: string; 'expired-at': string | null }) =>
+      request<DocumentOnWire<typeof tokenSchema>>('POST', `/users/${userId}/authentication-tokens`, {
+        data: { type: 'authentication-tokens', attributes },
+      }),
+    ['tokens', userId],
+  )
+}
+
+function useRevokeToken(userId: string) {
+  return useMutation({
+    mutationFn: async (id: string) => request('DELETE', `/authentication-tokens/${id}`),
+    onSettled: async () => invalidate(['tokens', userId]),
+  })
 }

@@ -54,8 +54,8 @@ function Row({ candidate, onChange }: { candidate: Candidate; onChange: (changes
           <span>
             <span className="font-mono">{key}</span>
             <span className="ml-2 inline-flex gap-1">
-              {hcl && <Badge>HCL</Badge>}
-              {category === 'env' && <Badge>env</Badge>}
+              {hcl && <Badge text="HCL" />}
+              {category === 'env' && <Badge text="env" />}
             </span>
           </span>
         </label>
@@ -91,7 +91,7 @@ function Row({ candidate, onChange }: { candidate: Candidate; onChange: (changes
       </td>
       <td className="px-3 py-1.5">
         {saved === undefined || saved === 'done' ? (
-          <Badge tone={saved ? 'good' : TONES[effect]}>{saved ? 'saved' : effect}</Badge>
+          <Badge tone={saved ? 'good' : TONES[effect]} text={saved ? 'saved' : effect} />
         ) : (
           <span role="alert" className="text-bad">
             {saved}

@@ -87,17 +87,14 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
       footer={
         candidates ? (
           <>
-            <Button kind="quiet" onClick={() => setCandidates(undefined)}>
-              Back
-            </Button>
+            <Button label="Back" kind="quiet" onClick={() => setCandidates(undefined)} />
             <Button
+              label={`Save ${counted(selected.length, 'variable')}`}
               kind="primary"
               isPending={isSaving}
               reason={selected.length === 0 ? 'no variables selected' : missing}
               onClick={() => void saveSelected()}
-            >
-              Save {counted(selected.length, 'variable')}
-            </Button>
+            />
           </>
         ) : undefined
       }
@@ -183,12 +180,11 @@ function PastedText({ onParsed }: PastedTextProps) {
       {error && <ErrorNote error={error} />}
       <div className="flex flex-wrap gap-2">
         <Button
+          label="Preview"
           kind="primary"
           reason={text.trim() === '' ? 'paste a file first' : undefined}
           onClick={() => void read(text)}
-        >
-          Preview
-        </Button>
+        />
         <input
           id={id}
           type="file"
@@ -201,7 +197,7 @@ function PastedText({ onParsed }: PastedTextProps) {
           htmlFor={id}
           className="inline-flex h-8 cursor-pointer items-center gap-1.5 rounded-md border border-line px-3 font-medium peer-focus-visible:outline-2 peer-focus-visible:outline-accent hover:bg-hover"
         >
-          <FileUp size={16} aria-hidden="true" />
+          <FileUp size={16} />
           Select file
         </label>
       </div>
@@ -244,9 +240,7 @@ function OtherWorkspace({ workspaceId, onRead }: OtherWorkspaceProps) {
       <ul className="flex flex-wrap gap-2">
         {others.map(({ id, attributes }) => (
           <li key={id}>
-            <Button size="small" onClick={() => void copy(id)}>
-              {attributes.name}
-            </Button>
+            <Button label={attributes.name} size="small" onClick={() => void copy(id)} />
           </li>
         ))}
         {workspaces.data && others.length === 0 && (

@@ -139,12 +139,8 @@ export function VariableForm({ workspaceId, variable, others, onClose }: Variabl
       />
       <FormErrors error={save.error} names={FIELDS} />
       <div className="flex flex-wrap items-center gap-2">
-        <Button type="submit" kind="primary" isPending={save.isPending} reason={taken}>
-          Save variable
-        </Button>
-        <Button kind="quiet" onClick={leave}>
-          {isLeaving ? 'Discard changes' : 'Cancel'}
-        </Button>
+        <Button label="Save variable" type="submit" kind="primary" isPending={save.isPending} reason={taken} />
+        <Button label={isLeaving ? 'Discard changes' : 'Cancel'} kind="quiet" onClick={leave} />
         {isLeaving && <span role="status">You have unsaved changes.</span>}
       </div>
     </form>

@@ -77,7 +77,7 @@ function Variables({ workspaceId, mayChange }: { workspaceId: string; mayChange:
         <span className="flex-1" />
         {own.length > 0 && (
           <Menu
-            trigger={<Button>Copy all</Button>}
+            trigger={<Button label="Copy all" />}
             items={[
               { text: 'Terraform variables as .tfvars', onSelect: () => void copy(tfvarsText(ownVariables)) },
               { text: 'Environment variables as .env', onSelect: () => void copy(envText(ownVariables)) },
@@ -86,12 +86,8 @@ function Variables({ workspaceId, mayChange }: { workspaceId: string; mayChange:
         )}
         {mayChange && (
           <>
-            <Button icon={ClipboardPaste} onClick={() => setIsImporting(true)}>
-              Import
-            </Button>
-            <Button kind="primary" icon={Plus} onClick={() => open('new')}>
-              Add variable
-            </Button>
+            <Button label="Import" icon={ClipboardPaste} onClick={() => setIsImporting(true)} />
+            <Button label="Add variable" kind="primary" icon={Plus} onClick={() => open('new')} />
           </>
         )}
       </div>
@@ -150,13 +146,10 @@ function VariableRow({ workspaceId, mayChange, onEdit, ...row }: VariableRowProp
       <div className="min-w-0">
         <span className={`font-mono font-medium ${isOverwritten ? 'text-dim line-through' : ''}`}>{key}</span>
         <span className="ml-2 inline-flex flex-wrap gap-1 align-middle">
-          {hcl && <Badge>HCL</Badge>}
-          {sensitive && <Badge tone="warn">sensitive</Badge>}
+          {hcl && <Badge text="HCL" />}
+          {sensitive && <Badge tone="warn" text="sensitive" />}
           {set && (
-            <Badge tone="busy" title={SCOPES[set.scope]}>
-              set {set.name}
-              {set.priority ? ', priority' : ''}
-            </Badge>
+            <Badge tone="busy" title={SCOPES[set.scope]} text={`set ${set.name}${set.priority ? ', priority' : ''}`} />
           )}
         </span>
         {description !== '' && <p className="text-dim">{description}</p>}
@@ -216,9 +209,13 @@ function Value({ value }: { value: string | null }) {
     <>
       <pre className="font-mono text-[0.9285rem] whitespace-pre-wrap">{isOpen || !short ? value : short.start}</pre>
       {short && (
-        <Button kind="quiet" size="small" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-          {isOpen ? 'Show less' : 'Show all'}
-        </Button>
+        <Button
+          label={isOpen ? 'Show less' : 'Show all'}
+          kind="quiet"
+          size="small"
+          aria-expanded={isOpen}
+          onClick={() => setIsOpen(!isOpen)}
+        />
       )}
     </>
   )

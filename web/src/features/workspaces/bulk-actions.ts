@@ -7,7 +7,6 @@ import type { ListedWorkspace } from './workspaces.ts'
 /** An action on several workspaces, with one independent request for each. */
 export type BulkAction = {
   label: string
-  title: string
   about: string
   input?: 'reason' | 'tag' | 'project' | 'message'
   isOptional?: boolean
@@ -24,7 +23,6 @@ const tagObstacle = ({ attributes }: ListedWorkspace) =>
 export const BULK_ACTIONS = {
   lock: {
     label: 'Lock',
-    title: 'Lock workspaces',
     about: 'Until they are unlocked, no runs start and no one else can change the state.',
     input: 'reason',
     isOptional: true,
@@ -37,7 +35,6 @@ export const BULK_ACTIONS = {
   },
   unlock: {
     label: 'Unlock',
-    title: 'Unlock workspaces',
     about: 'Releases your own locks. Queued runs can then start.',
     done: 'unlocked',
     obstacle: ({ attributes, relationships }) => {
@@ -49,7 +46,6 @@ export const BULK_ACTIONS = {
   },
   addTag: {
     label: 'Add tag',
-    title: 'Add tag',
     about: 'Replaces the value of an existing tag with the same key.',
     input: 'tag',
     done: 'tagged',
@@ -59,7 +55,6 @@ export const BULK_ACTIONS = {
   },
   removeTag: {
     label: 'Remove tag',
-    title: 'Remove tag',
     about: 'Tags inherited from a project remain.',
     input: 'tag',
     done: 'untagged',
@@ -68,7 +63,6 @@ export const BULK_ACTIONS = {
   },
   plan: {
     label: 'Start plan',
-    title: 'Start plans',
     about: 'Each workspace plans its current configuration. The runs are plan-only: they can’t be applied.',
     input: 'message',
     isOptional: true,
@@ -85,7 +79,6 @@ export const BULK_ACTIONS = {
   },
   move: {
     label: 'Move to project',
-    title: 'Move to project',
     about: 'Access, variable sets and tags of the new project replace those of the old one immediately.',
     input: 'project',
     done: 'moved',

@@ -55,23 +55,24 @@ export default function BulkDialog({ organization, action, workspaces, onClose }
 
   return (
     <Dialog
-      title={action.title}
+      title={action.label}
       about={action.about}
       isOpen
       onClose={leave}
       footer={
         isDone ? (
-          <Button kind="primary" onClick={onClose}>
-            Close
-          </Button>
+          <Button label="Close" kind="primary" onClick={onClose} />
         ) : (
           <>
-            <Button onClick={leave} isPending={isStopped}>
-              {outcomes === undefined ? 'Cancel' : 'Stop'}
-            </Button>
-            <Button type="submit" form={form} kind="primary" isPending={outcomes !== undefined} reason={reason}>
-              {action.label}: {counted(workspaces.length - skipped.length, 'workspace')}
-            </Button>
+            <Button label={outcomes === undefined ? 'Cancel' : 'Stop'} onClick={leave} isPending={isStopped} />
+            <Button
+              label={`${action.label}: ${counted(workspaces.length - skipped.length, 'workspace')}`}
+              type="submit"
+              form={form}
+              kind="primary"
+              isPending={outcomes !== undefined}
+              reason={reason}
+            />
           </>
         )
       }

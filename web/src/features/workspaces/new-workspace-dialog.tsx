@@ -27,10 +27,8 @@ export default function NewWorkspaceDialog({ organization, projectId, onClose }:
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={form} kind="primary" isPending={create.isPending}>
-            Create workspace
-          </Button>
+          <Button label="Cancel" onClick={onClose} />
+          <Button label="Create workspace" type="submit" form={form} kind="primary" isPending={create.isPending} />
         </>
       }
     >
@@ -152,10 +150,10 @@ function CreatedDialog({ organization, name, isLocal, onClose }: CreatedDialogPr
       width="max-w-2xl"
       footer={
         <>
-          <WorkspaceLink organization={organization} workspace={name} tab="variables" className={buttonClass()}>
+          <WorkspaceLink workspace={name} tab="variables" className={buttonClass()}>
             Set variables
           </WorkspaceLink>
-          <WorkspaceLink organization={organization} workspace={name} className={buttonClass({ kind: 'primary' })}>
+          <WorkspaceLink workspace={name} className={buttonClass({ kind: 'primary' })}>
             Open {name}
           </WorkspaceLink>
         </>

@@ -59,9 +59,7 @@ function OutputsError({ error, onRetry }: { error: Error; onRetry: () => void })
   return (
     <div className="flex flex-wrap items-center gap-3 text-dim">
       Processing the state…
-      <Button size="small" onClick={onRetry}>
-        Retry
-      </Button>
+      <Button label="Retry" size="small" onClick={onRetry} />
     </div>
   )
 }
@@ -74,16 +72,15 @@ function OutputCell({ output }: { output: Output }) {
     return (
       <div className="space-y-1">
         <div className="flex flex-wrap items-center gap-2">
-          <Badge>sensitive</Badge>
+          <Badge text="sensitive" />
           <Button
+            label="Reveal"
             size="small"
             icon={Eye}
             isPending={reveal.isPending}
             aria-label={`Reveal ${name}`}
             onClick={() => reveal.mutate(output.id)}
-          >
-            Reveal
-          </Button>
+          />
         </div>
         {reveal.error && <ErrorNote error={reveal.error} />}
       </div>
@@ -91,9 +88,14 @@ function OutputCell({ output }: { output: Output }) {
   return (
     <div className="flex items-start gap-2">
       <OutputValue name={name} value={reveal.data} />
-      <Button size="small" kind="quiet" icon={EyeOff} aria-label={`Hide ${name}`} onClick={() => reveal.reset()}>
-        Hide
-      </Button>
+      <Button
+        label="Hide"
+        size="small"
+        kind="quiet"
+        icon={EyeOff}
+        aria-label={`Hide ${name}`}
+        onClick={() => reveal.reset()}
+      />
     </div>
   )
 }
@@ -111,14 +113,13 @@ function OutputValue({ name, value }: { name: string; value: unknown }) {
         </pre>
         {short && (
           <Button
+            label={isExpanded ? 'Show less' : short.lines > 1 ? `Show all ${short.lines} lines` : 'Show all'}
             size="small"
             kind="quiet"
             className="-ml-2 text-accent"
             aria-expanded={isExpanded}
             onClick={() => setIsExpanded(!isExpanded)}
-          >
-            {isExpanded ? 'Show less' : short.lines > 1 ? `Show all ${short.lines} lines` : 'Show all'}
-          </Button>
+          />
         )}
       </div>
       <CopyButton text={text} label={`Copy ${name}`} />

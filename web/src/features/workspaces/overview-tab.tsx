@@ -10,14 +10,14 @@ import { Button, buttonClass } from '../../components/button.tsx'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { EmptyState, Notice, Skeleton } from '../../components/feedback.tsx'
-import { RunLink, WorkspaceLink } from '../../components/links.tsx'
+import { WorkspaceLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge } from '../../components/status.tsx'
 import { RelativeTime, duration } from '../../components/time.tsx'
+import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName, originText } from '../runs/run-origin.tsx'
 import { RunBadges, RunStatus, planCounts, runState } from '../runs/run-status.tsx'
-import { runTitle } from '../runs/run-text.ts'
 import { ConnectCli } from './connect-cli.tsx'
 import { MODES } from './execution-fields.tsx'
 import { OutputsCard } from './outputs-card.tsx'
@@ -54,11 +54,7 @@ function FirstRun() {
   const isLocal = mode === 'local'
   const hasConfiguration = workspace.relationships['current-configuration-version'].data !== null
   const start = () => void navigate({ to: '.', search: (before) => ({ ...before, start: true }) })
-  const create = (
-    <Button icon={Play} onClick={start}>
-      New run
-    </Button>
-  )
+  const create = <Button label="New run" icon={Play} onClick={start} />
   return (
     <EmptyState
       icon={Terminal}
@@ -71,30 +67,28 @@ function FirstRun() {
 }
 
 function LatestRunCard() {
-  const { organization, document, workspace } = useOpenWorkspace()
+  const { document, workspace } = useOpenWorkspace()
   const included = includedOf(document)
   const run = included.one('runs', workspace.relationships['latest-run'])
   if (!run) return null
   const { attributes, relationships } = run
   const plan = included.one('plans', relationships.plan)
   const author = included.one('users', relationships['created-by'])
-  const place = { organization, workspace: workspace.attributes.name }
+  const { name } = workspace.attributes
   // A saved plan blocks no other run, and may still be applied.
   const needsReview = runState(attributes).group === 'needs_approval' || attributes.actions['is-confirmable']
   return (
     <Card
       title="Latest run"
       actions={
-        <WorkspaceLink {...place} tab="runs" className="text-accent hover:underline">
+        <WorkspaceLink workspace={name} tab="runs" className="text-accent hover:underline">
           All runs
         </WorkspaceLink>
       }
     >
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <div className="min-w-0 flex-1 basis-64">
-          <RunLink {...place} run={run.id} className="line-clamp-2 font-medium hover:underline">
-            {runTitle({ id: run.id, message: attributes.message })}
-          </RunLink>
+          <RunLink workspace={name} run={run} className="line-clamp-2 font-medium hover:underline" />
           <p className="mt-1 flex flex-wrap items-center gap-x-1.5 text-dim">
             {author && (
               <>
@@ -110,8 +104,8 @@ function LatestRunCard() {
           {plan && <PlanCounts counts={planCounts(plan)} />}
           <RunStatus run={attributes} />
           {needsReview && (
-            <RunLink {...place} run={run.id} className={buttonClass({ kind: 'primary' })}>
-              <Hand size={16} aria-hidden="true" />
+            <RunLink workspace={name} run={run} className={buttonClass({ kind: 'primary' })}>
+              <Hand size={16} />
               Review plan
             </RunLink>
           )}
@@ -148,7 +142,7 @@ function ReadmeCard({ workspace }: { workspace: WorkspaceResource }) {
 }
 
 function DetailsCard() {
-  const { organization, document, workspace } = useOpenWorkspace()
+  const { document, workspace } = useOpenWorkspace()
   const { attributes, relationships } = workspace
   const included = includedOf(document)
   const project = included.one('projects', relationships.project)
@@ -178,7 +172,7 @@ function DetailsCard() {
             tags.length === 0 ? undefined : (
               <span key="tags" className="flex flex-wrap gap-1">
                 {tags.map((tag) => (
-                  <Badge key={tag.attributes.key}>{tagLabel(tag.attributes)}</Badge>
+                  <Badge key={tag.attributes.key} text={tagLabel(tag.attributes)} />
                 ))}
               </span>
             ),
@@ -195,7 +189,6 @@ function DetailsCard() {
             state === undefined ? undefined : (
               <span key="state" className="flex items-center gap-1">
                 <WorkspaceLink
-                  organization={organization}
                   workspace={attributes.name}
                   tab="states"
                   search={{ version: state }}

@@ -64,9 +64,11 @@ export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
         {found?.data.length === 0 && (
           <div className="flex flex-wrap items-center gap-3 text-dim">
             No resources match.
-            <Button size="small" onClick={() => set({ q: undefined, module: undefined, type: undefined })}>
-              Show all
-            </Button>
+            <Button
+              label="Show all"
+              size="small"
+              onClick={() => set({ q: undefined, module: undefined, type: undefined })}
+            />
           </div>
         )}
         {[...modules].map(([module, members]) => (

@@ -88,18 +88,13 @@ export function SettingsForm({ title, about, names, placed, draft, onSave, done,
         <FormErrors error={unplaced(error, placed)} names={names} />
         <div className="flex flex-wrap gap-2">
           <Button
+            label="Save"
             type="submit"
             kind="primary"
             isPending={isPending}
             reason={draft.isDirty ? undefined : 'no changes to save'}
-          >
-            Save
-          </Button>
-          {draft.isDirty && (
-            <Button kind="quiet" onClick={discard}>
-              Discard changes
-            </Button>
-          )}
+          />
+          {draft.isDirty && <Button label="Discard changes" kind="quiet" onClick={discard} />}
         </div>
       </form>
     </Card>

@@ -30,7 +30,7 @@ const RELATED = [
 
 /** The settings of a workspace, one form per section; read-only for users who may not change them. */
 export function SettingsTab() {
-  const { organization, workspace } = useOpenWorkspace()
+  const { workspace } = useOpenWorkspace()
   const { name, permissions } = workspace.attributes
   return (
     <div className="max-w-4xl space-y-4">
@@ -45,7 +45,7 @@ export function SettingsTab() {
         <ul className="list-disc space-y-1 pl-5">
           {RELATED.map(({ tab, text, about }) => (
             <li key={tab}>
-              <WorkspaceLink {...{ organization, tab }} workspace={name} className="text-accent underline">
+              <WorkspaceLink tab={tab} workspace={name} className="text-accent underline">
                 {text}
               </WorkspaceLink>
               : {about}
@@ -88,12 +88,7 @@ function DeletionSettings() {
           <p className="text-dim">
             It manages {resources}. To remove {count === 1 ? 'it' : 'them'} first,{' '}
             {permissions['can-queue-destroy'] ? (
-              <WorkspaceLink
-                organization={organization}
-                workspace={name}
-                search={{ start: true }}
-                className="text-accent underline"
-              >
+              <WorkspaceLink workspace={name} search={{ start: true }} className="text-accent underline">
                 start a destroy run
               </WorkspaceLink>
             ) : (
@@ -111,12 +106,11 @@ function DeletionSettings() {
             />
           ) : (
             <Button
+              label="Delete workspace"
               icon={Trash2}
               kind="danger"
               reason={`it manages ${resources}: destroy them first, or ask an owner of the organization`}
-            >
-              Delete workspace
-            </Button>
+            />
           )}
         </div>
       )}

@@ -104,7 +104,7 @@ function Consumers({ mayChange }: { mayChange: boolean }) {
       <ul aria-label="Selected workspaces" className="divide-y divide-line rounded-md border border-line empty:hidden">
         {consumers.data?.data.map(({ id, attributes: { name } }) => (
           <li key={id} className="flex items-center gap-2 px-3 py-1">
-            <WorkspaceLink organization={organization} workspace={name} className="min-w-0 flex-1 hover:underline">
+            <WorkspaceLink workspace={name} className="min-w-0 flex-1 hover:underline">
               {name}
             </WorkspaceLink>
             {mayChange && (

@@ -39,7 +39,7 @@ function TagList({ tags }: { tags: readonly Tag[] }) {
     <ul className="flex flex-wrap gap-1.5">
       {tags.map((tag) => (
         <li key={tag.key}>
-          <Badge>{tagLabel(tag)}</Badge>
+          <Badge text={tagLabel(tag)} />
         </li>
       ))}
     </ul>
@@ -96,14 +96,13 @@ function TagsForm({ saved, inherited }: { saved: readonly Tag[]; inherited: read
             </div>
           ))}
           <Button
+            label="Add tag"
             size="small"
             icon={Plus}
             onClick={() =>
               setEdited([...rows, { key: '', value: '', id: Math.max(-1, ...rows.map(({ id }) => id)) + 1 }])
             }
-          >
-            Add tag
-          </Button>
+          />
           {inherited.length > 0 && (
             <div className="flex flex-wrap items-center gap-2 text-dim">
               Inherited from the project: <TagList tags={inherited} />

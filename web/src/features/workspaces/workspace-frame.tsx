@@ -6,10 +6,10 @@ import { Button, IconButton } from '../../components/button.tsx'
 import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
 import { TextArea, fieldError, formValues } from '../../components/form.tsx'
 import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
-import { RunLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Page } from '../../components/page.tsx'
 import { Tabs } from '../../components/tabs.tsx'
+import { RunLink } from '../runs/run-navigation.tsx'
 import { NoRun, RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
 import { waitingReason } from '../runs/run-text.ts'
 import { LockActions, LockLine } from './workspace-lock.tsx'
@@ -76,7 +76,7 @@ function Layout() {
       badge={
         run ? (
           <>
-            <RunLink organization={organization} workspace={name} run={run.id}>
+            <RunLink workspace={name} run={run}>
               <RunStatus run={run.attributes} isBadge />
             </RunLink>
             <RunBadges run={run.attributes} />
@@ -91,6 +91,7 @@ function Layout() {
           <LockActions />
           {permissions['can-queue-run'] && (
             <Button
+              label="New run"
               kind="primary"
               icon={Play}
               reason={
@@ -99,9 +100,7 @@ function Layout() {
                   : undefined
               }
               onClick={() => setStart(true)}
-            >
-              New run
-            </Button>
+            />
           )}
         </>
       }
@@ -131,9 +130,15 @@ function Description() {
   if (isOpen) return <DescriptionForm onClose={close} />
   if (!description) {
     return permissions['can-update'] ? (
-      <Button ref={opener} kind="quiet" size="small" icon={Pencil} className="-ml-2" onClick={open}>
-        Add description
-      </Button>
+      <Button
+        label="Add description"
+        ref={opener}
+        kind="quiet"
+        size="small"
+        icon={Pencil}
+        className="-ml-2"
+        onClick={open}
+      />
     ) : null
   }
   return (

@@ -1,27 +1,27 @@
 import { Lock, LockOpen } from 'lucide-react'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
-import { RunLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { RelativeTime } from '../../components/time.tsx'
+import { RunLink } from '../runs/run-navigation.tsx'
 import { useSession } from '../session/session.ts'
 import { holderText, lockHolder, lockReason } from './lock-words.ts'
 import { type LockAction, useOpenWorkspace, useWorkspaceLock } from './workspace.ts'
 
 /** Holder, time and reason of the lock. */
 export function LockLine() {
-  const { organization, document, workspace } = useOpenWorkspace()
+  const { document, workspace } = useOpenWorkspace()
   const holder = lockHolder(document)
   if (!holder) return null
   const { name, 'locked-at': at, 'locked-reason': reason } = workspace.attributes
   return (
     <p className="mt-3 flex items-start gap-1.5 text-warn">
-      <Lock size={15} aria-hidden="true" className="mt-0.5 shrink-0" />
+      <Lock size={15} className="mt-0.5 shrink-0" />
       <span className="min-w-0">
         <span className="font-medium">
           Locked by{' '}
           {holder.kind === 'run' ? (
-            <RunLink organization={organization} workspace={name} run={holder.id} className="underline">
+            <RunLink workspace={name} run={holder} className="underline">
               {holder.id}
             </RunLink>
           ) : (
@@ -79,13 +79,12 @@ export function LockActions() {
     <>
       {permissions['can-unlock'] && (
         <Button
+          label="Unlock"
           icon={LockOpen}
           isPending={change.isPending}
           reason={isOwn ? undefined : lockReason(holder, workspace.attributes)}
           onClick={() => void unlock()}
-        >
-          Unlock
-        </Button>
+        />
       )}
       {permissions['can-force-unlock'] && !isOwn && (
         <Confirm

@@ -142,9 +142,7 @@ function ActiveFilters({ search, onChange }: Pick<WorkspacesFiltersProps, 'searc
           onRemove={() => onChange({ tag: tags.filter((other) => other !== tag).join(',') || undefined })}
         />
       ))}
-      <Button kind="quiet" size="small" onClick={() => onChange(NO_FILTER)}>
-        Clear all
-      </Button>
+      <Button label="Clear all" kind="quiet" size="small" onClick={() => onChange(NO_FILTER)} />
     </div>
   )
 }

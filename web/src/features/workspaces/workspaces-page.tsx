@@ -1,18 +1,20 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { Boxes, Plus, SearchX } from 'lucide-react'
+import { Boxes, FolderInput, Lock, LockOpen, type LucideIcon, Play, Plus, SearchX, Tag, Tags } from 'lucide-react'
 import { Suspense, lazy, useCallback, useState } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
-import { BulkBar } from './bulk-bar.tsx'
+import { BULK_ACTIONS, type BulkActionName } from './bulk-actions.ts'
 import { ConnectCli } from './connect-cli.tsx'
 import { useCreatableProjects } from './new-workspace.ts'
 import { type ChangeSearch, NO_FILTER, WorkspacesFilters, withTag } from './workspaces-filters.tsx'
 import { WorkspacesTable } from './workspaces-table.tsx'
-import { type WorkspaceSearch, useWorkspaces } from './workspaces.ts'
+import { type ListedWorkspace, type WorkspaceSearch, useWorkspaces } from './workspaces.ts'
 
+const BulkDialog = lazy(async () => import('./bulk-dialog.tsx'))
 const NewWorkspaceDialog = lazy(async () => import('./new-workspace-dialog.tsx'))
 
 const route = getRouteApi('/frame/app/$organization/workspaces')
@@ -30,11 +32,7 @@ export function WorkspacesPage() {
   )
   const setNew = (open: boolean) =>
     void navigate({ search: (before) => ({ ...before, new: open || undefined }), replace: true })
-  const create = mayCreate && (
-    <Button kind="primary" icon={Plus} onClick={() => setNew(true)}>
-      New workspace
-    </Button>
-  )
+  const create = mayCreate && <Button label="New workspace" kind="primary" icon={Plus} onClick={() => setNew(true)} />
   return (
     <Page title="Workspaces" documentTitle={`Workspaces · ${organization}`} actions={create}>
       <WorkspaceList organization={organization} search={search} onChange={change} create={create} />
@@ -100,9 +98,10 @@ function NoMatch({ isBeyond, onChange }: { isBeyond: boolean; onChange: ChangeSe
       icon={SearchX}
       title={isBeyond ? 'Page not found' : 'No workspaces match'}
       actions={
-        <Button onClick={() => onChange(isBeyond ? { page: undefined } : NO_FILTER)}>
-          {isBeyond ? 'Go to first page' : 'Clear filters'}
-        </Button>
+        <Button
+          label={isBeyond ? 'Go to first page' : 'Clear filters'}
+          onClick={() => onChange(isBeyond ? { page: undefined } : NO_FILTER)}
+        />
       }
     >
       {!isBeyond && <p>The search matches any part of a name. Workspaces must match all filters.</p>}
@@ -120,4 +119,64 @@ function NoWorkspaces({ organization, create }: { organization: string; create: 
       <ConnectCli organization={organization} workspace="my-first-workspace" />
     </EmptyState>
   )
+}
+
+const ICONS: Record<BulkActionName, LucideIcon> = {
+  lock: Lock,
+  unlock: LockOpen,
+  addTag: Tag,
+  removeTag: Tags,
+  plan: Play,
+  move: FolderInput,
+}
+const NAMES = Object.keys(BULK_ACTIONS) as BulkActionName[]
+
+type BulkBarProps = { organization: string; workspaces: readonly ListedWorkspace[]; onClear: () => void }
+
+/** Actions on the selected workspaces. */
+function BulkBar({ organization, workspaces, onClear }: BulkBarProps) {
+  const [open, setOpen] = useState<{ action: BulkActionName; workspaces: readonly ListedWorkspace[] }>()
+  return (
+    <>
+      {workspaces.length > 0 && (
+        <div
+          role="region"
+          aria-label="Selected workspaces"
+          className="sticky top-12 z-10 mb-3 flex flex-wrap items-center gap-2 rounded-lg border border-accent bg-accent-soft px-3 py-2"
+        >
+          <span role="status" className="mr-2 font-medium">
+            {counted(workspaces.length, 'workspace')} selected
+          </span>
+          {NAMES.map((action) => (
+            <Button
+              label={BULK_ACTIONS[action].label}
+              key={action}
+              size="small"
+              icon={ICONS[action]}
+              reason={reasonOf(action, workspaces)}
+              onClick={() => setOpen({ action, workspaces })}
+            />
+          ))}
+          <Button label="Clear selection" size="small" kind="quiet" onClick={onClear} />
+        </div>
+      )}
+      {open && (
+        <Suspense>
+          <BulkDialog
+            organization={organization}
+            action={BULK_ACTIONS[open.action]}
+            workspaces={open.workspaces}
+            onClose={() => setOpen(undefined)}
+          />
+        </Suspense>
+      )}
+    </>
+  )
+}
+
+/** Why the action applies to none of the workspaces. If it applies to some, the dialog lists the obstacles. */
+function reasonOf(action: BulkActionName, workspaces: readonly ListedWorkspace[]) {
+  const obstacles = workspaces.map((workspace) => BULK_ACTIONS[action].obstacle(workspace))
+  if (obstacles.includes(undefined)) return undefined
+  return workspaces.length === 1 ? obstacles[0] : `not possible for any: ${[...new Set(obstacles)].join('; ')}`
 }

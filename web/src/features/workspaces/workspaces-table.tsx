@@ -1,11 +1,12 @@
 import { Lock } from 'lucide-react'
 import { useMemo } from 'react'
-import { RunLink, WorkspaceLink } from '../../components/links.tsx'
+import { WorkspaceLink } from '../../components/links.tsx'
 import { Tooltip } from '../../components/overlay-hosts.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
+import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
 import { NoRun, RunBadges, RunStatus, planCounts } from '../runs/run-status.tsx'
 import { lockReason } from './lock-words.ts'
@@ -25,12 +26,12 @@ type WorkspacesTableProps = {
 }
 
 export function WorkspacesTable({ organization, onTag, ...props }: WorkspacesTableProps) {
-  const columns = useMemo(() => columnsOf(organization, onTag), [organization, onTag])
+  const columns = useMemo(() => columnsOf(onTag), [onTag])
   const label = `Workspaces of ${organization}`
   return <Table label={label} columns={columns} nameOf={({ attributes }) => attributes.name} {...props} />
 }
 
-function columnsOf(organization: string, onTag: (tag: string) => void): readonly Column<Row>[] {
+function columnsOf(onTag: (tag: string) => void): readonly Column<Row>[] {
   return [
     { id: 'status', header: 'Status', className: 'w-px whitespace-nowrap', cell: (row) => <Status row={row} /> },
     {
@@ -38,7 +39,7 @@ function columnsOf(organization: string, onTag: (tag: string) => void): readonly
       header: 'Name',
       sort: 'name',
       className: 'min-w-36',
-      cell: (row) => <Name organization={organization} row={row} />,
+      cell: (row) => <Name row={row} />,
     },
     {
       id: 'project',
@@ -68,7 +69,7 @@ function columnsOf(organization: string, onTag: (tag: string) => void): readonly
       header: 'Last run',
       sort: 'current-run.created-at',
       className: 'hidden md:table-cell',
-      cell: (row) => <LastRun organization={organization} row={row} />,
+      cell: (row) => <LastRun row={row} />,
     },
     {
       id: 'resources',
@@ -106,15 +107,15 @@ function Status({ row: { attributes, currentRun, latestRun } }: { row: Row }) {
   )
 }
 
-function Name({ organization, row }: { organization: string; row: Row }) {
+function Name({ row }: { row: Row }) {
   const { name } = row.attributes
   return (
     <>
       <span className="flex flex-wrap items-center gap-x-2">
-        <WorkspaceLink organization={organization} workspace={name} className="font-medium hover:underline">
+        <WorkspaceLink workspace={name} className="font-medium hover:underline">
           {name}
         </WorkspaceLink>
-        {row.attributes['has-drift'] === true && <Badge tone="warn">drift</Badge>}
+        {row.attributes['has-drift'] === true && <Badge tone="warn" text="drift" />}
         <span className="sm:hidden">
           <LockIcon row={row} />
         </span>
@@ -127,12 +128,12 @@ function Name({ organization, row }: { organization: string; row: Row }) {
   )
 }
 
-function LastRun({ organization, row: { attributes, currentRun, latestRun } }: { organization: string; row: Row }) {
+function LastRun({ row: { attributes, currentRun, latestRun } }: { row: Row }) {
   if (!latestRun) return attributes.permissions['can-read-run'] && <span className="text-dim">none</span>
   const { run, plan, author } = latestRun
   return (
     <span className="flex flex-wrap items-center gap-x-2.5">
-      <RunLink organization={organization} workspace={attributes.name} run={run.id} className="hover:underline">
+      <RunLink workspace={attributes.name} run={run} className="hover:underline">
         <span className="sr-only">Last run of {attributes.name}, </span>
         <RelativeTime at={run.attributes['created-at']} />
       </RunLink>
@@ -156,7 +157,7 @@ function LockIcon({ row: { attributes, holder } }: { row: Row }) {
         // The lock of a run is not remarkable: the status shows the run.
         className={`inline-flex rounded p-0.5 ${holder.kind === 'run' ? 'text-dim' : 'text-warn'}`}
       >
-        <Lock size={15} aria-hidden="true" />
+        <Lock size={15} />
       </span>
     </Tooltip>
   )
