@@ -2,13 +2,13 @@ import { Pencil } from 'lucide-react'
 import { type ReactNode, useRef, useState } from 'react'
 import { Button } from './button.tsx'
 import { FormErrors } from './form.tsx'
+import { toast } from './overlay-hosts.tsx'
 
 type InlineFormProps = {
   action: string
-  error: Error | null
+  mutation: { error: Error | null; isPending: boolean }
   /** Attributes whose errors the fields show. */
   names?: readonly string[]
-  isPending: boolean
   /** Why the form cannot be submitted. */
   reason?: string | undefined
   size?: 'small' | 'medium'
@@ -18,15 +18,7 @@ type InlineFormProps = {
 }
 
 /** A form opened by a button in the page. Escape cancels it. */
-export function InlineForm({
-  action,
-  error,
-  names = [],
-  isPending,
-  reason,
-  size = 'medium',
-  ...props
-}: InlineFormProps) {
+export function InlineForm({ action, mutation, names = [], reason, size = 'medium', ...props }: InlineFormProps) {
   return (
     <form
       onSubmit={(event) => {
@@ -39,21 +31,29 @@ export function InlineForm({
       className={`text-ink ${size === 'small' ? 'space-y-2' : 'max-w-xl space-y-4'}`}
     >
       {props.children}
-      <FormErrors error={error} names={names} />
+      <FormErrors error={mutation.error} names={names} />
       <div className="flex flex-wrap gap-2">
-        <Button label={action} type="submit" kind="primary" size={size} isPending={isPending} reason={reason} />
-        <Button label="Cancel" kind="quiet" size={size} onClick={props.onCancel} />
+        <Button
+          label={action}
+          type="submit"
+          kind="primary"
+          size={size}
+          isPending={mutation.isPending}
+          reason={reason}
+        />
+        <Button label="Cancel" kind="quiet" size={size} onClick={() => props.onCancel()} />
       </div>
     </form>
   )
 }
 
-/** State of a form that a button opens in place. `close` returns the focus to the button. */
+/** State of a form that a button opens in place. `close` shows a toast and returns the focus to the button. */
 export function useInlineForm() {
   const [isOpen, setIsOpen] = useState(false)
   const opener = useRef<HTMLButtonElement>(null)
-  function close() {
+  function close(done?: string) {
     setIsOpen(false)
+    if (done !== undefined) toast({ text: done })
     // The button is rendered again only after this update.
     requestAnimationFrame(() => opener.current?.focus())
   }
@@ -67,7 +67,7 @@ type EditableRowProps = {
   mayEdit: boolean
   /** The button that removes the row. */
   remove: ReactNode
-  renderForm: (close: () => void) => ReactNode
+  renderForm: (close: (done?: string) => void) => ReactNode
   children: ReactNode
 }
 

@@ -71,8 +71,7 @@ function Profile({ account }: { account: AccountAttributes }) {
           { label: 'Email', name: 'email', type: 'email', autoComplete: 'email', defaultValue: shown, required: true },
         ]}
         action="Save profile"
-        error={update.error}
-        isPending={update.isPending}
+        mutation={update}
         onSubmit={onSubmit}
       />
       {update.isSuccess && <Done>Saved.</Done>}
@@ -99,8 +98,7 @@ function Password() {
           passwordField('Confirm new password', 'password_confirmation', 'new-password'),
         ]}
         action="Change password"
-        error={change.error}
-        isPending={change.isPending}
+        mutation={change}
         onSubmit={(values, reset) => change.mutate(values, { onSuccess: reset })}
       />
       {change.isSuccess && <Done>Password changed.</Done>}

@@ -37,8 +37,7 @@ export function TwoFactor({ enabled }: { enabled: boolean }) {
           <AttributesForm
             fields={[PASSWORD]}
             action="Set up two-factor authentication"
-            error={enroll.error}
-            isPending={enroll.isPending}
+            mutation={enroll}
             onSubmit={(values) => enroll.mutate(values)}
           />
         )}
@@ -49,8 +48,7 @@ export function TwoFactor({ enabled }: { enabled: boolean }) {
               fields={[CODE]}
               action="Enable"
               kind="primary"
-              error={verify.error}
-              isPending={verify.isPending}
+              mutation={verify}
               onSubmit={(values) => verify.mutate(values)}
             />
           </>
@@ -61,8 +59,7 @@ export function TwoFactor({ enabled }: { enabled: boolean }) {
               <AttributesForm
                 fields={[PASSWORD, ANY_CODE]}
                 action="Replace recovery codes"
-                error={renew.error}
-                isPending={renew.isPending}
+                mutation={renew}
                 onSubmit={(values, reset) => renew.mutate(values, { onSuccess: reset })}
               />
             </Fold>
@@ -71,8 +68,7 @@ export function TwoFactor({ enabled }: { enabled: boolean }) {
                 fields={[PASSWORD, ANY_CODE]}
                 action="Disable two-factor authentication"
                 kind="danger"
-                error={disable.error}
-                isPending={disable.isPending}
+                mutation={disable}
                 onSubmit={(values) => disable.mutate(values)}
               />
             </Fold>

@@ -11,7 +11,6 @@ import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
 import { focusHeading } from '../../components/page.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
@@ -191,10 +190,8 @@ function Remove({ organization, sample }: SampleProps) {
         </>
       }
       action="Remove sample project"
-      onConfirm={async () => {
-        await remove.mutateAsync()
-        toast({ text: 'Sample project removed' })
-      }}
+      done="Sample project removed"
+      onConfirm={async () => remove.mutateAsync()}
     />
   )
 }

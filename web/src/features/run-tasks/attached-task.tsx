@@ -1,9 +1,8 @@
 import { Unplug } from 'lucide-react'
-import { useState } from 'react'
+import { type ComponentProps, useState } from 'react'
 import { Confirm } from '../../components/confirm.tsx'
 import { CheckField, RadioField, SelectField, fieldError } from '../../components/form.tsx'
 import { EditableRow, FieldAlert, InlineForm } from '../../components/inline-form.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
 import { Badge } from '../../components/status.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import {
@@ -46,26 +45,19 @@ export function AttachedTask({ attachment, task }: AttachedTaskProps) {
           title={`Detach ${name} from ${workspace.attributes.name}?`}
           consequence="New runs will no longer include it. The task remains in the organization."
           action={`Detach ${name}`}
-          onConfirm={async () => {
-            await detach.mutateAsync(attachment.id)
-            toast({ text: `${name} detached` })
-          }}
+          done={`${name} detached`}
+          onConfirm={async () => detach.mutateAsync(attachment.id)}
         />
       }
       renderForm={(close) => (
         <AttachmentForm
           saved={attachment.attributes}
           action="Save"
-          error={change.error}
-          isPending={change.isPending}
+          mutation={change}
           onCancel={close}
-          onSubmit={(_, attributes) => {
-            const onSuccess = () => {
-              toast({ text: `${name} saved` })
-              close()
-            }
-            change.mutate({ id: attachment.id, attributes }, { onSuccess })
-          }}
+          onSubmit={(_, attributes) =>
+            change.mutate({ id: attachment.id, attributes }, { onSuccess: () => close(`${name} saved`) })
+          }
         />
       )}
     >
@@ -79,17 +71,13 @@ export function AttachedTask({ attachment, task }: AttachedTaskProps) {
   )
 }
 
-type AttachmentFormProps = {
+type AttachmentFormProps = Pick<ComponentProps<typeof InlineForm>, 'action' | 'mutation' | 'onCancel'> & {
   /** Tasks to select from; undefined for an existing attachment. */
   tasks?: readonly Task[]
   saved?: Readonly<Attachment>
   /** The id of the initially selected task. */
   preset?: string | undefined
-  action: string
-  error: Error | null
-  isPending: boolean
   onSubmit: (taskId: string, attributes: Attachment) => void
-  onCancel: () => void
 }
 
 /** Form of the stages and the enforcement level of an attachment. */
@@ -129,7 +117,7 @@ export function AttachmentForm({ tasks, saved, preset, onSubmit, ...form }: Atta
             />
           ))}
         </div>
-        <FieldAlert text={fieldError(form.error, 'stages')} />
+        <FieldAlert text={fieldError(form.mutation.error, 'stages')} />
       </fieldset>
       <RadioField
         label="Enforcement level"

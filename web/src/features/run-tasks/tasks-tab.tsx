@@ -1,7 +1,7 @@
 import type { DocumentOnWire } from '@groundstate/contract/responses'
 import type { taskSchema } from '@groundstate/contract/run-tasks'
 import { Globe, ListChecks, OctagonX, Plus, TriangleAlert } from 'lucide-react'
-import { type FormEvent, useId, useRef, useState } from 'react'
+import { type FormEvent, useId, useState } from 'react'
 import { request } from '../../api/client.ts'
 import { failureOf, useChange } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
@@ -9,6 +9,7 @@ import { Card } from '../../components/card.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { FormErrors, TextField, fieldError, formValues } from '../../components/form.tsx'
+import { useInlineForm } from '../../components/inline-form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Badge } from '../../components/status.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
@@ -41,9 +42,9 @@ type TasksProps = { tasks: readonly Task[]; attachments: readonly WorkspaceTask[
 function Tasks({ tasks, attachments }: TasksProps) {
   const { organization, workspace } = useOpenWorkspace()
   const { data: owner } = useOrganization(organization)
-  const [open, setOpen] = useState<'attach' | 'new'>()
+  const [isCreating, setIsCreating] = useState(false)
   const [preset, setPreset] = useState<string>()
-  const opener = useRef<HTMLButtonElement>(null)
+  const form = useInlineForm()
   const attach = useAttachTask(workspace.id)
   const mayManage = workspace.attributes.permissions['can-manage-run-tasks']
   const mayCreate = mayManage && owner?.attributes.permissions['can-manage-run-tasks'] === true
@@ -53,26 +54,24 @@ function Tasks({ tasks, attachments }: TasksProps) {
   const reason =
     tasks.length === 0 ? 'the organization has no run tasks' : 'all run tasks of the organization are attached'
 
-  function close() {
-    setOpen(undefined)
+  function close(done?: string) {
     attach.reset()
-    // The button is rendered again only after this update.
-    requestAnimationFrame(() => opener.current?.focus())
+    form.close(done)
   }
 
-  const actions = open !== 'attach' && (
+  const actions = !form.isOpen && (
     <div className="flex flex-wrap gap-2">
       {mayManage && (
         <Button
           label="Attach run task"
-          ref={opener}
+          ref={form.opener}
           icon={Plus}
           kind={hasTasks ? 'plain' : 'primary'}
           reason={available.length === 0 ? reason : undefined}
-          onClick={() => setOpen('attach')}
+          onClick={form.open}
         />
       )}
-      {mayCreate && <Button label="New run task" onClick={() => setOpen('new')} />}
+      {mayCreate && <Button label="New run task" onClick={() => setIsCreating(true)} />}
     </div>
   )
   return (
@@ -99,7 +98,7 @@ function Tasks({ tasks, attachments }: TasksProps) {
           </Card>
         </>
       ) : (
-        open !== 'attach' && (
+        !form.isOpen && (
           <EmptyState icon={ListChecks} title="No run tasks" actions={actions}>
             <p>
               A run task is an external service that checks runs: it receives the plan and reports whether the run may
@@ -109,32 +108,28 @@ function Tasks({ tasks, attachments }: TasksProps) {
           </EmptyState>
         )
       )}
-      {open === 'attach' && (
+      {form.isOpen && (
         <Card title="Attach run task">
           <AttachmentForm
             tasks={available}
             preset={preset}
             action="Attach run task"
-            error={attach.error}
-            isPending={attach.isPending}
+            mutation={attach}
             onCancel={close}
-            onSubmit={(taskId, attributes) => {
-              const onSuccess = () => {
-                toast({ text: 'Run task attached' })
-                close()
-              }
-              attach.mutate({ taskId, attributes }, { onSuccess })
-            }}
+            onSubmit={(taskId, attributes) =>
+              attach.mutate({ taskId, attributes }, { onSuccess: () => close('Run task attached') })
+            }
           />
         </Card>
       )}
       <NewTaskDialog
         organization={organization}
-        isOpen={open === 'new'}
-        onClose={() => setOpen(undefined)}
+        isOpen={isCreating}
+        onClose={() => setIsCreating(false)}
         onCreated={(task) => {
           setPreset(task.id)
-          setOpen('attach')
+          setIsCreating(false)
+          form.open()
         }}
       />
     </div>

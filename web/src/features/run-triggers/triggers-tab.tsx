@@ -122,10 +122,8 @@ function Source({ trigger }: { trigger: RunTrigger }) {
           title={`Remove the trigger from ${source}?`}
           consequence={`Applies in ${source} will no longer start runs in ${name}.`}
           action="Remove trigger"
-          onConfirm={async () => {
-            await remove.mutateAsync(trigger.id)
-            toast({ text: `Trigger from ${source} removed` })
-          }}
+          done={`Trigger from ${source} removed`}
+          onConfirm={async () => remove.mutateAsync(trigger.id)}
         />
       )}
     </li>
@@ -163,17 +161,18 @@ function AddSource({ sources }: { sources: readonly RunTrigger[] }) {
   )
 }
 
+/** Attribute, label and hint. */
 const FLAGS = [
-  {
-    name: 'auto-apply-run-trigger',
-    label: 'Auto-apply triggered runs',
-    hint: 'The chain continues automatically: each apply here fires this workspace’s own triggers.',
-  },
-  {
-    name: 'trigger-only-on-output-change',
-    label: 'Only when outputs have changed',
-    hint: 'An apply of a source starts a run only if it changed outputs that this workspace reads.',
-  },
+  [
+    'auto-apply-run-trigger',
+    'Auto-apply triggered runs',
+    'The chain continues automatically: each apply here fires this workspace’s own triggers.',
+  ],
+  [
+    'trigger-only-on-output-change',
+    'Only when outputs have changed',
+    'An apply of a source starts a run only if it changed outputs that this workspace reads.',
+  ],
 ] as const
 
 /** Settings of runs started by triggers. */
@@ -188,18 +187,18 @@ function TriggerSettings() {
   if (!attributes.permissions['can-update'])
     return (
       <Card title="Triggered runs">
-        <DescriptionList facts={FLAGS.map(({ name, label }) => [label, attributes[name] ? 'Yes' : 'No'])} />
+        <DescriptionList facts={FLAGS.map(([name, label]) => [label, attributes[name] ? 'Yes' : 'No'])} />
       </Card>
     )
   return (
     <SettingsForm
       title="Triggered runs"
-      names={FLAGS.map(({ name }) => name)}
+      names={FLAGS.map(([name]) => name)}
       draft={draft}
       onSave={async () => update.mutateAsync({ id: workspace.id, attributes: draft.changed })}
     >
       {(error) =>
-        FLAGS.map(({ name, label, hint }) => (
+        FLAGS.map(([name, label, hint]) => (
           <CheckField key={name} label={label} hint={hint} {...draft.check(name)} error={fieldError(error, name)} />
         ))
       }

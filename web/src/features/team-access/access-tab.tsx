@@ -3,7 +3,7 @@ import type { TeamWorkspaceInput, teamProjects, teamWorkspaces } from '@groundst
 import type { teamSchema } from '@groundstate/contract/teams'
 import { useQuery } from '@tanstack/react-query'
 import { Plus, UserMinus } from 'lucide-react'
-import { useState } from 'react'
+import { type ComponentProps, useState } from 'react'
 import { getData, queryString, request } from '../../api/client.ts'
 import { failureOf, includedOf, useChange } from '../../api/queries.ts'
 import { Card } from '../../components/card.tsx'
@@ -85,8 +85,7 @@ function Teams({ entries, nameOf, seesAll }: TeamsProps) {
           <h3 className="mb-3 font-medium">{selected.text}</h3>
           <AccessForm
             action={`Add ${selected.text}`}
-            error={add.error}
-            isPending={add.isPending}
+            mutation={add}
             onCancel={() => setSelected(undefined)}
             onSubmit={(attributes) => {
               const onSuccess = () => {
@@ -137,26 +136,19 @@ function TeamRow({ entry, team }: { entry: TeamWorkspace; team: string }) {
           title={`Remove ${team} from ${name}?`}
           consequence="Its members keep access granted by the project or the organization."
           action={`Remove ${team}`}
-          onConfirm={async () => {
-            await remove.mutateAsync(entry.id)
-            toast({ text: `${team} removed` })
-          }}
+          done={`${team} removed`}
+          onConfirm={async () => remove.mutateAsync(entry.id)}
         />
       }
       renderForm={(close) => (
         <AccessForm
           saved={entry.attributes}
           action="Save"
-          error={change.error}
-          isPending={change.isPending}
+          mutation={change}
           onCancel={close}
-          onSubmit={(attributes) => {
-            const onSuccess = () => {
-              toast({ text: `Access of ${team} saved` })
-              close()
-            }
-            change.mutate({ id: entry.id, attributes }, { onSuccess })
-          }}
+          onSubmit={(attributes) =>
+            change.mutate({ id: entry.id, attributes }, { onSuccess: () => close(`Access of ${team} saved`) })
+          }
         />
       )}
     >
@@ -180,13 +172,9 @@ const MINIMUM: Access = {
   'workspace-locking': false,
 }
 
-type AccessFormProps = {
+type AccessFormProps = Pick<ComponentProps<typeof InlineForm>, 'action' | 'mutation' | 'onCancel'> & {
   saved?: Access
-  action: string
-  error: Error | null
-  isPending: boolean
   onSubmit: (attributes: TeamWorkspaceInput) => void
-  onCancel: () => void
 }
 
 /** Form of a team's access to the workspace. */

@@ -168,64 +168,42 @@ function lineOf(source: string, at: number) {
   return source.slice(0, at).split('\n').length
 }
 
-const ENV_START = /^[ \t]*(?:export[ \t]+)?([^\s=#'"]+)[ \t]*=[ \t]*/
+/** `KEY=`, a quoted string if any, and the rest of the line. */
+const ENV_LINE = /[ \t]*(?:export[ \t]+)?([^\s=#'"]+)[ \t]*=[ \t]*("(?:\\[^]|[^"\\])*"|'[^']*'|)([^\n]*)/y
 const ENV_ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$', '`': '`' }
 
 /** Parses a `.env` file: `KEY=value`, `export KEY=value`, multi-line quoted strings, comments. `$OTHER` is not expanded. */
 export function parseEnv(source: string): ParsedVariable[] {
-  const lines = normalized(source).split('\n')
+  const text = normalized(source)
   const parsed: ParsedVariable[] = []
+  const lines = text.split('\n')
+  let at = 0
   for (let index = 0; index < lines.length; index += 1) {
-    const text = lines[index] ?? ''
-    if (/^\s*(?:#|$)/.test(text)) continue
+    const first = lines[index] ?? ''
     const line = index + 1
-    const [start, key] = ENV_START.exec(text) ?? []
-    if (start === undefined || key === undefined) {
-      parsed.push({ line, fault: `“${text.trim().slice(0, 40)}” is not of the form KEY=value` })
-      continue
-    }
-    const rest = text.slice(start.length)
-    const quote = rest[0]
-    if (quote !== '"' && quote !== "'") {
+    ENV_LINE.lastIndex = at
+    at += first.length + 1
+    if (/^\s*(?:#|$)/.test(first)) continue
+    const [whole = '', key, quoted = '', rest = ''] = ENV_LINE.exec(text) ?? []
+    const quote = quoted[0]
+    if (key === undefined) {
+      parsed.push({ line, fault: `“${first.trim().slice(0, 40)}” is not of the form KEY=value` })
+    } else if (quote === undefined && /^["']/.test(rest)) {
+      parsed.push({ line, fault: `the ${rest[0]} of ${key} is not closed` })
+    } else if (quote === undefined) {
       parsed.push({ key, line, hcl: false, value: rest.replace(/(?:^|\s)#.*$/, '').trim() })
-      continue
+    } else {
+      // The string may span lines.
+      index += quoted.split('\n').length - 1
+      at += whole.length - first.length
+      const body = quoted.slice(1, -1)
+      const value = quote === '"' ? body.replaceAll(/\\(.)/gs, (all, one: string) => ENV_ESCAPES[one] ?? all) : body
+      const trailing = rest.trim()
+      const fault = `“${trailing.slice(0, 40)}” after the string of ${key} is unexpected`
+      parsed.push(/^(?:#|$)/.test(trailing) ? { key, line, hcl: false, value } : { line, fault })
     }
-    // The string may continue on the following lines.
-    let body = rest.slice(1)
-    let end = endOf(body, quote)
-    let last = index
-    while (end === -1 && last + 1 < lines.length) {
-      last += 1
-      body += `\n${lines[last] ?? ''}`
-      end = endOf(body, quote)
-    }
-    if (end === -1) {
-      parsed.push({ line, fault: `the ${quote} of ${key} is not closed` })
-      continue
-    }
-    const trailing = body.slice(end + 1).trim()
-    index = last
-    if (trailing !== '' && !trailing.startsWith('#')) {
-      parsed.push({ line, fault: `“${trailing.slice(0, 40)}” after the string of ${key} is unexpected` })
-      continue
-    }
-    const value = body.slice(0, end)
-    parsed.push({ key, line, hcl: false, value: quote === '"' ? unescaped(value) : value })
   }
   return withoutRepeats(parsed)
-}
-
-/** Index of the closing quote; -1 when there is none. */
-function endOf(body: string, quote: string) {
-  for (let index = 0; index < body.length; index += 1) {
-    if (quote === '"' && body[index] === '\\') index += 1
-    else if (body[index] === quote) return index
-  }
-  return -1
-}
-
-function unescaped(text: string) {
-  return text.replaceAll(/\\(.)/gs, (whole, character: string) => ENV_ESCAPES[character] ?? whole)
 }
 
 /** Parses a `.tfvars.json` file: strings, numbers and bools become plain values, anything else an HCL expression. */

@@ -175,10 +175,8 @@ function VariableRow({ workspaceId, mayChange, onEdit, ...row }: VariableRowProp
               title={`Delete ${key}?`}
               consequence={consequenceOf(row)}
               action={`Delete ${key}`}
-              onConfirm={async () => {
-                await remove.mutateAsync(variable.id)
-                toast({ text: `${key} deleted` })
-              }}
+              done={`${key} deleted`}
+              onConfirm={async () => remove.mutateAsync(variable.id)}
             />
           </>
         )}

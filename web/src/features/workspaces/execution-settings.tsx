@@ -6,27 +6,20 @@ import { ExecutionFields, MODES, type Mode } from './execution-fields.tsx'
 import { SettingsForm, useDraft } from './settings-form.tsx'
 import { type WorkspaceDocument, useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
 
+/** Attribute, label and hint. */
 const FLAGS = [
-  {
-    name: 'auto-apply',
-    label: 'Auto-apply',
-    hint: 'Plans started by users are applied automatically unless a mandatory task fails.',
-  },
-  {
-    name: 'auto-apply-run-trigger',
-    label: 'Auto-apply triggered runs',
-    hint: 'Applies to runs that an apply in another workspace started.',
-  },
-  {
-    name: 'allow-destroy-plan',
-    label: 'Allow destroy runs',
-    hint: 'If off, no one can start a run that destroys all resources.',
-  },
-  {
-    name: 'structured-run-output-enabled',
-    label: 'Structured run output',
-    hint: 'The engine reports progress per resource. If off, runs show only the text of the log.',
-  },
+  ['auto-apply', 'Auto-apply', 'Plans started by users are applied automatically unless a mandatory task fails.'],
+  [
+    'auto-apply-run-trigger',
+    'Auto-apply triggered runs',
+    'Applies to runs that an apply in another workspace started.',
+  ],
+  ['allow-destroy-plan', 'Allow destroy runs', 'If off, no one can start a run that destroys all resources.'],
+  [
+    'structured-run-output-enabled',
+    'Structured run output',
+    'The engine reports progress per resource. If off, runs show only the text of the log.',
+  ],
 ] as const
 
 const NAMES = [
@@ -35,7 +28,7 @@ const NAMES = [
   'engine-version',
   'terraform-version',
   'working-directory',
-  ...FLAGS.map(({ name }) => name),
+  ...FLAGS.map(([name]) => name),
 ]
 
 /** Execution mode, engine and auto-apply settings. */
@@ -84,7 +77,7 @@ export function ExecutionSettings() {
             autoComplete="off"
             spellCheck={false}
           />
-          {FLAGS.map(({ name, label, hint }) => (
+          {FLAGS.map(([name, label, hint]) => (
             <CheckField key={name} label={label} hint={hint} {...draft.check(name)} error={fieldError(error, name)} />
           ))}
         </>
@@ -94,7 +87,7 @@ export function ExecutionSettings() {
 }
 
 type Values = { mode: Mode | ''; poolId: string; engineVersion: string; directory: string } & Record<
-  (typeof FLAGS)[number]['name'],
+  (typeof FLAGS)[number][0],
   boolean
 >
 
@@ -138,7 +131,7 @@ function ReadOnly() {
           ['Agent pool', pool?.attributes.name],
           ['Engine version', <code key="version">{attributes['engine-version']}</code>],
           ['Working directory', attributes['working-directory'] || 'root of the configuration'],
-          ...FLAGS.map(({ name, label }) => [label, attributes[name] ? 'Yes' : 'No'] as const),
+          ...FLAGS.map(([name, label]) => [label, attributes[name] ? 'Yes' : 'No'] as const),
         ]}
       />
     </Card>

@@ -6,7 +6,6 @@ import { Button, IconButton } from '../../components/button.tsx'
 import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
 import { TextArea, fieldError, formValues } from '../../components/form.tsx'
 import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
 import { Page } from '../../components/page.tsx'
 import { Tabs } from '../../components/tabs.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
@@ -153,16 +152,13 @@ function Description() {
   )
 }
 
-function DescriptionForm({ onClose }: { onClose: () => void }) {
+function DescriptionForm({ onClose }: { onClose: (done?: string) => void }) {
   const { organization, workspace } = useOpenWorkspace()
   const update = useUpdateWorkspace(organization)
 
   function submit(form: HTMLFormElement) {
     const { description = '' } = formValues(form)
-    const onSuccess = () => {
-      toast({ text: 'Description saved' })
-      onClose()
-    }
+    const onSuccess = () => onClose('Description saved')
     update.mutate({ id: workspace.id, attributes: { description: description.trim() || null } }, { onSuccess })
   }
   return (
@@ -170,8 +166,7 @@ function DescriptionForm({ onClose }: { onClose: () => void }) {
       action="Save"
       size="small"
       names={['description']}
-      error={update.error}
-      isPending={update.isPending}
+      mutation={update}
       onSubmit={submit}
       onCancel={onClose}
     >
