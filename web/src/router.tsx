@@ -8,8 +8,8 @@ import {
 } from '@tanstack/react-router'
 import { BASE } from './api/base.ts'
 import { NotFoundPage, Skeleton } from './components/feedback.tsx'
-import type { Crumb } from './frame/crumbs.tsx'
 import { Frame } from './frame/frame.tsx'
+import type { Crumb } from './frame/top-bar.tsx'
 import { searchParams } from './search-params.ts'
 
 // The server sends paths under `/app` in `run_app_url`, `workspace_app_url` and so on. Each page is a lazy chunk.

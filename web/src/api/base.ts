@@ -6,7 +6,6 @@ export function serverPath(path: string) {
   return `${BASE}${path.replace(/^\//, '')}`
 }
 
-/** The nonce that the content security policy requires of styles added at run time. */
 export const STYLE_NONCE =
   typeof document === 'undefined'
     ? ''

@@ -20,7 +20,6 @@ let connection: Connection = 'connecting'
 const connectionListeners = new Set<() => void>()
 const changeListeners = new Set<(change: Change) => void>()
 
-/** Refetches what the open page shows when it changes in the organization. */
 export function useLiveUpdates(organization: string | undefined) {
   useEffect(
     () => (organization === undefined ? undefined : follow(organization, receiver(organization))),
@@ -28,7 +27,6 @@ export function useLiveUpdates(organization: string | undefined) {
   )
 }
 
-/** The state of the event stream's connection. */
 export function useConnection() {
   return useSyncExternalStore(
     (draw) => {

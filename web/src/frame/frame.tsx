@@ -6,10 +6,10 @@ import { failureOf } from '../api/queries.ts'
 import { Drawer } from '../components/dialog.tsx'
 import { ErrorNote } from '../components/feedback.tsx'
 import { OverlayHosts } from '../components/overlay-hosts.tsx'
+import { focusHeading } from '../components/page.tsx'
 import { useGo } from '../components/target.tsx'
 import { useOrganization } from '../features/organizations/organizations.ts'
 import { useSession } from '../features/session/session.ts'
-import { useFocusOnArrival } from './crumbs.tsx'
 import { organizationPages } from './navigation.ts'
 import { ShortcutsDialog, useShortcuts } from './shortcuts.tsx'
 import { Sidebar } from './sidebar.tsx'
@@ -17,7 +17,6 @@ import { TopBar } from './top-bar.tsx'
 
 const Palette = lazy(async () => import('./palette.tsx'))
 
-/** Layout of all pages for signed-in users. */
 export function Frame() {
   const session = useSession()
   const failure = failureOf(session)
@@ -115,4 +114,16 @@ function ToSignIn() {
     void router.navigate({ to: '/app/sign-in', search: { next: router.latestLocation.href }, replace: true })
   }, [router])
   return null
+}
+
+/** Focuses the heading after a navigation to another path. A change of the search parameters keeps the focus. */
+function useFocusOnArrival() {
+  const router = useRouter()
+  useEffect(
+    () =>
+      router.subscribe('onRendered', ({ fromLocation, pathChanged }) => {
+        if (fromLocation && pathChanged) focusHeading()
+      }),
+    [router],
+  )
 }

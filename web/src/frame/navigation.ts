@@ -5,7 +5,6 @@ export type Destination = {
   text: string
   icon: LucideIcon
   link: Target
-  /** Two keys in sequence. */
   keys?: string
   /** Search terms besides the text. */
   keywords?: string
@@ -22,7 +21,6 @@ export function organizationPages(organization: string | undefined): Destination
   ]
 }
 
-/** The pages of the user. */
 export const USER_PAGES: readonly Destination[] = [
   {
     text: 'Account',

@@ -13,7 +13,6 @@ function storedTheme(): Theme {
   return THEMES.find((theme) => theme === stored) ?? 'system'
 }
 
-/** The user's theme and its setter. */
 export function useTheme() {
   const theme = useSyncExternalStore((draw) => {
     listeners.add(draw)

@@ -1,11 +1,12 @@
+import { useMatches } from '@tanstack/react-router'
 import { LogOut, MenuIcon, Monitor, Moon, Search, Sun, WifiOff } from 'lucide-react'
+import { Fragment } from 'react'
 import { ownPath } from '../api/client.ts'
 import { useConnection } from '../api/live.ts'
 import { IconButton } from '../components/button.tsx'
 import { Menu } from '../components/menu.tsx'
-import { useGo } from '../components/target.tsx'
+import { type Target, TargetLink, useGo } from '../components/target.tsx'
 import { type AccountAttributes, useSignOut } from '../features/session/session.ts'
-import { Breadcrumb } from './crumbs.tsx'
 import { USER_PAGES } from './navigation.ts'
 import { type Theme, THEMES, useTheme } from './theme.ts'
 
@@ -92,5 +93,47 @@ function UserMenu({ account }: { account: AccountAttributes }) {
         { text: 'Sign out', icon: LogOut, onSelect: () => signOut.mutate() },
       ]}
     />
+  )
+}
+
+/** A breadcrumb. The last one is the page itself. */
+export type Crumb = { text: string; link?: Target }
+
+declare module '@tanstack/react-router' {
+  interface StaticDataRouteOption {
+    /** The breadcrumbs below the organization; none by default. */
+    crumbs?: (params: Record<string, string>) => readonly Crumb[]
+  }
+}
+
+function Breadcrumb() {
+  const match = useMatches().at(-1)
+  const params = (match?.params ?? {}) as Record<string, string>
+  const crumbs = match?.staticData.crumbs?.(params) ?? []
+  const last = crumbs.length - 1
+  return (
+    <nav aria-label="Breadcrumb" className="min-w-0">
+      <ol className="flex min-w-0 items-center gap-1.5 whitespace-nowrap">
+        {crumbs.map(({ text, link }, index) => (
+          // oxlint-disable-next-line react/no-array-index-key -- a breadcrumb is identified by its depth
+          <Fragment key={index}>
+            {index > 0 && (
+              <li aria-hidden="true" className="text-dim max-sm:hidden">
+                /
+              </li>
+            )}
+            <li className={`min-w-0 truncate ${index < last ? 'max-sm:hidden' : 'font-medium'}`}>
+              {index < last && link ? (
+                <TargetLink leadsTo={link} className="text-dim hover:text-ink hover:underline">
+                  {text}
+                </TargetLink>
+              ) : (
+                <span aria-current={index === last ? 'page' : undefined}>{text}</span>
+              )}
+            </li>
+          </Fragment>
+        ))}
+      </ol>
+    </nav>
   )
 }

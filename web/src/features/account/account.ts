@@ -57,7 +57,6 @@ export function useEndSession() {
   })
 }
 
-/** Ends all sessions, including the current one. */
 export function useSignOutEverywhere() {
   return useMutation({
     mutationFn: async () => request('DELETE', '/account/sessions'),

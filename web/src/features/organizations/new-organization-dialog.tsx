@@ -8,7 +8,6 @@ import { useSession } from '../session/session.ts'
 import { nameProblem } from '../workspaces/new-workspace.ts'
 import { useCreateOrganization } from './organizations.ts'
 
-/** Creates an organization and opens it. */
 export default function NewOrganizationDialog({ onClose }: { onClose: () => void }) {
   const form = useId()
   const account = useSession().data?.attributes

@@ -4,7 +4,6 @@ import { useQuery } from '@tanstack/react-query'
 import { get, getData, request } from '../../api/client.ts'
 import { useChange } from '../../api/queries.ts'
 
-/** The user's organizations. */
 export function useOrganizations() {
   return useQuery({
     queryKey: ['organizations'],
@@ -23,7 +22,6 @@ export function useOrganization(name: string | undefined) {
   })
 }
 
-/** Creates an organization owned by the user. */
 export function useCreateOrganization() {
   return useChange(
     async (attributes: { name: string; email: string }) =>

@@ -7,13 +7,11 @@ import { CodeBlock } from '../../components/copy.tsx'
 import { cloudBlock, cliHost } from '../workspaces/cli-setup.ts'
 import type { Overview } from './overview.ts'
 
-/** The name of the first workspace in the examples. */
 const WORKSPACE = 'my-first-workspace'
 
 type GettingStartedProps = {
   organization: string
   overview: Overview
-  /** Whether the user may create workspaces. */
   mayCreate: boolean
   onHide: () => void
 }
@@ -124,7 +122,6 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Ge
 
 type StepProps = { title: string; isDone: boolean; isOptional?: boolean; isCurrent?: boolean; children: ReactNode }
 
-/** The current step is expanded. */
 function Step({ title, isDone, isOptional = false, isCurrent = false, children }: StepProps) {
   // A step expands when it becomes current; the user's choice lasts until then.
   const [choice, setChoice] = useState<{ isCurrent: boolean; isOpen: boolean }>()

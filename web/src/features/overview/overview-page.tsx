@@ -15,7 +15,6 @@ import { SampleCard, SampleOffer, mayCreateSample } from './sample-card.tsx'
 
 const route = getRouteApi('/frame/app/$organization')
 
-/** What needs the user's attention in an organization; getting started on a new server. */
 export function OverviewPage() {
   const { organization } = route.useParams()
   const read = useOverview(organization)
@@ -83,7 +82,6 @@ function Content({ organization, overview, sample }: ContentProps) {
   )
 }
 
-/** Counts of an organization: workspaces by status, drift, agents and quotas. */
 function Figures({ organization, overview }: { organization: string; overview: Overview }) {
   const { workspaces, agents, usage } = overview
   const meters = Object.entries(METERS).flatMap(([name, text]) => {
@@ -170,7 +168,6 @@ function Figure({ title, count, tone, isWide = false, children }: FigureProps) {
   )
 }
 
-/** Non-zero counts by status, each linked to its workspaces. */
 function Groups({ organization, counts }: { organization: string; counts: Overview['workspaces'] }) {
   const shown = workspaceGroups(counts).filter(({ count }) => count !== undefined && count > 0)
   if (shown.length === 0) return <p>No workspaces.</p>

@@ -23,7 +23,6 @@ export type Overview = Wire<typeof organizationOverviewSchema>['attributes']
 export type Sample = Wire<typeof sampleSchema>
 type Included = typeof planSchema | typeof applySchema | typeof userSchema | typeof workspaceSchema
 
-/** Number of runs that a column shows. */
 const COLUMN_SIZE = 20
 const DAY_MS = 24 * 60 * 60 * 1000
 

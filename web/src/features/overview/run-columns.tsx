@@ -24,7 +24,6 @@ import {
   useRunsToApprove,
 } from './overview.ts'
 
-/** Runs that need approval, failed runs and active runs. */
 export function RunColumns({ organization, overview }: { organization: string; overview: Overview }) {
   const toApprove = useRunsToApprove(organization)
   const failed = useFailedRuns(organization)
@@ -76,14 +75,11 @@ type RunColumnProps<Row extends ListedRun> = {
   /** The filter of the list that shows all of these runs. */
   status: string
   query: { data: ColumnRuns<Row> | undefined; error: Error | null; refetch: () => Promise<unknown> }
-  /** A line below the title. */
   about?: ReactNode
-  /** Text of the empty list. */
   empty: string
   renderRow: (row: Row) => ReactNode
 }
 
-/** The first runs of a kind, with a link to all of them. */
 function RunColumn<Row extends ListedRun>({ title, icon: Icon, tone, query, ...props }: RunColumnProps<Row>) {
   const id = useId()
   const failure = failureOf(query)
@@ -139,7 +135,6 @@ function countText({ rows, total, hasMore }: ColumnRuns) {
 
 type RunRowProps = {
   run: ListedRun
-  /** The tab to open. */
   part?: 'log' | undefined
   tone?: 'bad' | undefined
   /** At the end of the first line. */
@@ -215,7 +210,6 @@ function RunToApprove({ run }: { run: ListedRun }) {
   )
 }
 
-/** Whether the user may approve the run now. */
 function mayApprove({ attributes: { actions, permissions, status } }: ListedRun) {
   if (status === 'post_plan_awaiting_decision') return permissions['can-override-policy-check']
   return actions['is-confirmable'] && permissions['can-apply']

@@ -29,7 +29,6 @@ export function mayCreateSample(permissions: Permissions) {
   )
 }
 
-/** Offers the sample project in an empty organization. */
 export function SampleOffer({ organization }: { organization: string }) {
   const create = useCreateSample(organization)
   return (

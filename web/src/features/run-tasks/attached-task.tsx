@@ -20,7 +20,6 @@ import {
 /** `task` is undefined for users who may not see the tasks of the organization. */
 type AttachedTaskProps = { attachment: WorkspaceTask; task: Task | undefined }
 
-/** A task attached to the workspace, editable in place. */
 export function AttachedTask({ attachment, task }: AttachedTaskProps) {
   const { workspace } = useOpenWorkspace()
   const change = useChangeAttachment(workspace.id)
@@ -75,12 +74,10 @@ type AttachmentFormProps = Pick<ComponentProps<typeof InlineForm>, 'action' | 'm
   /** Tasks to select from; undefined for an existing attachment. */
   tasks?: readonly Task[]
   saved?: Readonly<Attachment>
-  /** The id of the initially selected task. */
   preset?: string | undefined
   onSubmit: (taskId: string, attributes: Attachment) => void
 }
 
-/** Form of the stages and the enforcement level of an attachment. */
 export function AttachmentForm({ tasks, saved, preset, onSubmit, ...form }: AttachmentFormProps) {
   const [taskId, setTaskId] = useState(preset ?? tasks?.[0]?.id ?? '')
   const [stages, setStages] = useState<ReadonlySet<string>>(new Set(saved?.stages ?? ['post_plan']))

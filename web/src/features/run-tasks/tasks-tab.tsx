@@ -26,7 +26,6 @@ import {
   useWorkspaceTasks,
 } from './workspace-tasks.ts'
 
-/** The run tasks of the workspace's runs, by stage. */
 export function TasksTab() {
   const { organization, workspace } = useOpenWorkspace()
   const tasks = useTasks(organization)
@@ -136,7 +135,6 @@ function Tasks({ tasks, attachments }: TasksProps) {
   )
 }
 
-/** Tasks of the workspace's runs, by stage in order. */
 function StageCards({ tasks, attachments }: TasksProps) {
   return (
     <ol className="grid gap-3 sm:grid-cols-2 xl:grid-cols-4">
@@ -194,7 +192,6 @@ type NewTaskDialogProps = {
   onCreated: (task: Task) => void
 }
 
-/** Creates a run task of the organization. */
 function NewTaskDialog({ organization, isOpen, onClose, onCreated }: NewTaskDialogProps) {
   const create = useCreateTask(organization)
   const form = useId()

@@ -20,7 +20,6 @@ async function allPages<Item>(path: string, limit = 10): Promise<Item[]> {
   return items
 }
 
-/** The run tasks of an organization. */
 export function useTasks(organization: string) {
   return useQuery({
     queryKey: ['tasks', organization],
@@ -88,7 +87,6 @@ export function useDetachTask(workspaceId: string) {
   )
 }
 
-/** The stages of a run with tasks, in order. */
 export const STAGES = {
   pre_plan: { text: 'Pre-plan', about: 'Before the plan. Receives the configuration.' },
   post_plan: { text: 'Post-plan', about: 'After the plan. Receives the changes.' },

@@ -23,7 +23,6 @@ import { findWorkspaces } from '../workspaces/workspaces.ts'
 type RunTrigger = Wire<typeof runTriggerSchema>
 type TriggerChain = Wire<typeof triggerChainSchema>['attributes']
 
-/** The server's limit per workspace. */
 const MAX_SOURCES = 20
 
 /** Workspaces whose applies start runs here, and workspaces where applies of this one start runs. */
@@ -144,10 +143,7 @@ function AddSource({ sources }: { sources: readonly RunTrigger[] }) {
         placeholder="Workspace name"
         reason={isFull ? `a workspace can have at most ${MAX_SOURCES} sources` : undefined}
         about={['workspaces', organization, 'sources of', workspace.id, known.size]}
-        load={async (text, signal) => {
-          const workspaces = await findWorkspaces({ organization, without: workspace.id }, text, signal)
-          return workspaces.filter(({ value }) => !known.has(value))
-        }}
+        load={findWorkspaces(organization, known.union(new Set([workspace.id])))}
         onChoose={({ value, text }) =>
           add.mutate(value, { onSuccess: () => toast({ text: `Applies in ${text} now start runs here` }) })
         }
@@ -175,7 +171,6 @@ const FLAGS = [
   ],
 ] as const
 
-/** Settings of runs started by triggers. */
 function TriggerSettings() {
   const { organization, workspace } = useOpenWorkspace()
   const { attributes } = workspace
@@ -280,7 +275,6 @@ function useRunTriggers(workspaceId: string, type: 'inbound' | 'outbound', page 
   })
 }
 
-/** Adds a trigger to the workspace, by the id of its source. */
 function useAddTrigger(workspaceId: string) {
   return useChange(
     async (id: string) =>
@@ -295,7 +289,6 @@ function useRemoveTrigger(workspaceId: string) {
   return useChange(async (id: string) => request('DELETE', `/run-triggers/${id}`), ['run-triggers', workspaceId])
 }
 
-/** Runs that triggered a run, and runs that it triggered. */
 function useTriggerChain(runId: string | undefined) {
   return useQuery({
     queryKey: ['runs', runId, 'trigger-chain'],

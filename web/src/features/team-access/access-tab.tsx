@@ -177,7 +177,6 @@ type AccessFormProps = Pick<ComponentProps<typeof InlineForm>, 'action' | 'mutat
   onSubmit: (attributes: TeamWorkspaceInput) => void
 }
 
-/** Form of a team's access to the workspace. */
 function AccessForm({ saved = MINIMUM, onSubmit, ...form }: AccessFormProps) {
   const [access, setAccess] = useState(saved)
   function submit() {

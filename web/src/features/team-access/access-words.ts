@@ -5,7 +5,6 @@ import type { WorkspaceAttributes } from '../workspaces/workspace.ts'
 export type TeamAccess = Wire<typeof teamWorkspaces.resource>['attributes']
 export type ProjectAccess = Wire<typeof teamProjects.resource>['attributes']
 
-/** The levels of access to a workspace, in words. */
 export const LEVELS = {
   read: { text: 'Read', about: 'Sees runs, variables and states.' },
   plan: { text: 'Plan', about: 'Sees everything and starts runs that others approve.' },
@@ -60,14 +59,12 @@ function partWords(parts: Parts) {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-/** A team's permissions on the workspace. */
 export function accessWords(access: TeamAccess) {
   return access.access === 'custom'
     ? partWords({ ...access, locking: access['workspace-locking'] })
     : LEVELS[access.access].about
 }
 
-/** A team's permissions on the workspace from its project. */
 export function projectAccessWords({ access, 'workspace-access': parts }: ProjectAccess) {
   return access === 'custom' ? partWords(parts) : PROJECT_LEVELS[access]
 }

@@ -32,7 +32,6 @@ export function parsedCandidates(
     })
 }
 
-/** Candidates from another workspace. */
 export function copiedCandidates(variables: readonly Variable[], existing: readonly WorkspaceVariable[]): Candidate[] {
   return variables.map(({ attributes: { key, value, hcl, sensitive: isSensitive, category } }) => {
     const own = find(existing, category, key)
@@ -64,7 +63,6 @@ export function changedIn(
   return candidates.map((one) => (one.key === key && one.category === category ? { ...one, ...changes } : one))
 }
 
-/** Effect of saving a candidate. */
 export function effectOf({ existingId, before, value }: Candidate) {
   if (existingId === undefined) return 'new'
   return before !== null && before === value ? 'unchanged' : 'changed'

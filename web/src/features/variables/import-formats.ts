@@ -124,7 +124,6 @@ function unquoted(text: string) {
     .replaceAll('%%{', '%{')
 }
 
-/** The first fault in a node. */
 function faultIn(node: SyntaxNode, source: string): { line: number; fault: string } | undefined {
   let first: { line: number; fault: string } | undefined
   node.cursor().iterate(({ type, from, to, node: inner }) => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { changesOf, draftOf } from './variable-form.tsx'
+import { changesOf } from '../workspaces/settings-form.tsx'
+import { draftOf } from './variable-form.tsx'
 
 const initial = { ...draftOf(undefined), key: 'size', value: 'small' }
 

@@ -4,7 +4,8 @@ import { Skeleton } from '../../components/feedback.tsx'
 import { CheckField, FormErrors, SelectField, TextArea, TextField, fieldError } from '../../components/form.tsx'
 import { FieldAlert } from '../../components/inline-form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
-import { type Category, type Variable, type WorkspaceVariable, useSaveVariable } from './variables.ts'
+import { useDraft } from '../workspaces/settings-form.tsx'
+import { type Variable, type WorkspaceVariable, useSaveVariable } from './variables.ts'
 
 const Editor = lazy(async () => import('../../components/editor.tsx'))
 
@@ -18,21 +19,15 @@ type VariableFormProps = {
   onClose: () => void
 }
 
-/** Edits a variable in place, or creates one. */
 export function VariableForm({ workspaceId, variable, others, onClose }: VariableFormProps) {
   const [initial] = useState(() => draftOf(variable))
-  const [draft, setDraft] = useState(initial)
+  // Only edited attributes are sent: other users may have changed the rest in the meantime.
+  const { values: draft, changed, isDirty, text, check, set } = useDraft(initial)
   const [fault, setFault] = useState<string>()
   const [isLeaving, setIsLeaving] = useState(false)
   const save = useSaveVariable(workspaceId)
   const form = useRef<HTMLFormElement>(null)
   const wasSensitive = variable?.attributes.sensitive ?? false
-  const changes = changesOf(draft, initial)
-  const isDirty = Object.keys(changes).length > 0
-  const change = (part: Partial<Draft>) => {
-    setDraft({ ...draft, ...part })
-    setFault(undefined)
-  }
 
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('input')?.focus()
@@ -53,7 +48,7 @@ export function VariableForm({ workspaceId, variable, others, onClose }: Variabl
       toast({ text: `${draft.key} saved. It applies to the next run.` })
       onClose()
     }
-    return save.mutate(variable ? { id: variable.id, ...changes } : draft, { onSuccess })
+    return save.mutate(variable ? { id: variable.id, ...changed } : draft, { onSuccess })
   }
 
   function leave() {
@@ -81,8 +76,7 @@ export function VariableForm({ workspaceId, variable, others, onClose }: Variabl
         <TextField
           label="Name"
           name="key"
-          value={draft.key}
-          onChange={(event) => change({ key: event.target.value })}
+          {...text('key')}
           error={fieldError(save.error, 'key') ?? taken}
           autoComplete="off"
           autoCapitalize="none"
@@ -94,9 +88,7 @@ export function VariableForm({ workspaceId, variable, others, onClose }: Variabl
         <SelectField
           label="Category"
           value={draft.category}
-          onChange={(event) =>
-            change({ category: event.target.value as Category, ...(event.target.value === 'env' && { hcl: false }) })
-          }
+          onChange={({ target }) => set({ category: target.value, ...(target.value === 'env' && { hcl: false }) })}
           options={[
             ['terraform', 'Terraform variable'],
             ['env', 'Environment variable'],
@@ -106,17 +98,15 @@ export function VariableForm({ workspaceId, variable, others, onClose }: Variabl
       <ValueField
         draft={draft}
         wasSensitive={wasSensitive}
-        error={fault ?? fieldError(save.error, 'value')}
-        onChange={(value) => change({ value })}
+        error={(draft.hcl && fault) || fieldError(save.error, 'value')}
+        onChange={(value) => {
+          set({ value })
+          setFault(undefined)
+        }}
       />
       <div className="flex flex-wrap gap-x-6 gap-y-2">
         {draft.category === 'terraform' && (
-          <CheckField
-            label="HCL"
-            hint="A list, an object or another expression."
-            checked={draft.hcl}
-            onChange={(event) => change({ hcl: event.target.checked })}
-          />
+          <CheckField label="HCL" hint="A list, an object or another expression." {...check('hcl')} />
         )}
         <CheckField
           label="Sensitive"
@@ -125,17 +115,15 @@ export function VariableForm({ workspaceId, variable, others, onClose }: Variabl
               ? 'Can’t be undone: delete the variable and create it again.'
               : 'Write-only: the value can’t be read again.'
           }
-          checked={draft.sensitive}
+          {...check('sensitive')}
           disabled={wasSensitive}
-          onChange={(event) => change({ sensitive: event.target.checked })}
         />
       </div>
       <TextField
         label="Description"
-        value={draft.description}
+        {...text('description')}
         maxLength={512}
         error={fieldError(save.error, 'description')}
-        onChange={(event) => change({ description: event.target.value })}
       />
       <FormErrors error={save.error} names={FIELDS} />
       <div className="flex flex-wrap items-center gap-2">
@@ -189,27 +177,12 @@ function ValueField({ draft, wasSensitive, error, onChange }: ValueFieldProps) {
   )
 }
 
-/** A variable as edited in the form. */
-type Draft = {
-  key: string
-  value: string
-  description: string
-  category: Category
-  hcl: boolean
-  sensitive: boolean
-}
+type Draft = ReturnType<typeof draftOf>
 
-const EMPTY: Draft = { key: '', value: '', description: '', category: 'terraform', hcl: false, sensitive: false }
+const EMPTY = { key: '', value: '', description: '', category: 'terraform', hcl: false, sensitive: false } as const
 
 /** The initial form values of an existing or a new variable. A sensitive value is unknown and starts empty. */
-export function draftOf(variable: Variable | undefined): Draft {
-  if (!variable) return EMPTY
-  const { key, value, description, category, hcl, sensitive } = variable.attributes
+export function draftOf(variable: Variable | undefined) {
+  const { key, value, description, category, hcl, sensitive } = variable?.attributes ?? EMPTY
   return { key, value: value ?? '', description, category, hcl, sensitive }
-}
-
-/** The edited attributes. Others are not sent, since other users may have changed them in the meantime. */
-export function changesOf(draft: Draft, initial: Draft): Partial<Draft> {
-  const names = Object.keys(draft) as (keyof Draft)[]
-  return Object.fromEntries(names.filter((name) => draft[name] !== initial[name]).map((name) => [name, draft[name]]))
 }

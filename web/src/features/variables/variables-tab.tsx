@@ -1,11 +1,10 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { ClipboardPaste, Pencil, Plus, Variable as VariableIcon } from 'lucide-react'
 import { useState } from 'react'
-import { failureOf } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { CodeBlock, CopyButton, copyText } from '../../components/copy.tsx'
-import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
+import { EmptyState, Notice, loaded } from '../../components/feedback.tsx'
 import { SearchField } from '../../components/filters.tsx'
 import { Menu } from '../../components/menu.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
@@ -31,7 +30,6 @@ const CATEGORIES = {
   env: { title: 'Environment variables', about: 'Read by the engine and its providers.' },
 } as const satisfies Record<Category, unknown>
 
-/** The effective variables of the workspace's runs. */
 export function VariablesTab() {
   const { workspace } = useOpenWorkspace()
   const { permissions, name } = workspace.attributes
@@ -49,16 +47,13 @@ export function VariablesTab() {
 function Variables({ workspaceId, mayChange }: { workspaceId: string; mayChange: boolean }) {
   const { q = '', edit } = route.useSearch()
   const navigate = route.useNavigate()
-  const read = useVariables(workspaceId)
-  const failure = failureOf(read)
-  const { data } = read
+  const { data, fallback } = loaded(useVariables(workspaceId))
   const [isImporting, setIsImporting] = useState(false)
   // Closing replaces the history entry, so that Back does not reopen the form.
   const open = (id: string | undefined) =>
     void navigate({ search: (before) => ({ ...before, edit: id }), replace: id === undefined })
 
-  if (failure) return <ErrorNote {...failure} />
-  if (!data) return <Skeleton />
+  if (!data) return fallback
   const shown = data.filter((one) => matches(one, q))
   const own = data.filter(({ set }) => set === undefined)
   const ownVariables = own.map(({ variable }) => variable)
@@ -197,7 +192,6 @@ function consequenceOf({ variable, overwriter, overwritten: [next] }: WorkspaceV
 
 const SHOWN_LINES = 6
 
-/** A value; long ones are collapsed. */
 function Value({ value }: { value: string | null }) {
   const [isOpen, setIsOpen] = useState(false)
   if (value === null) return <span className="text-dim">write-only</span>

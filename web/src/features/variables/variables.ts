@@ -21,7 +21,6 @@ export type WorkspaceVariable = {
   overwritten: readonly WorkspaceVariable[]
 }
 
-/** Variables of a workspace and its sets, by name. */
 export function useVariables(workspaceId: string) {
   const path = `/workspaces/${workspaceId}/all-vars?overwritten=true`
   return useQuery({
@@ -75,7 +74,6 @@ export function useDeleteVariable(workspaceId: string) {
   })
 }
 
-/** Terraform variables as a `.tfvars` file, without sensitive values. */
 export function tfvarsText(variables: readonly Variable[]) {
   return linesOf(
     variables,
@@ -84,7 +82,6 @@ export function tfvarsText(variables: readonly Variable[]) {
   )
 }
 
-/** Environment variables as a `.env` file, without sensitive values. */
 export function envText(variables: readonly Variable[]) {
   const quoted = (value: string) => `"${value.replaceAll(/["\\$]/g, '\\$&').replaceAll('\n', '\\n')}"`
   return linesOf(variables, 'env', (key, value) => `${key}=${/^[\w./:@+-]*$/.test(value) ? value : quoted(value)}`)

@@ -19,7 +19,6 @@ type BulkDialogProps = {
   onClose: () => void
 }
 
-/** Confirms a bulk action, performs it and reports the outcome for each workspace. */
 export default function BulkDialog({ organization, action, workspaces, onClose }: BulkDialogProps) {
   const form = useId()
   const [value, setValue] = useState<Choice>({ value: '', text: '' })
@@ -109,7 +108,6 @@ export default function BulkDialog({ organization, action, workspaces, onClose }
   )
 }
 
-/** Names the input that is still missing. */
 function missingInput({ input, isOptional = false }: BulkAction, value: string) {
   if (input === undefined || isOptional) return undefined
   if (input === 'project') return value === '' ? 'select a project' : undefined
@@ -122,12 +120,7 @@ const TEXT_FIELDS = {
   tag: { label: 'Tag', hint: 'A key, or key=value.' },
 } as const
 
-type ValueFieldProps = {
-  organization: string
-  action: BulkAction
-  value: Choice
-  onChange: (value: Choice) => void
-}
+type ValueFieldProps = { organization: string; action: BulkAction; value: Choice; onChange: (value: Choice) => void }
 
 function ValueField({ organization, action: { input }, value, onChange }: ValueFieldProps) {
   if (input === undefined) return null
@@ -137,7 +130,7 @@ function ValueField({ organization, action: { input }, value, onChange }: ValueF
         <Picker
           label={value.text === '' ? 'Select project' : 'Change project'}
           about={['projects', organization, 'create-workspace']}
-          load={async (text, signal) => findProjects({ organization, permission: 'create-workspace' }, text, signal)}
+          load={findProjects(organization, 'create-workspace')}
           onChoose={onChange}
         />
         {value.text !== '' && <span className="font-medium">{value.text}</span>}

@@ -14,7 +14,6 @@ export function cliHost(base: string) {
 
 type CloudBlock = { host: string; organization: string; workspace: string }
 
-/** The `cloud` block of a configuration for the workspace. */
 export function cloudBlock({ host, organization, workspace }: CloudBlock) {
   return `terraform {
   cloud {
@@ -28,7 +27,6 @@ export function cloudBlock({ host, organization, workspace }: CloudBlock) {
 }`
 }
 
-/** The commands of a first plan in a directory with this block. */
 export function firstCommands({ name, hasLogin, url }: ReturnType<typeof cliHost>) {
   return hasLogin
     ? `terraform login ${name}

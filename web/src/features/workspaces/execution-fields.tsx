@@ -24,7 +24,6 @@ type ExecutionFieldsProps = {
   onChange: (change: Partial<Values>) => void
 }
 
-/** Fields of the execution mode, the agent pool and the engine version. */
 export function ExecutionFields({ organization, values, inherited, error, onChange, ...props }: ExecutionFieldsProps) {
   const pools = useAgentPools(organization)
   const hasNoPools = (pools.data?.length === 0 || pools.error !== null) && values.mode !== 'agent'

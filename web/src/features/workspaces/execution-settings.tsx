@@ -31,7 +31,6 @@ const NAMES = [
   ...FLAGS.map(([name]) => name),
 ]
 
-/** Execution mode, engine and auto-apply settings. */
 export function ExecutionSettings() {
   const { organization, document, workspace } = useOpenWorkspace()
   const { attributes } = workspace

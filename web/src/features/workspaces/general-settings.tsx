@@ -9,7 +9,6 @@ import { SettingsForm, errorAt, useDraft } from './settings-form.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
 import { findProjects } from './workspaces.ts'
 
-/** Name, description and project of the workspace. */
 export function GeneralSettings() {
   const { organization, document, workspace } = useOpenWorkspace()
   const { attributes, relationships } = workspace
@@ -95,9 +94,7 @@ export function GeneralSettings() {
                   size="small"
                   placeholder="Project name"
                   about={['projects', organization]}
-                  load={async (text, signal) =>
-                    findProjects({ organization, permission: 'create-workspace' }, text, signal)
-                  }
+                  load={findProjects(organization, 'create-workspace')}
                   onChoose={(choice) => {
                     setSelected(choice)
                     draft.set({ project: choice.value })

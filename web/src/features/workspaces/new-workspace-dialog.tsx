@@ -7,6 +7,7 @@ import { WorkspaceLink } from '../../components/links.tsx'
 import { ConnectCli } from './connect-cli.tsx'
 import { ExecutionFields, MODES } from './execution-fields.tsx'
 import { type NewWorkspace, nameProblem, useCreatableProjects, useCreateWorkspace } from './new-workspace.ts'
+import { useDraft } from './settings-form.tsx'
 
 /** `projectId` is the preselected project. */
 type NewWorkspaceDialogProps = { organization: string; projectId: string | undefined; onClose: () => void }
@@ -66,7 +67,7 @@ type NewWorkspaceFormProps = {
 
 function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit }: NewWorkspaceFormProps) {
   const defaultProject = projects.find(({ name }) => name === 'Default Project') ?? projects[0]
-  const [values, setValues] = useState<NewWorkspace>({
+  const { values, set, text, check } = useDraft<NewWorkspace>({
     name: '',
     description: '',
     projectId: preset ?? defaultProject?.id,
@@ -75,7 +76,6 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
     engineVersion: '',
     isAutoApply: false,
   })
-  const set = (change: Partial<NewWorkspace>) => setValues({ ...values, ...change })
   const inherited = projects.find((project) => project.id === values.projectId)?.mode
   const problem = nameProblem(values.name)
   const form = useRef<HTMLFormElement>(null)
@@ -94,8 +94,7 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
         label="Name"
         hint="Letters, numbers, underscores and hyphens. It is used in URLs and configurations."
         error={problem ?? fieldError(error, 'name')}
-        value={values.name}
-        onChange={({ target }) => set({ name: target.value })}
+        {...text('name')}
         autoFocus
         autoComplete="off"
         autoCapitalize="none"
@@ -105,8 +104,7 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
         label="Description (optional)"
         rows={2}
         error={fieldError(error, 'description')}
-        value={values.description}
-        onChange={({ target }) => set({ description: target.value })}
+        {...text('description')}
       />
       {projects.length > 1 && (
         <SelectField
@@ -127,12 +125,7 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
         error={error}
         onChange={set}
       />
-      <CheckField
-        label="Auto-apply"
-        hint="Successful plans are applied without approval."
-        checked={values.isAutoApply}
-        onChange={({ target }) => set({ isAutoApply: target.checked })}
-      />
+      <CheckField label="Auto-apply" hint="Successful plans are applied without approval." {...check('isAutoApply')} />
       <FormErrors error={error} names={NAMES} />
     </form>
   )

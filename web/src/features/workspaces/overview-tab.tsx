@@ -27,7 +27,6 @@ import { type WorkspaceResource, useOpenWorkspace } from './workspace.ts'
 
 const MarkdownText = lazy(async () => import('../../components/markdown.tsx'))
 
-/** Overview of a workspace. */
 export function OverviewTab() {
   const { workspace } = useOpenWorkspace()
   const { permissions, 'resource-count': resources } = workspace.attributes
@@ -46,7 +45,6 @@ export function OverviewTab() {
   )
 }
 
-/** How to start a run in a workspace that has none. */
 function FirstRun() {
   const { organization, workspace } = useOpenWorkspace()
   const navigate = useNavigate()

@@ -21,7 +21,6 @@ type ResourceQuery = ReturnType<typeof route.useSearch>
 
 const PAGE_SIZE = 25
 
-/** Resources of the current state, by module and type. */
 export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
   const query = route.useSearch()
   const navigate = route.useNavigate()
@@ -133,7 +132,6 @@ function withoutModule(address: string, module: string) {
   return module !== 'root' && address.startsWith(`${module}.`) ? address.slice(module.length + 1) : address
 }
 
-/** A page of the resources, ordered by module. */
 function useResources(workspaceId: string, { q, module, type, page = 1 }: ResourceQuery) {
   return useQuery({
     queryKey: ['resources', workspaceId, { q, module, type, page }],
@@ -152,7 +150,6 @@ function useResources(workspaceId: string, { q, module, type, page = 1 }: Resour
   })
 }
 
-/** The number of resources per module and per type. */
 function useResourceCounts(workspaceId: string) {
   const path = `/workspaces/${workspaceId}/resource-counts`
   return useQuery({

@@ -12,7 +12,6 @@ import { useOpenWorkspace } from './workspace.ts'
 
 const DAYS = 'delete-older-than-n-days'
 
-/** How long old states and configurations are kept. */
 export function RetentionSettings() {
   const { organization, workspace } = useOpenWorkspace()
   const { data: owner } = useOrganization(organization)

@@ -5,17 +5,12 @@ import { Card } from '../../components/card.tsx'
 import { FormErrors } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 
-/**
- * State of a form: saved values, overlaid by edits. A value that another user saves in the meantime appears, unless it was
- * edited here too.
- */
-export function useDraft<Values extends Record<string, string | boolean>>(saved: Values) {
+/** State of a form: saved values, overlaid by edits. Values that other users save in the meantime appear unless edited here. */
+export function useDraft<Values extends Record<string, string | boolean | undefined>>(saved: Values) {
   const [edits, setEdits] = useState<Partial<Values>>({})
   const values = { ...saved, ...edits }
-  const changed = Object.fromEntries(
-    Object.entries(values).filter(([name, value]) => value !== saved[name]),
-  ) as Partial<Values>
-  const set = (change: { [Name in keyof Values]?: string | boolean }) =>
+  const changed = changesOf(values, saved)
+  const set = (change: { [Name in keyof Values]?: string | boolean | undefined }) =>
     setEdits({ ...edits, ...(change as Partial<Values>) })
   return {
     values,
@@ -23,18 +18,22 @@ export function useDraft<Values extends Record<string, string | boolean>>(saved:
     isDirty: Object.keys(changed).length > 0,
     set,
     reset: () => setEdits({}),
-    /** Props of a text field. */
     text: (name: keyof Values & string) => ({
       value: String(values[name]),
       onChange: ({ target }: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
         set({ [name]: target.value } as Partial<Values>),
     }),
-    /** Props of a checkbox. */
     check: (name: keyof Values & string) => ({
       checked: values[name] === true,
       onChange: ({ target }: ChangeEvent<HTMLInputElement>) => set({ [name]: target.checked } as Partial<Values>),
     }),
   }
+}
+
+/** The values that differ from the initial ones. */
+export function changesOf<Values extends object>(values: Values, initial: Values) {
+  const changes = Object.entries(values).filter(([name, value]) => value !== initial[name as keyof Values])
+  return Object.fromEntries(changes) as Partial<Values>
 }
 
 type SettingsFormProps = {
@@ -47,7 +46,6 @@ type SettingsFormProps = {
   draft: { isDirty: boolean; reset: () => void }
   /** Saves the draft, which is reset afterwards. */
   onSave: () => Promise<unknown>
-  /** Toast after saving. */
   done?: string
   /** The fields; they get the error of the last attempt to save. */
   children: (error: Error | null) => ReactNode

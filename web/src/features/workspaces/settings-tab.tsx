@@ -59,7 +59,6 @@ export function SettingsTab() {
   )
 }
 
-/** Deletion of the workspace with all its data. */
 function DeletionSettings() {
   const { organization, document, workspace } = useOpenWorkspace()
   const { attributes } = workspace
@@ -69,50 +68,52 @@ function DeletionSettings() {
   const resources = counted(count, 'resource')
   const common = { icon: Trash2, kind: 'danger', typedName: name, action: `Delete ${name}` } as const
 
+  if (count === 0)
+    return (
+      <Card
+        title="Delete workspace"
+        tone="bad"
+        about="It manages no resources. Its runs, states, variables and settings are deleted too."
+      >
+        <Confirm
+          {...common}
+          label="Delete workspace"
+          reason={holder ? lockReason(holder, attributes) : undefined}
+          title={`Delete ${name}?`}
+          consequence="Its runs, states, variables and settings are permanently deleted."
+          onConfirm={async () => remove.mutateAsync({ id: workspace.id, name, isForced: false })}
+        />
+      </Card>
+    )
+  const destroy = permissions['can-queue-destroy'] ? (
+    <WorkspaceLink workspace={name} search={{ start: true }} className="text-accent underline">
+      start a destroy run
+    </WorkspaceLink>
+  ) : (
+    'start a destroy run'
+  )
+  const about = (
+    <>
+      It manages {resources}. To remove {count === 1 ? 'it' : 'them'} first, {destroy}.
+    </>
+  )
   return (
-    <Card title="Delete workspace" tone="bad">
-      {count === 0 ? (
-        <div className="space-y-3">
-          <p className="text-dim">It manages no resources. Its runs, states, variables and settings are deleted too.</p>
-          <Confirm
-            {...common}
-            label="Delete workspace"
-            reason={holder ? lockReason(holder, attributes) : undefined}
-            title={`Delete ${name}?`}
-            consequence="Its runs, states, variables and settings are permanently deleted."
-            onConfirm={async () => remove.mutateAsync({ id: workspace.id, name, isForced: false })}
-          />
-        </div>
+    <Card title="Delete workspace" tone="bad" about={about}>
+      {permissions['can-force-delete'] ? (
+        <Confirm
+          {...common}
+          label="Force-delete workspace"
+          title={`Delete ${name} without destroying ${resources}?`}
+          consequence={`${resources} will continue to exist, but nothing will manage them. The state that describes them is permanently deleted, with all runs, variables and settings.`}
+          onConfirm={async () => remove.mutateAsync({ id: workspace.id, name, isForced: true })}
+        />
       ) : (
-        <div className="space-y-3">
-          <p className="text-dim">
-            It manages {resources}. To remove {count === 1 ? 'it' : 'them'} first,{' '}
-            {permissions['can-queue-destroy'] ? (
-              <WorkspaceLink workspace={name} search={{ start: true }} className="text-accent underline">
-                start a destroy run
-              </WorkspaceLink>
-            ) : (
-              'start a destroy run'
-            )}
-            .
-          </p>
-          {permissions['can-force-delete'] ? (
-            <Confirm
-              {...common}
-              label="Force-delete workspace"
-              title={`Delete ${name} without destroying ${resources}?`}
-              consequence={`${resources} will continue to exist, but nothing will manage them. The state that describes them is permanently deleted, with all runs, variables and settings.`}
-              onConfirm={async () => remove.mutateAsync({ id: workspace.id, name, isForced: true })}
-            />
-          ) : (
-            <Button
-              label="Delete workspace"
-              icon={Trash2}
-              kind="danger"
-              reason={`it manages ${resources}: destroy them first, or ask an owner of the organization`}
-            />
-          )}
-        </div>
+        <Button
+          label="Delete workspace"
+          icon={Trash2}
+          kind="danger"
+          reason={`it manages ${resources}: destroy them first, or ask an owner of the organization`}
+        />
       )}
     </Card>
   )

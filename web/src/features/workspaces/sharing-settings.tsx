@@ -78,7 +78,6 @@ export function SharingSettings() {
   )
 }
 
-/** Workspaces that may read the state because they were selected. */
 function Consumers({ mayChange }: { mayChange: boolean }) {
   const { organization, workspace } = useOpenWorkspace()
   const [page, setPage] = useState(1)
@@ -127,7 +126,7 @@ function Consumers({ mayChange }: { mayChange: boolean }) {
           size="small"
           placeholder="Workspace name"
           about={['workspaces', organization]}
-          load={async (text, signal) => findWorkspaces({ organization, without: workspace.id }, text, signal)}
+          load={findWorkspaces(organization, new Set([workspace.id]))}
           onChoose={({ value, text }) => act('POST', value, `${text} can read the state`)}
         />
       )}

@@ -4,31 +4,28 @@ import { useQuery } from '@tanstack/react-query'
 import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
 import { getData, request } from '../../api/client.ts'
-import { failureOf, includedOf, useChange } from '../../api/queries.ts'
+import { includedOf, useChange } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
-import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { loaded } from '../../components/feedback.tsx'
 import { TextField } from '../../components/form.tsx'
 import { Badge } from '../../components/status.tsx'
 import { SettingsForm, errorAt } from './settings-form.tsx'
 import { type Tag, tagLabel, tagText } from './tag-filter.ts'
 import { useOpenWorkspace } from './workspace.ts'
 
-/** The tags of the workspace and of its project, with their values. */
 export function TagsSettings() {
   const { document, workspace } = useOpenWorkspace()
-  const tags = useOwnTags(workspace.id)
+  const { data: tags, fallback } = loaded(useOwnTags(workspace.id), { rows: 2 })
   const inherited = includedOf(document)
     .many('effective-tag-bindings', workspace.relationships['effective-tag-bindings'])
     .filter(({ relationships }) => relationships?.['inherited-from'] !== undefined)
     .map(({ attributes }) => attributes)
-  const failure = failureOf(tags)
-  if (failure || !tags.data)
-    return <Card title="Tags">{failure ? <ErrorNote {...failure} /> : <Skeleton rows={2} />}</Card>
-  if (workspace.attributes.permissions['can-manage-tags']) return <TagsForm saved={tags.data} inherited={inherited} />
+  if (!tags) return <Card title="Tags">{fallback}</Card>
+  if (workspace.attributes.permissions['can-manage-tags']) return <TagsForm saved={tags} inherited={inherited} />
   return (
     <Card title="Tags">
-      <TagList tags={[...tags.data, ...inherited]} />
+      <TagList tags={[...tags, ...inherited]} />
     </Card>
   )
 }

@@ -1,18 +1,29 @@
 import { Outlet, getRouteApi } from '@tanstack/react-router'
-import { Pencil, Play } from 'lucide-react'
+import { Lock, LockOpen, Pencil, Play } from 'lucide-react'
 import { Suspense, lazy, useEffect } from 'react'
 import { failureOf, includedOf } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
+import { Confirm } from '../../components/confirm.tsx'
 import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
 import { TextArea, fieldError, formValues } from '../../components/form.tsx'
 import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
+import { toast } from '../../components/overlay-hosts.tsx'
 import { Page } from '../../components/page.tsx'
 import { Tabs } from '../../components/tabs.tsx'
+import { RelativeTime } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { NoRun, RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
 import { waitingReason } from '../runs/run-text.ts'
-import { LockActions, LockLine } from './workspace-lock.tsx'
-import { type WorkspaceAttributes, useOpenWorkspace, useUpdateWorkspace, useWorkspace } from './workspace.ts'
+import { useSession } from '../session/session.ts'
+import { holderText, lockHolder, lockReason } from './lock-words.ts'
+import {
+  type LockAction,
+  type WorkspaceAttributes,
+  useOpenWorkspace,
+  useUpdateWorkspace,
+  useWorkspace,
+  useWorkspaceLock,
+} from './workspace.ts'
 
 const NewRunDialog = lazy(async () => ({
   default: (await import('../runs/new-run/new-run-dialog.tsx')).NewRunDialog,
@@ -30,7 +41,6 @@ const TABS: readonly [text: string, path: string, permission?: keyof WorkspaceAt
   ['Settings', '/settings', 'can-read-settings'],
 ]
 
-/** Layout around the tabs of a workspace. */
 export function WorkspaceFrame() {
   const { organization, workspace: name } = route.useParams()
   const navigate = route.useNavigate()
@@ -121,7 +131,6 @@ function Layout() {
   )
 }
 
-/** The workspace's description, edited in place by users who may. */
 function Description() {
   const { workspace } = useOpenWorkspace()
   const { description, permissions } = workspace.attributes
@@ -182,5 +191,97 @@ function DescriptionForm({ onClose }: { onClose: (done?: string) => void }) {
         error={fieldError(update.error, 'description')}
       />
     </InlineForm>
+  )
+}
+
+function LockLine() {
+  const { document, workspace } = useOpenWorkspace()
+  const holder = lockHolder(document)
+  if (!holder) return null
+  const { name, 'locked-at': at, 'locked-reason': reason } = workspace.attributes
+  return (
+    <p className="mt-3 flex items-start gap-1.5 text-warn">
+      <Lock size={15} className="mt-0.5 shrink-0" />
+      <span className="min-w-0">
+        <span className="font-medium">
+          Locked by{' '}
+          {holder.kind === 'run' ? (
+            <RunLink workspace={name} run={holder} className="underline">
+              {holder.id}
+            </RunLink>
+          ) : (
+            holderText(holder)
+          )}
+        </span>
+        {at !== null && (
+          <>
+            {' '}
+            <RelativeTime at={at} />
+          </>
+        )}
+        {reason ? `: ${reason}` : holder.kind === 'run' && ' while it runs'}
+      </span>
+    </p>
+  )
+}
+
+function LockActions() {
+  const { organization, document, workspace } = useOpenWorkspace()
+  const change = useWorkspaceLock(organization)
+  const { data: account } = useSession()
+  const { name, permissions } = workspace.attributes
+  const holder = lockHolder(document)
+  const act = async (action: LockAction, done: string, reason?: string) => {
+    await change.mutateAsync({ id: workspace.id, action, reason })
+    toast({ text: done })
+  }
+
+  if (!holder) {
+    return permissions['can-lock'] ? (
+      <Confirm
+        key="lock"
+        label="Lock"
+        icon={Lock}
+        kind="plain"
+        title={`Lock ${name}?`}
+        consequence="No run starts, and no CLI can change the state, until the workspace is unlocked."
+        comment="Reason (visible to others)"
+        action="Lock workspace"
+        onConfirm={async (reason) => act('lock', `${name} locked`, reason)}
+      />
+    ) : null
+  }
+  const isOwn = holder.kind === 'user' && holder.id === account?.id
+  const unlock = async () => {
+    try {
+      await act('unlock', `${name} unlocked`)
+    } catch (error) {
+      toast({ text: error instanceof Error ? error.message : String(error), tone: 'bad' })
+    }
+  }
+  return (
+    <>
+      {permissions['can-unlock'] && (
+        <Button
+          label="Unlock"
+          icon={LockOpen}
+          isPending={change.isPending}
+          reason={isOwn ? undefined : lockReason(holder, workspace.attributes)}
+          onClick={() => void unlock()}
+        />
+      )}
+      {permissions['can-force-unlock'] && !isOwn && (
+        <Confirm
+          key="force"
+          label="Force-unlock"
+          icon={LockOpen}
+          reason={holder.kind === 'run' ? `${holder.id} is running: cancel it to release the lock` : undefined}
+          title={`Force-unlock ${name}, locked by ${holderText(holder)}?`}
+          consequence="The lock holder assumes exclusive access. A state upload in progress is discarded, and its changes may be lost."
+          action="Force-unlock"
+          onConfirm={async () => act('force-unlock', `${name} unlocked`)}
+        />
+      )}
+    </>
   )
 }

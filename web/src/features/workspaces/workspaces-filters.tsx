@@ -43,7 +43,7 @@ export function WorkspacesFilters({ organization, search, rows, onChange }: Work
         <Picker
           label="Project"
           about={['projects', organization]}
-          load={async (text, signal) => findProjects({ organization }, text, signal)}
+          load={findProjects(organization)}
           onChoose={({ value }) => onChange({ project: value })}
         />
         <Picker
@@ -101,7 +101,6 @@ function CountedChips({ organization, search, onChange }: Omit<WorkspacesFilters
   )
 }
 
-/** The `tag` parameter with a tag added. */
 export function withTag(tags: string | undefined, tag: string) {
   return [...new Set([...readTags(tags).map(tagText), tag])].join(',')
 }

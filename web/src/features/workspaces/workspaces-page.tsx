@@ -133,7 +133,6 @@ const NAMES = Object.keys(BULK_ACTIONS) as BulkActionName[]
 
 type BulkBarProps = { organization: string; workspaces: readonly ListedWorkspace[]; onClear: () => void }
 
-/** Actions on the selected workspaces. */
 function BulkBar({ organization, workspaces, onClear }: BulkBarProps) {
   const [open, setOpen] = useState<{ action: BulkActionName; workspaces: readonly ListedWorkspace[] }>()
   return (

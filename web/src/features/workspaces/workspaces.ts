@@ -42,7 +42,6 @@ type Page = PageOnWire<
   | typeof effectiveTagBindingSchema
 >
 
-/** A page of the workspaces of an organization. */
 export function useWorkspaces(organization: string, search: WorkspaceSearch) {
   const query = queryString({
     'page[size]': PAGE_SIZE,
@@ -102,32 +101,23 @@ export function useProjectName(id: string | undefined) {
   })
 }
 
-type ProjectScope = { organization: string; permission?: 'create-workspace' }
+type Load = (text: string, signal: AbortSignal) => Promise<Choice[]>
 
-/** Projects with the text in their names, for a picker; `permission` omits those where the user lacks it. */
-export async function findProjects(
-  { organization, permission }: ProjectScope,
-  text: string,
-  signal?: AbortSignal,
-): Promise<Choice[]> {
-  const query = queryString({
-    q: text,
-    'page[size]': 30,
-    ...(permission && { [`filter[permissions][${permission}]`]: 'true' }),
-  })
-  const path = `/organizations/${organization}/projects${query}`
-  const data = await getData<PageOnWire<typeof projectSchema>>(path, signal)
-  return data.map(({ id, attributes }) => ({ value: id, text: attributes.name }))
+/** A picker's search for projects by name, or for those where the user has the permission. */
+export function findProjects(organization: string, permission?: 'create-workspace'): Load {
+  return async (q, signal) => {
+    const permitted = permission && { [`filter[permissions][${permission}]`]: 'true' }
+    const path = `/organizations/${organization}/projects${queryString({ q, 'page[size]': 30, ...permitted })}`
+    const data = await getData<PageOnWire<typeof projectSchema>>(path, signal)
+    return data.map(({ id, attributes }) => ({ value: id, text: attributes.name }))
+  }
 }
 
-/** Workspaces with the text in their names, for a picker, except `without`. */
-export async function findWorkspaces(
-  { organization, without }: { organization: string; without: string },
-  text: string,
-  signal?: AbortSignal,
-): Promise<Choice[]> {
-  const query = queryString({ 'search[name]': text, 'page[size]': 30 })
-  const path = `/organizations/${organization}/workspaces${query}`
-  const data = await getData<PageOnWire<typeof workspaceSchema>>(path, signal)
-  return data.filter(({ id }) => id !== without).map(({ id, attributes }) => ({ value: id, text: attributes.name }))
+/** A picker's search for workspaces by name, except for some ids. */
+export function findWorkspaces(organization: string, except: ReadonlySet<string | undefined>): Load {
+  return async (text, signal) => {
+    const path = `/organizations/${organization}/workspaces${queryString({ 'search[name]': text, 'page[size]': 30 })}`
+    const data = await getData<PageOnWire<typeof workspaceSchema>>(path, signal)
+    return data.filter(({ id }) => !except.has(id)).map(({ id, attributes }) => ({ value: id, text: attributes.name }))
+  }
 }
