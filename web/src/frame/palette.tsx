@@ -17,6 +17,17 @@ import { USER_PAGES, organizationPages } from './navigation.ts'
 
 type PaletteProps = { organization: string | undefined; isOpen: boolean; onClose: () => void }
 
+/** The palette filters by `id` and `keywords`, such as the search text for which the server returned the item. */
+type Item = {
+  id: string
+  keywords?: string[]
+  icon: LucideIcon
+  text: string
+  about?: string
+  link: Target
+  onSelect?: () => void
+}
+
 /** Command palette: goes to any workspace, run, page or action. Load this file lazily. */
 export default function Palette({ organization, isOpen, onClose }: PaletteProps) {
   const goTo = useGo()
@@ -24,12 +35,29 @@ export default function Palette({ organization, isOpen, onClose }: PaletteProps)
   const matches = useMatches(organization, useSettled(text.trim()), isOpen)
   const organizations = useOrganizations()
 
-  function go(link: Target) {
+  function select({ link, onSelect }: Item) {
+    onSelect?.()
     onClose()
     setText('')
     goTo(link)
   }
 
+  const groups: Record<string, readonly Item[]> = {
+    ...(organization !== undefined && matches.data && matchGroups(organization, matches.data)),
+    Pages: [
+      ...[...organizationPages(organization), ...USER_PAGES].map(({ keywords = '', ...page }) => ({
+        id: `${page.text} ${keywords}`,
+        ...page,
+      })),
+      ...(organization === undefined ? [] : actions(organization)),
+    ],
+    Organizations: (organizations.data?.data ?? []).map(({ attributes: { name } }) => ({
+      id: `organization ${name}`,
+      icon: Building2,
+      text: name,
+      link: { to: '/app/$organization', params: { organization: name } },
+    })),
+  }
   return (
     <Dialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
@@ -49,70 +77,27 @@ export default function Palette({ organization, isOpen, onClose }: PaletteProps)
               <Command.Empty className="px-3 py-6 text-center text-dim">
                 {matches.isFetching ? 'Searching…' : 'No matches.'}
               </Command.Empty>
-              {organization !== undefined && matches.data && (
-                <>
-                  <Group heading="Workspaces">
-                    {matches.data.workspaces.map(({ attributes: { name } }) => {
-                      const link = {
-                        to: '/app/$organization/workspaces/$workspace',
-                        params: { organization, workspace: name },
-                      }
-                      const keywords = [matches.data.text]
-                      return (
-                        <Item
-                          key={name}
-                          icon={Boxes}
-                          text={name}
-                          {...{ keywords, link, go }}
-                          id={`workspace ${name}`}
-                        />
-                      )
-                    })}
-                  </Group>
-                  {matches.data.runs.length > 0 && (
-                    <Group heading="Runs">
-                      {matches.data.runs.map(({ id, attributes: { message } }) => {
-                        const link = { to: '/app/$organization/runs/$run', params: { organization, run: id } }
-                        const keywords = [matches.data.text]
-                        const about = runTitle({ id, message })
-                        return <Item key={id} icon={Play} text={id} {...{ id, keywords, about, link, go }} />
-                      })}
-                    </Group>
-                  )}
-                </>
-              )}
-              <Group heading="Pages">
-                {[...organizationPages(organization), ...USER_PAGES].map(({ text, keywords = '', icon, link }) => (
-                  <Item key={text} id={`${text} ${keywords}`} {...{ icon, text, link, go }} />
-                ))}
-                {organization !== undefined && (
-                  <>
-                    <Item
-                      id="Show Get started first steps guide help"
-                      icon={ListChecks}
-                      text="Show “Get started”"
-                      link={{ to: '/app/$organization', params: { organization } }}
-                      go={(link) => {
-                        setGuideChoice(organization, 'shown')
-                        go(link)
-                      }}
-                    />
-                    <Item
-                      id="New workspace create"
-                      icon={Plus}
-                      text="New workspace"
-                      link={{ to: '/app/$organization/workspaces', params: { organization }, search: { new: true } }}
-                      go={go}
-                    />
-                  </>
-                )}
-              </Group>
-              <Group heading="Organizations">
-                {organizations.data?.data.map(({ attributes: { name } }) => {
-                  const link = { to: '/app/$organization', params: { organization: name } }
-                  return <Item key={name} id={`organization ${name}`} icon={Building2} text={name} {...{ link, go }} />
-                })}
-              </Group>
+              {Object.entries(groups).map(([heading, items]) => (
+                <Command.Group
+                  key={heading}
+                  heading={heading}
+                  className="[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-dim"
+                >
+                  {items.map((item) => (
+                    <Command.Item
+                      key={item.id}
+                      value={item.id}
+                      {...(item.keywords && { keywords: item.keywords })}
+                      onSelect={() => select(item)}
+                      className="flex cursor-pointer items-center gap-2 rounded px-2 py-2 aria-selected:bg-hover"
+                    >
+                      <item.icon size={16} className="shrink-0 text-dim" />
+                      <span className="whitespace-nowrap">{item.text}</span>
+                      {item.about !== undefined && <span className="min-w-0 truncate text-dim">{item.about}</span>}
+                    </Command.Item>
+                  ))}
+                </Command.Group>
+              ))}
             </Command.List>
           </Command>
         </Dialog.Popup>
@@ -121,41 +106,38 @@ export default function Palette({ organization, isOpen, onClose }: PaletteProps)
   )
 }
 
-function Group({ heading, children }: { heading: string; children: React.ReactNode }) {
-  return (
-    <Command.Group
-      heading={heading}
-      className="[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-dim"
-    >
-      {children}
-    </Command.Group>
-  )
+type Matches = NonNullable<ReturnType<typeof useMatches>['data']>
+
+function matchGroups(organization: string, { text, workspaces, runs }: Matches): Record<string, readonly Item[]> {
+  const keywords = [text]
+  const workspaceItems = workspaces.map(({ attributes: { name } }) => {
+    const link = { to: '/app/$organization/workspaces/$workspace', params: { organization, workspace: name } }
+    return { id: `workspace ${name}`, keywords, icon: Boxes, text: name, link }
+  })
+  const runItems = runs.map(({ id, attributes: { message } }) => {
+    const link = { to: '/app/$organization/runs/$run', params: { organization, run: id } }
+    return { id, keywords, icon: Play, text: id, about: runTitle({ id, message }), link }
+  })
+  return { Workspaces: workspaceItems, ...(runItems.length > 0 && { Runs: runItems }) }
 }
 
-type ItemProps = {
-  id: string
-  /** The palette filters by `id` and by these, such as the search text for which the server returned the item. */
-  keywords?: string[]
-  icon: LucideIcon
-  text: string
-  about?: string
-  link: Target
-  go: (link: Target) => void
-}
-
-function Item({ id, keywords, icon: Icon, text, about, link, go }: ItemProps) {
-  return (
-    <Command.Item
-      value={id}
-      {...(keywords && { keywords })}
-      onSelect={() => go(link)}
-      className="flex cursor-pointer items-center gap-2 rounded px-2 py-2 aria-selected:bg-hover"
-    >
-      <Icon size={16} className="shrink-0 text-dim" />
-      <span className="whitespace-nowrap">{text}</span>
-      {about !== undefined && <span className="min-w-0 truncate text-dim">{about}</span>}
-    </Command.Item>
-  )
+function actions(organization: string): readonly Item[] {
+  const params = { organization }
+  return [
+    {
+      id: 'Show Get started first steps guide help',
+      icon: ListChecks,
+      text: 'Show “Get started”',
+      link: { to: '/app/$organization', params },
+      onSelect: () => setGuideChoice(organization, 'shown'),
+    },
+    {
+      id: 'New workspace create',
+      icon: Plus,
+      text: 'New workspace',
+      link: { to: '/app/$organization/workspaces', params, search: { new: true } },
+    },
+  ]
 }
 
 function useMatches(organization: string | undefined, text: string, isOpen: boolean) {

@@ -121,7 +121,7 @@ function Step({ workspaceId, workspace, before, after }: StepProps) {
             Run of {workspace}
           </RunLink>
         ) : (
-          <WorkspaceLink {...place}>{workspace}</WorkspaceLink>
+          <WorkspaceLink {...place} />
         )}
         <span role="status">{run ? <RunStatus run={run.attributes} /> : run === null && <NoRun />}</span>
       </p>

@@ -8,7 +8,7 @@ import { failureOf, isOfScope, useChange } from '../../api/queries.ts'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
-import { CheckField, fieldError } from '../../components/form.tsx'
+import { CheckField } from '../../components/form.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
@@ -95,11 +95,7 @@ function TriggerList({ triggers, none, children }: TriggerListProps) {
 }
 
 function TriggersLink({ workspace }: { workspace: string }) {
-  return (
-    <WorkspaceLink workspace={workspace} tab="triggers" className="min-w-0 flex-1 font-medium hover:underline">
-      {workspace}
-    </WorkspaceLink>
-  )
+  return <WorkspaceLink workspace={workspace} tab="triggers" className="min-w-0 flex-1 font-medium hover:underline" />
 }
 
 function Source({ trigger }: { trigger: RunTrigger }) {
@@ -192,11 +188,9 @@ function TriggerSettings() {
       draft={draft}
       onSave={async () => update.mutateAsync({ id: workspace.id, attributes: draft.changed })}
     >
-      {(error) =>
-        FLAGS.map(([name, label, hint]) => (
-          <CheckField key={name} label={label} hint={hint} {...draft.check(name)} error={fieldError(error, name)} />
-        ))
-      }
+      {FLAGS.map(([name, label, hint]) => (
+        <CheckField key={name} label={label} hint={hint} {...draft.check(name)} />
+      ))}
     </SettingsForm>
   )
 }

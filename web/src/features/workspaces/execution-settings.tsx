@@ -1,7 +1,7 @@
 import type { CreateWorkspace } from '@groundstate/contract/workspaces'
 import { includedOf } from '../../api/queries.ts'
 import { Card, DescriptionList } from '../../components/card.tsx'
-import { CheckField, TextField, fieldError } from '../../components/form.tsx'
+import { CheckField, TextField } from '../../components/form.tsx'
 import { ExecutionFields, MODES, type Mode } from './execution-fields.tsx'
 import { SettingsForm, useDraft } from './settings-form.tsx'
 import { type WorkspaceDocument, useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
@@ -56,31 +56,26 @@ export function ExecutionSettings() {
         update.mutateAsync({ id: workspace.id, attributes: executionChanges(draft.changed, draft.values) })
       }
     >
-      {(error) => (
-        <>
-          <ExecutionFields
-            organization={organization}
-            values={draft.values}
-            inherited={{
-              text: `Inherit from ${inherited.from}: ${MODES[inherited.mode].text.toLowerCase()}`,
-              about: `Follows changes there. ${MODES[inherited.mode].about}`,
-            }}
-            error={error}
-            onChange={draft.set}
-          />
-          <TextField
-            label="Working directory"
-            hint="Directory in the configuration where the engine runs; the root if empty."
-            {...draft.text('directory')}
-            error={fieldError(error, 'working-directory')}
-            autoComplete="off"
-            spellCheck={false}
-          />
-          {FLAGS.map(([name, label, hint]) => (
-            <CheckField key={name} label={label} hint={hint} {...draft.check(name)} error={fieldError(error, name)} />
-          ))}
-        </>
-      )}
+      <ExecutionFields
+        organization={organization}
+        values={draft.values}
+        inherited={{
+          text: `Inherit from ${inherited.from}: ${MODES[inherited.mode].text.toLowerCase()}`,
+          about: `Follows changes there. ${MODES[inherited.mode].about}`,
+        }}
+        error={draft.error}
+        onChange={draft.set}
+      />
+      <TextField
+        label="Working directory"
+        hint="Directory in the configuration where the engine runs; the root if empty."
+        {...draft.text('directory', 'working-directory')}
+        autoComplete="off"
+        spellCheck={false}
+      />
+      {FLAGS.map(([name, label, hint]) => (
+        <CheckField key={name} label={label} hint={hint} {...draft.check(name)} />
+      ))}
     </SettingsForm>
   )
 }

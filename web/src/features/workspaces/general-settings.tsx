@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { includedOf } from '../../api/queries.ts'
 import { Card, DescriptionList } from '../../components/card.tsx'
-import { TextArea, TextField, fieldError } from '../../components/form.tsx'
+import { TextArea, TextField } from '../../components/form.tsx'
 import { FieldAlert } from '../../components/inline-form.tsx'
 import { type Choice, Picker } from '../../components/picker.tsx'
 import { SettingsForm, errorAt, useDraft } from './settings-form.tsx'
@@ -63,55 +63,45 @@ export function GeneralSettings() {
       draft={draft}
       onSave={save}
     >
-      {(error) => (
-        <>
-          <TextField
-            label="Name"
-            hint={
-              draft.changed.name === undefined
-                ? 'Letters, numbers, underscores and hyphens.'
-                : 'Update the cloud block of every configuration that names this workspace.'
-            }
-            {...draft.text('name')}
-            error={fieldError(error, 'name')}
-            autoComplete="off"
-            autoCapitalize="none"
-            spellCheck={false}
-          />
-          <TextArea
-            label="Description"
-            rows={2}
-            {...draft.text('description')}
-            error={fieldError(error, 'description')}
-          />
-          <div>
-            <p className="font-medium">Project</p>
-            <div className="mt-1 flex flex-wrap items-center gap-2">
-              <span>{projectName}</span>
-              {project?.attributes.permissions['can-move-workspace'] && (
-                <Picker
-                  label="Move to another project"
-                  size="small"
-                  placeholder="Project name"
-                  about={['projects', organization]}
-                  load={findProjects(organization, 'create-workspace')}
-                  onChoose={(choice) => {
-                    setSelected(choice)
-                    draft.set({ project: choice.value })
-                  }}
-                />
-              )}
-            </div>
-            {draft.changed.project !== undefined && (
-              <p className="mt-1 text-warn">
-                Teams of {project?.attributes.name} lose access and teams of {projectName} gain it. Variable sets and
-                inherited settings change too.
-              </p>
-            )}
-            <FieldAlert text={errorAt(error, '/data/relationships/project')} />
-          </div>
-        </>
-      )}
+      <TextField
+        label="Name"
+        hint={
+          draft.changed.name === undefined
+            ? 'Letters, numbers, underscores and hyphens.'
+            : 'Update the cloud block of every configuration that names this workspace.'
+        }
+        {...draft.text('name')}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+      />
+      <TextArea label="Description" rows={2} {...draft.text('description')} />
+      <div>
+        <p className="font-medium">Project</p>
+        <div className="mt-1 flex flex-wrap items-center gap-2">
+          <span>{projectName}</span>
+          {project?.attributes.permissions['can-move-workspace'] && (
+            <Picker
+              label="Move to another project"
+              size="small"
+              placeholder="Project name"
+              about={['projects', organization]}
+              load={findProjects(organization, 'create-workspace')}
+              onChoose={(choice) => {
+                setSelected(choice)
+                draft.set({ project: choice.value })
+              }}
+            />
+          )}
+        </div>
+        {draft.changed.project !== undefined && (
+          <p className="mt-1 text-warn">
+            Teams of {project?.attributes.name} lose access and teams of {projectName} gain it. Variable sets and
+            inherited settings change too.
+          </p>
+        )}
+        <FieldAlert text={errorAt(draft.error, '/data/relationships/project')} />
+      </div>
     </SettingsForm>
   )
 }

@@ -93,8 +93,8 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
       <TextField
         label="Name"
         hint="Letters, numbers, underscores and hyphens. It is used in URLs and configurations."
-        error={problem ?? fieldError(error, 'name')}
         {...text('name')}
+        error={problem ?? fieldError(error, 'name')}
         autoFocus
         autoComplete="off"
         autoCapitalize="none"
@@ -103,8 +103,8 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
       <TextArea
         label="Description (optional)"
         rows={2}
-        error={fieldError(error, 'description')}
         {...text('description')}
+        error={fieldError(error, 'description')}
       />
       {projects.length > 1 && (
         <SelectField

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getData, request } from '../../api/client.ts'
 import { useChange } from '../../api/queries.ts'
 import { Card } from '../../components/card.tsx'
-import { RadioField, TextField, fieldError } from '../../components/form.tsx'
+import { RadioField, TextField } from '../../components/form.tsx'
 import { counted } from '../../components/numbers.ts'
 import { useOrganization } from '../organizations/organizations.ts'
 import { SettingsForm, useDraft } from './settings-form.tsx'
@@ -40,30 +40,19 @@ export function RetentionSettings() {
         set.mutateAsync(values.kind === 'inherit' ? 'inherit' : values.kind === 'keep' ? null : Number(values.days))
       }
     >
-      {(error) => (
-        <>
-          <RadioField
-            label="Retention policy"
-            name="retention"
-            value={values.kind}
-            onChange={(selected) => draft.set({ kind: selected })}
-            options={[
-              { value: 'inherit', text: 'Inherit from organization', about: `${policyText(inherited)}.` },
-              { value: 'keep', text: 'Keep forever', about: 'Nothing is deleted.' },
-              { value: 'delete', text: 'Delete after a number of days', about: 'Older data is deleted permanently.' },
-            ]}
-          />
-          {values.kind === 'delete' && (
-            <TextField
-              label="Days"
-              type="number"
-              min={1}
-              className="w-28!"
-              {...draft.text('days')}
-              error={fieldError(error, DAYS)}
-            />
-          )}
-        </>
+      <RadioField
+        label="Retention policy"
+        name="retention"
+        value={values.kind}
+        onChange={(selected) => draft.set({ kind: selected })}
+        options={[
+          { value: 'inherit', text: 'Inherit from organization', about: `${policyText(inherited)}.` },
+          { value: 'keep', text: 'Keep forever', about: 'Nothing is deleted.' },
+          { value: 'delete', text: 'Delete after a number of days', about: 'Older data is deleted permanently.' },
+        ]}
+      />
+      {values.kind === 'delete' && (
+        <TextField label="Days" type="number" min={1} className="w-28!" {...draft.text('days', DAYS)} />
       )}
     </SettingsForm>
   )

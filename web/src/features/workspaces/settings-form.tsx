@@ -2,12 +2,13 @@ import { type ChangeEvent, type FormEvent, type ReactNode, useEffect, useRef, us
 import { ApiError } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
-import { FormErrors } from '../../components/form.tsx'
+import { FormErrors, fieldError } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 
 /** State of a form: saved values, overlaid by edits. Values that other users save in the meantime appear unless edited here. */
 export function useDraft<Values extends Record<string, string | boolean | undefined>>(saved: Values) {
   const [edits, setEdits] = useState<Partial<Values>>({})
+  const [error, setError] = useState<Error | null>(null)
   const values = { ...saved, ...edits }
   const changed = changesOf(values, saved)
   const set = (change: { [Name in keyof Values]?: string | boolean | undefined }) =>
@@ -18,14 +19,20 @@ export function useDraft<Values extends Record<string, string | boolean | undefi
     isDirty: Object.keys(changed).length > 0,
     set,
     reset: () => setEdits({}),
-    text: (name: keyof Values & string) => ({
+    error,
+    setError,
+    /** Props of the text field for an attribute. */
+    text: (name: keyof Values & string, attribute: string = name) => ({
       value: String(values[name]),
       onChange: ({ target }: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
         set({ [name]: target.value } as Partial<Values>),
+      error: fieldError(error, attribute),
     }),
+    /** Props of the checkbox for an attribute. */
     check: (name: keyof Values & string) => ({
       checked: values[name] === true,
       onChange: ({ target }: ChangeEvent<HTMLInputElement>) => set({ [name]: target.checked } as Partial<Values>),
+      error: fieldError(error, name),
     }),
   }
 }
@@ -43,18 +50,18 @@ type SettingsFormProps = {
   names: readonly string[]
   /** Other pointers whose errors the fields show. */
   placed?: RegExp
-  draft: { isDirty: boolean; reset: () => void }
+  /** Its `error` is that of the last attempt to save. */
+  draft: Pick<ReturnType<typeof useDraft>, 'isDirty' | 'reset' | 'error' | 'setError'>
   /** Saves the draft, which is reset afterwards. */
   onSave: () => Promise<unknown>
   done?: string
-  /** The fields; they get the error of the last attempt to save. */
-  children: (error: Error | null) => ReactNode
+  children: ReactNode
 }
 
 /** A section of the settings with its own save button. Errors that no field shows are above the button. */
 export function SettingsForm({ title, about, names, placed, draft, onSave, done, children }: SettingsFormProps) {
   const [isPending, setIsPending] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
+  const { error, setError } = draft
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {
     if (error) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
@@ -82,7 +89,7 @@ export function SettingsForm({ title, about, names, placed, draft, onSave, done,
   return (
     <Card title={title} about={about}>
       <form ref={form} noValidate onSubmit={(event) => void submit(event)} className="max-w-xl space-y-4">
-        {children(error)}
+        {children}
         <FormErrors error={unplaced(error, placed)} names={names} />
         <div className="flex flex-wrap gap-2">
           <Button

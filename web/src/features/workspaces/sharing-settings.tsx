@@ -62,18 +62,14 @@ export function SharingSettings() {
         })
       }
     >
-      {() => (
-        <>
-          <RadioField
-            label="Share with"
-            name="state-sharing"
-            value={draft.values.scope}
-            onChange={(value) => draft.set({ scope: value })}
-            options={(Object.keys(SCOPES) as Scope[]).map((value) => ({ value, ...SCOPES[value] }))}
-          />
-          {draft.values.scope === 'selected' && <Consumers mayChange />}
-        </>
-      )}
+      <RadioField
+        label="Share with"
+        name="state-sharing"
+        value={draft.values.scope}
+        onChange={(value) => draft.set({ scope: value })}
+        options={(Object.keys(SCOPES) as Scope[]).map((value) => ({ value, ...SCOPES[value] }))}
+      />
+      {draft.values.scope === 'selected' && <Consumers mayChange />}
     </SettingsForm>
   )
 }
@@ -103,9 +99,7 @@ function Consumers({ mayChange }: { mayChange: boolean }) {
       <ul aria-label="Selected workspaces" className="divide-y divide-line rounded-md border border-line empty:hidden">
         {consumers.data?.data.map(({ id, attributes: { name } }) => (
           <li key={id} className="flex items-center gap-2 px-3 py-1">
-            <WorkspaceLink workspace={name} className="min-w-0 flex-1 hover:underline">
-              {name}
-            </WorkspaceLink>
+            <WorkspaceLink workspace={name} className="min-w-0 flex-1 hover:underline" />
             {mayChange && (
               <IconButton
                 label={`Stop sharing with ${name}`}

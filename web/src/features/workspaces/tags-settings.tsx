@@ -49,6 +49,7 @@ function TagsForm({ saved, inherited }: { saved: readonly Tag[]; inherited: read
   const { organization, workspace } = useOpenWorkspace()
   const replace = useReplaceTags(organization, workspace.id)
   const [edited, setEdited] = useState<readonly Row[]>()
+  const [error, setError] = useState<Error | null>(null)
   const rows = edited ?? saved.map((tag, id) => ({ ...tag, id }))
   // Rows without a key are not sent.
   const complete = rows.filter(({ key }) => key.trim() !== '')
@@ -63,50 +64,48 @@ function TagsForm({ saved, inherited }: { saved: readonly Tag[]; inherited: read
       about="Tags group workspaces: filter lists by them, or select workspaces by tags in a cloud block."
       names={[]}
       placed={/^\/data\/\d+\/attributes/}
-      draft={{ isDirty, reset: () => setEdited(undefined) }}
+      draft={{ isDirty, reset: () => setEdited(undefined), error, setError }}
       onSave={async () => replace.mutateAsync(tags)}
       done="Tags saved"
     >
-      {(error) => (
-        <div className="space-y-2">
-          {rows.map((row, index) => (
-            <div key={row.id} className="flex items-start gap-2">
-              {(['key', 'value'] as const).map((part) => (
-                <div key={part} className="min-w-0 flex-1">
-                  <TextField
-                    label={`${part === 'key' ? 'Key' : 'Value'} of tag ${index + 1}`}
-                    isLabelHidden
-                    placeholder={part === 'key' ? 'Key' : 'Value (optional)'}
-                    value={row[part]}
-                    onChange={({ target }) => change(row.id, { [part]: target.value })}
-                    error={errorAt(error, `/data/${complete.indexOf(row)}/attributes/${part}`)}
-                  />
-                </div>
-              ))}
-              <div className="pt-1">
-                <IconButton
-                  label={`Remove tag ${row.key || index + 1}`}
-                  icon={X}
-                  onClick={() => setEdited(rows.filter(({ id }) => id !== row.id))}
+      <div className="space-y-2">
+        {rows.map((row, index) => (
+          <div key={row.id} className="flex items-start gap-2">
+            {(['key', 'value'] as const).map((part) => (
+              <div key={part} className="min-w-0 flex-1">
+                <TextField
+                  label={`${part === 'key' ? 'Key' : 'Value'} of tag ${index + 1}`}
+                  isLabelHidden
+                  placeholder={part === 'key' ? 'Key' : 'Value (optional)'}
+                  value={row[part]}
+                  onChange={({ target }) => change(row.id, { [part]: target.value })}
+                  error={errorAt(error, `/data/${complete.indexOf(row)}/attributes/${part}`)}
                 />
               </div>
+            ))}
+            <div className="pt-1">
+              <IconButton
+                label={`Remove tag ${row.key || index + 1}`}
+                icon={X}
+                onClick={() => setEdited(rows.filter(({ id }) => id !== row.id))}
+              />
             </div>
-          ))}
-          <Button
-            label="Add tag"
-            size="small"
-            icon={Plus}
-            onClick={() =>
-              setEdited([...rows, { key: '', value: '', id: Math.max(-1, ...rows.map(({ id }) => id)) + 1 }])
-            }
-          />
-          {inherited.length > 0 && (
-            <div className="flex flex-wrap items-center gap-2 text-dim">
-              Inherited from the project: <TagList tags={inherited} />
-            </div>
-          )}
-        </div>
-      )}
+          </div>
+        ))}
+        <Button
+          label="Add tag"
+          size="small"
+          icon={Plus}
+          onClick={() =>
+            setEdited([...rows, { key: '', value: '', id: Math.max(-1, ...rows.map(({ id }) => id)) + 1 }])
+          }
+        />
+        {inherited.length > 0 && (
+          <div className="flex flex-wrap items-center gap-2 text-dim">
+            Inherited from the project: <TagList tags={inherited} />
+          </div>
+        )}
+      </div>
     </SettingsForm>
   )
 }

@@ -12,15 +12,9 @@ import { type ListedWorkspace, type WorkspaceSearch, findProjects, useProjectNam
 export type ChangeSearch = (change: Partial<WorkspaceSearch>, options?: { isTyping?: boolean }) => void
 
 /** Search parameters that clear all filters; `sort` and `page` are none. */
-export const NO_FILTER = {
-  q: undefined,
-  status: undefined,
-  project: undefined,
-  tag: undefined,
-  version: undefined,
-  locked: undefined,
-  drifted: undefined,
-} as const satisfies Partial<WorkspaceSearch>
+export const NO_FILTER: Partial<WorkspaceSearch> = Object.fromEntries(
+  ['q', 'status', 'project', 'tag', 'version', 'locked', 'drifted'].map((name) => [name, undefined]),
+)
 
 type WorkspacesFiltersProps = {
   organization: string

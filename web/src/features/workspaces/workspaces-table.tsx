@@ -112,9 +112,7 @@ function Name({ row }: { row: Row }) {
   return (
     <>
       <span className="flex flex-wrap items-center gap-x-2">
-        <WorkspaceLink workspace={name} className="font-medium hover:underline">
-          {name}
-        </WorkspaceLink>
+        <WorkspaceLink workspace={name} className="font-medium hover:underline" />
         {row.attributes['has-drift'] === true && <Badge tone="warn" text="drift" />}
         <span className="sm:hidden">
           <LockIcon row={row} />
