@@ -70,8 +70,11 @@ export function queryString(params: Record<string, string | number | undefined>)
 
 function errorsIn(text: string): Refusal[] {
   try {
-    const { errors = [] } = JSON.parse(text) as Partial<Wire<typeof errorsDocument>>
-    return errors.map(({ title, detail = title ?? 'refused', source }) => ({ detail, pointer: source?.pointer }))
+    const { errors } = JSON.parse(text) as Partial<Wire<typeof errorsDocument>>
+    return (errors ?? []).map(({ title, detail, source }) => ({
+      detail: detail ?? title ?? 'refused',
+      pointer: source?.pointer,
+    }))
   } catch {
     // A proxy may respond in its own format.
     return []

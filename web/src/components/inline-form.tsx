@@ -18,7 +18,7 @@ type InlineFormProps = {
 }
 
 /** A form opened by a button in the page. Escape cancels it. */
-export function InlineForm({ action, mutation, names = [], reason, size = 'medium', ...props }: InlineFormProps) {
+export function InlineForm({ action, mutation, names, reason, size = 'medium', ...props }: InlineFormProps) {
   return (
     <form
       onSubmit={(event) => {
@@ -31,7 +31,7 @@ export function InlineForm({ action, mutation, names = [], reason, size = 'mediu
       className={`text-ink ${size === 'small' ? 'space-y-2' : 'max-w-xl space-y-4'}`}
     >
       {props.children}
-      <FormErrors error={mutation.error} names={names} />
+      <FormErrors error={mutation.error} names={names ?? []} />
       <div className="flex flex-wrap gap-2">
         <Button
           label={action}

@@ -43,7 +43,7 @@ function Tasks({ tasks, attachments }: TasksProps) {
   const { data: owner } = useOrganization(organization)
   const [isCreating, setIsCreating] = useState(false)
   const [preset, setPreset] = useState<string>()
-  const form = useInlineForm()
+  const { isOpen, opener, open, close: closeForm } = useInlineForm()
   const attach = useAttachTask(workspace.id)
   const mayManage = workspace.attributes.permissions['can-manage-run-tasks']
   const mayCreate = mayManage && owner?.attributes.permissions['can-manage-run-tasks'] === true
@@ -55,19 +55,19 @@ function Tasks({ tasks, attachments }: TasksProps) {
 
   function close(done?: string) {
     attach.reset()
-    form.close(done)
+    closeForm(done)
   }
 
-  const actions = !form.isOpen && (
+  const actions = !isOpen && (
     <div className="flex flex-wrap gap-2">
       {mayManage && (
         <Button
           label="Attach run task"
-          ref={form.opener}
+          ref={opener}
           icon={Plus}
           kind={hasTasks ? 'plain' : 'primary'}
           reason={available.length === 0 ? reason : undefined}
-          onClick={form.open}
+          onClick={open}
         />
       )}
       {mayCreate && <Button label="New run task" onClick={() => setIsCreating(true)} />}
@@ -97,7 +97,7 @@ function Tasks({ tasks, attachments }: TasksProps) {
           </Card>
         </>
       ) : (
-        !form.isOpen && (
+        !isOpen && (
           <EmptyState icon={ListChecks} title="No run tasks" actions={actions}>
             <p>
               A run task is an external service that checks runs: it receives the plan and reports whether the run may
@@ -107,7 +107,7 @@ function Tasks({ tasks, attachments }: TasksProps) {
           </EmptyState>
         )
       )}
-      {form.isOpen && (
+      {isOpen && (
         <Card title="Attach run task">
           <AttachmentForm
             tasks={available}
@@ -128,7 +128,7 @@ function Tasks({ tasks, attachments }: TasksProps) {
         onCreated={(task) => {
           setPreset(task.id)
           setIsCreating(false)
-          form.open()
+          open()
         }}
       />
     </div>

@@ -22,15 +22,15 @@ export function useRunSearch() {
 type RunLinkProps = ComponentProps<'a'> & {
   workspace: string
   run: { id: string; attributes?: { message: string } }
-  search?: RunSearch | undefined
+  search?: { part: RunTab } | undefined
 }
 
 /** Link to a run of the current organization, by default with its title. */
-export function RunLink({ workspace, run: { id, attributes }, search = {}, children, ...props }: RunLinkProps) {
+export function RunLink({ workspace, run: { id, attributes }, search, children, ...props }: RunLinkProps) {
   const { organization = '' } = useParams({ strict: false })
   const params = { organization, workspace, run: id }
   return (
-    <Link to="/app/$organization/workspaces/$workspace/runs/$run" params={params} search={search} {...props}>
+    <Link to="/app/$organization/workspaces/$workspace/runs/$run" params={params} search={search ?? {}} {...props}>
       {children ?? runTitle({ id, message: attributes?.message ?? '' })}
     </Link>
   )
