@@ -111,10 +111,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
       .filter({ hasText: 'eu-west-1' })
       .getByText('Overridden by variable set “enforced”')
       .waitFor()
-    await row('AWS_REGION')
-      .filter({ hasText: 'eu-central-1' })
-      .getByText('Overrides the workspace variable')
-      .waitFor()
+    await row('AWS_REGION').filter({ hasText: 'eu-central-1' }).getByText('Overrides the workspace variable').waitFor()
     expect(await accessFaults(page)).toEqual([])
   })
 

@@ -87,12 +87,6 @@ async function assumeOpen(name: string, signal: AbortSignal) {
   if (!signal.aborted && connection === 'connecting' && held?.some(isOf) && pending?.some(isOf)) setConnection('open')
 }
 
-/** Other resource types that a query depends on: `meta: { alsoAbout: ['varsets'] }`. */
-function alsoAbout(meta: Record<string, unknown> | undefined) {
-  const kinds = meta?.['alsoAbout']
-  return Array.isArray(kinds) ? (kinds as readonly string[]) : []
-}
-
 /** Handles messages: changes are collected, and the affected queries refetched. */
 function receiver(organization: string) {
   const pending = new Map<string, Set<string>>()
@@ -102,7 +96,8 @@ function receiver(organization: string) {
     await queries.invalidateQueries({
       predicate: ({ queryKey: [about, scope], meta }) =>
         (typeof about === 'string' && (due.get(about)?.has(String(scope)) ?? false)) ||
-        alsoAbout(meta).some((other) => due.has(other)),
+        // Other types that the query depends on: `meta: { alsoAbout: ['varsets'] }`.
+        ((meta?.['alsoAbout'] ?? []) as readonly string[]).some((other) => due.has(other)),
     })
   })
 

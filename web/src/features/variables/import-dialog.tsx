@@ -1,6 +1,6 @@
 import type { PageOnWire } from '@groundstate/contract/responses'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { FileUp } from 'lucide-react'
 import { type ChangeEvent, useId, useState } from 'react'
 import { getData, queryString } from '../../api/client.ts'
@@ -210,37 +210,25 @@ type OtherWorkspaceProps = { workspaceId: string; onRead: (variables: readonly V
 function OtherWorkspace({ workspaceId, onRead }: OtherWorkspaceProps) {
   const { organization } = useOpenWorkspace()
   const [q, setQ] = useState('')
-  const [error, setError] = useState<Error>()
+  const copy = useMutation({ mutationFn: readOwnVariables, onSuccess: onRead })
+  const path = `/organizations/${organization}/workspaces${queryString({ 'search[name]': q, 'page[size]': 10 })}`
   const workspaces = useQuery({
     queryKey: ['workspaces', organization, 'to copy from', q],
-    queryFn: async () =>
-      getData<PageOnWire<typeof workspaceSchema>>(
-        `/organizations/${organization}/workspaces${queryString({ 'search[name]': q, 'page[size]': 10 })}`,
-      ),
+    queryFn: async () => getData<PageOnWire<typeof workspaceSchema>>(path),
     placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
   })
-  const others =
-    workspaces.data?.filter(
-      ({ id, attributes }) => id !== workspaceId && attributes.permissions['can-read-variable'],
-    ) ?? []
-
-  async function copy(id: string) {
-    try {
-      onRead(await readOwnVariables(id))
-    } catch (cause) {
-      setError(cause instanceof Error ? cause : new Error(String(cause)))
-    }
-  }
-
+  const others = (workspaces.data ?? []).filter(
+    ({ id, attributes }) => id !== workspaceId && attributes.permissions['can-read-variable'],
+  )
   return (
     <section aria-label="Another workspace" className="space-y-2">
       <h3 className="font-medium">Or copy from another workspace</h3>
       <SearchField label="Search workspaces" value={q} onChange={setQ} />
-      {error && <ErrorNote error={error} />}
+      {copy.error && <ErrorNote error={copy.error} />}
       <ul className="flex flex-wrap gap-2">
         {others.map(({ id, attributes }) => (
           <li key={id}>
-            <Button label={attributes.name} size="small" onClick={() => void copy(id)} />
+            <Button label={attributes.name} size="small" onClick={() => copy.mutate(id)} />
           </li>
         ))}
         {workspaces.data && others.length === 0 && (

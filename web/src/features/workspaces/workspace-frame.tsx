@@ -17,7 +17,6 @@ import { waitingReason } from '../runs/run-text.ts'
 import { useSession } from '../session/session.ts'
 import { holderText, lockHolder, lockReason } from './lock-words.ts'
 import {
-  type LockAction,
   type WorkspaceAttributes,
   useOpenWorkspace,
   useUpdateWorkspace,
@@ -231,11 +230,6 @@ function LockActions() {
   const { data: account } = useSession()
   const { name, permissions } = workspace.attributes
   const holder = lockHolder(document)
-  const act = async (action: LockAction, done: string, reason?: string) => {
-    await change.mutateAsync({ id: workspace.id, action, reason })
-    toast({ text: done })
-  }
-
   if (!holder) {
     return permissions['can-lock'] ? (
       <Confirm
@@ -247,18 +241,21 @@ function LockActions() {
         consequence="No run starts, and no CLI can change the state, until the workspace is unlocked."
         comment="Reason (visible to others)"
         action="Lock workspace"
-        onConfirm={async (reason) => act('lock', `${name} locked`, reason)}
+        done={`${name} locked`}
+        onConfirm={async (reason) => change.mutateAsync({ id: workspace.id, action: 'lock', reason })}
       />
     ) : null
   }
   const isOwn = holder.kind === 'user' && holder.id === account?.id
-  const unlock = async () => {
-    try {
-      await act('unlock', `${name} unlocked`)
-    } catch (error) {
-      toast({ text: error instanceof Error ? error.message : String(error), tone: 'bad' })
-    }
-  }
+  const done = `${name} unlocked`
+  const unlock = () =>
+    change.mutate(
+      { id: workspace.id, action: 'unlock' },
+      {
+        onSuccess: () => toast({ text: done }),
+        onError: ({ message }) => toast({ text: message, tone: 'bad' }),
+      },
+    )
   return (
     <>
       {permissions['can-unlock'] && (
@@ -267,7 +264,7 @@ function LockActions() {
           icon={LockOpen}
           isPending={change.isPending}
           reason={isOwn ? undefined : lockReason(holder, workspace.attributes)}
-          onClick={() => void unlock()}
+          onClick={unlock}
         />
       )}
       {permissions['can-force-unlock'] && !isOwn && (
@@ -279,7 +276,8 @@ function LockActions() {
           title={`Force-unlock ${name}, locked by ${holderText(holder)}?`}
           consequence="The lock holder assumes exclusive access. A state upload in progress is discarded, and its changes may be lost."
           action="Force-unlock"
-          onConfirm={async () => act('force-unlock', `${name} unlocked`)}
+          done={done}
+          onConfirm={async () => change.mutateAsync({ id: workspace.id, action: 'force-unlock' })}
         />
       )}
     </>

@@ -75,8 +75,7 @@ export function useUpdateWorkspace(organization: string) {
   })
 }
 
-export type LockAction = 'lock' | 'unlock' | 'force-unlock'
-type LockChange = { id: string; action: LockAction; reason?: string | undefined }
+type LockChange = { id: string; action: 'lock' | 'unlock' | 'force-unlock'; reason?: string | undefined }
 
 export function useWorkspaceLock(organization: string) {
   return useMutation({
