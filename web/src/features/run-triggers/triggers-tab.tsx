@@ -175,15 +175,11 @@ function TriggerSettings() {
     'auto-apply-run-trigger': attributes['auto-apply-run-trigger'],
     'trigger-only-on-output-change': attributes['trigger-only-on-output-change'],
   })
-  if (!attributes.permissions['can-update'])
-    return (
-      <Card title="Triggered runs">
-        <DescriptionList facts={FLAGS.map(([name, label]) => [label, attributes[name] ? 'Yes' : 'No'])} />
-      </Card>
-    )
+  const facts = FLAGS.map(([name, label]) => [label, attributes[name] ? 'Yes' : 'No'] as const)
   return (
     <SettingsForm
       title="Triggered runs"
+      readOnly={!attributes.permissions['can-update'] && <DescriptionList facts={facts} />}
       names={FLAGS.map(([name]) => name)}
       draft={draft}
       onSave={async () => update.mutateAsync({ id: workspace.id, attributes: draft.changed })}

@@ -1,6 +1,6 @@
 import type { CreateWorkspace } from '@groundstate/contract/workspaces'
 import { includedOf } from '../../api/queries.ts'
-import { Card, DescriptionList } from '../../components/card.tsx'
+import { DescriptionList } from '../../components/card.tsx'
 import { CheckField, TextField } from '../../components/form.tsx'
 import { ExecutionFields, MODES, type Mode } from './execution-fields.tsx'
 import { SettingsForm, useDraft } from './settings-form.tsx'
@@ -46,10 +46,10 @@ export function ExecutionSettings() {
     'allow-destroy-plan': attributes['allow-destroy-plan'],
     'structured-run-output-enabled': attributes['structured-run-output-enabled'],
   })
-  if (!attributes.permissions['can-update']) return <ReadOnly />
   return (
     <SettingsForm
       title="Execution"
+      readOnly={!attributes.permissions['can-update'] && <ReadOnly />}
       names={NAMES}
       draft={draft}
       onSave={async () =>
@@ -118,16 +118,14 @@ function ReadOnly() {
   const mode = MODES[attributes['execution-mode']].text
   const isInherited = !attributes['setting-overwrites']['execution-mode']
   return (
-    <Card title="Execution">
-      <DescriptionList
-        facts={[
-          ['Execution mode', isInherited ? `${mode} (inherited from ${inheritedMode(document).from})` : mode],
-          ['Agent pool', pool?.attributes.name],
-          ['Engine version', <code key="version">{attributes['engine-version']}</code>],
-          ['Working directory', attributes['working-directory'] || 'root of the configuration'],
-          ...FLAGS.map(([name, label]) => [label, attributes[name] ? 'Yes' : 'No'] as const),
-        ]}
-      />
-    </Card>
+    <DescriptionList
+      facts={[
+        ['Execution mode', isInherited ? `${mode} (inherited from ${inheritedMode(document).from})` : mode],
+        ['Agent pool', pool?.attributes.name],
+        ['Engine version', <code key="version">{attributes['engine-version']}</code>],
+        ['Working directory', attributes['working-directory'] || 'root of the configuration'],
+        ...FLAGS.map(([name, label]) => [label, attributes[name] ? 'Yes' : 'No'] as const),
+      ]}
+    />
   )
 }

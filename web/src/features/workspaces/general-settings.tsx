@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { includedOf } from '../../api/queries.ts'
-import { Card, DescriptionList } from '../../components/card.tsx'
+import { DescriptionList } from '../../components/card.tsx'
 import { TextArea, TextField } from '../../components/form.tsx'
 import { FieldAlert } from '../../components/inline-form.tsx'
 import { type Choice, Picker } from '../../components/picker.tsx'
@@ -22,19 +22,6 @@ export function GeneralSettings() {
   })
   const [selected, setSelected] = useState<Choice>()
   const projectName = selected?.value === draft.values.project ? selected.text : project?.attributes.name
-
-  if (!attributes.permissions['can-update'])
-    return (
-      <Card title="General">
-        <DescriptionList
-          facts={[
-            ['Name', attributes.name],
-            ['Description', attributes.description || 'none'],
-            ['Project', project?.attributes.name],
-          ]}
-        />
-      </Card>
-    )
 
   async function save() {
     const { name, description, project: projectId } = draft.changed
@@ -58,6 +45,17 @@ export function GeneralSettings() {
   return (
     <SettingsForm
       title="General"
+      readOnly={
+        !attributes.permissions['can-update'] && (
+          <DescriptionList
+            facts={[
+              ['Name', attributes.name],
+              ['Description', attributes.description || 'none'],
+              ['Project', project?.attributes.name],
+            ]}
+          />
+        )
+      }
       names={['name', 'description']}
       placed={/^\/data\/relationships\/project/}
       draft={draft}

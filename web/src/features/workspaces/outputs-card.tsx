@@ -1,6 +1,9 @@
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Eye, EyeOff } from 'lucide-react'
 import { useState } from 'react'
-import { ApiError } from '../../api/client.ts'
+import { ApiError, getData } from '../../api/client.ts'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
@@ -8,7 +11,9 @@ import { CopyButton } from '../../components/copy.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { type Output, outputText, shortened, typeText, useCurrentOutputs, useRevealedOutput } from './outputs.ts'
+import { outputText, shortened, typeText } from './outputs.ts'
+
+type Output = Wire<typeof stateVersionOutputSchema>
 
 /** Columns of a table of outputs; each sensitive value is revealed separately. */
 export const OUTPUT_COLUMNS: readonly Column<Output>[] = [
@@ -30,7 +35,11 @@ export const OUTPUT_COLUMNS: readonly Column<Output>[] = [
 ]
 
 export function OutputsCard({ workspaceId }: { workspaceId: string }) {
-  const outputs = useCurrentOutputs(workspaceId)
+  const outputs = useQuery({
+    queryKey: ['outputs', workspaceId],
+    queryFn: async () =>
+      getData<PageOnWire<typeof stateVersionOutputSchema>>(`/workspaces/${workspaceId}/current-state-version-outputs`),
+  })
   const failure = failureOf(outputs)
   const rows = failure ? undefined : outputs.data
   if (rows?.length === 0)
@@ -65,7 +74,13 @@ function OutputsError({ error, onRetry }: { error: Error; onRetry: () => void })
 }
 
 function OutputCell({ output }: { output: Output }) {
-  const reveal = useRevealedOutput()
+  // A mutation, so that the value is not cached.
+  const reveal = useMutation({
+    mutationFn: async (id: string) => {
+      const path = `/state-version-outputs/${id}`
+      return (await getData<DocumentOnWire<typeof stateVersionOutputSchema>>(path)).attributes.value
+    },
+  })
   const { name, sensitive, value } = output.attributes
   if (!sensitive) return <OutputValue name={name} value={value} />
   if (reveal.data === undefined)

@@ -1,27 +1,4 @@
 import { printExact } from '@groundstate/contract/exact-json'
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
-import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { getData } from '../../api/client.ts'
-
-export type Output = Wire<typeof stateVersionOutputSchema>
-
-/** The outputs of the current state, without sensitive values. */
-export function useCurrentOutputs(workspaceId: string) {
-  const path = `/workspaces/${workspaceId}/current-state-version-outputs`
-  return useQuery({
-    queryKey: ['outputs', workspaceId],
-    queryFn: async () => getData<PageOnWire<typeof stateVersionOutputSchema>>(path),
-  })
-}
-
-/** Reads a sensitive output. A mutation, so that the value is not cached. */
-export function useRevealedOutput() {
-  return useMutation({
-    mutationFn: async (id: string) =>
-      (await getData<DocumentOnWire<typeof stateVersionOutputSchema>>(`/state-version-outputs/${id}`)).attributes.value,
-  })
-}
 
 /** A string as is, anything else as JSON. */
 export function outputText(value: unknown): string {

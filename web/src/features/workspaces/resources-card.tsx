@@ -27,8 +27,8 @@ export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
   const counts = useResourceCounts(workspaceId)
   const resources = useResources(workspaceId, query)
   const failure = failureOf(resources)
-  const found = failure ? undefined : resources.data
-  const modules = Map.groupBy(found?.data ?? [], ({ attributes }) => attributes.module)
+  const page = failure ? undefined : resources.data
+  const modules = Map.groupBy(page?.data ?? [], ({ attributes }) => attributes.module)
   const set = (change: ResourceQuery, replace = false) =>
     void navigate({ search: (before) => ({ ...before, page: undefined, ...change }), replace, resetScroll: false })
 
@@ -60,7 +60,7 @@ export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
       <div className="mt-3">
         {resources.isPending && <Skeleton rows={6} label="Loading the resources" />}
         {failure && <ErrorNote {...failure} />}
-        {found?.data.length === 0 && (
+        {page?.data.length === 0 && (
           <div className="flex flex-wrap items-center gap-3 text-dim">
             No resources match.
             <Button
@@ -73,7 +73,7 @@ export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
         {[...modules].map(([module, members]) => (
           <Module key={module} name={module} resources={members} />
         ))}
-        <Pager pagination={found?.meta.pagination} onPage={(page) => set({ page })} />
+        <Pager pagination={page?.meta.pagination} onPage={(page) => set({ page })} />
       </div>
     </Card>
   )

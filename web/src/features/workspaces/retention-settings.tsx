@@ -3,7 +3,6 @@ import type { DocumentOnWire } from '@groundstate/contract/responses'
 import { useQuery } from '@tanstack/react-query'
 import { getData, request } from '../../api/client.ts'
 import { useChange } from '../../api/queries.ts'
-import { Card } from '../../components/card.tsx'
 import { RadioField, TextField } from '../../components/form.tsx'
 import { counted } from '../../components/numbers.ts'
 import { useOrganization } from '../organizations/organizations.ts'
@@ -21,18 +20,16 @@ export function RetentionSettings() {
   const set = useSetRetention(organization, workspace.id)
   const kind = relation.data === null ? 'inherit' : days === null ? 'keep' : 'delete'
   const draft = useDraft<{ kind: string; days: string }>({ kind, days: days ? String(days) : '30' })
-  // The endpoint requires permission to delete the workspace.
-  if (!workspace.attributes.permissions['can-destroy'])
-    return (
-      <Card title="Data retention">
-        <p>{kind === 'inherit' ? `${policyText(inherited)} (inherited from organization).` : `${policyText(days)}.`}</p>
-      </Card>
-    )
   const { values } = draft
   const isDirty = values.kind !== kind || (values.kind === 'delete' && draft.changed.days !== undefined)
   return (
     <SettingsForm
       title="Data retention"
+      // The endpoint requires permission to delete the workspace.
+      readOnly={
+        !workspace.attributes.permissions['can-destroy'] &&
+        (kind === 'inherit' ? `${policyText(inherited)} (inherited from organization).` : `${policyText(days)}.`)
+      }
       about="How long old state versions and configurations are kept. The current ones are never deleted."
       names={[DAYS]}
       draft={{ ...draft, isDirty }}

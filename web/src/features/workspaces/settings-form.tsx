@@ -46,6 +46,8 @@ export function changesOf<Values extends object>(values: Values, initial: Values
 type SettingsFormProps = {
   title: string
   about?: ReactNode
+  /** The content for users who may not change these settings. */
+  readOnly?: ReactNode
   /** Attributes whose errors the fields show. */
   names: readonly string[]
   /** Other pointers whose errors the fields show. */
@@ -59,7 +61,7 @@ type SettingsFormProps = {
 }
 
 /** A section of the settings with its own save button. Errors that no field shows are above the button. */
-export function SettingsForm({ title, about, names, placed, draft, onSave, done, children }: SettingsFormProps) {
+export function SettingsForm({ title, about, readOnly, names, placed, draft, onSave, ...props }: SettingsFormProps) {
   const [isPending, setIsPending] = useState(false)
   const { error, setError } = draft
   const form = useRef<HTMLFormElement>(null)
@@ -75,7 +77,7 @@ export function SettingsForm({ title, about, names, placed, draft, onSave, done,
     try {
       await onSave()
       draft.reset()
-      toast({ text: done ?? 'Settings saved' })
+      toast({ text: props.done ?? 'Settings saved' })
     } catch (cause) {
       setError(cause instanceof Error ? cause : new Error(String(cause)))
     } finally {
@@ -86,10 +88,11 @@ export function SettingsForm({ title, about, names, placed, draft, onSave, done,
     setError(null)
     draft.reset()
   }
+  if (readOnly) return <Card title={title}>{readOnly}</Card>
   return (
     <Card title={title} about={about}>
       <form ref={form} noValidate onSubmit={(event) => void submit(event)} className="max-w-xl space-y-4">
-        {children}
+        {props.children}
         <FormErrors error={unplaced(error, placed)} names={names} />
         <div className="flex flex-wrap gap-2">
           <Button

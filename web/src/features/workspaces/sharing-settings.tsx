@@ -6,7 +6,6 @@ import { useState } from 'react'
 import { get, queryString, request } from '../../api/client.ts'
 import { failureOf, includedOf, useChange } from '../../api/queries.ts'
 import { IconButton } from '../../components/button.tsx'
-import { Card } from '../../components/card.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { RadioField } from '../../components/form.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
@@ -33,22 +32,22 @@ export function SharingSettings() {
   const draft = useDraft<{ scope: string }>({ scope })
   const project = includedOf(document).one('projects', workspace.relationships.project)
 
-  if (!permissions['can-update']) {
-    const readers = {
-      selected: 'Only selected workspaces',
-      project: `Every workspace of the project ${project?.attributes.name ?? ''}`,
-      organization: 'Every workspace of the organization',
-    }
-    return (
-      <Card title="Remote state sharing">
-        <p>{readers[scope]} can read the state.</p>
-        {scope === 'selected' && <Consumers mayChange={false} />}
-      </Card>
-    )
+  const readers = {
+    selected: 'Only selected workspaces',
+    project: `Every workspace of the project ${project?.attributes.name ?? ''}`,
+    organization: 'Every workspace of the organization',
   }
   return (
     <SettingsForm
       title="Remote state sharing"
+      readOnly={
+        !permissions['can-update'] && (
+          <>
+            <p>{readers[scope]} can read the state.</p>
+            {scope === 'selected' && <Consumers mayChange={false} />}
+          </>
+        )
+      }
       about="Other workspaces can read the state of this workspace, including its outputs."
       names={['global-remote-state', 'project-remote-state']}
       draft={draft}

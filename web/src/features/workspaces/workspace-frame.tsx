@@ -130,66 +130,54 @@ function Layout() {
   )
 }
 
+/** The workspace's description, edited in place. */
 function Description() {
-  const { workspace } = useOpenWorkspace()
+  const { organization, workspace } = useOpenWorkspace()
   const { description, permissions } = workspace.attributes
   const { isOpen, opener, open, close } = useInlineForm()
-  if (isOpen) return <DescriptionForm onClose={close} />
-  if (!description) {
-    return permissions['can-update'] ? (
-      <Button
-        label="Add description"
-        ref={opener}
-        kind="quiet"
-        size="small"
-        icon={Pencil}
-        className="-ml-2"
-        onClick={open}
-      />
-    ) : null
+  const update = useUpdateWorkspace(organization)
+  const edit = { ref: opener, size: 'small', icon: Pencil, onClick: open } as const
+
+  function submit(form: HTMLFormElement) {
+    const attributes = { description: formValues(form)['description']?.trim() || null }
+    update.mutate({ id: workspace.id, attributes }, { onSuccess: () => close('Description saved') })
   }
+  function cancel() {
+    update.reset()
+    close()
+  }
+  if (isOpen)
+    return (
+      <InlineForm
+        action="Save"
+        size="small"
+        names={['description']}
+        mutation={update}
+        onSubmit={submit}
+        onCancel={cancel}
+      >
+        <TextArea
+          label="Description"
+          isLabelHidden
+          name="description"
+          rows={2}
+          // The user opened the form by its button.
+          // oxlint-disable-next-line jsx-a11y/no-autofocus
+          autoFocus
+          defaultValue={description ?? ''}
+          error={fieldError(update.error, 'description')}
+        />
+      </InlineForm>
+    )
+  if (!description)
+    return permissions['can-update'] && <Button label="Add description" kind="quiet" className="-ml-2" {...edit} />
   return (
     <div className="flex items-start gap-1">
       <p className="line-clamp-3 min-w-0" title={description}>
         {description}
       </p>
-      {permissions['can-update'] && (
-        <IconButton ref={opener} label="Edit description" icon={Pencil} size="small" onClick={open} />
-      )}
+      {permissions['can-update'] && <IconButton label="Edit description" {...edit} />}
     </div>
-  )
-}
-
-function DescriptionForm({ onClose }: { onClose: (done?: string) => void }) {
-  const { organization, workspace } = useOpenWorkspace()
-  const update = useUpdateWorkspace(organization)
-
-  function submit(form: HTMLFormElement) {
-    const { description = '' } = formValues(form)
-    const onSuccess = () => onClose('Description saved')
-    update.mutate({ id: workspace.id, attributes: { description: description.trim() || null } }, { onSuccess })
-  }
-  return (
-    <InlineForm
-      action="Save"
-      size="small"
-      names={['description']}
-      mutation={update}
-      onSubmit={submit}
-      onCancel={onClose}
-    >
-      <TextArea
-        label="Description"
-        isLabelHidden
-        name="description"
-        rows={2}
-        // The user opened the form by its button.
-        // oxlint-disable-next-line jsx-a11y/no-autofocus
-        autoFocus
-        defaultValue={workspace.attributes.description ?? ''}
-        error={fieldError(update.error, 'description')}
-      />
-    </InlineForm>
   )
 }
 
