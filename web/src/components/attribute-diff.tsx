@@ -22,11 +22,10 @@ export type AttributeChange = {
   lines?: readonly LineChange[]
 }
 
-export type LineChange = { sign: '+' | '−' | ' '; text: string }
+type LineChange = { sign: '+' | '−' | ' '; text: string }
 
 type AttributeDiffProps = { label: string; changes: readonly AttributeChange[]; unknownText?: string }
 
-/** The changed attributes of a resource with old and new values, which narrow screens stack. */
 export function AttributeDiff({ label, changes, unknownText = 'known after apply' }: AttributeDiffProps) {
   return (
     <table className="w-full table-fixed border-collapse font-mono text-[0.9285rem]">
@@ -79,10 +78,7 @@ function areEqual(before: Side, after: Side) {
   return before.kind === 'value' && after.kind === 'value' && before.text === after.text
 }
 
-const STYLES = {
-  before: { sign: '−', look: 'bg-bad-soft' },
-  after: { sign: '+', look: 'bg-good-soft' },
-} as const
+const STYLES = { before: { sign: '−', look: 'bg-bad-soft' }, after: { sign: '+', look: 'bg-good-soft' } } as const
 
 type ValueProps = { side: Side; is: 'before' | 'after'; isSame: boolean; unknownText: string }
 
@@ -91,15 +87,21 @@ function Value({ side, is, isSame, unknownText }: ValueProps) {
   const isShown = side.kind !== 'absent'
   return (
     <td className={`px-3 py-1 max-sm:block ${isShown ? (isSame ? '' : look) : 'max-sm:hidden'}`}>
-      {isShown && (
-        <div className="flex gap-2">
-          <span aria-hidden="true" className="text-dim select-none">
-            {isSame ? ' ' : sign}
-          </span>
-          <span className="min-w-0 whitespace-pre-wrap">{textOf(side, unknownText)}</span>
-        </div>
-      )}
+      {isShown && <SignedText sign={isSame ? ' ' : sign}>{textOf(side, unknownText)}</SignedText>}
     </td>
+  )
+}
+
+type SignedTextProps = { sign: string; className?: string; children: ReactNode }
+
+function SignedText({ sign, className = '', children }: SignedTextProps) {
+  return (
+    <div className={`flex gap-2 ${className}`}>
+      <span aria-hidden="true" className="text-dim select-none">
+        {sign}
+      </span>
+      <span className="min-w-0 whitespace-pre-wrap">{children}</span>
+    </div>
   )
 }
 
@@ -137,15 +139,10 @@ function LineDiff({ lines }: { lines: readonly LineChange[] }) {
     if (isNear(index))
       return (
         // oxlint-disable-next-line react/no-array-index-key -- lines have nothing else
-        <div key={index} className={`flex gap-2 ${LINE_STYLE[sign]}`}>
-          <span aria-hidden="true" className="text-dim select-none">
-            {sign}
-          </span>
-          <span className="min-w-0 whitespace-pre-wrap">
-            {sign !== ' ' && <span className="sr-only">{sign === '+' ? 'new: ' : 'old: '}</span>}
-            {text}
-          </span>
-        </div>
+        <SignedText key={index} sign={sign} className={LINE_STYLE[sign]}>
+          {sign !== ' ' && <span className="sr-only">{sign === '+' ? 'new: ' : 'old: '}</span>}
+          {text}
+        </SignedText>
       )
     if (index > 0 && !isNear(index - 1)) return null
     const next = lines.findIndex((_, other) => other > index && isNear(other))

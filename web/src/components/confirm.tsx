@@ -6,14 +6,12 @@ import { toast } from './overlay-hosts.tsx'
 import { focusHeading } from './page.tsx'
 
 type ConfirmProps = Pick<ButtonProps, 'icon' | 'kind' | 'size' | 'reason'> & {
-  /** Label of the button that opens the confirmation. */
   label: string
   title: ReactNode
   consequence?: ReactNode
   /** Text to type before an irreversible action. */
   typedName?: string | undefined
   comment?: string
-  /** Label of the button that confirms. */
   action: string
   /** Toast after the action. */
   done?: string

@@ -7,7 +7,6 @@ const SHOWN_MS = 2000
 
 type CopyButtonProps = { text: string | (() => string | Promise<string>); label?: string; isIcon?: boolean }
 
-/** Copies a text and confirms it for a moment. */
 export function CopyButton({ text, label = 'Copy', isIcon = true }: CopyButtonProps) {
   const [isDone, setIsDone] = useState(false)
   async function copy() {

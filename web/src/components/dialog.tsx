@@ -1,5 +1,5 @@
 import { lazy, type ReactNode } from 'react'
-import { LazyPopup } from './lazy-popup.tsx'
+import { LazyPopup } from './overlay-hosts.tsx'
 
 const load = async () => import('./dialog-popup.tsx')
 const DialogPopup = lazy(async () => ({ default: (await load()).DialogPopup }))

@@ -6,7 +6,7 @@ import { EditorState } from '@codemirror/state'
 import { EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { hcl } from 'codemirror-lang-hcl'
-import { useEffect, useRef } from 'react'
+import { useEffect, useEffectEvent, useRef } from 'react'
 import { STYLE_NONCE } from '../api/base.ts'
 
 type EditorProps = {
@@ -14,7 +14,6 @@ type EditorProps = {
   language: 'hcl' | 'json' | 'text'
   value: string
   onChange: (value: string) => void
-  /** IDs of the elements that describe the field. */
   describedBy?: string | undefined
 }
 
@@ -22,10 +21,7 @@ type EditorProps = {
 export default function Editor({ label, language, value, onChange, describedBy }: EditorProps) {
   const parent = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
-  const change = useRef(onChange)
-  useEffect(() => {
-    change.current = onChange
-  }, [onChange])
+  const change = useEffectEvent(onChange)
 
   useEffect(() => {
     if (!parent.current) return undefined
@@ -46,7 +42,7 @@ export default function Editor({ label, language, value, onChange, describedBy }
             ...(describedBy !== undefined && { 'aria-describedby': describedBy }),
           }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) change.current(update.state.doc.toString())
+            if (update.docChanged) change(update.state.doc.toString())
           }),
           ...(language === 'json' ? [json(), linter(jsonParseLinter())] : []),
           ...(language === 'hcl' ? [hcl(), linter(hclErrors)] : []),
@@ -68,7 +64,6 @@ export default function Editor({ label, language, value, onChange, describedBy }
   return <div ref={parent} className="mt-1 overflow-hidden rounded-md border border-line-strong bg-paper" />
 }
 
-/** Positions where the HCL parser skipped input. */
 function hclErrors({ state }: EditorView): Diagnostic[] {
   const faults: Diagnostic[] = []
   syntaxTree(state).iterate({
@@ -96,7 +91,6 @@ const THEME = EditorView.theme({
   },
 })
 
-/** Theme colours have enough contrast in both themes. */
 const COLOURS = HighlightStyle.define([
   { tag: [tags.keyword, tags.bool, tags.null, tags.atom], color: 'var(--accent)' },
   { tag: [tags.string, tags.special(tags.string)], color: 'var(--good)' },

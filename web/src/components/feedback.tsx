@@ -12,12 +12,7 @@ const NOTICES = {
   info: { look: 'border-busy/30 bg-busy-soft text-busy', icon: Info },
 } as const
 
-type NoticeProps = {
-  tone?: keyof typeof NOTICES
-  role?: 'alert' | 'status'
-  actions?: ReactNode
-  children: ReactNode
-}
+type NoticeProps = { tone?: keyof typeof NOTICES; role?: 'alert' | 'status'; actions?: ReactNode; children: ReactNode }
 
 export function Notice({ tone = 'info', role, actions, children }: NoticeProps) {
   const { look, icon: Icon } = NOTICES[tone]
@@ -30,7 +25,6 @@ export function Notice({ tone = 'info', role, actions, children }: NoticeProps) 
   )
 }
 
-/** An error, with a retry button where a retry can help. */
 export function ErrorNote({ error, onRetry }: { error: Error; onRetry?: (() => void) | undefined }) {
   return (
     <Notice tone="bad" role="alert" actions={onRetry && <Button size="small" label="Try again" onClick={onRetry} />}>

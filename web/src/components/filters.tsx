@@ -1,5 +1,5 @@
 import { ChevronDown, ChevronUp, type LucideIcon, Search, X } from 'lucide-react'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react'
 import { IconButton } from './button.tsx'
 import { TONE_TEXT, type Tone } from './status.tsx'
 
@@ -18,10 +18,7 @@ type SearchFieldProps = {
 export function SearchField({ label, value, onChange, placeholder = label, className = 'w-72' }: SearchFieldProps) {
   const [text, setText] = useState(value)
   const sent = useRef(value)
-  const change = useRef(onChange)
-  useEffect(() => {
-    change.current = onChange
-  }, [onChange])
+  const send = useEffectEvent(onChange)
 
   useEffect(() => {
     if (value === sent.current) return
@@ -33,7 +30,7 @@ export function SearchField({ label, value, onChange, placeholder = label, class
     if (text === sent.current) return undefined
     const timer = setTimeout(() => {
       sent.current = text
-      change.current(text)
+      send(text)
     }, SEARCH_DEBOUNCE_MS)
     return () => clearTimeout(timer)
   }, [text])
@@ -68,7 +65,7 @@ export function MatchSearch({ status, hasMatches, onStep, ...field }: MatchSearc
       role="search"
       className="flex min-w-0 flex-wrap items-center gap-1"
       onKeyDown={(event) => {
-        if (event.key !== 'Enter') return
+        if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return
         event.preventDefault()
         onStep(event.shiftKey ? -1 : 1)
       }}

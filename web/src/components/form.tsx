@@ -6,40 +6,30 @@ import { ErrorNote } from './feedback.tsx'
 const CONTROL =
   'mt-1 block w-full rounded-md border border-line-strong bg-paper px-2.5 text-ink aria-invalid:border-bad disabled:opacity-60'
 
-type FieldProps = {
-  label: ReactNode
-  hint?: ReactNode
-  error?: string | undefined
-  /** The label is for screen readers only. */
-  isLabelHidden?: boolean
-}
+/** A hidden label is for screen readers only. */
+type FieldProps = { label: ReactNode; hint?: ReactNode; error?: string | undefined; isLabelHidden?: boolean }
 
 /** Splits the props of a field into those of its control, and a function that adds label, hint and error around it. */
 function useField<Props extends FieldProps>({ label, hint, error, isLabelHidden = false, ...props }: Props) {
   const id = useId()
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean).join(' ')
-  const frame = (control: ReactNode) => (
+  const frame = (element: ReactNode) => (
     <div>
       <label htmlFor={id} className={isLabelHidden ? 'sr-only' : 'block font-medium'}>
         {label}
       </label>
-      {control}
-      {hint !== undefined && (
-        <p id={`${id}-hint`} className="mt-1 text-dim">
-          {hint}
-        </p>
-      )}
-      {error !== undefined && (
-        <p id={`${id}-error`} role="alert" className="mt-1 whitespace-pre-line text-bad">
-          {error}
-        </p>
-      )}
+      {element}
+      <FieldMessage id={`${id}-hint`} text={hint} className="mt-1 text-dim" />
+      <FieldMessage id={`${id}-error`} text={error} className="mt-1 whitespace-pre-line text-bad" role="alert" />
     </div>
   )
-  return [
-    { id, 'aria-describedby': described || undefined, 'aria-invalid': isInvalid(error), ...props },
-    frame,
-  ] as const
+  const control = { id, 'aria-describedby': described || undefined, 'aria-invalid': isInvalid(error), ...props }
+  return [control, frame] as const
+}
+
+/** A hint or an error of a field; renders nothing without a text. */
+export function FieldMessage({ text, ...props }: { text: ReactNode; id?: string; className: string; role?: 'alert' }) {
+  return text === undefined ? null : <p {...props}>{text}</p>
 }
 
 function isInvalid(error: string | undefined) {
@@ -89,16 +79,8 @@ export function CheckField({ label, hint, error, ...props }: CheckFieldProps) {
         />
         <span className="font-medium">{label}</span>
       </label>
-      {hint !== undefined && (
-        <p id={id} className="ml-6 text-dim">
-          {hint}
-        </p>
-      )}
-      {error !== undefined && (
-        <p role="alert" className="ml-6 text-bad">
-          {error}
-        </p>
-      )}
+      <FieldMessage id={id} text={hint} className="ml-6 text-dim" />
+      <FieldMessage text={error} className="ml-6 text-bad" role="alert" />
     </div>
   )
 }

@@ -1,8 +1,10 @@
-import type { ReactNode } from 'react'
 import Markdown, { type Components } from 'react-markdown'
 import rehypeSanitize from 'rehype-sanitize'
 import remarkGfm from 'remark-gfm'
-import { isWebAddress } from './web-address.ts'
+import { ExternalLink } from './target.tsx'
+
+const LISTS =
+  '[&_ul]:list-disc [&_ol]:list-decimal [&_:is(ul,ol)]:space-y-1 [&_:is(ul,ol)]:pl-5 [&_blockquote]:border-l-2 [&_blockquote]:border-line-strong [&_blockquote]:pl-3 [&_blockquote]:text-dim'
 
 const COMPONENTS: Components = {
   // The page has headings of the first two levels.
@@ -10,13 +12,6 @@ const COMPONENTS: Components = {
   h2: ({ children }) => <h4 className="font-semibold">{children}</h4>,
   h3: ({ children }) => <h5 className="font-medium">{children}</h5>,
   h4: ({ children }) => <h6 className="font-medium">{children}</h6>,
-  ul: ({ children }) => <ul className="list-disc space-y-1 pl-5">{children}</ul>,
-  ol: ({ children, start }) => (
-    <ol start={start} className="list-decimal space-y-1 pl-5">
-      {children}
-    </ol>
-  ),
-  blockquote: (props) => <blockquote className="border-l-2 border-line-strong pl-3 text-dim" {...props} />,
   pre: ({ children }) => (
     <pre
       tabIndex={0}
@@ -34,26 +29,17 @@ const COMPONENTS: Components = {
       </table>
     </div>
   ),
-  a: ({ href, children }) => <OutsideLink href={href}>{children}</OutsideLink>,
-  img: ({ src, alt }) => <OutsideLink href={typeof src === 'string' ? src : undefined}>{alt || 'image'}</OutsideLink>,
+  a: ({ href, children }) => <ExternalLink href={href}>{children}</ExternalLink>,
+  img: ({ src, alt }) => <ExternalLink href={typeof src === 'string' ? src : undefined}>{alt || 'image'}</ExternalLink>,
 }
 
 /** Untrusted Markdown. HTML is shown as text, the output is sanitised, and images are links. Load this file lazily. */
 export default function MarkdownText({ text }: { text: string }) {
   return (
-    <div className="markdown max-w-none space-y-3">
+    <div className={`markdown max-w-none space-y-3 ${LISTS}`}>
       <Markdown remarkPlugins={[remarkGfm]} rehypePlugins={[rehypeSanitize]} components={COMPONENTS}>
         {text}
       </Markdown>
     </div>
-  )
-}
-
-function OutsideLink({ href, children }: { href: string | undefined; children: ReactNode }) {
-  if (href === undefined || !isWebAddress(href)) return <span>{children}</span>
-  return (
-    <a href={href} target="_blank" rel="noreferrer noopener" className="text-accent underline">
-      {children}
-    </a>
   )
 }

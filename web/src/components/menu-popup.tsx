@@ -12,7 +12,6 @@ type MenuPopupProps = MenuProps & {
   onOpenChange: (isOpen: boolean) => void
 }
 
-/** See `menu.tsx`. */
 export default function MenuPopup({ anchor, isOpen, onOpenChange, header, items, align = 'end' }: MenuPopupProps) {
   return (
     <Primitive.Root

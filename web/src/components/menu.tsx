@@ -1,6 +1,6 @@
 import type { LucideIcon } from 'lucide-react'
 import { cloneElement, lazy, type ReactElement, type ReactNode, useRef, useState } from 'react'
-import { LazyPopup } from './lazy-popup.tsx'
+import { LazyPopup } from './overlay-hosts.tsx'
 import type { Target } from './target.tsx'
 
 export type MenuItem =

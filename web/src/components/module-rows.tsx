@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { counted } from './numbers.ts'
 import { VirtualRows, type VirtualRowsProps } from './virtual-rows.tsx'
 
-export type ModuleRow<Item> = { kind: 'module'; module: string; count: number } | { kind: 'item'; item: Item }
+type ModuleRow<Item> = { kind: 'module'; module: string; count: number } | { kind: 'item'; item: Item }
 
 /** Items below a row for each module, the root module first. Plans call that '', states 'root'. */
 export function moduleRows<Item extends { module: string }>(items: readonly Item[]): ModuleRow<Item>[] {

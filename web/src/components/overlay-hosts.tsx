@@ -1,4 +1,4 @@
-import { type ReactElement, Suspense, cloneElement, lazy, useEffect, useState } from 'react'
+import { cloneElement, lazy, type ReactElement, type ReactNode, Suspense, useEffect, useState } from 'react'
 
 export type ToastOptions = { text: string; tone?: 'good' | 'bad' }
 
@@ -29,4 +29,11 @@ export function OverlayHosts() {
 /** A tooltip of a focusable element, shown by `tooltip-host.tsx`; not for information needed to understand a page. */
 export function Tooltip({ text, children }: { text: string; children: ReactElement<Record<string, unknown>> }) {
   return cloneElement(children, { 'data-tooltip': text, 'aria-description': text })
+}
+
+/** Renders a lazily loaded popup from its first opening on, so that it also animates when it closes. */
+export function LazyPopup({ isOpen, children }: { isOpen: boolean; children: ReactNode }) {
+  const [wasOpened, setWasOpened] = useState(isOpen)
+  if (isOpen && !wasOpened) setWasOpened(true)
+  return (wasOpened || isOpen) && <Suspense>{children}</Suspense>
 }

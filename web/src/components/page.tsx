@@ -32,7 +32,6 @@ export function Page({ title, documentTitle, badge, actions, about, children }: 
   )
 }
 
-/** Sets the title of the browser tab unless it is undefined. */
 export function usePageTitle(title: string | undefined) {
   useEffect(() => {
     if (title !== undefined) document.title = `${title} · Groundstate`

@@ -1,14 +1,6 @@
-import type { ReactNode, Ref, UIEventHandler } from 'react'
-
-type PaneProps = {
-  label: string
-  className?: string
-  ref?: Ref<HTMLDivElement>
-  onScroll?: UIEventHandler
-  children: ReactNode
-}
+import type { ComponentProps } from 'react'
 
 /** A scrollable region; focusable, so that the arrow keys can scroll it. */
-export function Pane({ label, className = '', ...props }: PaneProps) {
+export function Pane({ label, className = '', ...props }: ComponentProps<'div'> & { label: string }) {
   return <div role="region" aria-label={label} tabIndex={0} className={`overflow-auto ${className}`} {...props} />
 }

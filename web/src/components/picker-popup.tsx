@@ -4,7 +4,7 @@ import { Command } from 'cmdk'
 import { type RefObject, useState } from 'react'
 import { isOfScope } from '../api/queries.ts'
 import { useSettled } from './filters.tsx'
-import type { Choice, PickerPopupProps } from './picker.tsx'
+import type { PickerPopupProps } from './picker.tsx'
 
 type Props = PickerPopupProps & {
   anchor: RefObject<HTMLButtonElement | null>
@@ -12,7 +12,6 @@ type Props = PickerPopupProps & {
   onOpenChange: (isOpen: boolean) => void
 }
 
-/** See `picker.tsx`. */
 export default function PickerPopup({ anchor, isOpen, onOpenChange, ...search }: Props) {
   return (
     <Popover.Root
@@ -62,22 +61,17 @@ function Choices({ label, placeholder = 'Search…', about, load, freeText, onCh
           {isPending ? 'Searching…' : error ? 'Search failed. Try again.' : 'No matches'}
         </Command.Empty>
         {[...choices, ...(free && !isListed ? [free] : [])].map((choice) => (
-          <Item key={choice.value} choice={choice} onChoose={onChoose} />
+          <Command.Item
+            key={choice.value}
+            value={choice.value}
+            onSelect={() => onChoose(choice)}
+            className="cursor-pointer rounded px-2 py-1.5 aria-selected:bg-hover"
+          >
+            <span className="block">{choice.text}</span>
+            {choice.about !== undefined && <span className="block text-dim">{choice.about}</span>}
+          </Command.Item>
         ))}
       </Command.List>
     </Command>
-  )
-}
-
-function Item({ choice, onChoose }: { choice: Choice; onChoose: (choice: Choice) => void }) {
-  return (
-    <Command.Item
-      value={choice.value}
-      onSelect={() => onChoose(choice)}
-      className="cursor-pointer rounded px-2 py-1.5 aria-selected:bg-hover"
-    >
-      <span className="block">{choice.text}</span>
-      {choice.about !== undefined && <span className="block text-dim">{choice.about}</span>}
-    </Command.Item>
   )
 }

@@ -1,7 +1,7 @@
 import { ChevronDown } from 'lucide-react'
 import { lazy, useRef, useState } from 'react'
 import { Button, type ButtonProps } from './button.tsx'
-import { LazyPopup } from './lazy-popup.tsx'
+import { LazyPopup } from './overlay-hosts.tsx'
 
 export type Choice = { value: string; text: string; about?: string | undefined }
 
@@ -19,7 +19,6 @@ export type PickerPopupProps = {
 const load = async () => import('./picker-popup.tsx')
 const PickerPopup = lazy(load)
 
-/** A button that opens a searchable list of options. */
 export function Picker({
   icon,
   size,

@@ -1,9 +1,4 @@
-type Counts = {
-  additions: number | null
-  changes: number | null
-  destructions: number | null
-  imports?: number | null | undefined
-}
+type Counts = Record<'additions' | 'changes' | 'destructions', number | null> & { imports?: number | null | undefined }
 
 /** Counts of a plan's changes, "+2 ~4 −0", read out in words. Renders nothing while unknown. */
 export function PlanCounts({ counts: { additions, changes, destructions, imports } }: { counts: Counts }) {

@@ -1,13 +1,5 @@
-import {
-  Ban,
-  CircleAlert,
-  CircleCheck,
-  CircleDashed,
-  CircleX,
-  LoaderCircle,
-  TriangleAlert,
-  type LucideIcon,
-} from 'lucide-react'
+import type { LucideIcon } from 'lucide-react'
+import { Ban, CircleAlert, CircleCheck, CircleDashed, CircleX, LoaderCircle, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 
 export const TONE_TEXT = {
@@ -42,13 +34,7 @@ export const OUTCOME_STYLE = {
 } as const satisfies Record<string, StatusStyle>
 
 /** `text` is an alternative to `children`. */
-type BadgeProps = {
-  tone?: Tone
-  icon?: LucideIcon | undefined
-  title?: string
-  text?: ReactNode
-  children?: ReactNode
-}
+type BadgeProps = { tone?: Tone; icon?: LucideIcon | undefined; title?: string; text?: ReactNode; children?: ReactNode }
 
 /** A label for a property or a status. Its icon conveys the status without colour. */
 export function Badge({ tone = 'quiet', icon: Icon, title, text, children }: BadgeProps) {
@@ -65,7 +51,6 @@ export function Badge({ tone = 'quiet', icon: Icon, title, text, children }: Bad
 
 type StatusTextProps = { tone: Tone; icon: LucideIcon; isBusy?: boolean; text?: ReactNode; children?: ReactNode }
 
-/** A status in a dense table: an icon in its colour and a word. */
 export function StatusText({ tone, icon: Icon, isBusy = false, text, children }: StatusTextProps) {
   return (
     <span className={`inline-flex items-center gap-1.5 font-medium whitespace-nowrap ${TONE_TEXT[tone]}`}>

@@ -3,6 +3,8 @@ import { ArrowDown, ArrowUp } from 'lucide-react'
 import { type ReactNode, useMemo } from 'react'
 
 const FEATURES = tableFeatures({ rowSelectionFeature })
+/** `Table` renders the cells itself: as components of the library, they would remount and lose the focus. */
+const NO_COLUMNS: [] = []
 
 export type Column<Row> = {
   id: string
@@ -10,7 +12,6 @@ export type Column<Row> = {
   cell: (row: Row) => ReactNode
   /** The server's name of the sort order; without it the column cannot be sorted. */
   sort?: string
-  /** Classes of the cells, such as widths, or `hidden md:table-cell` for a column that narrow screens omit. */
   className?: string
   isHeaderHidden?: boolean
 }
@@ -23,12 +24,10 @@ type TableProps<Row> = {
   sort?: string | undefined
   onSort?: (sort: string) => void
   selection?: { ids: ReadonlySet<string>; onChange: (ids: Set<string>) => void } | undefined
-  /** The name of a row, for the label of its checkbox. */
   nameOf?: (row: Row) => string
   footer?: ReactNode
 }
 
-/** A dense table of rows that the server has searched, filtered and sorted. */
 export function Table<Row extends RowData & { id: string }>(props: TableProps<Row>) {
   const { label, rows, columns, sort, onSort, selection, nameOf, footer } = props
   const selected = useMemo(
@@ -38,8 +37,7 @@ export function Table<Row extends RowData & { id: string }>(props: TableProps<Ro
   const table = useTable(
     {
       features: FEATURES,
-      // The cells are rendered below: as components of the library, they would remount and lose the focus.
-      columns: [],
+      columns: NO_COLUMNS,
       data: rows,
       getRowId: (row: Row) => row.id,
       state: { rowSelection: selected },

@@ -63,16 +63,11 @@ export function exactTime(at: string) {
   return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 }
 
+const neverTick = () => () => {}
+type ElapsedProps = { from: string; to?: string | null | undefined; className?: string }
+
 /** A duration that counts up until `to` is known. */
-export function Elapsed({
-  from,
-  to,
-  className = '',
-}: {
-  from: string
-  to?: string | null | undefined
-  className?: string
-}) {
+export function Elapsed({ from, to, className = '' }: ElapsedProps) {
   const now = useSyncExternalStore(to ? neverTick : seconds.subscribe, seconds.now)
   const end = to ? new Date(to).getTime() : now
   return <span className={`numeric whitespace-nowrap ${className}`}>{duration(end - new Date(from).getTime())}</span>
@@ -81,10 +76,6 @@ export function Elapsed({
 /** The current time in ms, updated every second. */
 export function useSeconds() {
   return useSyncExternalStore(seconds.subscribe, seconds.now)
-}
-
-function neverTick() {
-  return () => {}
 }
 
 /** "8 s", "2 min 5 s", "1 h 3 min", from ms. */

@@ -15,7 +15,6 @@ export function addToast({ text, tone = 'good' }: ToastOptions) {
   })
 }
 
-/** Host of toasts; see `overlay-hosts.tsx`. */
 export default function ToastHost() {
   return (
     <Toast.Provider toastManager={manager}>

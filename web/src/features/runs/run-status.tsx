@@ -16,7 +16,6 @@ export const RUN_GROUP_STYLE = {
   stopped: { text: 'Stopped', tone: 'quiet', icon: Ban },
 } as const satisfies Record<RunGroup, StatusStyle & { text: string }>
 
-/** The displayed status of a run, such as "needs approval", and its group. */
 export function runState(run: RunStatusFields): { text: string; group: RunGroup } {
   const { label: text, group } = RUN_STATUS_TABLE[run.status]
   // A plan that needs approval and one that continues automatically have the same status.
@@ -53,7 +52,6 @@ export function RunBadges({ run }: { run: BadgeFields }) {
   )
 }
 
-/** The time at which a run reached a final status, or null. */
 export function runEndedAt(run: Pick<RunAttributes, 'status' | 'status-timestamps' | 'updated-at'>) {
   if (!FINAL_STATUSES.includes(run.status)) return null
   return run['status-timestamps'][`${run.status.replaceAll('_', '-')}-at`] ?? run['updated-at']

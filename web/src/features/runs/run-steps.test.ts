@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { currentStep, phasesNeverStarted, runSteps, stoppingStage, neverStarted, endReason } from './run-steps.ts'
+import { currentStep, phasesNeverStarted, runSteps, stoppingStage, neverStarted, endReason } from './run-steps.tsx'
 import { at, planWith, runWith, stageWith } from './testing/run.ts'
 
 const CONFIRMABLE = {

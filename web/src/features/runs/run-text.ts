@@ -5,7 +5,6 @@ import type { Run } from './run.ts'
 /** Default message of the API, which names another product. */
 const DEFAULT_MESSAGE = 'Queued manually via the Terraform Enterprise API'
 
-/** The first line of a run's message, or its ID. */
 export function runTitle({ id, message }: { id: string; message: string }) {
   const [first = ''] = message.trim().split('\n', 1)
   if (first === DEFAULT_MESSAGE) return 'Queued manually'

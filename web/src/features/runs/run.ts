@@ -1,16 +1,14 @@
-import type { configurationVersionSchema } from '@groundstate/contract/configuration-versions'
+import type { shownRunIncludes } from '@groundstate/contract/includes'
 import type { applySchema, planSchema } from '@groundstate/contract/plans'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
-import type { commentSchema, runEventSchema } from '@groundstate/contract/run-events'
+import type { runEventSchema } from '@groundstate/contract/run-events'
 import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
 import type { taskResultSchema } from '@groundstate/contract/task-results'
 import type { taskStageSchema } from '@groundstate/contract/task-stages'
-import type { userSchema } from '@groundstate/contract/users'
-import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { useEffect } from 'react'
 import { get, queryString, request } from '../../api/client.ts'
 import { gathered } from '../../api/gathered.ts'
 import { onChange } from '../../api/live.ts'
@@ -24,41 +22,22 @@ export type TaskStage = Wire<typeof taskStageSchema> & { results: readonly TaskR
 export type RunEvent = Wire<typeof runEventSchema> & { author: string | undefined; comment: string | undefined }
 export type RunDocument = ReturnType<typeof readDocument>
 
-type Included =
-  | typeof planSchema
-  | typeof applySchema
-  | typeof userSchema
-  | typeof workspaceSchema
-  | typeof configurationVersionSchema
-  | typeof taskStageSchema
-  | typeof taskResultSchema
-  | typeof runEventSchema
-  | typeof commentSchema
-  | typeof runSchema
+type Includes = typeof shownRunIncludes
+type RunOnWire = DocumentOnWire<typeof runSchema, Exclude<Includes[keyof Includes], null | readonly unknown[]>>
 
 /** Task outcomes and deliveries can be long and are loaded when the user expands them. */
-const INCLUDE = [
-  'plan',
-  'apply',
-  'created_by',
-  'workspace',
-  'configuration_version',
-  'task_stages.task_results',
-  'run_events.actor',
-  'run_events.comment',
-  'triggering_runs.workspace',
-].join(',')
+const INCLUDE =
+  'plan,apply,created_by,workspace,configuration_version,task_stages.task_results,run_events.actor,run_events.comment,triggering_runs.workspace'
 
 /** A run with everything its page initially shows, in one request. */
 export function useRun(id: string) {
   return useQuery({
     queryKey: ['runs', id, 'page'],
-    queryFn: async () =>
-      readDocument(await get<DocumentOnWire<typeof runSchema, Included>>(`/runs/${id}?include=${INCLUDE}`)),
+    queryFn: async () => readDocument(await get<RunOnWire>(`/runs/${id}?include=${INCLUDE}`)),
   })
 }
 
-function readDocument(document: DocumentOnWire<typeof runSchema, Included>) {
+function readDocument(document: RunOnWire) {
   const run = document.data
   const { relationships } = run
   const included = includedOf(document)
@@ -115,23 +94,19 @@ export function useRefreshRun(id: string) {
 
 /** Refetches a queued run when other runs of its workspace, or the workspace lock, change: they can block it. */
 export function useQueueUpdates({ run }: RunDocument) {
-  const refresh = useRefreshRun(run.id)
-  const latest = useRef(refresh)
-  useEffect(() => {
-    latest.current = refresh
-  })
+  const queries = useQueryClient()
   const workspace = run.relationships.workspace.data?.id
   const isQueued = RUN_STATUS_TABLE[run.attributes.status].awaits === 'queue'
   useEffect(() => {
     if (!isQueued) return undefined
-    const refreshSoon = gathered(async () => latest.current())
+    const refreshSoon = gathered(async () => queries.invalidateQueries({ queryKey: ['runs', run.id] }))
     const stop = onChange((change) => {
       // The log of the blocking run changes constantly but does not affect the queue.
       if (change.type !== 'runs' && change.type !== 'workspaces') return
       if (change.id !== run.id && [change.id, change.workspace].includes(workspace)) refreshSoon()
     })
     return () => void stop()
-  }, [isQueued, run.id, workspace])
+  }, [queries, isQueued, run.id, workspace])
 }
 
 /** Creates a run with the same configuration and options. Returns its ID. */

@@ -109,7 +109,7 @@ const ACTIONS = {
 /** Longer lists are initially collapsed. */
 const MAX_EXPANDED = 20
 
-export function DiffList({ diff }: { diff: Diff }) {
+function DiffList({ diff }: { diff: Diff }) {
   const [{ q = '' }, setSearch] = useStatesSearch()
   const [action, setAction] = useState<string>()
   const equality = equalityText(diff)

@@ -47,7 +47,6 @@ export function lineIndexer() {
         at = end + 1
       }
     },
-    /** The index of the complete rows. */
     snapshot(): LineIndex {
       return upTo(rows - 1, starts[rows - 1] ?? 0)
     },

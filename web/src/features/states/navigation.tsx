@@ -1,6 +1,6 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
-import { type AnchorHTMLAttributes, type ReactNode, useCallback, useEffect, useRef } from 'react'
+import { type ComponentProps, type ReactNode, useCallback, useEffect, useRef } from 'react'
 
 export const statesRoute = getRouteApi('/frame/app/$organization/workspaces/$workspace/states')
 
@@ -17,11 +17,12 @@ export function useStatesSearch() {
   return [statesRoute.useSearch(), change] as const
 }
 
-type StatesLinkProps = {
+type AnchorProps = Pick<ComponentProps<'a'>, 'className' | 'children' | 'aria-current'>
+type StatesLinkProps = AnchorProps & {
   search?: StatesSearch
   resetScroll?: boolean
   activeOptions?: { exact: boolean }
-} & Pick<AnchorHTMLAttributes<HTMLAnchorElement>, 'className' | 'children' | 'aria-current'>
+}
 
 /** Link within the states tab; keeps the page of the timeline. */
 export function StatesLink({ search, ...props }: StatesLinkProps) {

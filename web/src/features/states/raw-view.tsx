@@ -111,7 +111,6 @@ function OpenState({ state: { rowAt, matches }, status, query, onQuery }: OpenSt
 export const ROW_PX = 20
 /** Maximum height of an element: 17.8 million px in Firefox, 33.5 million in Chromium. */
 const MAX_HEIGHT_PX = 16_000_000
-/** Rows rendered above and below the visible ones. */
 const OVERSCAN = 15
 
 type RawRowsHandle = { scrollTo: (row: number) => void; firstRow: () => number }
@@ -125,7 +124,6 @@ type RawRowsProps = {
   ref: Ref<RawRowsHandle>
 }
 
-/** The rows of a raw state in a scroll pane that contains only the visible ones. */
 function RawRows({ rows, lines, rowAt, query, current, ref }: RawRowsProps) {
   const pane = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ scrollTop: 0, height: 600 })

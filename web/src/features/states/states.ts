@@ -4,10 +4,10 @@ import type { stateVersionDiffSchema } from '@groundstate/contract/state-version
 import type { stateVersionSchema } from '@groundstate/contract/state-versions'
 import type { userSchema } from '@groundstate/contract/users'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Ban, CircleCheck, CircleSlash, Clock, History, Layers, type LucideIcon, Trash2 } from 'lucide-react'
+import { Ban, CircleCheck, CircleSlash, Clock, History, Layers, Trash2 } from 'lucide-react'
 import { get, queryString, request } from '../../api/client.ts'
 import { includedOf, isOfScope } from '../../api/queries.ts'
-import type { Tone } from '../../components/status.tsx'
+import type { StatusStyle } from '../../components/status.tsx'
 import type { RunAuthor } from '../runs/run-origin.tsx'
 
 export type StateVersion = Wire<typeof stateVersionSchema>
@@ -100,22 +100,16 @@ export function useBackingData(workspaceId: string) {
   return useMutation({
     mutationFn: async ({ id, action }: { id: string; action: BackingDataAction }) =>
       request('POST', `/state-versions/${id}/actions/${action}`, {}),
-    onSettled: async (_, __, { id }) => {
-      const keys = [
-        ['state-versions', workspaceId],
-        ['state-versions', id],
-        ['outputs', id],
-        ['state-diffs', workspaceId],
-      ]
-      return Promise.all(keys.map(async (queryKey) => queries.invalidateQueries({ queryKey })))
-    },
+    onSettled: async (_, __, { id }) =>
+      queries.invalidateQueries({
+        predicate: ({ queryKey: [type, scope] }) =>
+          ['state-versions', 'outputs', 'state-diffs'].includes(String(type)) &&
+          [id, workspaceId].includes(String(scope)),
+      }),
   })
 }
 
-/**
- * Makes a copy of a version the current state. Locks the workspace for the rollback unless the user holds the lock, and
- * unlocks it even after a failure; `isStillLocked` reports that unlocking failed.
- */
+/** Makes a copy of a version the current state, under a lock that is released even after a failure. */
 export function useRollback({ organization, workspaceId }: { organization: string; workspaceId: string }) {
   const queries = useQueryClient()
   return useMutation({
@@ -141,48 +135,28 @@ export function useRollback({ organization, workspaceId }: { organization: strin
   })
 }
 
-type VersionBadge = { text: string; tone: Tone; icon: LucideIcon; title: string }
+type VersionBadge = StatusStyle & { text: string; title?: string }
 
 const STATUS_BADGES = {
   pending: { text: 'pending upload', tone: 'warn', icon: Clock, title: 'The upload of the state has not finished.' },
   finalized: undefined,
-  discarded: {
-    text: 'discarded',
-    tone: 'quiet',
-    icon: Ban,
-    title: 'The workspace was unlocked or a newer state was stored before the upload finished.',
-  },
+  discarded: { text: 'discarded', tone: 'quiet', icon: Ban, title: 'Superseded before its upload finished.' },
   backing_data_soft_deleted: {
     text: 'data deleted',
     tone: 'bad',
     icon: Trash2,
-    title: 'The state data was deleted and can be restored for some time.',
+    title: 'Can be restored for some time.',
   },
-  backing_data_permanently_deleted: {
-    text: 'data permanently deleted',
-    tone: 'quiet',
-    icon: CircleSlash,
-    title: 'The state data was permanently deleted.',
-  },
+  backing_data_permanently_deleted: { text: 'data permanently deleted', tone: 'quiet', icon: CircleSlash },
 } as const satisfies Record<StateVersion['attributes']['status'], VersionBadge | undefined>
 
 /** The badges of a version; `original` is the one that it copies, if known. */
 export function versionBadges(version: StateVersion, currentId: string | undefined, original?: StateVersion) {
   const { status, intermediate } = version.attributes
   const badges: (VersionBadge | undefined | false)[] = [
-    version.id === currentId && {
-      text: 'current',
-      tone: 'good',
-      icon: CircleCheck,
-      title: 'The next run starts from this state.',
-    },
+    version.id === currentId && { text: 'current', tone: 'good', icon: CircleCheck, title: 'Used by the next run.' },
     STATUS_BADGES[status],
-    intermediate && {
-      text: 'intermediate',
-      tone: 'quiet',
-      icon: Layers,
-      title: 'Stored during an apply. The last one becomes current when the workspace is unlocked.',
-    },
+    intermediate && { text: 'intermediate', tone: 'quiet', icon: Layers, title: 'Stored during an apply.' },
     version.relationships['rollback-state-version']?.data != null && {
       text: original ? `copy of serial ${original.attributes.serial}` : 'rollback',
       tone: 'accent',
@@ -204,8 +178,4 @@ export function chronological(a: StateVersion, b: StateVersion) {
   const difference = Date.parse(a.attributes['created-at']) - Date.parse(b.attributes['created-at'])
   const isSwapped = difference === 0 ? a.attributes.serial > b.attributes.serial : difference > 0
   return { older: isSwapped ? b : a, newer: isSwapped ? a : b, isSwapped }
-}
-
-export function stateFileName(workspace: string, { attributes }: StateVersion) {
-  return `${workspace}-${attributes.serial}.tfstate`
 }

@@ -43,7 +43,6 @@ export function RollbackButton({ target }: { target: StateVersion }) {
   )
 }
 
-/** The changes that a rollback would make to the state, and its confirmation. */
 export function RollbackPreview({ target }: { target: StateVersion }) {
   const { organization, workspace } = useOpenWorkspace()
   const navigate = statesRoute.useNavigate()
@@ -131,7 +130,6 @@ export function RollbackNotice({ version }: { version: StateVersion }) {
   )
 }
 
-/** Why a version has no data, and how to restore it. */
 export function MissingData({ version }: { version: StateVersion }) {
   const { status } = version.attributes
   if (status === 'backing_data_soft_deleted') return <SoftDeleted version={version} />

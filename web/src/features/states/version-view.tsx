@@ -20,14 +20,8 @@ import { OUTPUT_COLUMNS } from '../workspaces/outputs-card.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { PanelHeader, StatesLink, useStatesSearch } from './navigation.tsx'
 import { RawView } from './raw-view.tsx'
-import {
-  type AuthoredVersion,
-  stateFileName,
-  type StateVersion,
-  useStateVersion,
-  useVersionResources,
-  versionBadges,
-} from './states.ts'
+import type { AuthoredVersion, StateVersion } from './states.ts'
+import { useStateVersion, useVersionResources, versionBadges } from './states.ts'
 import { DeleteStateData, MissingData, RollbackButton, RollbackNotice, RollbackPreview } from './version-actions.tsx'
 
 export function VersionView({ id }: { id: string }) {
@@ -70,7 +64,7 @@ function Version({ own }: { own: AuthoredVersion }) {
         actions={
           url !== null && (
             <>
-              <a href={ownPath(url)} download={stateFileName(name, version)} className={buttonClass()}>
+              <a href={ownPath(url)} download={`${name}-${attributes.serial}.tfstate`} className={buttonClass()}>
                 <Download size={16} />
                 Download
               </a>
@@ -106,38 +100,37 @@ function Version({ own }: { own: AuthoredVersion }) {
 function Summary({ own: { version, run, author } }: { own: AuthoredVersion }) {
   const { workspace } = useOpenWorkspace()
   const { lineage, md5, size, 'created-at': createdAt, 'engine-version': engine } = version.attributes
-  const items: readonly (readonly [string, ReactNode])[] = [
-    ['Created', <RelativeTime key="created" at={createdAt} />],
-    [
-      'Author',
-      <span key="author" className="flex flex-wrap gap-x-1.5">
-        <RunAuthorName run={run?.attributes ?? { source: 'tfe-api' }} author={author} />
-        {run && <span className="text-dim">· {originText(run.attributes)}</span>}
-      </span>,
-    ],
-    [
-      'Run',
-      run && (
-        <RunLink key="run" workspace={workspace.attributes.name} run={run} className="text-accent hover:underline" />
-      ),
-    ],
-    ['Size', size > 0 ? byteSize(size) : undefined],
-    ['Engine', engine],
-    ['Lineage', lineage === null ? undefined : <Copyable key="lineage" name="lineage" text={lineage} />],
-    ['MD5', md5 === null ? undefined : <Copyable key="md5" name="MD5" text={md5} />],
-    ['ID', <Copyable key="id" name="ID" text={version.id} />],
-  ]
+  const name = workspace.attributes.name
   return (
     <dl className="grid gap-x-6 gap-y-1.5 rounded-lg border border-line bg-paper px-4 py-3 sm:grid-cols-2 xl:grid-cols-3">
-      {items.map(([name, value]) =>
-        value === undefined || value === null ? null : (
-          <div key={name} className="flex min-w-0 items-center gap-2">
-            <dt className="w-16 shrink-0 text-dim">{name}</dt>
-            <dd className="min-w-0 flex-1">{value}</dd>
-          </div>
-        ),
-      )}
+      <Item name="Created" value={<RelativeTime at={createdAt} />} />
+      <Item name="Author" value={<Author run={run} author={author} />} />
+      <Item name="Run" value={run && <RunLink workspace={name} run={run} className="text-accent hover:underline" />} />
+      <Item name="Size" value={size > 0 ? byteSize(size) : undefined} />
+      <Item name="Engine" value={engine} />
+      <Item name="Lineage" value={lineage && <Copyable name="lineage" text={lineage} />} />
+      <Item name="MD5" value={md5 && <Copyable name="MD5" text={md5} />} />
+      <Item name="ID" value={<Copyable name="ID" text={version.id} />} />
     </dl>
+  )
+}
+
+function Item({ name, value }: { name: string; value: ReactNode }) {
+  if (value === undefined || value === null) return null
+  return (
+    <div className="flex min-w-0 items-center gap-2">
+      <dt className="w-16 shrink-0 text-dim">{name}</dt>
+      <dd className="min-w-0 flex-1">{value}</dd>
+    </div>
+  )
+}
+
+function Author({ run, author }: Pick<AuthoredVersion, 'run' | 'author'>) {
+  return (
+    <span className="flex flex-wrap gap-x-1.5">
+      <RunAuthorName run={run?.attributes ?? { source: 'tfe-api' }} author={author} />
+      {run && <span className="text-dim">· {originText(run.attributes)}</span>}
+    </span>
   )
 }
 
@@ -214,6 +207,9 @@ function VersionResources({ version }: { version: StateVersion }) {
   )
 }
 
+/** `provider["registry.terraform.io/hashicorp/aws"]`. */
+const SOURCE = /^provider\["(.+)"\]/
+
 type StateResource = StateVersion['attributes']['resources'][number]
 
 export function resourceRows(resources: readonly StateResource[], q: string) {
@@ -224,15 +220,10 @@ export function resourceRows(resources: readonly StateResource[], q: string) {
   return moduleRows(
     matching
       .map(({ type, name, module, provider, count, tainted = 0 }) => {
-        return { module, address: `${type}.${name}`, provider: providerSource(provider), count, tainted }
+        return { module, address: `${type}.${name}`, provider: SOURCE.exec(provider)?.[1] ?? provider, count, tainted }
       })
       .sort((a, b) => a.address.localeCompare(b.address)),
   )
-}
-
-/** `provider["registry.terraform.io/hashicorp/aws"]` → `registry.terraform.io/hashicorp/aws`. */
-function providerSource(provider: string) {
-  return /^provider\["(.+)"\]/.exec(provider)?.[1] ?? provider
 }
 
 type ResourceLineProps = { address: string; provider: string; count: number; tainted: number }

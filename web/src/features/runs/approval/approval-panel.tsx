@@ -124,7 +124,6 @@ function listMembers(names: readonly string[]) {
   return names.slice(0, MAX_MEMBERS).join(', ') + more
 }
 
-/** The visible teams that can perform an action, with their first members. */
 function Deciders({ runId, action }: { runId: string; action: keyof typeof DECIDERS }) {
   const { relation, include, title } = DECIDERS[action]
   const { data: teams = [] } = useQuery({

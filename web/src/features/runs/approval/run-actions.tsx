@@ -1,4 +1,4 @@
-import { isEnded, RUN_STATUS_TABLE, type RunStatus } from '@groundstate/contract/run-status'
+import { isEnded, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import { useNavigate } from '@tanstack/react-router'
 import { Ban, Check, FastForward, OctagonX, RotateCcw, Trash2 } from 'lucide-react'
 import { type ComponentProps, useState } from 'react'
@@ -12,7 +12,7 @@ import { Countdown, useSeconds } from '../../../components/time.tsx'
 import { useDestroyedResources } from '../changes/plan-model.ts'
 import { runOptions } from '../run-text.ts'
 import { rerun, type RunAction, type RunDocument, useRunAction } from '../run.ts'
-import { destroysResources, isCanceling, isLockedManually, isStalePlan } from './run-situation.ts'
+import { isCanceling, isLockedManually, isStalePlan } from './run-situation.ts'
 
 const DONE = {
   apply: 'Plan approved',
@@ -76,8 +76,8 @@ function ApplyAction({ document, act }: ActionProps) {
     return <Button kind="primary" icon={Check} reason="the plan is not finished" label="Confirm & apply" />
   }
   const name = workspace?.attributes.name ?? ''
-  const destroys = destroysResources(document)
   const count = plan?.attributes['resource-destructions'] ?? destroyed.length
+  const destroys = attributes['is-destroy'] || (plan?.attributes['resource-destructions'] ?? 0) > 0
   const destroysAll = attributes['is-destroy'] && attributes['target-addrs'].length === 0
   const destruction = (
     <>
@@ -110,15 +110,12 @@ function ApplyAction({ document, act }: ActionProps) {
 /** Discards a run that awaits a decision; a queued or active run is canceled instead. */
 function DiscardAction({ document: { run }, act }: ActionProps) {
   const { actions, permissions, status } = run.attributes
-  if (!actions['is-discardable'] || !permissions['can-discard'] || !awaitsDecision(status)) return null
-  const consequence = 'The plan can no longer be applied. Nothing is changed.'
+  if (!actions['is-discardable'] || !permissions['can-discard'] || RUN_STATUS_TABLE[status].awaits !== 'decision')
+    return null
+  const text = 'The plan can no longer be applied. Nothing is changed.'
   return (
-    <ActionConfirm label="Discard run" icon={Trash2} title="Discard this run?" {...{ consequence }} onConfirm={act} />
+    <ActionConfirm label="Discard run" icon={Trash2} title="Discard this run?" consequence={text} onConfirm={act} />
   )
-}
-
-function awaitsDecision(status: RunStatus) {
-  return RUN_STATUS_TABLE[status].awaits === 'decision'
 }
 
 function ForceExecuteAction({ document, act }: ActionProps) {
@@ -138,7 +135,8 @@ function ForceExecuteAction({ document, act }: ActionProps) {
 
 function CancelAction({ document: { run }, act }: ActionProps) {
   const { actions, permissions, status } = run.attributes
-  if (!actions['is-cancelable'] || !permissions['can-cancel'] || awaitsDecision(status)) return null
+  if (!actions['is-cancelable'] || !permissions['can-cancel'] || RUN_STATUS_TABLE[status].awaits === 'decision')
+    return null
   const props = { label: 'Cancel run', icon: Ban, title: 'Cancel this run?', onConfirm: act }
   if (status !== 'applying') return <ActionConfirm {...props} consequence="Nothing is changed." />
   const consequence =

@@ -1,5 +1,5 @@
 import { isEnded, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
-import { stoppingStage, stopsRun } from '../run-steps.ts'
+import { stoppingStage, stopsRun } from '../run-steps.tsx'
 import type { RunDocument, TaskStage } from '../run.ts'
 
 /** Whether a cancellation was requested and the engine is still shutting down. */
@@ -10,10 +10,6 @@ export function isCanceling({ attributes }: RunDocument['run']) {
 /** Whether a saved plan can no longer be applied because the state has changed. */
 export function isStalePlan({ attributes }: RunDocument['run']) {
   return attributes.status === 'planned_and_saved' && !attributes.actions['is-confirmable']
-}
-
-export function destroysResources({ run, plan }: Pick<RunDocument, 'run' | 'plan'>) {
-  return run.attributes['is-destroy'] || (plan?.attributes['resource-destructions'] ?? 0) > 0
 }
 
 /** Whether a user or a team, not a run, holds the workspace lock. */

@@ -14,7 +14,6 @@ type Progress =
   | { state: 'done'; seconds: number; steps: number }
   | { state: 'failed' }
 
-/** The progress of an apply by address, from the events in its log. */
 export function applyProgress(events: readonly ApplyEvent[]): ReadonlyMap<string, Progress> {
   const progress = new Map<string, Progress>()
   const completed = new Map<string, { seconds: number; steps: number }>()
@@ -96,7 +95,6 @@ export function isFinished({ attributes }: Apply) {
   return attributes.status === 'finished'
 }
 
-/** The text for a value that the plan does not know, by the progress of its change. */
 export function unknownValueText(progress: RowProgress['state'] | undefined) {
   if (progress === 'done') return 'set during apply'
   if (progress === 'failed') return 'unknown: the apply failed'
@@ -136,12 +134,11 @@ export function outputChanges(
   return outputs.flatMap((output) => {
     const value = output.isUnknown ? byName.get(output.name) : undefined
     if (!value) return output.attributes().changed
-    if (value.sensitive) return output.attributes().changed.map(withSensitiveValue)
+    if (value.sensitive)
+      return output.attributes().changed.map((change): AttributeChange => {
+        return change.after.kind === 'unknown' ? { ...change, after: { kind: 'sensitive' } } : change
+      })
     const { changed, unchanged } = output.attributesWith(value.value)
     return changed.length > 0 ? changed : unchanged
   })
-}
-
-function withSensitiveValue(change: AttributeChange): AttributeChange {
-  return change.after.kind === 'unknown' ? { ...change, after: { kind: 'sensitive' } } : change
 }

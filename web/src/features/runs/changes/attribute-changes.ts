@@ -1,6 +1,5 @@
 import { isSameJson, isWideNumber, parseExact, printExact } from '@groundstate/contract/exact-json'
 import type { AttributeChange, Side } from '../../../components/attribute-diff.tsx'
-import { alignedPairs } from './sequence-diff.ts'
 
 /** The `change` of a resource or an output in the engine's plan JSON. */
 export type PlannedChange = {
@@ -24,14 +23,8 @@ type ValueNode = {
   afterSensitive: unknown
 }
 
-/**
- * Flattens the attributes of a change to paths such as `tags.env`. As in the engine, a null attribute is unset, whereas
- * a null item of a list is a value.
- */
-export function attributeChanges(
-  change: PlannedChange,
-  name = '',
-): { changed: AttributeChange[]; unchanged: AttributeChange[] } {
+/** Flattens a change to paths such as `tags.env`. A null attribute is unset, whereas a null item of a list is a value. */
+export function attributeChanges(change: PlannedChange, name = '') {
   const attributes: Attribute[] = []
   collect(attributes, {
     path: name,
@@ -43,7 +36,7 @@ export function attributeChanges(
   })
   const replacePaths = (change.replace_paths ?? []).map((steps) => steps.reduce<string>(joinPath, ''))
   return {
-    changed: attributes.filter(isChange).map((attribute) => {
+    changed: attributes.filter(isChange).map((attribute): Attribute => {
       const { path } = attribute
       const isForcing = replacePaths.some((own) => isWithin(path, own) || isWithin(own, path))
       return isForcing ? { ...attribute, forcesReplacement: true } : attribute
@@ -85,7 +78,6 @@ function isListChange({ before, after, unknown }: ValueNode) {
   return [before, after, unknown].some((side) => Array.isArray(side) && side.length > 0)
 }
 
-/** The keys of both sides if these are objects or unset. */
 function memberKeys({ before, after, unknown }: ValueNode): ReadonlySet<string> {
   const isMixed = ![before, after].every((side) => isObject(side) || isUnset(side))
   return new Set(isMixed ? [] : [before, after, unknown].flatMap((side) => (isObject(side) ? Object.keys(side) : [])))
@@ -93,7 +85,8 @@ function memberKeys({ before, after, unknown }: ValueNode): ReadonlySet<string> 
 
 /** Compares JSON by its members, and other texts line by line. */
 function collectStrings(attributes: Attribute[], path: string, before: string, after: string) {
-  const json = parseBoth(before, after)
+  const [one, other] = [parseJson(before), parseJson(after)]
+  const json = one && other && Array.isArray(one) === Array.isArray(other) && { before: one, after: other }
   if (json) {
     const members: Attribute[] = []
     collect(members, { ...UNMARKED, path, ...json })
@@ -205,14 +198,6 @@ function lineChanges(before: string, after: string) {
   }))
 }
 
-/** Parses both strings if both contain a JSON object, or both an array. */
-function parseBoth(before: string, after: string) {
-  const [one, other] = [parseJson(before), parseJson(after)]
-  return one !== undefined && other !== undefined && Array.isArray(one) === Array.isArray(other)
-    ? { before: one, after: other }
-    : undefined
-}
-
 function parseJson(text: string): object | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
@@ -246,4 +231,64 @@ function arrayOf(value: unknown): readonly unknown[] {
 /** Whether a structure of markers contains `true`. */
 export function hasMark(marks: unknown): boolean {
   return marks === true || (typeof marks === 'object' && marks !== null && Object.values(marks).some(hasMark))
+}
+
+type Pair = { before?: number; after?: number }
+
+/** Longer sequences are compared only from both ends, since the comparison takes quadratic time. */
+const MAX_LENGTH = 1500
+
+/** Aligns two sequences by index: equal items are paired, others have one side only. */
+function alignedPairs(before: readonly string[], after: readonly string[]): Pair[] {
+  let start = 0
+  while (start < before.length && start < after.length && before[start] === after[start]) start += 1
+  let end = 0
+  const shorter = Math.min(before.length, after.length) - start
+  while (end < shorter && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1
+  const one = before.slice(start, before.length - end)
+  const other = after.slice(start, after.length - end)
+  const middle =
+    one.length > MAX_LENGTH || other.length > MAX_LENGTH ? unpaired(one.length, other.length) : pairCommon(one, other)
+  const both = (offset: number, length: number, shift: number) =>
+    Array.from({ length }, (_, index) => ({ before: offset + index, after: offset + index + shift }))
+  return [
+    ...both(0, start, 0),
+    ...middle.map((pair) => ({
+      ...(pair.before !== undefined && { before: pair.before + start }),
+      ...(pair.after !== undefined && { after: pair.after + start }),
+    })),
+    ...both(before.length - end, end, after.length - before.length),
+  ]
+}
+
+function unpaired(before: number, after: number): Pair[] {
+  return [
+    ...Array.from({ length: before }, (_, index) => ({ before: index })),
+    ...Array.from({ length: after }, (_, index) => ({ after: index })),
+  ]
+}
+
+/** Pairs the longest common subsequence. */
+function pairCommon(before: readonly string[], after: readonly string[]): Pair[] {
+  const width = after.length + 1
+  const lengths = new Uint16Array((before.length + 1) * width)
+  for (let i = before.length - 1; i >= 0; i -= 1) {
+    for (let j = after.length - 1; j >= 0; j -= 1) {
+      lengths[i * width + j] =
+        before[i] === after[j]
+          ? (lengths[(i + 1) * width + j + 1] ?? 0) + 1
+          : Math.max(lengths[(i + 1) * width + j] ?? 0, lengths[i * width + j + 1] ?? 0)
+    }
+  }
+  const pairs: Pair[] = []
+  let i = 0
+  let j = 0
+  while (i < before.length && j < after.length) {
+    if (before[i] === after[j]) pairs.push({ before: i++, after: j++ })
+    else if ((lengths[(i + 1) * width + j] ?? 0) >= (lengths[i * width + j + 1] ?? 0)) pairs.push({ before: i++ })
+    else pairs.push({ after: j++ })
+  }
+  while (i < before.length) pairs.push({ before: i++ })
+  while (j < after.length) pairs.push({ after: j++ })
+  return pairs
 }

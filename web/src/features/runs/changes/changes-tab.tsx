@@ -15,14 +15,8 @@ import { runRoute, TabLink, useRunSearch } from '../run-navigation.tsx'
 import { type Apply, type Plan, type Run, type RunDocument, useVersionOutputs } from '../run.ts'
 import { applySummary, isFinished, outputChanges, unknownValueText, useApplyProgress } from './apply-progress.ts'
 import { CHANGE_STYLE, ChangeRows, DRIFT_STYLE } from './change-rows.tsx'
-import {
-  CHANGE_KINDS,
-  isPlanPending,
-  type PlanModel,
-  type ResourceChange,
-  unavailableReason,
-  usePlanModel,
-} from './plan-model.ts'
+import type { PlanModel, ResourceChange } from './plan-model.ts'
+import { CHANGE_KINDS, isPlanPending, unavailableReason, usePlanModel } from './plan-model.ts'
 
 type ChangesTabProps = Pick<RunDocument, 'run' | 'plan' | 'apply' | 'workspace'>
 
@@ -203,10 +197,7 @@ function countTitle(shown: readonly ResourceChange[], all: readonly ResourceChan
   return shown.length === all.length ? text : `${shown.length.toLocaleString('en')} of ${text}`
 }
 
-/**
- * The state that the apply stored, if the user may read it: its link, and its first 100 outputs if the plan left values
- * unknown. A failed apply may not have updated the outputs.
- */
+/** The stored state, if readable: its link, and its first 100 outputs if the apply succeeded and the plan left any unknown. */
 function useAppliedState({ model, apply, workspace }: Pick<PlannedChangesProps, 'model' | 'apply' | 'workspace'>) {
   const version = apply && hasEnded(apply) ? apply.relationships['state-versions'].data.at(-1)?.id : undefined
   const { permissions, name } = workspace?.attributes ?? {}

@@ -44,7 +44,6 @@ export function planModel(plan: PlanJson) {
   }
 }
 
-/** The addresses of resources that a plan destroys or replaces. */
 export function destroyedAddresses({ resources }: PlanModel): string[] {
   return resources.filter(({ kind }) => kind === 'destroy' || kind === 'replace').map(({ address }) => address)
 }
@@ -177,7 +176,6 @@ export function unavailableReason(error: Error | null) {
   return error instanceof ApiError && error.status === 422 ? error.message : undefined
 }
 
-/** The addresses of resources that the run destroys or replaces; undefined until loaded. */
 export function useDestroyedResources(run: Run): readonly string[] | undefined {
   const isPlanned = run.attributes['status-timestamps']['planned-at'] !== undefined
   const { data } = usePlanModel(run.relationships.plan?.data?.id, isPlanned)

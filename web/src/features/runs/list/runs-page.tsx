@@ -152,13 +152,8 @@ function isFiltered(search: RunSearch) {
   return FILTERS.some((name) => search[name] !== undefined)
 }
 
-type RunFiltersProps = {
-  organization: string
-  /** Whether the list contains runs of several workspaces. */
-  hasWorkspaces: boolean
-  search: RunSearch
-  onChange: ChangeSearch
-}
+/** `hasWorkspaces`: the list contains runs of several workspaces. */
+type RunFiltersProps = { organization: string; hasWorkspaces: boolean; search: RunSearch; onChange: ChangeSearch }
 
 function RunFilters({ organization, hasWorkspaces, search, onChange }: RunFiltersProps) {
   const groups = new Set((search.status ?? '').split(',').filter((group) => group !== ''))
@@ -188,18 +183,15 @@ function RunFilters({ organization, hasWorkspaces, search, onChange }: RunFilter
             onChoose={({ value }) => onChange({ workspace: value })}
           />
         )}
-        <Picker
-          label="Source"
-          about={['run-origins']}
-          load={(text) => choices(ORIGIN_NAMES, text)}
-          onChoose={({ value }) => onChange({ source: value })}
-        />
-        <Picker
-          label="Operation"
-          about={['run-operations']}
-          load={(text) => choices(OPERATIONS, text)}
-          onChoose={({ value }) => onChange({ operation: value })}
-        />
+        {PICKERS.map(({ name, label, texts }) => (
+          <Picker
+            key={name}
+            label={label}
+            about={[`run-${name}`]}
+            load={(text) => choices(texts, text)}
+            onChoose={({ value }) => onChange({ [name]: value })}
+          />
+        ))}
         {/* Accepts any name: a user who can read runs may not be able to list the members. */}
         <Picker
           label="User"
@@ -216,6 +208,11 @@ function RunFilters({ organization, hasWorkspaces, search, onChange }: RunFilter
 }
 
 const ORIGIN_NAMES = Object.fromEntries(Object.entries(ORIGINS).map(([name, { text }]) => [name, text]))
+
+const PICKERS = [
+  { name: 'source', label: 'Source', texts: ORIGIN_NAMES },
+  { name: 'operation', label: 'Operation', texts: OPERATIONS },
+] as const
 
 function choices(names: Readonly<Record<string, string>>, text: string) {
   return Object.entries(names)

@@ -79,7 +79,6 @@ function apiSources(origins: string | undefined) {
     .join(',')
 }
 
-/** The queue positions of an organization's runs that wait for an agent, by run ID. */
 export function useQueuePositions(organization: string, isEnabled: boolean) {
   return useQuery({
     queryKey: ['runs', organization, 'queue'],
@@ -99,10 +98,7 @@ export function useQueuePositions(organization: string, isEnabled: boolean) {
 
 type QueuedRun = Pick<Wire<typeof queuedRunSchema>['attributes'], 'status' | 'position-in-queue'>
 
-/**
- * The 1-based position in the agent queue; the API's position also counts the `running` runs. Undefined for a run that
- * is not in this queue yet, since a lock or another run of its workspace blocks it.
- */
+/** The 1-based position in the agent queue, without `running` runs; undefined for a run blocked in its workspace. */
 export function queuePosition({ status, 'position-in-queue': position }: QueuedRun, running: number) {
   return position === 0 || status === 'pending' ? undefined : Math.max(1, position - running)
 }

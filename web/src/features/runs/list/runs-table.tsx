@@ -10,12 +10,9 @@ import { planCounts, RunBadges, runEndedAt, RunStatus, runState } from '../run-s
 import { waitingReason } from '../run-text.ts'
 import type { ListedRun } from './runs-query.ts'
 
-type ColumnOptions = {
-  organization: string
-  /** The workspace of all runs; undefined for a column with the workspace of each. */
-  workspace: string | undefined
-  positions: ReadonlyMap<string, number | undefined> | undefined
-}
+type Positions = ReadonlyMap<string, number | undefined>
+/** Without `workspace`, a column has the workspace of each run. */
+type ColumnOptions = { organization: string; workspace: string | undefined; positions: Positions | undefined }
 
 type RunsTableProps = ColumnOptions & { rows: readonly ListedRun[] }
 
@@ -100,13 +97,8 @@ function Duration({ run }: { run: ListedRun['attributes'] }) {
   return <Elapsed from={run['created-at']} to={endedAt} />
 }
 
-type RunCellProps = {
-  workspace: string
-  /** Shows the workspace on narrow screens, which hide its column. */
-  hasWorkspace: boolean
-  run: ListedRun
-  position: number | undefined
-}
+/** `hasWorkspace` shows the workspace on narrow screens, which hide its column. */
+type RunCellProps = { workspace: string; hasWorkspace: boolean; run: ListedRun; position: number | undefined }
 
 function RunCell({ workspace, hasWorkspace, run, position }: RunCellProps) {
   const { attributes, plan } = run

@@ -57,14 +57,15 @@ function parseText(line: string, at: number): ApplyEvent | undefined {
     const [, address, word, elapsed] = TEXT_PATTERNS[kind].exec(line) ?? []
     if (address === undefined || word === undefined) continue
     const action = TEXT_ACTIONS.find(([prefix]) => word.toLowerCase().startsWith(prefix))?.[1] ?? 'other'
-    return { address: withoutDeposedKey(address), kind, action, seconds: parseSeconds(elapsed), at }
+    return {
+      address: address.replace(/ \(deposed object \w+\)$/, ''),
+      kind,
+      action,
+      seconds: parseSeconds(elapsed),
+      at,
+    }
   }
   return undefined
-}
-
-/** `x.y (deposed object 1a2b)` → `x.y`. */
-function withoutDeposedKey(text: string) {
-  return text.replace(/ \(deposed object \w+\)$/, '')
 }
 
 /** "1m10s", "00m10s" or "3s" in seconds. */

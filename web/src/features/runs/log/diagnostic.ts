@@ -19,18 +19,10 @@ export type Snippet = {
   highlight_start_offset: number
   highlight_end_offset: number
   values?: readonly { traversal: string; statement: string }[] | null | undefined
-  function_call?: FunctionCall | null | undefined
+  function_call?: { called_as: string; signature?: Signature | null } | null | undefined
 }
+type Signature = { params?: readonly { name: string }[] | null; variadic_param?: { name: string } | null }
 
-type FunctionCall = {
-  called_as: string
-  signature?: {
-    params?: readonly { name: string }[] | null
-    variadic_param?: { name: string } | null
-  } | null
-}
-
-/** Sorts errors before warnings, and otherwise keeps the order. */
 export function errorsFirst<D extends Diagnostic>(diagnostics: readonly D[]): D[] {
   const rank = ({ severity }: Diagnostic) => (severity === 'error' ? 0 : 1)
   return diagnostics.toSorted((one, other) => rank(one) - rank(other))
@@ -125,7 +117,6 @@ const BEGIN = '\ue000'
 const END = '\ue001'
 const MARKS = /[\ue000\ue001]/g
 
-/** The line in plain text, with marks around the underlined part. */
 function withMarks(line: string) {
   // oxlint-disable-next-line no-control-regex -- the engine underlines the highlight
   return plainText(line.replace(/\u001b\[4m([^\u001b]*)\u001b\[0m/, `${BEGIN}$1${END}`)).trimEnd()
@@ -194,7 +185,6 @@ function valueLines(snippet: Snippet) {
   ]
 }
 
-/** Wraps a line at spaces; a longer word stays whole. */
 function wrapped(line: string) {
   const lines: string[] = []
   let current = ''

@@ -13,38 +13,27 @@ export type PhaseDiagnostic = LoggedDiagnostic & { phase: PhaseName }
 export function useDiagnostics(plan: Phase | undefined, apply: Phase | undefined): readonly PhaseDiagnostic[] {
   const planLog = useLog(plan)
   const applyLog = useLog(apply)
-  // The views are new objects whenever their logs have grown.
-  return useMemo(() => mergeDiagnostics(planLog, applyLog), [planLog, applyLog])
-}
-
-function mergeDiagnostics(plan: LogView | undefined, apply: LogView | undefined) {
-  const diagnosticsOf = (view: LogView | undefined, phase: PhaseName): PhaseDiagnostic[] =>
-    (view?.text.diagnostics() ?? []).map((diagnostic) => ({ ...diagnostic, phase }))
-  // An apply repeats the warnings of its plan, and a plan may repeat a diagnostic for several instances.
-  const all = errorsFirst([...diagnosticsOf(plan, 'plan'), ...diagnosticsOf(apply, 'apply')])
-  const groups = Map.groupBy(all, (diagnostic) => JSON.stringify({ ...diagnostic, line: 0, phase: '' }))
-  return [...groups.values()].flatMap(([first]) => first ?? [])
+  return useMemo(() => {
+    const diagnosticsOf = (view: LogView | undefined, phase: PhaseName) =>
+      (view?.text.diagnostics() ?? []).map((diagnostic) => ({ ...diagnostic, phase }))
+    // An apply repeats the warnings of its plan, and a plan may repeat a diagnostic for several instances.
+    const all = errorsFirst([...diagnosticsOf(planLog, 'plan'), ...diagnosticsOf(applyLog, 'apply')])
+    const groups = Map.groupBy(all, (diagnostic) => JSON.stringify({ ...diagnostic, line: 0, phase: '' }))
+    return [...groups.values()].flatMap(([first]) => first ?? [])
+    // The views are new objects whenever their logs have grown.
+  }, [planLog, applyLog])
 }
 
 const SEVERITY_STYLE = {
-  error: { label: 'Error', icon: CircleX, border: 'border-bad/40', tone: 'text-bad', mark: 'bg-bad-soft text-bad' },
-  warning: {
-    label: 'Warning',
-    icon: TriangleAlert,
-    border: 'border-warn/40',
-    tone: 'text-warn',
-    mark: 'bg-warn-soft text-warn',
-  },
+  error: { label: 'Error', icon: CircleX, border: 'border-bad/40', tone: 'text-bad', mark: 'bg-bad-soft' },
+  warning: { label: 'Warning', icon: TriangleAlert, border: 'border-warn/40', tone: 'text-warn', mark: 'bg-warn-soft' },
   unknown: { label: 'Note', icon: CircleAlert, border: 'border-line', tone: 'text-dim', mark: 'bg-hover' },
 } as const
 
 const MAX_COLLAPSED = 5
 
-type DiagnosticsProps<D extends Diagnostic> = {
-  diagnostics: readonly D[]
-  /** Renders a link next to the summary. */
-  linkOf?: (diagnostic: D) => ReactNode
-}
+/** `linkOf` renders a link next to the summary. */
+type DiagnosticsProps<D extends Diagnostic> = { diagnostics: readonly D[]; linkOf?: (diagnostic: D) => ReactNode }
 
 export function Diagnostics<D extends Diagnostic>({ diagnostics, linkOf }: DiagnosticsProps<D>) {
   const [isExpanded, setIsExpanded] = useState(false)
@@ -95,7 +84,7 @@ function DiagnosticCard({ diagnostic, link }: { diagnostic: Diagnostic; link: Re
       {snippet ? (
         <Source
           snippet={snippet}
-          mark={mark}
+          mark={`${mark} ${tone}`}
           label={`${range?.filename ?? 'source'} line ${range?.start.line ?? ''}`}
         />
       ) : (

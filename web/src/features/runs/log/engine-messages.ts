@@ -34,6 +34,10 @@ export function parseMessage(line: string): Message | undefined {
   }
 }
 
+const noLines = () => []
+const plainLines = (message: Message) => message['@message'].split('\n')
+const boldLines = (message: Message) => plainLines(message).map(bold)
+
 /** Renders a message as the engine does on a terminal; no lines for messages that it does not print there. */
 export function messageLines(message: Message): readonly string[] {
   const render = message.type === undefined ? undefined : RENDERERS[message.type]
@@ -62,18 +66,6 @@ const RENDERERS: Record<string, (message: Message) => readonly string[] | undefi
   provision_errored: noLines,
 }
 
-function noLines() {
-  return []
-}
-
-function plainLines(message: Message) {
-  return message['@message'].split('\n')
-}
-
-function boldLines(message: Message) {
-  return plainLines(message).map(bold)
-}
-
 const PLANNED: Record<string, string> = {
   create: 'will be created',
   read: 'will be read during apply',
@@ -85,11 +77,7 @@ const PLANNED: Record<string, string> = {
   remove: 'will no longer be managed',
   forget: 'will no longer be managed',
 }
-const DRIFTED: Record<string, string> = {
-  update: 'has changed',
-  delete: 'has been deleted',
-  move: 'has moved',
-}
+const DRIFTED: Record<string, string> = { update: 'has changed', delete: 'has been deleted', move: 'has moved' }
 
 function changeLines({ change }: Message, texts: Record<string, string>) {
   const address = change?.resource?.addr
@@ -127,6 +115,7 @@ function outputLines(outputs: NonNullable<Message['outputs']>) {
   return ['', green('Outputs:'), '', ...lines]
 }
 
+type Values = Record<string | number, unknown>
 const CONVERSIONS: Record<string, string> = { list: 'tolist', set: 'toset', map: 'tomap' }
 
 /** Formats a value as the engine does; `type` is in JSON notation, such as `["list", "string"]`. */
@@ -138,7 +127,9 @@ function hclText(value: unknown, type?: unknown, indent = ''): string {
   if (typeof value !== 'object') return JSON.stringify(value)
   const [kind, inner] = Array.isArray(type) ? (type as unknown[]) : []
   const inside = `${indent}  `
-  const member = (item: unknown, key: string | number) => hclText(item, memberType(kind, inner, key), inside)
+  const hasMemberTypes = kind === 'tuple' || kind === 'object'
+  const typeOf = (key: string | number) => (hasMemberTypes ? (inner as Values | undefined)?.[key] : inner)
+  const member = (item: unknown, key: string | number) => hclText(item, typeOf(key), inside)
   const lines = Array.isArray(value)
     ? value.map((item: unknown, index) => `${inside}${member(item, index)},`)
     : Object.entries(value)
@@ -148,11 +139,6 @@ function hclText(value: unknown, type?: unknown, indent = ''): string {
   const body = lines.length === 0 ? `${open}${close}` : `${open}\n${lines.join('\n')}\n${indent}${close}`
   const convert = CONVERSIONS[String(kind)]
   return convert === undefined ? body : `${convert}(${body})`
-}
-
-function memberType(kind: unknown, inner: unknown, key: string | number): unknown {
-  if (kind === 'tuple' || kind === 'object') return (inner as Record<string | number, unknown> | undefined)?.[key]
-  return inner
 }
 
 function stringText(value: string, indent: string) {

@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type Ref, memo, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
+import { memo, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
 import { Button } from '../../../components/button.tsx'
 import { Pane } from '../../../components/pane.tsx'
 import { MarkedText } from '../../../components/text-search.tsx'
@@ -12,11 +12,8 @@ const MAX_LINE_LENGTH = 4000
 /** Maximum distance from the end at which the pane follows the log. */
 const END_MARGIN_PX = 24
 
-export type LogRowsHandle = {
-  scrollTo: (index: number) => void
-  /** Scrolls only if the line is not visible. */
-  ensureVisible: (index: number) => void
-}
+/** `ensureVisible` scrolls only if the line is not visible. */
+export type LogRowsHandle = { scrollTo: (index: number) => void; ensureVisible: (index: number) => void }
 
 type LogRowsProps = {
   label: string
@@ -34,7 +31,6 @@ type LogRowsProps = {
   ref: Ref<LogRowsHandle>
 }
 
-/** The lines of a log in a scroll pane that contains only the visible ones. */
 export function LogRows(props: LogRowsProps) {
   const { label, text, version, isWrapped, isLive, query, current, beginAt, hrefOf, onLine, className, ref } = props
   const pane = useRef<HTMLDivElement>(null)
@@ -88,7 +84,7 @@ export function LogRows(props: LogRowsProps) {
     setSeenCount(count)
   }
 
-  const newCount = count - seenCount
+  const newText = count > seenCount ? ` (${(count - seenCount).toLocaleString('en')} new)` : ''
   const digits = String(count).length
   // The visible lines alone would change the width while scrolling.
   const width = isWrapped ? '100%' : `max(100%, ${Math.min(MAX_LINE_LENGTH, text.maxLength()) + digits + 6}ch)`
@@ -107,35 +103,24 @@ export function LogRows(props: LogRowsProps) {
               ref={isWrapped ? rows.measureElement : undefined}
               index={item.index}
               top={item.start}
-              digits={digits}
-              text={text}
-              isWrapped={isWrapped}
               isCurrent={item.index === current}
-              query={query}
-              hrefOf={hrefOf}
-              onLine={onLine}
+              {...{ digits, text, isWrapped, query, hrefOf, onLine }}
             />
           ))}
         </div>
       </Pane>
       {isLive && !isFollowing && (
         <div className="absolute inset-x-0 bottom-3 flex justify-center">
-          <Button kind="primary" size="small" onClick={followEnd}>
-            Jump to latest{newCount > 0 && ` (${newCount.toLocaleString('en')} new)`}
-          </Button>
+          <Button kind="primary" size="small" label={`Jump to latest${newText}`} onClick={followEnd} />
         </div>
       )}
     </div>
   )
 }
 
-type RowProps = Pick<LogRowsProps, 'text' | 'isWrapped' | 'query' | 'hrefOf' | 'onLine'> & {
-  index: number
-  top: number
-  digits: number
-  isCurrent: boolean
-  ref: Ref<HTMLDivElement> | undefined
-}
+type LineProps = Pick<LogRowsProps, 'text' | 'isWrapped' | 'query'> & { index: number }
+type RowPlacement = { top: number; digits: number; isCurrent: boolean; ref: Ref<HTMLDivElement> | undefined }
+type RowProps = LineProps & RowPlacement & Pick<LogRowsProps, 'hrefOf' | 'onLine'>
 
 /** Memoised so that scrolling renders only the rows that become visible. */
 const Row = memo(function Row({ index, top, digits, isCurrent, ref, hrefOf, onLine, ...line }: RowProps) {
@@ -165,7 +150,7 @@ const Row = memo(function Row({ index, top, digits, isCurrent, ref, hrefOf, onLi
   )
 })
 
-function LineText({ text, index, query, isWrapped }: Pick<RowProps, 'text' | 'index' | 'query' | 'isWrapped'>) {
+function LineText({ text, index, query, isWrapped }: LineProps) {
   const line = text.line(index)
   const isTruncated = line.plain.length > MAX_LINE_LENGTH
   const spans = isTruncated

@@ -22,7 +22,6 @@ const STX = 2
 const ETX = 3
 /** The agent may still be sending the last lines of a phase that has ended: delays between reads for them. */
 const LATE_RETRY_DELAYS_MS = [300, 600, 1200, 2500, 5000, 10_000, 20_000]
-/** Unused logs are cached for a return to their page. */
 const MAX_CACHED_LOGS = 4
 
 /** Whether the log of a phase exists and has not been deleted. */
@@ -98,7 +97,7 @@ function followLog(id: string) {
     for (const notify of listeners) notify()
   }
 
-  /** Reads to the current end of the log, and again if called meanwhile. */
+  /** Reads to the current end of the log, and again if called during a read. */
   async function read() {
     isDue = true
     if (isReading) return

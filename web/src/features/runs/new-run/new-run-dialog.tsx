@@ -1,5 +1,3 @@
-import type { configurationVersionSchema } from '@groundstate/contract/configuration-versions'
-import type { Wire } from '@groundstate/contract/responses'
 import { FINAL_STATUSES } from '@groundstate/contract/run-status'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
@@ -15,12 +13,11 @@ import { lockReason } from '../../workspaces/lock-words.ts'
 import type { WorkspaceResource } from '../../workspaces/workspace.ts'
 import { RunLink } from '../run-navigation.tsx'
 import { NewRunOptions } from './new-run-options.tsx'
-import { type NewRunContext, useCreateRun, useNewRunContext, useRunOfConfiguration } from './new-run-queries.ts'
-import { NEW_RUN, type NewRun, type RunKind, type VariableError, variableErrors } from './new-run.ts'
+import type { NewRun, NewRunContext, RunKind, VariableError } from './new-run.ts'
+import { NEW_RUN, useCreateRun, useNewRunContext, useRunOfConfiguration, variableErrors } from './new-run.ts'
 
 type NewRunDialogProps = { workspace: WorkspaceResource; isOpen: boolean; onClose: () => void }
 
-/** Creates a run with any option of the API and opens its page. */
 export function NewRunDialog({ isOpen, ...props }: NewRunDialogProps) {
   // Unmounting a closed dialog resets its form.
   return isOpen ? <OpenDialog {...props} /> : null
@@ -184,13 +181,9 @@ function DestroyNotice({ workspace: { attributes }, targetCount }: DestroyNotice
   )
 }
 
-const SOURCES = {
-  'tfe-api': 'API',
-  terraform: 'CLI',
-  'terraform+cloud': 'CLI',
-} as const satisfies Record<Wire<typeof configurationVersionSchema>['attributes']['source'], string>
+type Source = NonNullable<NewRunContext['configuration']>['attributes']['source']
+const SOURCES: Record<Source, string> = { 'tfe-api': 'API', terraform: 'CLI', 'terraform+cloud': 'CLI' }
 
-/** The configuration that the run will use: its origin, age and latest run. */
 function ConfigurationSummary({ context: { workspace, configuration } }: { context: NewRunContext }) {
   if (!configuration) return null
   const { id, attributes } = configuration

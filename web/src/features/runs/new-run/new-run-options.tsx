@@ -1,17 +1,15 @@
 import { Plus, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { Button, IconButton } from '../../../components/button.tsx'
-import { CheckField, fieldError, SelectField, TextField } from '../../../components/form.tsx'
+import { CheckField, fieldError, FieldMessage, SelectField, TextField } from '../../../components/form.tsx'
 import { counted } from '../../../components/numbers.ts'
 import { Picker } from '../../../components/picker.tsx'
 import type { WorkspaceResource } from '../../workspaces/workspace.ts'
-import { findAddresses } from './new-run-queries.ts'
-import { availableOptions, countOptions, type NewRun, type VariableError } from './new-run.ts'
+import { availableOptions, countOptions, findAddresses, type NewRun, type VariableError } from './new-run.ts'
 
 type NewRunOptionsProps = {
   workspace: WorkspaceResource
   run: NewRun
-  /** By row. */
   variableErrors: ReadonlyMap<number, VariableError>
   error: Error | null
   onChange: (change: Partial<NewRun>) => void
@@ -20,23 +18,17 @@ type NewRunOptionsProps = {
 const FLAGS = {
   savePlan: ['Save plan', 'Does not block other runs. The plan becomes stale when the state changes.'],
   allowEmptyApply: ['Allow empty apply', 'A plan without changes can be applied, which creates a new state version.'],
-  generateConfig: [
-    'Generate configuration',
-    'The plan shows configuration to copy for import blocks without a resource block.',
-  ],
-  refresh: [
-    'Refresh state before planning',
-    'Planning without a refresh is faster but may miss changes made outside of runs.',
-  ],
+  generateConfig: ['Generate configuration', 'For import blocks without a resource block; shown in the plan.'],
+  refresh: ['Refresh state before planning', 'Without it, planning is faster but may miss external changes.'],
   debuggingMode: ['Debugging mode', 'The engine writes detailed logs.'],
 } as const
 type Flag = keyof typeof FLAGS
 
-/** The options besides kind and message, collapsed by default. */
 export function NewRunOptions({ workspace, run, variableErrors, error, onChange }: NewRunOptionsProps) {
   const has = availableOptions(run)
   const count = countOptions(run)
   const { attributes } = workspace
+  const workspaceId = workspace.id
   return (
     <details open={variableErrors.size > 0 || undefined} className="rounded-md border border-line">
       <summary className="px-3 py-2 font-medium">
@@ -46,8 +38,7 @@ export function NewRunOptions({ workspace, run, variableErrors, error, onChange 
         <Addresses
           label="Target resources"
           add="Add target"
-          workspaceId={workspace.id}
-          addresses={run.targets}
+          {...{ workspaceId, addresses: run.targets }}
           error={fieldError(error, 'target-addrs')}
           onChange={(targets) => onChange({ targets })}
         />
@@ -55,8 +46,7 @@ export function NewRunOptions({ workspace, run, variableErrors, error, onChange 
           <Addresses
             label="Replace resources"
             add="Add resource"
-            workspaceId={workspace.id}
-            addresses={run.replacements}
+            {...{ workspaceId, addresses: run.replacements }}
             error={fieldError(error, 'replace-addrs')}
             onChange={(replacements) => onChange({ replacements })}
           />
@@ -84,13 +74,13 @@ export function NewRunOptions({ workspace, run, variableErrors, error, onChange 
             onChange={({ target }) => onChange({ autoApply: target.value as NewRun['autoApply'] })}
           />
         )}
-        {(Object.keys(FLAGS) as Flag[])
-          .filter((name) => has[name])
-          .map((name) => (
+        {(Object.entries(FLAGS) as [Flag, (typeof FLAGS)[Flag]][])
+          .filter(([name]) => has[name])
+          .map(([name, [label, hint]]) => (
             <CheckField
               key={name}
-              label={FLAGS[name][0]}
-              hint={FLAGS[name][1]}
+              label={label}
+              hint={hint}
               checked={run[name]}
               onChange={({ target }) => onChange({ [name]: target.checked })}
             />
@@ -141,11 +131,7 @@ function Addresses({ label, add, workspaceId, addresses, error, onChange }: Addr
           onChoose={({ value }) => onChange([...new Set([...addresses, value])])}
         />
       </div>
-      {error !== undefined && (
-        <p role="alert" className="mt-1 text-bad">
-          {error}
-        </p>
-      )}
+      <FieldMessage text={error} className="mt-1 text-bad" role="alert" />
     </fieldset>
   )
 }

@@ -107,12 +107,8 @@ function Delivery({ delivery: { attributes } }: { delivery: Wire<typeof taskDeli
   )
 }
 
-type MessageProps = {
-  title: string
-  label: string
-  headers: Readonly<Record<string, string | readonly string[]>>
-  body: string
-}
+type Headers = Readonly<Record<string, string | readonly string[]>>
+type MessageProps = { title: string; label: string; headers: Headers; body: string }
 
 function Message({ title, label, headers, body }: MessageProps) {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${[value].flat().join(', ')}`)

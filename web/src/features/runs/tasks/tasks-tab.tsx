@@ -1,18 +1,18 @@
 import type { PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { taskResultOutcomeSchema } from '@groundstate/contract/task-results'
 import { useQuery } from '@tanstack/react-query'
-import { CircleX, ExternalLink, Info, ListChecks, type LucideIcon, TriangleAlert } from 'lucide-react'
+import type { LucideIcon } from 'lucide-react'
+import { CircleX, ExternalLink as ExternalLinkIcon, Info, ListChecks, TriangleAlert } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { ApiError, apiPath, get } from '../../../api/client.ts'
 import { Card } from '../../../components/card.tsx'
 import { EmptyState, loaded } from '../../../components/feedback.tsx'
 import { Badge, OUTCOME_STYLE, type StatusStyle, StatusText, type Tone } from '../../../components/status.tsx'
+import { ExternalLink, isWebAddress } from '../../../components/target.tsx'
 import { Countdown, Elapsed, RelativeTime } from '../../../components/time.tsx'
-import { isWebAddress } from '../../../components/web-address.ts'
-import { isAdvisoryFailure, stageState, type StepState } from '../run-steps.ts'
+import { isAdvisoryFailure, stageState, STEP_STYLE, type StepState } from '../run-steps.tsx'
 import { STAGE_TITLES } from '../run-text.ts'
 import type { Run, TaskResult, TaskStage } from '../run.ts'
-import { STEP_STYLE } from '../stage-strip.tsx'
 import { TaskDeliveries } from './task-deliveries.tsx'
 
 export function TasksTab({ run, stages }: { run: Run; stages: readonly TaskStage[] }) {
@@ -69,7 +69,6 @@ const RESULT_STYLE: Record<TaskResult['attributes']['status'], ResultStyle> = {
   unreachable: { ...OUTCOME_STYLE.failed, text: 'unreachable' },
 }
 
-/** Icon, colour and text of a result; an advisory failure looks like a warning. */
 export function resultStyle(result: Pick<TaskResult, 'attributes'>): ResultStyle {
   const style = RESULT_STYLE[result.attributes.status]
   return isAdvisoryFailure(result) ? { ...OUTCOME_STYLE.warning, text: `${style.text}, advisory` } : style
@@ -182,15 +181,10 @@ function Outcome({ outcome }: { outcome: TaskOutcome }) {
 function DetailsLink({ url, of }: { url: string | null; of: string }) {
   if (url === null || !isWebAddress(url)) return null
   return (
-    <a
-      href={url}
-      target="_blank"
-      rel="noreferrer noopener"
-      className="inline-flex items-center gap-1 text-accent underline"
-    >
+    <ExternalLink href={url} className="inline-flex items-center gap-1">
       Details<span className="sr-only"> of {of}, in a new tab</span>
-      <ExternalLink size={13} />
-    </a>
+      <ExternalLinkIcon size={13} />
+    </ExternalLink>
   )
 }
 

@@ -8,17 +8,9 @@ import { TONE_TEXT } from '../../../components/status.tsx'
 import { RelativeTime } from '../../../components/time.tsx'
 import type { PhaseName } from '../run-navigation.tsx'
 import { originText } from '../run-origin.tsx'
-import { type StepState, isAdvisoryFailure } from '../run-steps.ts'
-import {
-  type Apply,
-  type Plan,
-  type Run,
-  type RunDocument,
-  type RunEvent,
-  type TaskStage,
-  useAddComment,
-} from '../run.ts'
-import { STEP_STYLE } from '../stage-strip.tsx'
+import { isAdvisoryFailure, STEP_STYLE, type StepState } from '../run-steps.tsx'
+import type { Apply, Plan, Run, RunDocument, RunEvent, TaskStage } from '../run.ts'
+import { useAddComment } from '../run.ts'
 
 export function TimelineTab({ document }: { document: RunDocument }) {
   const { run } = document

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countChange, countLine } from './timeline.tsx'
+import { countChange, countLine } from './states-tab.tsx'
 
 test('the sections of neighbouring rows meet halfway', () => {
   const upper = countLine({ newer: undefined, own: 4, older: 2 }, 4)

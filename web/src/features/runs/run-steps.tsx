@@ -1,27 +1,31 @@
 import { RUN_STATUS_TABLE, isEnded, hasPhaseEnded } from '@groundstate/contract/run-status'
 import type { Stage } from '@groundstate/contract/run-tasks'
-import type { PhaseName, RunTab } from './run-navigation.tsx'
+import { Ban, Check, Circle, CircleAlert, CircleMinus, CircleX, Clock, Hand, LoaderCircle } from 'lucide-react'
+import { type StatusStyle, TONE_TEXT } from '../../components/status.tsx'
+import { Elapsed } from '../../components/time.tsx'
+import { type PhaseName, type RunTab, TabLink } from './run-navigation.tsx'
 import { STAGE_TITLES } from './run-text.ts'
 import type { Plan, Run, TaskResult, TaskStage } from './run.ts'
 
-export type StepState =
-  | 'pending'
-  | 'waiting'
-  | 'running'
-  | 'attention'
-  | 'done'
-  | 'warning'
-  | 'failed'
-  | 'stopped'
-  | 'skipped'
+export const STEP_STYLE = {
+  pending: { tone: 'quiet', icon: Circle },
+  waiting: { tone: 'warn', icon: Clock },
+  running: { tone: 'busy', icon: LoaderCircle },
+  attention: { tone: 'accent', icon: Hand },
+  done: { tone: 'good', icon: Check },
+  warning: { tone: 'warn', icon: CircleAlert },
+  failed: { tone: 'bad', icon: CircleX },
+  stopped: { tone: 'quiet', icon: Ban },
+  skipped: { tone: 'quiet', icon: CircleMinus },
+} as const satisfies Record<string, StatusStyle>
+export type StepState = keyof typeof STEP_STYLE
 
-export type Step = {
+type Step = {
   id: string
   title: string
   state: StepState
   text: string
   from?: string | undefined
-  /** Undefined while the step is in progress. */
   to?: string | undefined
   part: RunTab
   phase?: PhaseName
@@ -29,12 +33,8 @@ export type Step = {
 
 type PhaseTimes = Pick<Plan['attributes'], 'status' | 'status-timestamps'>
 type Phase = { attributes: PhaseTimes } | undefined
-type RunParts = {
-  run: Pick<Run, 'attributes' | 'relationships'>
-  plan: Phase
-  apply: Phase
-  stages: readonly TaskStage[]
-}
+type RunFields = Pick<Run, 'attributes' | 'relationships'>
+type RunParts = { run: RunFields; plan: Phase; apply: Phase; stages: readonly TaskStage[] }
 
 /** The steps of a run from the queue to its post-apply tasks; a plan-only run has none after its plan. */
 export function runSteps({ run, plan, apply, stages }: RunParts): Step[] {
@@ -102,7 +102,7 @@ function phaseStep(phase: PhaseName, attributes: PhaseTimes | undefined): Step {
   return { id: phase, title, state, text: { ...PHASE_TEXTS, ...texts }[state], part: 'log', phase, from, to }
 }
 
-function approvalStep({ attributes, relationships }: RunParts['run']): Step {
+function approvalStep({ attributes, relationships }: RunFields): Step {
   const { status, actions, 'status-timestamps': times } = attributes
   const base = { id: 'approval', title: 'Approval', part: 'changes' } as const
   const from = times['planned-and-saved-at'] ?? times['post-plan-completed-at'] ?? times['planned-at']
@@ -162,12 +162,10 @@ export function isAdvisoryFailure({ attributes }: Pick<TaskResult, 'attributes'>
   )
 }
 
-/** Whether the result of a stage stops the run; post-apply tasks cannot. */
 export function stopsRun({ attributes: { stage, status } }: Pick<TaskStage, 'attributes'>) {
   return stage !== 'post_apply' && (status === 'failed' || status === 'errored')
 }
 
-/** The stage whose mandatory tasks stopped the run. */
 export function stoppingStage(status: Run['attributes']['status'], stages: readonly TaskStage[]): Stage | undefined {
   return status === 'errored' ? stages.find(stopsRun)?.attributes.stage : undefined
 }
@@ -189,4 +187,52 @@ export function phasesNeverStarted(plan: PhaseTimes | undefined, apply: PhaseTim
 
 export function neverStarted(phase: PhaseTimes) {
   return hasPhaseEnded(phase.status) && phase['status-timestamps']['started-at'] === undefined
+}
+
+export function StageStrip({ steps }: { steps: readonly Step[] }) {
+  const current = currentStep(steps)?.id
+  return (
+    <nav aria-label="Run stages" className="rounded-lg border border-line bg-paper">
+      <ol className="relative flex overflow-x-auto p-1">
+        {steps.map((step) => (
+          <li key={step.id} ref={step.id === current ? scrollIntoStrip : null} className="flex-[1_0_auto]">
+            <StepLink step={step} isCurrent={step.id === current} />
+          </li>
+        ))}
+      </ol>
+    </nav>
+  )
+}
+
+/** Scrolls the strip to the item without scrolling the page. */
+function scrollIntoStrip(item: HTMLElement | null) {
+  if (item?.parentElement) item.parentElement.scrollLeft = item.offsetLeft - 16
+}
+
+function StepLink({ step, isCurrent }: { step: Step; isCurrent: boolean }) {
+  const { title, state, text, from, to, part, phase } = step
+  const { tone, icon: Icon } = STEP_STYLE[state]
+  const isInactive = state === 'pending' || state === 'skipped'
+  return (
+    <TabLink
+      search={{ part, phase }}
+      hash={part === 'tasks' ? step.id : undefined}
+      aria-current={isCurrent ? 'step' : undefined}
+      className={`block h-full rounded-md px-2.5 py-1.5 no-underline hover:bg-hover ${isCurrent ? 'bg-hover' : ''}`}
+    >
+      <span
+        className={`flex items-center gap-1.5 font-medium whitespace-nowrap ${isInactive ? 'text-dim' : 'text-ink'}`}
+      >
+        <Icon
+          size={15}
+          className={`shrink-0 ${TONE_TEXT[tone]} ${state === 'running' ? 'animate-spin [animation-duration:2s]' : ''}`}
+        />
+        {title}
+      </span>
+      <span className="mt-0.5 block pl-[21px] text-xs whitespace-nowrap text-dim">
+        {text}
+        {from !== undefined && !isInactive && [' · ', <Elapsed key="elapsed" from={from} to={to} />]}
+      </span>
+    </TabLink>
+  )
 }
