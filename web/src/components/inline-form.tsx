@@ -1,7 +1,7 @@
 import { Pencil } from 'lucide-react'
 import { type ReactNode, useRef, useState } from 'react'
 import { Button } from './button.tsx'
-import { FormErrors } from './form.tsx'
+import { FieldMessage, FormErrors } from './form.tsx'
 import { toast } from './overlay-hosts.tsx'
 
 type InlineFormProps = {
@@ -95,9 +95,5 @@ export function EditableRow({ title, editLabel, mayEdit, remove, renderForm, chi
 
 /** An error below a field that does not show its own. */
 export function FieldAlert({ text }: { text: string | undefined }) {
-  return text === undefined ? null : (
-    <p role="alert" className="mt-1 text-bad">
-      {text}
-    </p>
-  )
+  return <FieldMessage text={text} className="mt-1 text-bad" role="alert" />
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react'
+import { useEffect, useEffectEvent } from 'react'
 import { Dialog } from '../components/dialog.tsx'
 
 /** All keyboard shortcuts. None of them modifies data. */
@@ -16,17 +16,14 @@ const SEQUENCE_MS = 1200
 
 /** Calls `act` with the pressed shortcut: `Ctrl K`, `?`, or a sequence such as `g w`. */
 export function useShortcuts(act: (keys: string) => void) {
-  const latest = useRef(act)
-  useEffect(() => {
-    latest.current = act
-  }, [act])
+  const onShortcut = useEffectEvent(act)
   useEffect(() => {
     let before = ''
     let at = 0
     function onKeyDown(event: KeyboardEvent) {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault()
-        return latest.current('Ctrl K')
+        return onShortcut('Ctrl K')
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return undefined
       if (event.key === '/') {
@@ -35,8 +32,8 @@ export function useShortcuts(act: (keys: string) => void) {
         event.preventDefault()
         return search.focus()
       }
-      if (event.key === '?') return latest.current('?')
-      if (before === 'g' && event.timeStamp - at < SEQUENCE_MS) latest.current(`g ${event.key}`)
+      if (event.key === '?') return onShortcut('?')
+      if (before === 'g' && event.timeStamp - at < SEQUENCE_MS) onShortcut(`g ${event.key}`)
       before = event.key
       at = event.timeStamp
       return undefined

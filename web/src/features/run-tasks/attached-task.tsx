@@ -5,17 +5,8 @@ import { CheckField, RadioField, SelectField, fieldError } from '../../component
 import { EditableRow, FieldAlert, InlineForm } from '../../components/inline-form.tsx'
 import { Badge } from '../../components/status.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
-import {
-  type Attachment,
-  LEVELS,
-  type Level,
-  STAGES,
-  STAGE_NAMES,
-  type Task,
-  type WorkspaceTask,
-  useChangeAttachment,
-  useDetachTask,
-} from './workspace-tasks.ts'
+import type { Attachment, Level, Task, WorkspaceTask } from './workspace-tasks.ts'
+import { LEVELS, STAGES, STAGE_NAMES, useChangeAttachment, useDetachTask } from './workspace-tasks.ts'
 
 /** `task` is undefined for users who may not see the tasks of the organization. */
 type AttachedTaskProps = { attachment: WorkspaceTask; task: Task | undefined }

@@ -15,16 +15,8 @@ import { Badge } from '../../components/status.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { AttachedTask, AttachmentForm } from './attached-task.tsx'
-import {
-  LEVELS,
-  STAGES,
-  type Task,
-  type WorkspaceTask,
-  tasksByStage,
-  useAttachTask,
-  useTasks,
-  useWorkspaceTasks,
-} from './workspace-tasks.ts'
+import type { Task, WorkspaceTask } from './workspace-tasks.ts'
+import { LEVELS, STAGES, tasksByStage, useAttachTask, useTasks, useWorkspaceTasks } from './workspace-tasks.ts'
 
 export function TasksTab() {
   const { organization, workspace } = useOpenWorkspace()

@@ -14,15 +14,8 @@ import { counted } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { CandidateTable } from './candidate-table.tsx'
-import {
-  type Candidate,
-  type ParsedFormat,
-  type ParsedVariable,
-  changedIn,
-  copiedCandidates,
-  formatOf,
-  parsedCandidates,
-} from './candidates.ts'
+import type { Candidate, ParsedFormat, ParsedVariable } from './candidates.ts'
+import { changedIn, copiedCandidates, formatOf, parsedCandidates } from './candidates.ts'
 import { type Variable, type WorkspaceVariable, readOwnVariables, useSaveVariable } from './variables.ts'
 
 type ImportDialogProps = {

@@ -14,14 +14,8 @@ import { shortened } from '../workspaces/outputs.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { ImportDialog } from './import-dialog.tsx'
 import { VariableForm } from './variable-form.tsx'
-import {
-  type Category,
-  type WorkspaceVariable,
-  envText,
-  tfvarsText,
-  useDeleteVariable,
-  useVariables,
-} from './variables.ts'
+import type { Category, WorkspaceVariable } from './variables.ts'
+import { envText, tfvarsText, useDeleteVariable, useVariables } from './variables.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/variables')
 

@@ -16,13 +16,8 @@ import { NoRun, RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
 import { waitingReason } from '../runs/run-text.ts'
 import { useSession } from '../session/session.ts'
 import { holderText, lockHolder, lockReason } from './lock-words.ts'
-import {
-  type WorkspaceAttributes,
-  useOpenWorkspace,
-  useUpdateWorkspace,
-  useWorkspace,
-  useWorkspaceLock,
-} from './workspace.ts'
+import type { WorkspaceAttributes } from './workspace.ts'
+import { useOpenWorkspace, useUpdateWorkspace, useWorkspace, useWorkspaceLock } from './workspace.ts'
 
 const NewRunDialog = lazy(async () => ({
   default: (await import('../runs/new-run/new-run-dialog.tsx')).NewRunDialog,
