@@ -22,7 +22,7 @@ describe.runIf(hasBrowser)('the content security policy', () => {
     await page.getByLabel('Username or email').fill('admin')
     await page.getByLabel('Password').fill(server.adminPassword())
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('button', { name: 'Add a variable' }).click()
+    await page.getByRole('button', { name: 'Add variable' }).click()
     await page.getByRole('form', { name: 'New variable' }).getByLabel('HCL').check()
     await page.locator('.cm-content').first().waitFor()
     const gutters = await page.evaluate<string>("getComputedStyle(document.querySelector('.cm-gutters')).display")

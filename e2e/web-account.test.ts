@@ -42,11 +42,11 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     const button = own.getByRole('button', { name: 'Sign in' })
 
     await own.getByText('a code from your authenticator is required').waitFor()
-    await own.getByLabel('Code of your authenticator').fill('nonsense')
+    await own.getByLabel('Authenticator').fill('nonsense')
     await button.click()
     await own.getByText('the code is wrong').waitFor()
     // Enrolling has used the current code; this is the next one.
-    await own.getByLabel('Code of your authenticator').fill(totpCode(secret, new Date(Date.now() + 30_000)))
+    await own.getByLabel('Authenticator').fill(totpCode(secret, new Date(Date.now() + 30_000)))
     await button.click()
     await own.getByRole('heading', { name: 'API tokens' }).waitFor()
 
@@ -58,7 +58,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     const hasTwoFactor = async () =>
       (await server.api('GET', '/account/details', undefined, { token })).data.attributes['two-factor'].enabled
     const own = await openPageOf(server, 'grace', '/app/settings/account')
-    const section = own.getByRole('region', { name: 'two-factor authentication' })
+    const section = own.getByRole('region', { name: 'Two-factor authentication' })
     const setUp = section.getByRole('button', { name: 'Set up' })
     const off = section.getByRole('group').filter({ hasText: 'Disable' })
 
@@ -70,7 +70,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     const secret = (await section.getByLabel('Secret', { exact: true }).textContent()) ?? ''
     const hasQrCode = await section.getByRole('img', { name: 'QR code' }).isVisible()
     const faults = await accessFaults(own)
-    await section.getByLabel('Code of your authenticator').fill(totpCode(secret.replaceAll(' ', ''), new Date()))
+    await section.getByLabel('Authenticator').fill(totpCode(secret.replaceAll(' ', ''), new Date()))
     await section.getByRole('button', { name: 'Enable' }).click()
     const [recoveryCode, ...others] = await texts(section.getByRole('list', { name: 'Recovery codes' }))
     const enabled = await hasTwoFactor()
@@ -107,20 +107,20 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     const refusal = await profile.getByRole('alert').textContent()
     await profile.getByLabel('Email').fill('mary@example.org')
     await profile.getByRole('button').click()
-    await profile.getByText('waits for an administrator').waitFor()
-    await sessions.getByRole('button', { name: 'End', exact: true }).click()
-    await sessions.getByRole('button', { name: 'End the session' }).click()
-    await sessions.getByRole('button', { name: 'End', exact: true }).waitFor({ state: 'detached' })
+    await profile.getByText('must be confirmed by an administrator').waitFor()
+    await sessions.getByRole('button', { name: 'End session', exact: true }).click()
+    await sessions.getByRole('button', { name: 'End session' }).click()
+    await sessions.getByRole('button', { name: 'End session', exact: true }).waitFor({ state: 'detached' })
     await elsewhere.reload()
     await elsewhere.getByLabel('Username or email').waitFor()
     await password.getByLabel('Current password').fill(PASSWORD)
     await password.getByLabel('New password', { exact: true }).fill('a better password')
-    await password.getByLabel('New password again').fill('another password')
+    await password.getByLabel('Confirm new password').fill('another password')
     await password.getByRole('button').click()
     const mismatch = await password.getByRole('alert').textContent()
-    await password.getByLabel('New password again').fill('a better password')
+    await password.getByLabel('Confirm new password').fill('a better password')
     await password.getByRole('button').click()
-    await password.getByText('The password is changed.').waitFor()
+    await password.getByText('Password changed.').waitFor()
     const sessionsLeft = await ofMary('/account/sessions')
     await sessions.getByRole('button', { name: 'Sign out everywhere' }).click()
     await sessions.getByRole('group').getByRole('button', { name: 'Sign out everywhere' }).click()
@@ -142,7 +142,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     const faults = watchFaults(own)
     await own.context().grantPermissions(['clipboard-read', 'clipboard-write'])
 
-    await own.getByLabel('What is it for?').fill('my laptop')
+    await own.getByLabel('Description').fill('my laptop')
     await own.getByLabel('Expires after').selectOption('30 days')
     await own.getByRole('button', { name: 'Create token' }).click()
     await own.getByRole('button', { name: 'Copy the token' }).click()
@@ -154,7 +154,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     const expiry = await row.textContent()
     const shownLater = await own.getByText(token).count()
     await row.getByRole('button', { name: 'Revoke' }).click()
-    await row.getByRole('button', { name: 'Revoke the token' }).click()
+    await row.getByRole('button', { name: 'Revoke token' }).click()
     await row.waitFor({ state: 'detached' })
 
     expect(account.attributes.username).toBe('rosalind')

@@ -47,12 +47,12 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
         )
     })
 
-    await page.getByRole('button', { name: 'Add a variable' }).click()
+    await page.getByRole('button', { name: 'Add variable' }).click()
     await page.getByLabel('Name').fill('secret')
     await page.getByLabel('Value').fill('swordfish-99')
     await page.getByLabel('Sensitive').check()
     await page.getByRole('button', { name: 'Save variable' }).click()
-    await row('secret').getByText('never shown again').waitFor()
+    await row('secret').getByText('write-only').waitFor()
     await page.reload()
     await row('secret').waitFor()
     const shown = await page.content()
@@ -73,7 +73,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
 
   test('invalid HCL is reported at its field and not sent; corrected, it is saved', async () => {
     await open()
-    await page.getByRole('button', { name: 'Add a variable' }).click()
+    await page.getByRole('button', { name: 'Add variable' }).click()
     const form = page.getByRole('form', { name: 'New variable' })
     await form.getByLabel('Name').fill('zones')
     await form.getByLabel('HCL').check()
@@ -106,15 +106,12 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
 
     await open()
 
-    await row('zones').filter({ hasText: 'set defaults' }).getByText('No run gets it: the workspace’s own').waitFor()
+    await row('zones').filter({ hasText: 'set defaults' }).getByText('Overridden by the workspace variable').waitFor()
     await row('AWS_REGION')
       .filter({ hasText: 'eu-west-1' })
-      .getByText('that of the set “enforced” takes its place')
+      .getByText('Overridden by variable set “enforced”')
       .waitFor()
-    await row('AWS_REGION')
-      .filter({ hasText: 'eu-central-1' })
-      .getByText('Takes the place of the workspace’s own')
-      .waitFor()
+    await row('AWS_REGION').filter({ hasText: 'eu-central-1' }).getByText('Overrides the workspace variable').waitFor()
     expect(await accessFaults(page)).toEqual([])
   })
 
@@ -123,12 +120,12 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
       data: { type: 'workspaces', attributes: { name: 'pasted' } },
     })
     await open('pasted')
-    await page.getByRole('button', { name: 'Paste or copy many' }).click()
+    await page.getByRole('button', { name: 'Import' }).click()
     const dialog = page.getByRole('dialog')
     await dialog
-      .getByLabel('Paste the lines')
+      .getByLabel('Paste or drop')
       .fill('region = "eu"\ncount = 3\ndb_password = "hunter2"\ntags = {\n  a = 1\n}\nbroken = var.x\n')
-    await dialog.getByRole('button', { name: 'Look at them' }).click()
+    await dialog.getByRole('button', { name: 'Preview' }).click()
     const fault = await dialog.getByText('line 7').textContent()
     const password = dialog.getByRole('row').filter({ hasText: 'db_password' })
     const isSecret = await password.getByLabel('is sensitive').isChecked()
@@ -160,7 +157,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
       data: { type: 'workspaces', attributes: { name: 'copied' } },
     })
     await open('copied')
-    await page.getByRole('button', { name: 'Paste or copy many' }).click()
+    await page.getByRole('button', { name: 'Import' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('button', { name: 'pasted' }).click()
     const isChosen = await dialog
@@ -182,7 +179,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
     const form = page.getByRole('form', { name: 'Edit region' })
     await form.getByLabel('Value').fill('us')
     await page.keyboard.press('Escape')
-    await form.getByText('not saved yet').waitFor()
+    await form.getByText('unsaved changes').waitFor()
     await form.getByRole('button', { name: 'Save variable' }).click()
     await row('region').getByText('us', { exact: true }).waitFor()
     await page.setViewportSize(PHONE)
@@ -199,7 +196,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
     await createMember(server, 'reader', { workspaceId: workspace.id, access: 'read' })
     const own = await openPageOf(server, 'reader', '/app/main/workspaces/shop/variables')
     await own.getByText('eu-west-1').waitFor()
-    const buttons = await own.getByRole('button', { name: /Add a variable|Edit|Delete/ }).count()
+    const buttons = await own.getByRole('button', { name: /Add variable|Edit|Delete/ }).count()
 
     await server.api('POST', `/workspaces/${workspace.id}/vars`, {
       data: { type: 'vars', attributes: { key: 'later', value: 'here', category: 'terraform' } },

@@ -68,7 +68,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a workspace', () => {
     await openTab(page, server, 'kafka')
     await button(page, 'Lock').click()
     await page.getByLabel('Reason').fill('maintenance')
-    await button(page, 'Lock the workspace').click()
+    await button(page, 'Lock workspace').click()
     await button(page, 'Unlock').waitFor()
     const ada = await openPageOf(server, 'ada', '/app/main/workspaces/kafka')
     const adasFaults = watchFaults(ada)
@@ -92,17 +92,17 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a workspace', () => {
 
     const rita = await openPageOf(server, 'rita', '/app/main/workspaces/kafka/settings')
     const ritasFaults = watchFaults(rita)
-    await rita.getByText('You see these settings').waitFor()
-    await rita.getByText('the root of the configuration').waitFor()
+    await rita.getByText('You can view these settings').waitFor()
+    await rita.getByText('root of the configuration').waitFor()
     const fields = await rita.locator('main').getByRole('textbox').count()
     const actions = await rita
       .locator('main')
       .getByRole('button', { name: /Lock|Start|Save|Delete|Attach|Add|Remove/ })
       .count()
     await rita.getByRole('link', { name: 'Access' }).first().click()
-    await rita.getByText('You may see runs, see variables, see outputs, and see states.').waitFor()
+    await rita.getByText('You can see runs, see variables, see outputs, and see states.').waitFor()
     const tabs = await rita
-      .getByRole('navigation', { name: 'Parts of the workspace' })
+      .getByRole('navigation', { name: 'Workspace', exact: true })
       .getByRole('link')
       .allTextContents()
 

@@ -5,11 +5,11 @@ export default defineProject({
     name: 'web',
     root: import.meta.dirname,
     pool: 'forks',
-    // As many as the other project: of different numbers, as by the cores of a large machine, Vitest runs neither.
+    // Must equal that of the other project, or Vitest runs neither.
     maxWorkers: 4,
-    // What is tested here is pure: a process for each file would take five times as long as the tests.
+    // These tests are pure; a process per file would take five times as long.
     isolate: false,
-    // Components are rendered to text: how they behave in a browser is for the end-to-end tests.
+    // Components are rendered to text; end-to-end tests cover their behaviour in a browser.
     include: ['src/**/*.test.{ts,tsx}'],
   },
 })

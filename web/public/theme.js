@@ -1,12 +1,12 @@
-// Sets the theme before the page is drawn, so that a dark page does not flash white. A separate file, since the server's
-// content security policy allows no script inside the page.
+// Sets the theme before the first paint, so that a dark page does not flash white. A separate file, since the content
+// security policy forbids inline scripts.
 ;(() => {
-  let chosen = 'system'
+  let theme = 'system'
   try {
-    chosen = localStorage.getItem('groundstate-theme') ?? chosen
+    theme = localStorage.getItem('groundstate-theme') ?? theme
   } catch {
-    // The browser keeps nothing for this site.
+    // The browser blocks storage for this site.
   }
-  const isDark = chosen === 'dark' || (chosen !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches)
+  const isDark = theme === 'dark' || (theme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches)
   document.documentElement.dataset.theme = isDark ? 'dark' : 'light'
 })()

@@ -8,14 +8,11 @@ import {
 } from '@tanstack/react-router'
 import { BASE } from './api/base.ts'
 import { NotFoundPage, Skeleton } from './components/feedback.tsx'
-import type { Crumb } from './frame/crumbs.tsx'
 import { Frame } from './frame/frame.tsx'
+import type { Crumb } from './frame/top-bar.tsx'
 import { searchParams } from './search-params.ts'
 
-/*
- * Paths under `/app` are those that the server sends in `run_app_url`, `workspace_app_url` and similar fields. Each page is
- * a separate chunk, loaded when it is opened.
- */
+// The server sends paths under `/app` in `run_app_url`, `workspace_app_url` and so on. Each page is a lazy chunk.
 const root = createRootRoute({ component: Outlet })
 
 const home = createRoute({
@@ -126,71 +123,67 @@ const workspaceOverview = createRoute({
   validateSearch: searchParams({ q: 'text', module: 'text', type: 'text', page: 'number' }),
   component: lazyRouteComponent(async () => import('./features/workspaces/overview-tab.tsx'), 'OverviewTab'),
 })
+/** Options of a tab of a workspace. */
+function tab<const Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) {
+  const crumbs = workspaceCrumbs(`${path.charAt(0).toUpperCase()}${path.slice(1)}`)
+  return { getParentRoute: () => workspace, path, staticData: { crumbs }, component }
+}
 const workspaceRuns = createRoute({
-  getParentRoute: () => workspace,
-  path: 'runs',
+  ...tab(
+    'runs',
+    lazyRouteComponent(async () => import('./features/runs/list/runs-page.tsx'), 'RunsTab'),
+  ),
   validateSearch: searchParams(RUN_FILTERS),
-  staticData: { crumbs: workspaceCrumbs('Runs') },
-  component: lazyRouteComponent(async () => import('./features/runs/list/runs-page.tsx'), 'RunsTab'),
 })
 const workspaceStates = createRoute({
-  getParentRoute: () => workspace,
-  path: 'states',
-  /** `version` is the one that is open; `from` and `to` are the pins of a diff. */
+  ...tab(
+    'states',
+    lazyRouteComponent(async () => import('./features/states/states-tab.tsx'), 'StatesTab'),
+  ),
+  /** `version` is the open version; `from` and `to` are the pins of a diff. */
   validateSearch: searchParams({ version: 'text', show: 'text', from: 'text', to: 'text', q: 'text', page: 'number' }),
-  staticData: { crumbs: workspaceCrumbs('States') },
-  component: lazyRouteComponent(async () => import('./features/states/states-tab.tsx'), 'StatesTab'),
 })
 const workspaceVariables = createRoute({
-  getParentRoute: () => workspace,
-  path: 'variables',
+  ...tab(
+    'variables',
+    lazyRouteComponent(async () => import('./features/variables/variables-tab.tsx'), 'VariablesTab'),
+  ),
   validateSearch: searchParams({ q: 'text', edit: 'text' }),
-  staticData: { crumbs: workspaceCrumbs('Variables') },
-  component: lazyRouteComponent(async () => import('./features/variables/variables-tab.tsx'), 'VariablesTab'),
 })
-const workspaceTasks = createRoute({
-  getParentRoute: () => workspace,
-  path: 'tasks',
-  staticData: { crumbs: workspaceCrumbs('Tasks') },
-  component: lazyRouteComponent(async () => import('./features/run-tasks/tasks-tab.tsx'), 'TasksTab'),
-})
-const workspaceTriggers = createRoute({
-  getParentRoute: () => workspace,
-  path: 'triggers',
-  staticData: { crumbs: workspaceCrumbs('Triggers') },
-  component: lazyRouteComponent(async () => import('./features/run-triggers/triggers-tab.tsx'), 'TriggersTab'),
-})
-const workspaceAccess = createRoute({
-  getParentRoute: () => workspace,
-  path: 'access',
-  staticData: { crumbs: workspaceCrumbs('Access') },
-  component: lazyRouteComponent(async () => import('./features/team-access/access-tab.tsx'), 'AccessTab'),
-})
-const workspaceSettings = createRoute({
-  getParentRoute: () => workspace,
-  path: 'settings',
-  staticData: { crumbs: workspaceCrumbs('Settings') },
-  component: lazyRouteComponent(async () => import('./features/workspaces/settings-tab.tsx'), 'SettingsTab'),
-})
+const workspaceTasks = createRoute(
+  tab(
+    'tasks',
+    lazyRouteComponent(async () => import('./features/run-tasks/tasks-tab.tsx'), 'TasksTab'),
+  ),
+)
+const workspaceTriggers = createRoute(
+  tab(
+    'triggers',
+    lazyRouteComponent(async () => import('./features/run-triggers/triggers-tab.tsx'), 'TriggersTab'),
+  ),
+)
+const workspaceAccess = createRoute(
+  tab(
+    'access',
+    lazyRouteComponent(async () => import('./features/team-access/access-tab.tsx'), 'AccessTab'),
+  ),
+)
+const workspaceSettings = createRoute(
+  tab(
+    'settings',
+    lazyRouteComponent(async () => import('./features/workspaces/settings-tab.tsx'), 'SettingsTab'),
+  ),
+)
 const run = createRoute({
   getParentRoute: () => organization,
   path: 'workspaces/$workspace/runs/$run',
-  /** `part` is the open tab: changes, log, tasks or timeline; `only` filters changes, `find` is searched for in a log. */
-  validateSearch: searchParams({
-    part: 'text',
-    phase: 'text',
-    line: 'number',
-    q: 'text',
-    only: 'text',
-    find: 'text',
-  }),
-  staticData: {
-    crumbs: (params) => [...workspaceCrumbs('Runs')(params), { text: params['run'] ?? '' }],
-  },
+  /** `part` is the open tab: changes, log, tasks or timeline; `only` filters changes, `find` searches the log. */
+  validateSearch: searchParams({ part: 'text', phase: 'text', line: 'number', q: 'text', only: 'text', find: 'text' }),
+  staticData: { crumbs: (params) => [...workspaceCrumbs('Runs')(params), { text: params['run'] ?? '' }] },
   component: lazyRouteComponent(async () => import('./features/runs/page/run-page.tsx'), 'RunPage'),
 })
 
-/** Short paths that users type and CLIs print. */
+/** Short paths: users type the first one, and CLIs print the second one for a run. */
 const shortWorkspace = createRoute({
   getParentRoute: () => organization,
   path: '$workspace',
@@ -198,8 +191,7 @@ const shortWorkspace = createRoute({
     throw redirect({ to: '/app/$organization/workspaces/$workspace', params })
   },
 })
-/** The path that CLIs print for a run. */
-const printedRun = createRoute({
+const shortRun = createRoute({
   getParentRoute: () => organization,
   path: '$workspace/runs/$run',
   beforeLoad: ({ params }) => {
@@ -207,16 +199,14 @@ const printedRun = createRoute({
   },
 })
 
-function workspaceCrumbs(tab?: 'Runs' | 'States' | 'Variables' | 'Tasks' | 'Triggers' | 'Access' | 'Settings') {
-  return ({ organization: name = '', workspace: own = '' }: Record<string, string>): readonly Crumb[] => {
-    const params = { organization: name, workspace: own }
-    const link = { to: '/app/$organization/workspaces/$workspace', params } as const
+function workspaceCrumbs(tabName?: string) {
+  return ({ organization: name = '', workspace: text = '' }: Record<string, string>): readonly Crumb[] => {
+    const params = { organization: name, workspace: text }
+    const to = '/app/$organization/workspaces/$workspace'
     return [
       { text: 'Workspaces', link: { to: '/app/$organization/workspaces', params } },
-      { text: own, link },
-      ...(tab
-        ? [{ text: tab, link: { ...link, to: `/app/$organization/workspaces/$workspace/${tab.toLowerCase()}` } }]
-        : []),
+      { text, link: { to, params } },
+      ...(tabName === undefined ? [] : [{ text: tabName, link: { to: `${to}/${tabName.toLowerCase()}`, params } }]),
     ]
   }
 }
@@ -246,7 +236,7 @@ export const router = createRouter({
         ]),
         run,
         shortWorkspace,
-        printedRun,
+        shortRun,
       ]),
     ]),
   ]),

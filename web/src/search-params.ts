@@ -1,17 +1,16 @@
 type Kinds = Record<string, 'text' | 'number' | 'flag'>
 type Value<Kind> = Kind extends 'text' ? string : Kind extends 'number' ? number : true
 
-/** The search parameters of a page: all of them optional, and those that make no sense are left out. */
+/** The search parameters of a page. All are optional; invalid ones are dropped. */
 export type SearchParams<K extends Kinds> = { [Name in keyof K]?: Value<K[Name]> | undefined }
 
-/** Reads the search parameters of an address, for `validateSearch`. A flag is there or not. */
+/** A `validateSearch` function for the search parameters of a route. A flag is true or absent. */
 export function searchParams<const K extends Kinds>(kinds: K) {
   return (search: Record<string, unknown>): SearchParams<K> =>
     Object.fromEntries(
-      Object.entries(kinds).flatMap(([name, kind]) => {
-        const value = read(search[name], kind)
-        return value === undefined ? [] : [[name, value]]
-      }),
+      Object.entries(kinds)
+        .map(([name, kind]) => [name, read(search[name], kind)] as const)
+        .filter(([, value]) => value !== undefined),
     ) as SearchParams<K>
 }
 
@@ -21,6 +20,6 @@ function read(value: unknown, kind: Kinds[string]) {
     const number = Number(value)
     return Number.isSafeInteger(number) && number > 0 ? number : undefined
   }
-  // A text that looks like a number arrives as one.
+  // The router parses a text that looks like a number.
   return typeof value === 'string' || typeof value === 'number' ? String(value) || undefined : undefined
 }

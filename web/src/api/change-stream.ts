@@ -7,25 +7,25 @@ export type Message =
   | { kind: 'change'; change: Change }
   /** Earlier responses may be stale. */
   | { kind: 'reset' }
-  /** The server has ended the stream: what the person may see is another by now. */
+  /** The server ended the stream because the user's access changed. */
   | { kind: 'end' }
-  /** The stream has been refused again and again: perhaps there is no session any more, or no such organization. */
+  /** Repeated attempts failed: the session or the organization may no longer exist. */
   | { kind: 'refused' }
   | { kind: 'connection'; state: Connection }
 
 /** Time without an event after which the connection counts as lost, in ms; the server sends a keep-alive every 15 s. */
-const DATABASE_TIMEOUT_MS = 40_000
+const SILENCE_TIMEOUT_MS = 40_000
 const FIRST_RETRY_MS = 2000
 const LAST_RETRY_MS = 30_000
-/** After so many failures in a row, and again after as many, the session is looked at. */
-const SUSPICIOUS = 3
+/** The session is checked after every so many consecutive failures. */
+const FAILURES_PER_CHECK = 3
 
-/** How long to wait after so many failures: longer each time, and not the same in all browsers that a restart has cut off. */
+/** Exponential backoff in ms with jitter, so that browsers do not all reconnect at once after a restart. */
 export function retryDelay(failures: number, random: number) {
   return Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS) * (0.5 + random / 2)
 }
 
-/** Holds the stream of changes of an organization open until `signal`; resolves then. */
+/** Keeps the event stream of an organization open until `signal` aborts; resolves then. */
 export async function holdStream(organization: string, publish: (message: Message) => void, signal: AbortSignal) {
   let cursor: string | undefined
   let source: EventSource | undefined
@@ -36,31 +36,24 @@ export async function holdStream(organization: string, publish: (message: Messag
   function open() {
     const after = cursor === undefined ? '' : `?after=${encodeURIComponent(cursor)}`
     source = new EventSource(apiPath(`/organizations/${organization}/changes${after}`))
-    // A proxy that holds answers back shows itself by silence from the start.
-    silence = setTimeout(lose, DATABASE_TIMEOUT_MS)
-    const heard = (event: MessageEvent<string>) => {
-      if (event.lastEventId !== '') cursor = event.lastEventId
-      // A stream that only begins, and ends again, has not recovered.
-      if (event.type !== 'ready') failures = 0
-      clearTimeout(silence)
-      silence = setTimeout(lose, DATABASE_TIMEOUT_MS)
-    }
-    source.addEventListener('ready', (event: MessageEvent<string>) => {
-      const isFirst = cursor === undefined
-      heard(event)
-      publish({ kind: 'connection', state: 'open' })
-      // What the page has read may be older than the subscription.
-      if (isFirst) publish({ kind: 'reset' })
-    })
-    source.addEventListener('change', (event: MessageEvent<string>) => {
-      heard(event)
-      publish({ kind: 'change', change: JSON.parse(event.data) as Change })
-    })
-    source.addEventListener('reset', (event: MessageEvent<string>) => {
-      heard(event)
-      publish({ kind: 'reset' })
-    })
-    source.addEventListener('alive', heard)
+    // Also detects a buffering proxy, behind which no event ever arrives.
+    silence = setTimeout(lose, SILENCE_TIMEOUT_MS)
+    const listen = (type: string, act: (event: MessageEvent<string>) => void = () => {}) =>
+      source?.addEventListener(type, (event: MessageEvent<string>) => {
+        const isFirst = cursor === undefined
+        if (event.lastEventId !== '') cursor = event.lastEventId
+        // A stream that opens and closes immediately has not recovered.
+        if (type !== 'ready') failures = 0
+        clearTimeout(silence)
+        silence = setTimeout(lose, SILENCE_TIMEOUT_MS)
+        act(event)
+        // Responses read before the subscription may be stale.
+        if (type === 'ready' && isFirst) publish({ kind: 'reset' })
+      })
+    listen('ready', () => publish({ kind: 'connection', state: 'open' }))
+    listen('change', ({ data }) => publish({ kind: 'change', change: JSON.parse(data) as Change }))
+    listen('reset', () => publish({ kind: 'reset' }))
+    listen('alive')
     source.addEventListener('end', () => {
       // A user still signed in continues with their current access; otherwise the frame unmounts, which aborts `signal`.
       cursor = undefined
@@ -77,7 +70,7 @@ export async function holdStream(organization: string, publish: (message: Messag
   function lose() {
     publish({ kind: 'connection', state: 'lost' })
     reopen()
-    if (failures % SUSPICIOUS === 0) publish({ kind: 'refused' })
+    if (failures % FAILURES_PER_CHECK === 0) publish({ kind: 'refused' })
   }
   function reopen() {
     close()

@@ -2,27 +2,27 @@ import { parseExact } from '@groundstate/contract/exact-json'
 import type { Wire, errorsDocument } from '@groundstate/contract/responses'
 import { serverPath } from './base.ts'
 
-/** One error; `pointer` is its place in the body, such as `/data/attributes/otp`. */
+/** One error of a response; `pointer` locates it in the request body: `/data/attributes/otp`. */
 export type Refusal = { detail: string; pointer: string | undefined }
 
-/** An error answer of the API: its status, and the details, one a line. */
+/** An error response of the API. The message has one detail per line. */
 export class ApiError extends Error {
   readonly status: number
   readonly refusals: readonly Refusal[]
 
   constructor(status: number, refusals: readonly Refusal[]) {
-    super(refusals.map(({ detail }) => detail).join('\n') || `the server answered ${status}`)
+    super(refusals.map(({ detail }) => detail).join('\n') || `the server responded with status ${status}`)
     this.status = status
     this.refusals = refusals
   }
 }
 
-/** Whether the thing is gone, or not for this person: then what was read of it before is not shown any longer. */
+/** Whether the resource does not exist or is hidden from the user; cached data about it must no longer be shown. */
 export function isNotFound(error: Error | null) {
   return error instanceof ApiError && error.status === 404
 }
 
-/** Sends a request to the API with the session's cookie. Throws `ApiError` for error answers. */
+/** Sends a request to the API with the session's cookie. Throws `ApiError` for error responses. */
 export async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const response = await fetch(apiPath(path), {
     method,
@@ -34,7 +34,7 @@ export async function request<T>(method: string, path: string, body?: unknown, s
     ...(signal && { signal }),
   })
   const text = await response.text()
-  if (!response.ok) throw new ApiError(response.status, refusals(text))
+  if (!response.ok) throw new ApiError(response.status, errorsIn(text))
   return (text === '' ? undefined : parseExact(text)) as T
 }
 
@@ -42,28 +42,33 @@ export async function get<T>(path: string, signal?: AbortSignal) {
   return request<T>('GET', path, undefined, signal)
 }
 
-/** The address of a path of the API on this server. */
+/** Requests a document and returns its `data`. */
+export async function getData<Document extends { data: unknown }>(
+  path: string,
+  signal?: AbortSignal,
+): Promise<Document['data']> {
+  return (await get<Document>(path, signal)).data
+}
+
+/** The URL path of an API path: `apiPath('/runs/run-1')`. */
 export function apiPath(path: string) {
   return serverPath(`/api/v2${path}`)
 }
 
-/**
- * The path on this server of an address that the API has given, such as that of a log: the server may be reached under
- * another name than the one in the address.
- */
+/** Path and query of a URL from the API, such as that of a log: the browser may reach the server under another host name. */
 export function ownPath(url: string) {
   const { pathname, search } = new URL(url, document.baseURI)
   return pathname + search
 }
 
-/** A query string without the parameters that are undefined or empty; `''` when nothing is left. */
+/** A query string without undefined and empty parameters; `''` if none is left. */
 export function queryString(params: Record<string, string | number | undefined>) {
-  const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== '')
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  const set = Object.entries(params).filter(([, value]) => value !== undefined && value !== '')
+  const text = new URLSearchParams(set.map(([name, value]) => [name, String(value)])).toString()
   return text === '' ? '' : `?${text}`
 }
 
-function refusals(text: string): Refusal[] {
+function errorsIn(text: string): Refusal[] {
   try {
     const { errors } = JSON.parse(text) as Partial<Wire<typeof errorsDocument>>
     return (errors ?? []).map(({ title, detail, source }) => ({
@@ -71,7 +76,7 @@ function refusals(text: string): Refusal[] {
       pointer: source?.pointer,
     }))
   } catch {
-    // A proxy may answer in its own format.
+    // A proxy may respond in its own format.
     return []
   }
 }

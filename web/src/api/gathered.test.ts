@@ -4,7 +4,7 @@ import { gathered } from './gathered.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** Work of which each piece ends when the test says so. */
+/** Work whose executions end when the test resolves them. */
 function slowWork() {
   const ends: (() => void)[] = []
   return {
@@ -13,7 +13,7 @@ function slowWork() {
   }
 }
 
-test('calls that come together are one piece of work', async () => {
+test('calls close together share one execution', async () => {
   const { ends, work } = slowWork()
   const call = gathered(work)
   call()
@@ -25,7 +25,7 @@ test('calls that come together are one piece of work', async () => {
   expect(ends).toHaveLength(1)
 })
 
-test('calls during the work lead to more work after its end, and not before', async () => {
+test('calls during an execution start another one after it', async () => {
   const { ends, work } = slowWork()
   const call = gathered(work)
   call()
@@ -42,7 +42,7 @@ test('calls during the work lead to more work after its end, and not before', as
   expect(ends).toHaveLength(2)
 })
 
-test('work that does not end holds up the next for some seconds only', async () => {
+test('an execution that hangs delays the next one by a few seconds only', async () => {
   const { ends, work } = slowWork()
   const call = gathered(work)
   call()
@@ -53,7 +53,7 @@ test('work that does not end holds up the next for some seconds only', async () 
   expect(ends).toHaveLength(2)
 })
 
-test('work that fails does not end it all', async () => {
+test('a failed execution does not prevent later ones', async () => {
   let count = 0
   const call = gathered(async () => {
     count += 1

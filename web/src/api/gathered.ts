@@ -1,11 +1,11 @@
-/** Calls are gathered for this long, so that a run that goes through five states is read once. */
+/** Calls within this time (ms) are combined: a run that passes through five states is read once. */
 const GATHER_MS = 250
-/** A read that takes longer does not hold up the next one. */
-const RETRY_TIMEOUT_MS = 5000
+/** Work that takes longer (ms) does not block the next call. */
+const WORK_TIMEOUT_MS = 5000
 
 /**
- * Returns a function that runs `work` soon, once for all calls until then. Running work is not interrupted by more
- * calls: under changes without a pause it would never come to its end. It is done again after it.
+ * Returns a throttled trigger for `work`: one execution serves all calls before it. A call during an execution schedules
+ * another one and never cancels the current one, so that frequent calls cannot starve it.
  */
 export function gathered(work: () => Promise<unknown>) {
   let isDue = false
@@ -16,7 +16,7 @@ export function gathered(work: () => Promise<unknown>) {
     while (isDue) {
       await pause(GATHER_MS)
       isDue = false
-      await Promise.race([work().catch(() => {}), pause(RETRY_TIMEOUT_MS)])
+      await Promise.race([work().catch(() => {}), pause(WORK_TIMEOUT_MS)])
     }
     isBusy = false
   }

@@ -3,9 +3,9 @@ import { useEffect, useSyncExternalStore } from 'react'
 import { BASE } from './base.ts'
 import { type Connection, holdStream, type Message } from './change-stream.ts'
 import { gathered } from './gathered.ts'
-import { queries } from './queries.ts'
+import { invalidate, queries } from './queries.ts'
 
-/** Answers that show parts of other resources: a change of a run changes the lists of workspaces. */
+/** Queries that include parts of other resources: a changed run changes lists of workspaces. */
 const ALSO: Partial<Record<ChangeType, readonly string[]>> = {
   runs: ['workspaces', 'overview'],
   workspaces: ['overview', 'team-workspaces'],
@@ -20,15 +20,13 @@ let connection: Connection = 'connecting'
 const connectionListeners = new Set<() => void>()
 const changeListeners = new Set<(change: Change) => void>()
 
-/** Keeps everything that the open page shows up to date with the organization, until it is unmounted. */
 export function useLiveUpdates(organization: string | undefined) {
-  useEffect(() => {
-    if (organization === undefined) return undefined
-    return follow(organization, receiver(organization))
-  }, [organization])
+  useEffect(
+    () => (organization === undefined ? undefined : follow(organization, receiver(organization))),
+    [organization],
+  )
 }
 
-/** The state of the connection over which changes come. */
 export function useConnection() {
   return useSyncExternalStore(
     (draw) => {
@@ -39,7 +37,7 @@ export function useConnection() {
   )
 }
 
-/** Calls `listener` for each change, for what is no query: a log asks for its next lines. */
+/** Calls `listener` for each change, for data outside of queries, such as the next lines of a log. */
 export function onChange(listener: (change: Change) => void) {
   changeListeners.add(listener)
   return () => changeListeners.delete(listener)
@@ -52,12 +50,12 @@ function setConnection(next: Connection) {
 }
 
 /**
- * One tab of the browser holds the connection for all tabs that show the organization: a browser opens six connections
- * to a server, and a seventh tab would wait for ever. The lock passes to another tab when the first is closed.
+ * Shares one connection between all tabs that show the organization: a browser opens six connections per server, so a
+ * seventh tab would wait forever. The Web Lock passes to another tab when the first one closes.
  */
 function follow(organization: string, receive: (message: Message) => void) {
   const stop = new AbortController()
-  // Another installation under the same host name has locks and channels in common with this one.
+  // Another installation under the same host name shares locks and channels with this one.
   const name = `groundstate changes ${BASE} ${organization}`
   const channel = new BroadcastChannel(name)
   channel.addEventListener('message', ({ data }: MessageEvent<Message>) => receive(data))
@@ -66,7 +64,7 @@ function follow(organization: string, receive: (message: Message) => void) {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no other origins
     channel.postMessage(message)
   }
-  // What is known of the connection was about the organization before.
+  // The previous state was that of another organization.
   setConnection('connecting')
   // Without locks (an insecure context) each tab has its own connection.
   const locks = navigator.locks as LockManager | undefined
@@ -82,20 +80,14 @@ function follow(organization: string, receive: (message: Message) => void) {
   }
 }
 
-/** A tab that waits for the lock hears of the connection with the next message; until then another tab has it open. */
+/** A tab waiting for the lock learns the state with the next message; until then, it assumes that the holder is connected. */
 async function assumeOpen(name: string, signal: AbortSignal) {
   const { held, pending } = await navigator.locks.query()
   const isOf = (lock: LockInfo) => lock.name === name
   if (!signal.aborted && connection === 'connecting' && held?.some(isOf) && pending?.some(isOf)) setConnection('open')
 }
 
-/** Other types that a response depends on, from its query's `meta: { alsoAbout: ['varsets'] }`. */
-function alsoAbout(meta: Record<string, unknown> | undefined) {
-  const kinds = meta?.['alsoAbout']
-  return Array.isArray(kinds) ? (kinds as readonly string[]) : []
-}
-
-/** Does what each message asks for: changes are gathered, and the responses that they are about are read again. */
+/** Handles messages: changes are collected, and the affected queries refetched. */
 function receiver(organization: string) {
   const pending = new Map<string, Set<string>>()
   const refetch = gathered(async () => {
@@ -104,7 +96,8 @@ function receiver(organization: string) {
     await queries.invalidateQueries({
       predicate: ({ queryKey: [about, scope], meta }) =>
         (typeof about === 'string' && (due.get(about)?.has(String(scope)) ?? false)) ||
-        alsoAbout(meta).some((other) => due.has(other)),
+        // Other types that the query depends on: `meta: { alsoAbout: ['varsets'] }`.
+        ((meta?.['alsoAbout'] ?? []) as readonly string[]).some((other) => due.has(other)),
     })
   })
 
@@ -122,9 +115,7 @@ function receiver(organization: string) {
   return (message: Message) => {
     if (message.kind === 'change') note(message.change)
     else if (message.kind === 'connection') setConnection(message.state)
-    else if (message.kind === 'refused') {
-      void queries.invalidateQueries({ queryKey: ['session'] })
-      void queries.invalidateQueries({ queryKey: ['organizations'] })
-    } else void queries.invalidateQueries()
+    else if (message.kind === 'refused') void invalidate(['session'], ['organizations'])
+    else void queries.invalidateQueries()
   }
 }

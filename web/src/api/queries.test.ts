@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { ApiError } from './client.ts'
 import { failureOf, isPassing } from './queries.ts'
 
-test('a broken connection is tried again, and what a proxy answers during a restart', () => {
+test('a broken connection and a proxy’s response during a restart are transient', () => {
   const errors = [new TypeError('Failed to fetch'), ...[502, 503, 504].map((status) => new ApiError(status, []))]
 
   expect(errors.map(isPassing)).toEqual([true, true, true, true])
@@ -17,19 +17,19 @@ test('an error of the API is final', () => {
 const refetch = async () => {}
 const broken = new TypeError('Failed to fetch')
 
-test('what was read stays when a later read of it fails', () => {
+test('a failed refetch keeps the earlier data', () => {
   expect(failureOf({ data: ['kept'], error: broken, refetch })).toBeUndefined()
   expect(failureOf({ data: null, error: broken, refetch })).toBeUndefined()
 })
 
-test('what was never read, or is not there any more, is a failure', () => {
+test('missing data, or data that no longer exists, is a failure', () => {
   const gone = new ApiError(404, [])
 
   expect(failureOf({ data: undefined, error: broken, refetch })?.error).toBe(broken)
   expect(failureOf({ data: ['old'], error: gone, refetch })?.error).toBe(gone)
 })
 
-test('of several reads, the first that failed is reported and retried', () => {
+test('the first failed query is reported and retried', () => {
   const again: string[] = []
   const read = (name: string, error: Error | null) => ({
     data: error ? undefined : name,
@@ -42,7 +42,7 @@ test('of several reads, the first that failed is reported and retried', () => {
   expect(again).toEqual(['two'])
 })
 
-test('a wide number that is read again stays one', () => {
+test('a refetched wide number remains the same value', () => {
   const [one, two] = ['[12345678901234567890]', '[12345678901234567891]'].map(parseExact)
 
   expect(replaceEqualDeep(one, two)).toSatisfy(([number]: unknown[]) => isWideNumber(number))

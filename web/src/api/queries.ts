@@ -1,9 +1,9 @@
-import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { MutationCache, QueryCache, QueryClient, type QueryKey, useMutation } from '@tanstack/react-query'
 import { ApiError, isNotFound } from './client.ts'
 
 /**
- * The first member of every query key is what the response is about, the second its scope: the id of a resource or the name
- * of an organization. The stream of changes refetches by these two; see `live.ts`.
+ * The first member of a query key is the type of the response, the second its scope: the id of a resource or the name of an
+ * organization. The event stream refetches by these two; see `live.ts`.
  */
 export const queries: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError: onError }),
@@ -14,24 +14,34 @@ export const queries: QueryClient = new QueryClient({
       refetchOnWindowFocus: true,
       staleTime: 5000,
     },
-    // What was sent may be secret, such as a password or the value of a variable.
+    // Inputs and responses may be secret, such as passwords, tokens and values of variables.
     mutations: { gcTime: 0 },
   },
 })
 
-/** Statuses that a proxy returns while the server restarts. */
-const PASSING = new Set([502, 503, 504])
+/** Refetches the queries under each of the keys. */
+export async function invalidate(...keys: readonly QueryKey[]) {
+  await Promise.all(keys.map(async (queryKey) => queries.invalidateQueries({ queryKey })))
+}
 
-/** Other errors of the API are final. */
+/** A mutation that invalidates the queries under each of the keys when it succeeds. */
+export function useChange<Input, Output>(change: (input: Input) => Promise<Output>, ...keys: readonly QueryKey[]) {
+  return useMutation({ mutationFn: change, onSuccess: async () => invalidate(...keys) })
+}
+
+/** Statuses that a proxy returns while the server restarts. */
+const TRANSIENT_STATUSES = new Set([502, 503, 504])
+
+/** Whether a retry may succeed. Other errors of the API are final. */
 export function isPassing(error: Error) {
-  return !(error instanceof ApiError) || PASSING.has(error.status)
+  return !(error instanceof ApiError) || TRANSIENT_STATUSES.has(error.status)
 }
 
 type Read = { data: unknown; error: Error | null; refetch: () => Promise<unknown> }
 
 /**
- * Why what is read can't be shown, of the first that failed, and the way to read it again. What is on the screen stays when a
- * later read of it fails, until the response is that it is not there: undefined then, and while nothing has failed.
+ * The first error that prevents showing data, with a retry. A failed refetch is none: the earlier data remains shown, unless
+ * the resource no longer exists.
  */
 export function failureOf(...reads: readonly Read[]): { error: Error; onRetry: () => void } | undefined {
   for (const { data, error, refetch } of reads) {
@@ -40,14 +50,14 @@ export function failureOf(...reads: readonly Read[]): { error: Error; onRetry: (
   return undefined
 }
 
-/** A session that has ended is seen at the first refused request: the frame then leads to sign-in and back. */
+/** A 401 means that the session has ended: the frame then redirects to sign-in and back. */
 function onError(error: Error) {
-  if (error instanceof ApiError && error.status === 401) void queries.invalidateQueries({ queryKey: ['session'] })
+  if (error instanceof ApiError && error.status === 401) void invalidate(['session'])
 }
 
 /**
- * Whether a query is of the scope: then its response may stay on the screen, as `placeholderData`, until that of the next
- * search or page is there. The rows of another organization are never shown as those of this one.
+ * Whether a query has the scope, for `placeholderData`: its response may remain shown until that of the next search or page
+ * arrives. Rows of one organization must never appear as those of another.
  */
 export function isOfScope(query: { queryKey: readonly unknown[] } | undefined, scope: string) {
   return query?.queryKey[1] === scope
@@ -56,23 +66,23 @@ export function isOfScope(query: { queryKey: readonly unknown[] } | undefined, s
 type Identifier = { id: string; type: string }
 type Related = { data?: Identifier | null | readonly Identifier[] } | undefined
 
-/** Finds the included resources of a document by the relations that name them. */
+/** Finds the included resources of a document by the relationships that name them. */
 export function includedOf<Resource extends Identifier>(document: { included?: readonly Resource[] | undefined }) {
   const byId = new Map((document.included ?? []).map((resource) => [`${resource.type} ${resource.id}`, resource]))
   type OfType<Type extends string> = Extract<Resource, { type: Type }>
   const find = <Type extends Resource['type']>(type: Type, identifier: Identifier | null | undefined) =>
     identifier?.type === type ? (byId.get(`${type} ${identifier.id}`) as OfType<Type> | undefined) : undefined
   return {
-    /** The resource of a relation to one; undefined when there is none or it was not included. */
+    /** The resource of a to-one relationship; undefined if null or not included. */
     one<Type extends Resource['type']>(type: Type, related: Related) {
       const data = related?.data
       return find(type, data !== undefined && data !== null && 'id' in data ? data : undefined)
     },
-    /** The resources of a relation to many, in their order. */
+    /** The included resources of a to-many relationship, in order. */
     many<Type extends Resource['type']>(type: Type, related: Related) {
       const data = related?.data
       const list = Array.isArray(data) ? (data as readonly Identifier[]) : []
-      return list.map((identifier) => find(type, identifier)).filter((found) => found !== undefined)
+      return list.map((identifier) => find(type, identifier)).filter((match) => match !== undefined)
     },
   }
 }

@@ -2,6 +2,7 @@ import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useR
 import { Button, type ButtonProps } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
 import { TextArea, TextField } from './form.tsx'
+import { toast } from './overlay-hosts.tsx'
 import { focusHeading } from './page.tsx'
 
 type ConfirmProps = Pick<ButtonProps, 'icon' | 'kind' | 'size' | 'reason'> & {
@@ -12,6 +13,8 @@ type ConfirmProps = Pick<ButtonProps, 'icon' | 'kind' | 'size' | 'reason'> & {
   typedName?: string | undefined
   comment?: string
   action: string
+  /** Toast after the action. */
+  done?: string
   /** Receives the comment; errors are shown in place. */
   onConfirm: (comment: string | undefined) => Promise<unknown>
 }
@@ -29,6 +32,7 @@ export function Confirm(props: ConfirmProps) {
     typedName,
     comment,
     action,
+    done,
     onConfirm,
   } = props
   const [isOpen, setIsOpen] = useState(false)
@@ -76,6 +80,7 @@ export function Confirm(props: ConfirmProps) {
     setError(undefined)
     try {
       await onConfirm(text.trim() || undefined)
+      if (done !== undefined) toast({ text: done })
       close()
     } catch (cause) {
       setError(cause instanceof Error ? cause : new Error(String(cause)))

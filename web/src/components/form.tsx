@@ -152,14 +152,14 @@ type AttributesFormProps = {
   fields: readonly (ComponentProps<'input'> & { label: string; name: string; hint?: ReactNode })[]
   action: string
   kind?: ButtonKind
-  error: Error | null
-  isPending: boolean
+  mutation: { error: Error | null; isPending: boolean }
   /** Receives the values by name, and a function that clears the form. */
   onSubmit: (values: Record<string, string>, reset: () => void) => void
 }
 
 /** A form whose fields are the attributes of a request. Errors are shown at their fields. */
-export function AttributesForm({ fields, action, kind, error, isPending, onSubmit }: AttributesFormProps) {
+export function AttributesForm({ fields, action, kind, mutation, onSubmit }: AttributesFormProps) {
+  const { error, isPending } = mutation
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
     const form = event.currentTarget

@@ -6,24 +6,22 @@ import { failureOf } from '../api/queries.ts'
 import { Drawer } from '../components/dialog.tsx'
 import { ErrorNote } from '../components/feedback.tsx'
 import { OverlayHosts } from '../components/overlay-hosts.tsx'
+import { focusHeading } from '../components/page.tsx'
 import { useGo } from '../components/target.tsx'
 import { useOrganization } from '../features/organizations/organizations.ts'
 import { useSession } from '../features/session/session.ts'
-import { useFocusOnArrival } from './crumbs.tsx'
 import { organizationPages } from './navigation.ts'
-import { ShortcutsDialog } from './shortcuts-dialog.tsx'
-import { useShortcuts } from './shortcuts.ts'
+import { ShortcutsDialog, useShortcuts } from './shortcuts.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { TopBar } from './top-bar.tsx'
 
 const Palette = lazy(async () => import('./palette.tsx'))
 
-/** Layout of all pages for signed-in users. */
 export function Frame() {
   const session = useSession()
   const failure = failureOf(session)
   if (session.isPending) return null
-  // A later failed check leaves the page as it is, since it may show values that are shown only once.
+  // A failed refetch keeps the page, which may show values that are shown only once.
   if (failure) {
     return (
       <main className="mx-auto max-w-xl p-8">
@@ -33,7 +31,7 @@ export function Frame() {
     )
   }
   if (!session.data) return <ToSignIn />
-  // Another person, who has signed in in another tab, begins with nothing of this one.
+  // The key resets all state when another user has signed in in another tab.
   return <SignedIn key={session.data.id} account={session.data.attributes} />
 }
 
@@ -41,22 +39,17 @@ function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'
   const { organization } = useParams({ strict: false })
   const lastOrganization = useLast(organization)
   const [open, setOpen] = useState<'menu' | 'palette' | 'shortcuts'>()
-  // Loaded at the first use, and kept: its way out is animated.
+  // Loaded on first use, then kept mounted for the closing animation.
   const [hasPalette, setHasPalette] = useState(false)
   const goTo = useGo()
-  // There is nothing to follow in an organization that is not there for the person.
-  const isGone = isNotFound(useOrganization(organization).error)
-  const followed = isGone ? undefined : organization
+  const followed = isNotFound(useOrganization(organization).error) ? undefined : organization
   useLiveUpdates(followed)
   useFocusOnArrival()
   useShortcuts((keys) => {
-    if (keys === 'Ctrl K') openPalette()
-    else if (keys === '?') setOpen('shortcuts')
-    else {
-      const page =
-        organization === undefined ? undefined : organizationPages(organization).find((own) => own.keys === keys)
-      if (page) goTo(page.link)
-    }
+    if (keys === 'Ctrl K') return openPalette()
+    if (keys === '?') return setOpen('shortcuts')
+    const page = organizationPages(organization).find((candidate) => candidate.keys === keys)
+    return page && goTo(page.link)
   })
   function openPalette() {
     setHasPalette(true)
@@ -74,7 +67,7 @@ function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'
         }}
         className="fixed top-2 left-2 z-50 -translate-y-20 rounded-md bg-accent px-3 py-2 text-on-accent focus:translate-y-0"
       >
-        Skip to the content
+        Skip to content
       </a>
       <div className="min-h-dvh md:pl-56">
         <aside
@@ -107,21 +100,30 @@ function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'
   )
 }
 
-/** The last value that was not undefined: pages of the person keep the way back to the organization. */
+/** The last defined value: the user's own pages keep the navigation of the organization. */
 function useLast(value: string | undefined) {
   const [last, setLast] = useState(value)
   if (value !== undefined && value !== last) setLast(value)
   return value ?? last
 }
 
-/**
- * Redirects to the sign-in page, which returns here. It does so once: a redirect that renders again would return to
- * itself.
- */
+/** Redirects to the sign-in page, which returns here. In an effect, so that a second render does not redirect again. */
 function ToSignIn() {
   const router = useRouter()
   useEffect(() => {
     void router.navigate({ to: '/app/sign-in', search: { next: router.latestLocation.href }, replace: true })
   }, [router])
   return null
+}
+
+/** Focuses the heading after a navigation to another path. A change of the search parameters keeps the focus. */
+function useFocusOnArrival() {
+  const router = useRouter()
+  useEffect(
+    () =>
+      router.subscribe('onRendered', ({ fromLocation, pathChanged }) => {
+        if (fromLocation && pathChanged) focusHeading()
+      }),
+    [router],
+  )
 }

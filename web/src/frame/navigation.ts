@@ -5,14 +5,14 @@ export type Destination = {
   text: string
   icon: LucideIcon
   link: Target
-  /** Two keys, one after the other. */
   keys?: string
-  /** Other words by which people look for it. */
-  words?: string
+  /** Search terms besides the text. */
+  keywords?: string
 }
 
-/** The pages of an organization. */
-export function organizationPages(organization: string): Destination[] {
+/** The pages of an organization; none without one. */
+export function organizationPages(organization: string | undefined): Destination[] {
+  if (organization === undefined) return []
   const params = { organization }
   return [
     { text: 'Overview', icon: LayoutDashboard, keys: 'g o', link: { to: '/app/$organization', params } },
@@ -21,13 +21,12 @@ export function organizationPages(organization: string): Destination[] {
   ]
 }
 
-/** The pages of the person. */
-export const OWN_PAGES: readonly Destination[] = [
+export const USER_PAGES: readonly Destination[] = [
   {
     text: 'Account',
     icon: UserRound,
     link: { to: '/app/settings/account' },
-    words: 'profile password two-factor authentication sessions',
+    keywords: 'profile password two-factor authentication sessions',
   },
-  { text: 'API tokens', icon: KeyRound, link: { to: '/app/settings/tokens' }, words: 'login credentials' },
+  { text: 'API tokens', icon: KeyRound, link: { to: '/app/settings/tokens' }, keywords: 'login credentials' },
 ]

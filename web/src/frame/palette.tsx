@@ -6,36 +6,58 @@ import { useQuery } from '@tanstack/react-query'
 import { Command } from 'cmdk'
 import { Boxes, Building2, ListChecks, type LucideIcon, Play, Plus } from 'lucide-react'
 import { useState } from 'react'
-import { get, queryString } from '../api/client.ts'
+import { getData, queryString } from '../api/client.ts'
 import { isOfScope } from '../api/queries.ts'
 import { useSettled } from '../components/filters.tsx'
 import { type Target, useGo } from '../components/target.tsx'
 import { useOrganizations } from '../features/organizations/organizations.ts'
-import { chooseGuide } from '../features/overview/getting-started.tsx'
+import { setGuideChoice } from '../features/overview/getting-started.tsx'
 import { runTitle } from '../features/runs/run-text.ts'
-import { OWN_PAGES, organizationPages } from './navigation.ts'
+import { USER_PAGES, organizationPages } from './navigation.ts'
 
-/** Goes to any workspace, run, page or action by a few letters. Load this file lazily. */
-export default function Palette({
-  organization,
-  isOpen,
-  onClose,
-}: {
-  organization: string | undefined
-  isOpen: boolean
-  onClose: () => void
-}) {
+type PaletteProps = { organization: string | undefined; isOpen: boolean; onClose: () => void }
+
+/** The palette filters by `id` and `keywords`, such as the search text for which the server returned the item. */
+type Item = {
+  id: string
+  keywords?: string[]
+  icon: LucideIcon
+  text: string
+  about?: string
+  link: Target
+  onSelect?: () => void
+}
+
+/** Command palette: goes to any workspace, run, page or action. Load this file lazily. */
+export default function Palette({ organization, isOpen, onClose }: PaletteProps) {
   const goTo = useGo()
   const [text, setText] = useState('')
-  const found = useFound(organization, useSettled(text.trim()), isOpen)
+  const matches = useMatches(organization, useSettled(text.trim()), isOpen)
   const organizations = useOrganizations()
 
-  function go(link: Target) {
+  function select({ link, onSelect }: Item) {
+    onSelect?.()
     onClose()
     setText('')
     goTo(link)
   }
 
+  const groups: Record<string, readonly Item[]> = {
+    ...(organization !== undefined && matches.data && matchGroups(organization, matches.data)),
+    Pages: [
+      ...[...organizationPages(organization), ...USER_PAGES].map(({ keywords = '', ...page }) => ({
+        id: `${page.text} ${keywords}`,
+        ...page,
+      })),
+      ...(organization === undefined ? [] : actions(organization)),
+    ],
+    Organizations: (organizations.data?.data ?? []).map(({ attributes: { name } }) => ({
+      id: `organization ${name}`,
+      icon: Building2,
+      text: name,
+      link: { to: '/app/$organization', params: { organization: name } },
+    })),
+  }
   return (
     <Dialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
@@ -48,90 +70,34 @@ export default function Palette({
             <Command.Input
               value={text}
               onValueChange={setText}
-              placeholder="A workspace, a run's id, a page…"
+              placeholder="Search workspaces, runs and pages…"
               className="h-11 w-full border-b border-line bg-transparent px-4 text-base outline-none"
             />
             <Command.List className="max-h-[60vh] overflow-y-auto p-1">
               <Command.Empty className="px-3 py-6 text-center text-dim">
-                {found.isFetching ? 'Searching…' : 'Nothing has this in its name.'}
+                {matches.isFetching ? 'Searching…' : 'No matches.'}
               </Command.Empty>
-              {organization !== undefined && found.data && (
-                <Group heading="Workspaces">
-                  {found.data.workspaces.map((name) => (
-                    <Item
-                      key={name}
-                      id={`workspace ${name}`}
-                      found={found.data.text}
-                      icon={Boxes}
-                      text={name}
-                      onSelect={() =>
-                        go({
-                          to: '/app/$organization/workspaces/$workspace',
-                          params: { organization, workspace: name },
-                        })
-                      }
-                    />
+              {Object.entries(groups).map(([heading, items]) => (
+                <Command.Group
+                  key={heading}
+                  heading={heading}
+                  className="[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-dim"
+                >
+                  {items.map((item) => (
+                    <Command.Item
+                      key={item.id}
+                      value={item.id}
+                      {...(item.keywords && { keywords: item.keywords })}
+                      onSelect={() => select(item)}
+                      className="flex cursor-pointer items-center gap-2 rounded px-2 py-2 aria-selected:bg-hover"
+                    >
+                      <item.icon size={16} className="shrink-0 text-dim" />
+                      <span className="whitespace-nowrap">{item.text}</span>
+                      {item.about !== undefined && <span className="min-w-0 truncate text-dim">{item.about}</span>}
+                    </Command.Item>
                   ))}
-                </Group>
-              )}
-              {organization !== undefined && found.data && found.data.runs.length > 0 && (
-                <Group heading="Runs">
-                  {found.data.runs.map(({ id, message }) => (
-                    <Item
-                      key={id}
-                      id={id}
-                      found={found.data.text}
-                      icon={Play}
-                      text={id}
-                      about={message}
-                      onSelect={() => go({ to: '/app/$organization/runs/$run', params: { organization, run: id } })}
-                    />
-                  ))}
-                </Group>
-              )}
-              <Group heading="Pages">
-                {[...(organization === undefined ? [] : organizationPages(organization)), ...OWN_PAGES].map((page) => (
-                  <Item
-                    key={page.text}
-                    id={`${page.text} ${page.words ?? ''}`}
-                    icon={page.icon}
-                    text={page.text}
-                    onSelect={() => go(page.link)}
-                  />
-                ))}
-                {organization !== undefined && (
-                  <Item
-                    id="Show Get started first steps guide help"
-                    icon={ListChecks}
-                    text="Show “Get started”"
-                    onSelect={() => {
-                      chooseGuide(organization, 'shown')
-                      go({ to: '/app/$organization', params: { organization } })
-                    }}
-                  />
-                )}
-                {organization !== undefined && (
-                  <Item
-                    id="New workspace create"
-                    icon={Plus}
-                    text="New workspace"
-                    onSelect={() =>
-                      go({ to: '/app/$organization/workspaces', params: { organization }, search: { new: true } })
-                    }
-                  />
-                )}
-              </Group>
-              <Group heading="Organizations">
-                {organizations.data?.data.map(({ attributes: { name } }) => (
-                  <Item
-                    key={name}
-                    id={`organization ${name}`}
-                    icon={Building2}
-                    text={name}
-                    onSelect={() => go({ to: '/app/$organization', params: { organization: name } })}
-                  />
-                ))}
-              </Group>
+                </Command.Group>
+              ))}
             </Command.List>
           </Command>
         </Dialog.Popup>
@@ -140,71 +106,53 @@ export default function Palette({
   )
 }
 
-function Group({ heading, children }: { heading: string; children: React.ReactNode }) {
-  return (
-    <Command.Group
-      heading={heading}
-      className="[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-dim"
-    >
-      {children}
-    </Command.Group>
-  )
+type Matches = NonNullable<ReturnType<typeof useMatches>['data']>
+
+function matchGroups(organization: string, { text, workspaces, runs }: Matches): Record<string, readonly Item[]> {
+  const keywords = [text]
+  const workspaceItems = workspaces.map(({ attributes: { name } }) => {
+    const link = { to: '/app/$organization/workspaces/$workspace', params: { organization, workspace: name } }
+    return { id: `workspace ${name}`, keywords, icon: Boxes, text: name, link }
+  })
+  const runItems = runs.map(({ id, attributes: { message } }) => {
+    const link = { to: '/app/$organization/runs/$run', params: { organization, run: id } }
+    return { id, keywords, icon: Play, text: id, about: runTitle({ id, message }), link }
+  })
+  return { Workspaces: workspaceItems, ...(runItems.length > 0 && { Runs: runItems }) }
 }
 
-/** The palette filters by `id`, and by the text the server `found`, such as a run's message. */
-function Item({
-  id,
-  found,
-  icon: Icon,
-  text,
-  about,
-  onSelect,
-}: {
-  id: string
-  found?: string
-  icon: LucideIcon
-  text: string
-  about?: string
-  onSelect: () => void
-}) {
-  return (
-    <Command.Item
-      value={id}
-      {...(found && { keywords: [found] })}
-      onSelect={onSelect}
-      className="flex cursor-pointer items-center gap-2 rounded px-2 py-2 aria-selected:bg-hover"
-    >
-      <Icon size={16} aria-hidden="true" className="shrink-0 text-dim" />
-      <span className="whitespace-nowrap">{text}</span>
-      {about !== undefined && <span className="min-w-0 truncate text-dim">{about}</span>}
-    </Command.Item>
-  )
+function actions(organization: string): readonly Item[] {
+  const params = { organization }
+  return [
+    {
+      id: 'Show Get started first steps guide help',
+      icon: ListChecks,
+      text: 'Show “Get started”',
+      link: { to: '/app/$organization', params },
+      onSelect: () => setGuideChoice(organization, 'shown'),
+    },
+    {
+      id: 'New workspace create',
+      icon: Plus,
+      text: 'New workspace',
+      link: { to: '/app/$organization/workspaces', params, search: { new: true } },
+    },
+  ]
 }
 
-function useFound(organization: string | undefined, text: string, isOpen: boolean) {
+function useMatches(organization: string | undefined, text: string, isOpen: boolean) {
   return useQuery({
     queryKey: ['palette', organization, text],
     enabled: isOpen && organization !== undefined,
     queryFn: async ({ signal }) => {
+      const path = `/organizations/${organization}`
+      const byName = queryString({ 'search[name]': text, 'page[size]': 8 })
+      const byText = queryString({ 'search[basic]': text, 'page[size]': 5 })
       const [workspaces, runs] = await Promise.all([
-        get<PageOnWire<typeof workspaceSchema>>(
-          `/organizations/${organization}/workspaces${queryString({ 'search[name]': text, 'page[size]': 8 })}`,
-          signal,
-        ),
-        text === ''
-          ? undefined
-          : get<PageOnWire<typeof runSchema>>(
-              `/organizations/${organization}/runs${queryString({ 'search[basic]': text, 'page[size]': 5 })}`,
-              signal,
-            ),
+        getData<PageOnWire<typeof workspaceSchema>>(`${path}/workspaces${byName}`, signal),
+        text === '' ? [] : getData<PageOnWire<typeof runSchema>>(`${path}/runs${byText}`, signal),
       ])
-      return {
-        text,
-        workspaces: workspaces.data.map(({ attributes }) => attributes.name),
-        runs:
-          runs?.data.map(({ id, attributes }) => ({ id, message: runTitle({ id, message: attributes.message }) })) ??
-          [],
-      }
+      return { text, workspaces, runs }
     },
     placeholderData: (before, query) => (isOfScope(query, organization ?? '') ? before : undefined),
   })

@@ -5,7 +5,7 @@ import { Menu } from '../components/menu.tsx'
 import { Mark } from '../components/page.tsx'
 import { TargetLink } from '../components/target.tsx'
 import { useOrganizations } from '../features/organizations/organizations.ts'
-import { type Destination, OWN_PAGES, organizationPages } from './navigation.ts'
+import { type Destination, USER_PAGES, organizationPages } from './navigation.ts'
 
 const ITEM =
   'flex items-center gap-2.5 rounded-md px-2.5 py-1.5 text-dim no-underline hover:bg-hover hover:text-ink data-[status=active]:bg-accent-soft data-[status=active]:font-medium data-[status=active]:text-accent'
@@ -27,11 +27,11 @@ export function Sidebar({ organization, onNavigate }: { organization: string | u
       </Link>
       <OrganizationSwitcher current={organization} />
       <nav aria-label="Main" className="flex flex-1 flex-col gap-4">
-        {organization !== undefined && <Destinations destinations={organizationPages(organization)} />}
+        <Destinations destinations={organizationPages(organization)} />
         <div className="mt-auto">
-          <Destinations destinations={OWN_PAGES} />
+          <Destinations destinations={USER_PAGES} />
           <a href={serverPath('/docs/api')} className={ITEM}>
-            <BookOpen size={16} aria-hidden="true" />
+            <BookOpen size={16} />
             API documentation
           </a>
         </div>
@@ -45,9 +45,9 @@ function Destinations({ destinations }: { destinations: readonly Destination[] }
     <ul className="space-y-0.5">
       {destinations.map(({ text, icon: Icon, link }) => (
         <li key={text}>
-          {/* The overview's path is the beginning of all others. */}
+          {/* The overview's path is a prefix of all others. */}
           <TargetLink leadsTo={link} className={ITEM} exact={text === 'Overview'}>
-            <Icon size={16} aria-hidden="true" />
+            <Icon size={16} />
             {text}
           </TargetLink>
         </li>
@@ -56,7 +56,6 @@ function Destinations({ destinations }: { destinations: readonly Destination[] }
   )
 }
 
-/** Leads to the other organizations of the person. */
 function OrganizationSwitcher({ current }: { current: string | undefined }) {
   const { data } = useOrganizations()
   const names = data?.data.map(({ attributes }) => attributes.name) ?? []
@@ -68,12 +67,12 @@ function OrganizationSwitcher({ current }: { current: string | undefined }) {
           type="button"
           className="flex w-full cursor-pointer items-center gap-2 rounded-md border border-line bg-paper px-2.5 py-1.5 text-left hover:bg-hover"
         >
-          <Building2 size={16} aria-hidden="true" className="shrink-0 text-dim" />
+          <Building2 size={16} className="shrink-0 text-dim" />
           <span className="min-w-0 flex-1 truncate font-medium">
             <span className="sr-only">Organization: </span>
-            {current ?? 'Choose an organization'}
+            {current ?? 'Select an organization'}
           </span>
-          <ChevronsUpDown size={14} aria-hidden="true" className="shrink-0 text-dim" />
+          <ChevronsUpDown size={14} className="shrink-0 text-dim" />
         </button>
       }
       items={[

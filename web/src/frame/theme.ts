@@ -8,17 +8,16 @@ const KEY = 'groundstate-theme'
 const listeners = new Set<() => void>()
 const systemIsDark = () => window.matchMedia('(prefers-color-scheme: dark)')
 
-function chosen(): Theme {
+function storedTheme(): Theme {
   const stored = localStorage.getItem(KEY)
   return THEMES.find((theme) => theme === stored) ?? 'system'
 }
 
-/** The theme that the person has chosen, and the way to choose another one. */
 export function useTheme() {
   const theme = useSyncExternalStore((draw) => {
     listeners.add(draw)
     return () => listeners.delete(draw)
-  }, chosen)
+  }, storedTheme)
   return { theme, setTheme }
 }
 
@@ -28,7 +27,7 @@ function setTheme(theme: Theme) {
   for (const draw of listeners) draw()
 }
 
-/** Draws the chosen theme, and follows the system's and other tabs' from then on. */
+/** Applies the theme, and follows changes in the system and in other tabs. */
 export function followTheme() {
   applyTheme()
   systemIsDark().addEventListener('change', applyTheme)
@@ -40,6 +39,6 @@ export function followTheme() {
 }
 
 function applyTheme() {
-  const theme = chosen()
+  const theme = storedTheme()
   document.documentElement.dataset['theme'] = theme === 'system' ? (systemIsDark().matches ? 'dark' : 'light') : theme
 }

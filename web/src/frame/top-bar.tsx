@@ -1,25 +1,18 @@
+import { useMatches } from '@tanstack/react-router'
 import { LogOut, MenuIcon, Monitor, Moon, Search, Sun, WifiOff } from 'lucide-react'
+import { Fragment } from 'react'
 import { ownPath } from '../api/client.ts'
 import { useConnection } from '../api/live.ts'
 import { IconButton } from '../components/button.tsx'
 import { Menu } from '../components/menu.tsx'
-import { useGo } from '../components/target.tsx'
+import { type Target, TargetLink, useGo } from '../components/target.tsx'
 import { type AccountAttributes, useSignOut } from '../features/session/session.ts'
-import { Breadcrumb } from './crumbs.tsx'
-import { OWN_PAGES } from './navigation.ts'
+import { USER_PAGES } from './navigation.ts'
 import { type Theme, THEMES, useTheme } from './theme.ts'
 
-export function TopBar({
-  account,
-  isLive,
-  onMenu,
-  onSearch,
-}: {
-  account: AccountAttributes
-  isLive: boolean
-  onMenu: () => void
-  onSearch: () => void
-}) {
+type TopBarProps = { account: AccountAttributes; isLive: boolean; onMenu: () => void; onSearch: () => void }
+
+export function TopBar({ account, isLive, onMenu, onSearch }: TopBarProps) {
   return (
     <header className="sticky top-0 z-30 flex h-12 items-center gap-2 border-b border-line bg-paper px-3 md:px-5">
       <span className="md:hidden">
@@ -28,31 +21,31 @@ export function TopBar({
       <div className="min-w-0 flex-1">
         <Breadcrumb />
       </div>
-      {isLive && <ConnectionMark />}
+      {isLive && <ConnectionStatus />}
       <button
         type="button"
         onClick={onSearch}
         className="inline-flex h-8 cursor-pointer items-center gap-2 rounded-md border border-line px-2 text-dim hover:bg-hover"
       >
-        <Search size={15} aria-hidden="true" />
+        <Search size={15} />
         <span className="max-sm:sr-only">Go to…</span>
         <kbd className="rounded border border-line px-1 text-xs max-sm:hidden">Ctrl K</kbd>
       </button>
       <ThemeMenu />
-      <PersonMenu account={account} />
+      <UserMenu account={account} />
     </header>
   )
 }
 
 /** Warns when the shown data may be stale. */
-function ConnectionMark() {
+function ConnectionStatus() {
   const isLost = useConnection() === 'lost'
   return (
     <span role="status" className="inline-flex items-center gap-1.5 text-warn">
       {isLost && (
         <>
-          <WifiOff size={15} aria-hidden="true" />
-          <span className="max-sm:sr-only">Connection lost, trying again…</span>
+          <WifiOff size={15} />
+          <span className="max-sm:sr-only">Connection lost, retrying…</span>
         </>
       )}
     </span>
@@ -60,7 +53,7 @@ function ConnectionMark() {
 }
 
 const THEME_TEXTS = {
-  system: { text: 'As the system', icon: Monitor },
+  system: { text: 'System', icon: Monitor },
   light: { text: 'Light', icon: Sun },
   dark: { text: 'Dark', icon: Moon },
 } as const satisfies Record<Theme, unknown>
@@ -79,7 +72,7 @@ function ThemeMenu() {
   )
 }
 
-function PersonMenu({ account }: { account: AccountAttributes }) {
+function UserMenu({ account }: { account: AccountAttributes }) {
   const signOut = useSignOut()
   const go = useGo()
   return (
@@ -95,10 +88,52 @@ function PersonMenu({ account }: { account: AccountAttributes }) {
         </>
       }
       items={[
-        ...OWN_PAGES.map(({ text, icon, link }) => ({ text, icon, onSelect: () => go(link) })),
+        ...USER_PAGES.map(({ text, icon, link }) => ({ text, icon, onSelect: () => go(link) })),
         'separator',
         { text: 'Sign out', icon: LogOut, onSelect: () => signOut.mutate() },
       ]}
     />
+  )
+}
+
+/** A breadcrumb. The last one is the page itself. */
+export type Crumb = { text: string; link?: Target }
+
+declare module '@tanstack/react-router' {
+  interface StaticDataRouteOption {
+    /** The breadcrumbs below the organization; none by default. */
+    crumbs?: (params: Record<string, string>) => readonly Crumb[]
+  }
+}
+
+function Breadcrumb() {
+  const match = useMatches().at(-1)
+  const params = (match?.params ?? {}) as Record<string, string>
+  const crumbs = match?.staticData.crumbs?.(params) ?? []
+  const last = crumbs.length - 1
+  return (
+    <nav aria-label="Breadcrumb" className="min-w-0">
+      <ol className="flex min-w-0 items-center gap-1.5 whitespace-nowrap">
+        {crumbs.map(({ text, link }, index) => (
+          // oxlint-disable-next-line react/no-array-index-key -- a breadcrumb is identified by its depth
+          <Fragment key={index}>
+            {index > 0 && (
+              <li aria-hidden="true" className="text-dim max-sm:hidden">
+                /
+              </li>
+            )}
+            <li className={`min-w-0 truncate ${index < last ? 'max-sm:hidden' : 'font-medium'}`}>
+              {index < last && link ? (
+                <TargetLink leadsTo={link} className="text-dim hover:text-ink hover:underline">
+                  {text}
+                </TargetLink>
+              ) : (
+                <span aria-current={index === last ? 'page' : undefined}>{text}</span>
+              )}
+            </li>
+          </Fragment>
+        ))}
+      </ol>
+    </nav>
   )
 }

@@ -8,7 +8,6 @@ import { useSession } from '../session/session.ts'
 import { nameProblem } from '../workspaces/new-workspace.ts'
 import { useCreateOrganization } from './organizations.ts'
 
-/** Asks for a new organization, and leads to it. */
 export default function NewOrganizationDialog({ onClose }: { onClose: () => void }) {
   const form = useId()
   const account = useSession().data?.attributes
@@ -26,7 +25,7 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
       {
         onSuccess: ({ data }) => {
           const organization = data.attributes.name
-          toast({ text: `${organization} is made` })
+          toast({ text: `${organization} created` })
           void navigate({ to: '/app/$organization', params: { organization } })
         },
       },
@@ -36,15 +35,13 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
   return (
     <Dialog
       title="New organization"
-      about="Has its own workspaces, teams, agents and variables. You will be its owner."
+      about="An organization has its own workspaces, teams, agents and variables. You become its owner."
       isOpen
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={form} kind="primary" isPending={create.isPending}>
-            Create the organization
-          </Button>
+          <Button label="Cancel" onClick={onClose} />
+          <Button label="Create organization" type="submit" form={form} kind="primary" isPending={create.isPending} />
         </>
       }
     >
@@ -62,8 +59,8 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
           spellCheck={false}
         />
         <TextField
-          label="E-mail address"
-          hint="Where its owners can be reached."
+          label="Email"
+          hint="Contact address of its owners."
           type="email"
           error={fieldError(create.error, 'email')}
           value={email}

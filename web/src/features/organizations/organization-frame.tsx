@@ -5,7 +5,7 @@ import { useOrganization } from './organizations.ts'
 
 const route = getRouteApi('/frame/app/$organization')
 
-/** The pages of an organization; one page for all of them where the person can't see it. */
+/** Layout of the pages of an organization; an error page if the user can't see it. */
 export function OrganizationFrame() {
   const { organization: name } = route.useParams()
   const organization = useOrganization(name)

@@ -18,10 +18,10 @@ const NewOrganizationDialog = lazy(async () => import('./new-organization-dialog
 
 const route = getRouteApi('/frame/app')
 
-/** Above as many organizations none is counted: each takes a request. */
+/** Counts are omitted for more organizations than this, since each takes a request. */
 const MAX_COUNTED = 12
 
-/** Redirects users with a single organization to it, unless they asked for the list. */
+/** The list of organizations. Users with only one are redirected to it, unless they opened the list explicitly. */
 export function OrganizationsPage() {
   const { all, new: isNew = false } = route.useSearch()
   const navigate = route.useNavigate()
@@ -34,17 +34,20 @@ export function OrganizationsPage() {
     return <Navigate to="/app/$organization" params={{ organization: only.attributes.name }} replace />
   const setNew = (open: boolean) => void navigate({ search: { all: true, ...(open && { new: true }) }, replace: true })
   const create = mayCreate && (
-    <Button icon={Plus} kind={data?.data.length === 0 ? 'primary' : 'plain'} onClick={() => setNew(true)}>
-      New organization
-    </Button>
+    <Button
+      label="New organization"
+      icon={Plus}
+      kind={data?.data.length === 0 ? 'primary' : 'plain'}
+      onClick={() => setNew(true)}
+    />
   )
   return (
     <Page title="Organizations" actions={data?.data.length !== 0 && create}>
       {isPending && <Skeleton />}
       {failure && <ErrorNote {...failure} />}
       {data?.data.length === 0 && (
-        <EmptyState icon={Building2} title="You are in no organization yet" actions={create}>
-          <p>An owner of an organization can invite you: give them your username or your e-mail address.</p>
+        <EmptyState icon={Building2} title="No organizations yet" actions={create}>
+          <p>Ask an owner of an organization to invite you by your username or email address.</p>
         </EmptyState>
       )}
       <ul aria-label="Organizations" className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
@@ -63,13 +66,9 @@ export function OrganizationsPage() {
   )
 }
 
-function OrganizationTile({
-  organization,
-  hasCounts,
-}: {
-  organization: Pick<Wire<typeof organizationSchema>['attributes'], 'name' | 'created-at' | 'permissions'>
-  hasCounts: boolean
-}) {
+type OrganizationTileProps = { organization: Wire<typeof organizationSchema>['attributes']; hasCounts: boolean }
+
+function OrganizationTile({ organization, hasCounts }: OrganizationTileProps) {
   const { name, permissions } = organization
   const workspaces = useOverview(name, { isEnabled: hasCounts }).data?.overview.workspaces
   return (
@@ -80,19 +79,19 @@ function OrganizationTile({
     >
       <span className="flex flex-wrap items-center gap-2">
         <span className="min-w-0 text-base font-medium">{name}</span>
-        <Badge>{permissions['can-destroy'] ? 'owner' : 'member'}</Badge>
+        <Badge text={permissions['can-destroy'] ? 'owner' : 'member'} />
       </span>
       <span className="flex min-h-6 flex-wrap items-center gap-2">
         {workspaces && <span className="numeric text-dim">{counted(workspaces.total, 'workspace')}</span>}
         {workspaces !== undefined && workspaces['needs-approval'] > 0 && (
-          <Badge tone="accent" icon={Hand}>
-            {counted(workspaces['needs-approval'], 'needs', 'need')} approval
-          </Badge>
+          <Badge
+            tone="accent"
+            icon={Hand}
+            text={`${counted(workspaces['needs-approval'], 'needs', 'need')} approval`}
+          />
         )}
         {workspaces !== undefined && workspaces.errored > 0 && (
-          <Badge tone="bad" icon={CircleX}>
-            {workspaces.errored.toLocaleString('en')} errored
-          </Badge>
+          <Badge tone="bad" icon={CircleX} text={`${workspaces.errored.toLocaleString('en')} errored`} />
         )}
       </span>
       <span className="block text-dim">

@@ -1,9 +1,9 @@
 import type { organizationSchema } from '@groundstate/contract/organizations'
 import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/responses'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { get, request } from '../../api/client.ts'
+import { useQuery } from '@tanstack/react-query'
+import { get, getData, request } from '../../api/client.ts'
+import { useChange } from '../../api/queries.ts'
 
-/** The organizations of the person. */
 export function useOrganizations() {
   return useQuery({
     queryKey: ['organizations'],
@@ -12,24 +12,22 @@ export function useOrganizations() {
   })
 }
 
-/** An organization with what the person may do in it; nothing is asked without a name. */
+/** An organization with the user's permissions. Disabled without a name. */
 export function useOrganization(name: string | undefined) {
   return useQuery({
     queryKey: ['organizations', name],
     enabled: name !== undefined,
     staleTime: 60_000,
-    queryFn: async () => (await get<DocumentOnWire<typeof organizationSchema>>(`/organizations/${name}`)).data,
+    queryFn: async () => getData<DocumentOnWire<typeof organizationSchema>>(`/organizations/${name}`),
   })
 }
 
-/** Makes an organization that the person owns. */
 export function useCreateOrganization() {
-  const queries = useQueryClient()
-  return useMutation({
-    mutationFn: async (attributes: { name: string; email: string }) =>
+  return useChange(
+    async (attributes: { name: string; email: string }) =>
       request<DocumentOnWire<typeof organizationSchema>>('POST', '/organizations', {
         data: { type: 'organizations', attributes },
       }),
-    onSuccess: async () => queries.invalidateQueries({ queryKey: ['organizations'] }),
-  })
+    ['organizations'],
+  )
 }

@@ -11,7 +11,7 @@ test('the first error of structured output is shown with its location', () => {
   expect(errorInLog(log.join('\n'))).toBe('Invalid index (main.tf line 12)')
 })
 
-test('the first error of a text is shown without its frame and colours, with its location', () => {
+test('the first error of a text log is shown without its frame and colours, with its location', () => {
   const log =
     'Planning…\n\u001B[31m╷\n\u001B[31m│\u001B[0m \u001B[1m\u001B[31mError: \u001B[0m\u001B[1mUnsupported argument\u001B[0m\n'
   const place =
@@ -21,7 +21,7 @@ test('the first error of a text is shown without its frame and colours, with its
   expect(errorInLog(log + place)).toBe('Unsupported argument (main.tf line 2)')
 })
 
-test('a log without an error, or with half a line, tells nothing', () => {
+test('a log without an error, or with a truncated line, has no error', () => {
   expect(errorInLog('')).toBeNull()
   expect(errorInLog('{"@level":"error","@mess')).toBeNull()
 })

@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest'
-import { commandLineHost } from '../workspaces/cli-setup.ts'
+import { cliHost } from '../workspaces/cli-setup.ts'
 import { firstConfiguration, firstRunLines, runTaskLines, signInLines } from './getting-started.tsx'
 
-test('with HTTPS the CLI logs in automatically', () => {
-  const host = commandLineHost('https://gs.example.com/')
+test('with HTTPS, the CLI logs in through the browser', () => {
+  const host = cliHost('https://gs.example.com/')
 
   expect(signInLines(host)).toBe('terraform login gs.example.com')
   expect(firstRunLines(host)).toBe('terraform init\nterraform apply')
 })
 
-test('without HTTPS a token signs it in, and each command is run with it', () => {
-  const host = commandLineHost('http://127.0.0.1:7777/')
+test('without HTTPS, commands run with a token', () => {
+  const host = cliHost('http://127.0.0.1:7777/')
 
   expect(signInLines(host)).toBe('export GROUNDSTATE_URL=http://127.0.0.1:7777\nexport GROUNDSTATE_TOKEN=…')
   expect(firstRunLines(host)).toBe('groundstate exec -- terraform init\ngroundstate exec -- terraform apply')
 })
 
-test('the lines name this server and the organization', () => {
-  const host = commandLineHost('https://gs.example.com/')
+test('the examples name this server and the organization', () => {
+  const host = cliHost('https://gs.example.com/')
 
   expect(firstConfiguration({ host: host.name, organization: 'acme', workspace: 'web' })).toMatch(
     /hostname += "gs\.example\.com"\n +organization = "acme"[^]+resource "terraform_data"/,

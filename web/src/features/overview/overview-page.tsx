@@ -1,22 +1,20 @@
-import { getRouteApi } from '@tanstack/react-router'
-import { ListChecks } from 'lucide-react'
-import { useState } from 'react'
+import { Link, getRouteApi } from '@tanstack/react-router'
+import { ListChecks, TriangleAlert } from 'lucide-react'
+import { type ReactNode, useId, useState } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
+import { TONE_TEXT, type Tone } from '../../components/status.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
-import { Figures } from './figures.tsx'
-import { GettingStarted, chooseGuide, useGuideChoice } from './getting-started.tsx'
-import { type Overview, type Sample, useOverview, useTokenWatch } from './overview.ts'
+import { GettingStarted, setGuideChoice, useGuideChoice } from './getting-started.tsx'
+import { type Overview, type Sample, useOverview, useTokenWatch, workspaceGroups } from './overview.ts'
 import { RunColumns } from './run-columns.tsx'
-import { SampleCard, SampleOffer } from './sample-card.tsx'
-import { mayMakeSample } from './sample.ts'
+import { SampleCard, SampleOffer, mayCreateSample } from './sample-card.tsx'
 
 const route = getRouteApi('/frame/app/$organization')
 
-/** What needs the user's attention in an organization; getting started on a new server. */
 export function OverviewPage() {
   const { organization } = route.useParams()
   const read = useOverview(organization)
@@ -35,22 +33,16 @@ function titleOf(organization: string, { workspaces }: Overview) {
   return count === 0 ? organization : `${organization} · ${counted(count, 'run needs', 'runs need')} approval`
 }
 
-function Content({
-  organization,
-  overview,
-  sample,
-}: {
-  organization: string
-  overview: Overview
-  sample: Sample | undefined
-}) {
+type ContentProps = { organization: string; overview: Overview; sample: Sample | undefined }
+
+function Content({ organization, overview, sample }: ContentProps) {
   const permissions = useOrganization(organization).data?.attributes.permissions
   const choice = useGuideChoice(organization)
   useTokenWatch(organization, !overview['has-token'])
-  // The steps stay until the page is left, so that the user sees the last tick.
+  // The checklist remains until the page is left, so that the user sees its completion.
   const [wasNew] = useState(!overview['has-run'])
   const hasGuide = choice === 'shown' || (wasNew && choice !== 'hidden')
-  const mayChange = permissions !== undefined && mayMakeSample(permissions)
+  const mayChange = permissions !== undefined && mayCreateSample(permissions)
   const sampleCard = sample ? (
     <SampleCard organization={organization} sample={sample} mayChange={mayChange} />
   ) : (
@@ -66,29 +58,157 @@ function Content({
           organization={organization}
           overview={overview}
           mayCreate={permissions?.['can-create-workspace'] ?? false}
-          onHide={() => chooseGuide(organization, 'hidden')}
+          onHide={() => setGuideChoice(organization, 'hidden')}
         />
       )}
       {!sample && sampleCard}
     </div>
   )
-  // Steps shown on request come first.
-  const isAskedFor = choice === 'shown'
+  const isRequested = choice === 'shown'
   return (
     <div className="space-y-5">
-      {isAskedFor && guide}
-      {overview.workspaces.total > 0 || !hasGuide ? (
+      {isRequested && guide}
+      {(overview.workspaces.total > 0 || !hasGuide) && (
         <>
           <Figures organization={organization} overview={overview} />
           <RunColumns organization={organization} overview={overview} />
         </>
-      ) : null}
-      {!isAskedFor && guide}
+      )}
+      {!isRequested && guide}
       {wasNew && choice === 'hidden' && (
-        <Button icon={ListChecks} onClick={() => chooseGuide(organization, 'shown')}>
-          Show “Get started”
-        </Button>
+        <Button label="Show “Get started”" icon={ListChecks} onClick={() => setGuideChoice(organization, 'shown')} />
       )}
     </div>
+  )
+}
+
+function Figures({ organization, overview }: { organization: string; overview: Overview }) {
+  const { workspaces, agents, usage } = overview
+  const meters = Object.entries(METERS).flatMap(([name, text]) => {
+    const of = usage[name as keyof typeof METERS]
+    return of && of.limit !== null ? [{ text, used: of.used, limit: of.limit }] : []
+  })
+  return (
+    <div className="grid grid-cols-2 gap-2 sm:gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)_minmax(0,1fr)_minmax(0,1.4fr)]">
+      <Figure title="Workspaces" count={workspaces.total} isWide>
+        <Groups organization={organization} counts={workspaces} />
+      </Figure>
+      <Figure title="Drifted" count={workspaces.drifted} tone={workspaces.drifted > 0 ? 'warn' : undefined}>
+        {workspaces.drifted > 0 ? (
+          <Link
+            to="/app/$organization/workspaces"
+            params={{ organization }}
+            search={{ drifted: 'true' }}
+            className="text-accent hover:underline"
+          >
+            {workspaces.drifted === 1 ? 'Show it' : 'Show them'}
+          </Link>
+        ) : (
+          'Refresh-only runs detect drift.'
+        )}
+      </Figure>
+      {agents && (
+        <Figure
+          title="Agents online"
+          count={agents.online === 0 && agents['is-built-in-online'] ? 'Built in' : agents.online}
+        >
+          {agentWords(agents)}
+        </Figure>
+      )}
+      <Figure title="Quotas" isWide={agents !== null}>
+        {meters.length === 0 ? (
+          'No limits.'
+        ) : (
+          <ul className="grid gap-x-4 gap-y-2 max-lg:grid-cols-2">
+            {meters.map((meter) => (
+              <Meter key={meter.text} {...meter} />
+            ))}
+          </ul>
+        )}
+      </Figure>
+    </div>
+  )
+}
+
+const METERS = {
+  'concurrent-runs': 'Active runs',
+  'run-tasks': 'Run tasks',
+  'run-task-workspaces': 'Workspaces with tasks',
+  agents: 'Agents',
+} as const satisfies Partial<Record<keyof Overview['usage'], string>>
+
+function agentWords({ online, idle, busy, 'is-built-in-online': isBuiltIn }: NonNullable<Overview['agents']>) {
+  if (online > 0) return `${busy} busy, ${idle} idle`
+  return isBuiltIn ? 'Runs use the built-in agent.' : 'No runs can start.'
+}
+
+type FigureProps = {
+  title: string
+  count?: number | string
+  tone?: Tone | undefined
+  isWide?: boolean
+  children: ReactNode
+}
+
+function Figure({ title, count, tone, isWide = false, children }: FigureProps) {
+  const id = useId()
+  return (
+    <section
+      aria-labelledby={id}
+      className={`min-w-0 rounded-lg border border-line bg-paper px-4 py-3 ${isWide ? 'max-lg:col-span-2' : ''}`}
+    >
+      <h2 id={id} className="text-dim">
+        {title}
+      </h2>
+      {count !== undefined && (
+        <p className={`numeric text-2xl font-semibold ${tone ? TONE_TEXT[tone] : ''}`}>{count.toLocaleString('en')}</p>
+      )}
+      <div className="mt-1 text-dim">{children}</div>
+    </section>
+  )
+}
+
+function Groups({ organization, counts }: { organization: string; counts: Overview['workspaces'] }) {
+  const shown = workspaceGroups(counts).filter(({ count }) => count !== undefined && count > 0)
+  if (shown.length === 0) return <p>No workspaces.</p>
+  return (
+    <ul className="flex flex-wrap gap-1.5">
+      {shown.map(({ value, text, tone, icon: Icon, count }) => (
+        <li key={value}>
+          <Link
+            to="/app/$organization/workspaces"
+            params={{ organization }}
+            search={{ status: value }}
+            className="inline-flex h-7 items-center gap-1.5 rounded-full border border-line px-2.5 text-ink no-underline hover:bg-hover"
+          >
+            <Icon size={14} className={TONE_TEXT[tone]} />
+            {text}
+            <span className="numeric text-dim">{count?.toLocaleString('en')}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Meter({ text, used, limit }: { text: string; used: number; limit: number }) {
+  const isFull = used >= limit
+  const words = `${used.toLocaleString('en')} of ${limit.toLocaleString('en')}`
+  return (
+    <li>
+      <span className="flex justify-between gap-2">
+        <span>{text}</span>
+        <span className={`numeric ${isFull ? 'inline-flex items-center gap-1 text-warn' : ''}`}>
+          {isFull && <TriangleAlert size={13} />}
+          {isFull ? `${words}, limit reached` : words}
+        </span>
+      </span>
+      <span aria-hidden="true" className="mt-0.5 block h-1.5 overflow-hidden rounded-full bg-hover">
+        <span
+          className={`block h-full rounded-full ${isFull ? 'bg-warn' : 'bg-accent'}`}
+          style={{ width: `${limit === 0 ? 100 : Math.min(100, (used / limit) * 100)}%` }}
+        />
+      </span>
+    </li>
   )
 }

@@ -4,76 +4,91 @@ import type {
 } from '@groundstate/contract/organization-overviews'
 import type { applySchema, planSchema } from '@groundstate/contract/plans'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
-import type { RunGroup } from '@groundstate/contract/run-status'
+import { RUN_GROUP_NAMES, type RunGroup } from '@groundstate/contract/run-status'
 import type { queuedRunSchema, runSchema } from '@groundstate/contract/runs'
 import type { sampleSchema } from '@groundstate/contract/samples'
 import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
+import { CircleDashed, type LucideIcon } from 'lucide-react'
 import { useEffect } from 'react'
-import { ApiError, get, queryString } from '../../api/client.ts'
-import { includedOf } from '../../api/queries.ts'
+import { get, getData, isNotFound, queryString } from '../../api/client.ts'
+import { includedOf, invalidate } from '../../api/queries.ts'
 import { counted } from '../../components/numbers.ts'
+import type { Tone } from '../../components/status.tsx'
 import { type ListedRun, queuePosition } from '../runs/list/runs-query.ts'
+import { RUN_GROUP_STYLE } from '../runs/run-status.tsx'
 
 export type Overview = Wire<typeof organizationOverviewSchema>['attributes']
 export type Sample = Wire<typeof sampleSchema>
 type Included = typeof planSchema | typeof applySchema | typeof userSchema | typeof workspaceSchema
 
-/** As many runs as a column shows. */
 const COLUMN_SIZE = 20
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** The counts of an organization, how far it has come, and its sample if it has one. */
+/** Counts and setup progress of an organization, and its sample project if it has one. */
 export function useOverview(organization: string, { isEnabled = true }: { isEnabled?: boolean } = {}) {
   return useQuery({
     queryKey: ['overview', organization, 'page'],
     enabled: isEnabled,
     queryFn: async ({ signal }) => {
       const path = `/organizations/${organization}`
-      const { data } = await get<DocumentOnWire<typeof organizationOverviewSchema>>(`${path}/overview`, signal)
+      const data = await getData<DocumentOnWire<typeof organizationOverviewSchema>>(`${path}/overview`, signal)
       const { attributes: overview } = data
       return { overview, sample: overview['has-sample'] ? await getSample(path, signal) : undefined }
     },
   })
 }
 
-/** Looks again when the person comes back to the page from a terminal: the stream of changes tells of no token. */
-export function useTokenWatch(organization: string, isWaiting: boolean) {
-  const queries = useQueryClient()
-  useEffect(() => {
-    if (!isWaiting) return undefined
-    const look = () => void queries.invalidateQueries({ queryKey: ['overview', organization] })
-    window.addEventListener('focus', look)
-    document.addEventListener('visibilitychange', look)
-    return () => {
-      window.removeEventListener('focus', look)
-      document.removeEventListener('visibilitychange', look)
-    }
-  }, [queries, organization, isWaiting])
+type Group = { value: string; text: string; tone: Tone; icon: LucideIcon; count: number | undefined }
+
+/** The statuses of workspaces with their counts, for links and filters. */
+export function workspaceGroups(counts: Overview['workspaces'] | undefined): Group[] {
+  return [
+    ...RUN_GROUP_NAMES.map((value) => ({
+      value,
+      ...RUN_GROUP_STYLE[value],
+      count: counts?.[value === 'needs_approval' ? 'needs-approval' : value],
+    })),
+    { value: 'none', text: 'No runs', tone: 'quiet', icon: CircleDashed, count: counts?.['without-runs'] },
+  ]
 }
 
-/** The sample; undefined when it has just been removed. */
+/** Refetches the overview when the user returns from a terminal, since the event stream does not report tokens. */
+export function useTokenWatch(organization: string, isWaiting: boolean) {
+  useEffect(() => {
+    if (!isWaiting) return undefined
+    const refetch = () => void invalidate(['overview', organization])
+    window.addEventListener('focus', refetch)
+    document.addEventListener('visibilitychange', refetch)
+    return () => {
+      window.removeEventListener('focus', refetch)
+      document.removeEventListener('visibilitychange', refetch)
+    }
+  }, [organization, isWaiting])
+}
+
+/** The sample project; undefined if it was removed in the meantime. */
 async function getSample(path: string, signal: AbortSignal) {
   try {
-    return (await get<DocumentOnWire<typeof sampleSchema>>(`${path}/sample`, signal)).data
+    return await getData<DocumentOnWire<typeof sampleSchema>>(`${path}/sample`, signal)
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined
+    if (error instanceof Error && isNotFound(error)) return undefined
     throw error
   }
 }
 
-/** Runs of a column: the first ones, and how many there are; `total` is undefined where the API does not count. */
+/** The first runs of a column; `total` is undefined where the API does not count. */
 export type ColumnRuns<Row extends ListedRun = ListedRun> = {
   rows: readonly Row[]
   total: number | undefined
   hasMore: boolean
 }
 
-/** The runs that a person has to decide about, the oldest first. */
-export function useRunsToDecide(organization: string) {
+/** Runs that need approval, the oldest first. */
+export function useRunsToApprove(organization: string) {
   return useQuery({
-    queryKey: ['runs', organization, 'to-decide'],
+    queryKey: ['runs', organization, 'to-approve'],
     queryFn: async ({ signal }): Promise<ColumnRuns> => {
       const document = await getQueue(organization, ['needs_approval'], signal)
       return columnOf(document, rowsOf(document))
@@ -81,30 +96,32 @@ export function useRunsToDecide(organization: string) {
   })
 }
 
-/** An unfinished run with its position in the queue, counted from 1; undefined when it is not queued. */
-export type LinedRun = ListedRun & { place: number | undefined }
+/** An unfinished run with its queue position, counted from 1; undefined when it is not queued. */
+export type ActiveRun = ListedRun & { position: number | undefined }
 
-/** The runs that agents work on and those that wait, the oldest first. */
-export function useRunsInLine(organization: string) {
+/** Running and queued runs, the oldest first. */
+export function useActiveRuns(organization: string) {
   return useQuery({
-    queryKey: ['runs', organization, 'in-line'],
-    queryFn: async ({ signal }): Promise<ColumnRuns<LinedRun>> => {
+    queryKey: ['runs', organization, 'active'],
+    queryFn: async ({ signal }): Promise<ColumnRuns<ActiveRun>> => {
       const [document, capacity] = await Promise.all([
         getQueue(organization, ['running', 'waiting'], signal),
-        get<DocumentOnWire<typeof organizationCapacitySchema>>(`/organizations/${organization}/capacity`, signal),
+        getData<DocumentOnWire<typeof organizationCapacitySchema>>(`/organizations/${organization}/capacity`, signal),
       ])
-      const { running } = capacity.data.attributes
-      const places = new Map(document.data.map(({ id, attributes }) => [id, queuePosition(attributes, running)]))
-      const rows = rowsOf(document).map((row) => ({ ...row, place: places.get(row.id) }))
+      const { running } = capacity.attributes
+      const rows = rowsOf(document).map((row, index) => {
+        const queued = document.data[index]
+        return { ...row, position: queued && queuePosition(queued.attributes, running) }
+      })
       return columnOf(document, rows)
     },
   })
 }
 
-/** A run that has failed, and where the log of the phase is that failed. */
+/** A failed run with the URL of the failed phase's log, if any. */
 export type FailedRun = ListedRun & { logUrl: string | undefined }
 
-/** The runs that have failed in the last day, the newest first. */
+/** Runs that failed in the last 24 hours, the newest first. */
 export function useFailedRuns(organization: string) {
   return useQuery({
     queryKey: ['runs', organization, 'failed'],
@@ -120,13 +137,12 @@ export function useFailedRuns(organization: string) {
         signal,
       )
       const included = includedOf(document)
-      const logs = new Map(
-        document.data.map(({ id, relationships }) => {
-          const phases = [included.one('plans', relationships.plan), included.one('applies', relationships.apply)]
-          return [id, phases.find((phase) => phase?.attributes.status === 'errored')?.attributes['log-read-url']]
-        }),
-      )
-      const rows = rowsOf(document).map((row) => ({ ...row, logUrl: logs.get(row.id) }))
+      const rows = rowsOf(document).map((row, index) => {
+        const { plan, apply } = document.data[index]?.relationships ?? {}
+        const phases = [included.one('plans', plan), included.one('applies', apply)]
+        const failed = phases.find((phase) => phase?.attributes.status === 'errored')
+        return { ...row, logUrl: failed?.attributes['log-read-url'] }
+      })
       return { rows, total: undefined, hasMore: document.meta.pagination['next-page'] !== null }
     },
   })
@@ -160,20 +176,15 @@ function rowsOf(document: PageOnWire<typeof runSchema, Included> | PageOnWire<ty
   }))
 }
 
-type Facts = Pick<Overview, 'agents' | 'jobs'>
-
-/** How busy agents are, in words: "3 of 5 agents busy". `isLacking` says that nothing can run now. */
-export function agentLoad({ agents, jobs }: Facts): { text: string; isLacking: boolean } {
+/** Load of the agents, "3 of 5 agents busy"; `isLacking` if no run can start. */
+export function agentLoad({ agents, jobs }: Pick<Overview, 'agents' | 'jobs'>): { text: string; isLacking: boolean } {
   const active = counted(jobs.running, 'active run')
-  // Who may not see agents sees what they do.
+  // The user may not see agents.
   if (agents === null) return { text: active, isLacking: false }
   if (agents.online > 0) {
-    const own = `${agents.busy} of ${counted(agents.online, 'agent')} busy`
-    return { text: agents['is-built-in-online'] ? `${own}, plus the built-in agents` : own, isLacking: false }
+    const busy = `${agents.busy} of ${counted(agents.online, 'agent')} busy`
+    return { text: agents['is-built-in-online'] ? `${busy}, plus the built-in agent` : busy, isLacking: false }
   }
-  if (!agents['is-built-in-online']) return { text: 'No agent is online: nothing can run', isLacking: true }
-  return {
-    text: jobs.running === 0 ? 'No active runs' : `${active} on the built-in agent`,
-    isLacking: false,
-  }
+  if (!agents['is-built-in-online']) return { text: 'No agents online: runs can’t start', isLacking: true }
+  return { text: jobs.running === 0 ? 'No active runs' : `${active} on the built-in agent`, isLacking: false }
 }

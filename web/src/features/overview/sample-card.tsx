@@ -1,43 +1,75 @@
-import { Link } from '@tanstack/react-router'
+import type { organizationSchema } from '@groundstate/contract/organizations'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { runSchema } from '@groundstate/contract/runs'
+import type { userSchema } from '@groundstate/contract/users'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { FlaskConical, Trash2 } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { getData, request } from '../../api/client.ts'
+import { invalidate } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
+import { WorkspaceLink } from '../../components/links.tsx'
+import { focusHeading } from '../../components/page.tsx'
 import { RelativeTime } from '../../components/time.tsx'
+import { RunLink } from '../runs/run-navigation.tsx'
 import { NoRun, RunStatus } from '../runs/run-status.tsx'
 import type { Sample } from './overview.ts'
-import { type Run, useLatestRun, useMakeSample, usePersonName, useRemoveSample } from './sample.ts'
 
-/** Offers a sample to users of an empty organization. */
-export function SampleOffer({ organization }: { organization: string }) {
-  const make = useMakeSample(organization)
+type Permissions = Wire<typeof organizationSchema>['attributes']['permissions']
+
+/** Whether the user may create and remove the sample project, which requires the permissions for all of its parts. */
+export function mayCreateSample(permissions: Permissions) {
   return (
-    <Card title="Sample project" about="Explore with sample data. One click removes it.">
+    permissions['can-create-project'] &&
+    permissions['can-create-workspace'] &&
+    permissions['can-manage-varsets'] &&
+    permissions['can-manage-run-tasks']
+  )
+}
+
+export function SampleOffer({ organization }: { organization: string }) {
+  const create = useCreateSample(organization)
+  return (
+    <Card title="Sample project" about="Explore with sample data. You can remove it with one click.">
       <div className="space-y-3">
         <ul className="list-outside list-disc space-y-1 pl-5 marker:text-dim">
-          <li>two workspaces in a project of their own, with a variable set</li>
-          <li>a run with twelve resources that waits for your approval</li>
-          <li>a run task that looks at the plan, answered by this server</li>
-          <li>a trigger: the apply of the first workspace starts a run of the second</li>
+          <li>two workspaces in a separate project, with a variable set</li>
+          <li>a run with twelve resources that needs your approval</li>
+          <li>a run task that checks the plan, answered by this server</li>
+          <li>a trigger: applies of the first workspace start runs of the second</li>
         </ul>
-        {make.error && <ErrorNote error={make.error} />}
-        <Button kind="primary" icon={FlaskConical} isPending={make.isPending} onClick={() => make.mutate()}>
-          {make.error ? 'Try again' : 'Create sample project'}
-        </Button>
+        {create.error && <ErrorNote error={create.error} />}
+        <Button
+          label={create.error ? 'Try again' : 'Create sample project'}
+          kind="primary"
+          icon={FlaskConical}
+          isPending={create.isPending}
+          onClick={() => create.mutate()}
+        />
       </div>
     </Card>
   )
 }
 
-/** The sample of the organization: what to try with it, how far that is, and the way to remove it. */
-export function SampleCard({ organization, sample, mayChange }: SampleCardProps) {
+type SampleProps = { organization: string; sample: Sample }
+
+/** The sample project: a tutorial in two steps, and its removal for users who may. */
+export function SampleCard({ organization, sample, mayChange }: SampleProps & { mayChange: boolean }) {
+  const author = useUsername(sample.relationships['created-by'].data?.id)
   return (
-    <Card title="The sample" about={<MadeBy sample={sample} />}>
+    <Card
+      title="Sample project"
+      about={
+        <>
+          Created {author !== undefined && `by ${author} `}
+          <RelativeTime at={sample.attributes['created-at']} />.
+        </>
+      }
+    >
       <div className="space-y-4">
-        <Course organization={organization} sample={sample} />
+        <Tutorial sample={sample} />
         {mayChange && (
           <div className="flex flex-wrap gap-2">
             {!sample.attributes['is-complete'] && <Restore organization={organization} />}
@@ -49,120 +81,96 @@ export function SampleCard({ organization, sample, mayChange }: SampleCardProps)
   )
 }
 
-type SampleCardProps = {
-  organization: string
-  sample: Sample
-  /** Whether the person may make and remove samples. */
-  mayChange: boolean
-}
-
-function MadeBy({ sample }: { sample: Sample }) {
-  const name = usePersonName(sample.relationships['created-by'].data?.id)
-  return (
-    <>
-      Made {name !== undefined && `by ${name} `}
-      <RelativeTime at={sample.attributes['created-at']} />.
-    </>
-  )
-}
-
-/** The two steps that the sample is for. */
-function Course({ organization, sample }: { organization: string; sample: Sample }) {
-  const { network, app } = sample.relationships
+function Tutorial({ sample }: { sample: Sample }) {
   const names = new Map(sample.attributes.removes.map(({ id, name }) => [id, name]))
-  const networkName = names.get(network.data?.id ?? '')
-  const appName = names.get(app.data?.id ?? '')
-  const first = useLatestRun(network.data?.id).data
-  const second = useLatestRun(app.data?.id).data
-  if (networkName === undefined && appName === undefined)
-    return <p className="text-dim">You may not see its workspaces, or they were deleted.</p>
+  const steps = [
+    {
+      id: sample.relationships.network.data?.id,
+      before:
+        'The configuration and the first run arrive in a moment. If not, check the server log, then remove the sample project and create it again.',
+      after: 'Review its changes and the result of the run task, and approve it.',
+    },
+    {
+      id: sample.relationships.app.data?.id,
+      before: 'The trigger starts a run here when the first one is applied.',
+      after: 'Started by the trigger. It uses the outputs of the first workspace.',
+    },
+  ].filter(({ id = '' }) => names.has(id))
+  if (steps.length === 0) return <p className="text-dim">Its workspaces were deleted, or you can’t see them.</p>
   return (
     <ol className="list-outside list-decimal space-y-3 pl-5 marker:text-dim">
-      {networkName !== undefined && (
-        <li>
-          <CourseStep organization={organization} workspace={networkName} run={first}>
-            {first
-              ? 'Look at what it would make and at what the run task says, and approve it.'
-              : 'Its configuration arrives in a moment, and with it the first run. If none comes, the log of the server says why: remove the sample then, and make it again.'}
-          </CourseStep>
+      {steps.map(({ id = '', ...texts }) => (
+        <li key={id}>
+          <Step workspaceId={id} workspace={names.get(id) ?? ''} {...texts} />
         </li>
-      )}
-      {appName !== undefined && (
-        <li>
-          <CourseStep organization={organization} workspace={appName} run={second}>
-            {second
-              ? 'The trigger has started it: it uses the outputs of the first workspace.'
-              : 'The trigger starts a run here when the first one is applied.'}
-          </CourseStep>
-        </li>
-      )}
+      ))}
     </ol>
   )
 }
 
-function CourseStep({
-  organization,
-  workspace,
-  run,
-  children,
-}: {
-  organization: string
-  workspace: string
-  run: Run | null | undefined
-  children: ReactNode
-}) {
-  const reason = run?.attributes['error-message']
+type StepProps = { workspaceId: string; workspace: string; before: string; after: string }
+
+function Step({ workspaceId, workspace, before, after }: StepProps) {
+  const { data: run } = useLatestRun(workspaceId)
+  const place = { workspace, className: 'font-medium text-accent hover:underline' }
   return (
     <div className="space-y-0.5">
       <p className="flex flex-wrap items-center gap-x-3 gap-y-0.5">
         {run ? (
-          <Link
-            to="/app/$organization/workspaces/$workspace/runs/$run"
-            params={{ organization, workspace, run: run.id }}
-            className="font-medium text-accent hover:underline"
-          >
-            The run of {workspace}
-          </Link>
+          <RunLink {...place} run={run}>
+            Run of {workspace}
+          </RunLink>
         ) : (
-          <Link
-            to="/app/$organization/workspaces/$workspace"
-            params={{ organization, workspace }}
-            className="font-medium text-accent hover:underline"
-          >
-            {workspace}
-          </Link>
+          <WorkspaceLink {...place} />
         )}
         <span role="status">{run ? <RunStatus run={run.attributes} /> : run === null && <NoRun />}</span>
       </p>
-      <p className="text-dim">{children}</p>
+      <p className="text-dim">{run ? after : before}</p>
       {run?.attributes.status === 'errored' && (
-        <Notice tone="bad">It has failed: {reason ?? 'its log says why.'}</Notice>
+        <Notice tone="bad">The run failed: {run.attributes['error-message'] ?? 'see its log for details.'}</Notice>
       )}
     </div>
   )
 }
 
-/** Brings back what was deleted of it. */
 function Restore({ organization }: { organization: string }) {
-  const make = useMakeSample(organization)
+  const create = useCreateSample(organization)
   return (
     <>
-      {make.error && <ErrorNote error={make.error} />}
-      <Button icon={FlaskConical} isPending={make.isPending} onClick={() => make.mutate()}>
-        Make what was deleted again
-      </Button>
+      {create.error && <ErrorNote error={create.error} />}
+      <Button
+        label="Restore deleted parts"
+        icon={FlaskConical}
+        isPending={create.isPending}
+        onClick={() => create.mutate()}
+      />
     </>
   )
 }
 
-function Remove({ organization, sample }: { organization: string; sample: Sample }) {
-  const remove = useRemoveSample(organization)
+const KINDS = {
+  workspaces: 'workspace',
+  'run-triggers': 'trigger',
+  tasks: 'run task',
+  'workspace-tasks': 'task',
+  varsets: 'variable set',
+  projects: 'project',
+} as const satisfies Record<Sample['attributes']['removes'][number]['type'], string>
+
+function Remove({ organization, sample }: SampleProps) {
+  const remove = useMutation({
+    mutationFn: async () => request('DELETE', `/organizations/${organization}/sample`),
+    onSuccess: async () => {
+      await invalidate(...['overview', 'runs', 'workspaces'].map((kind) => [kind, organization]))
+      requestAnimationFrame(focusHeading)
+    },
+  })
   const { removes, keeps } = sample.attributes
   return (
     <Confirm
-      label="Remove the sample"
+      label="Remove sample project"
       icon={Trash2}
-      title="Remove the sample with all of this?"
+      title="Remove the sample project and all its parts?"
       consequence={
         <>
           <ul className="list-outside list-disc pl-5">
@@ -175,25 +183,46 @@ function Remove({ organization, sample }: { organization: string; sample: Sample
           </ul>
           {keeps.map(({ id, type, name, reason }) => (
             <p key={id} className="mt-2 text-dim">
-              {KINDS[type]} <b className="font-medium">{name}</b> stays: {reason}
+              {KINDS[type]} <b className="font-medium">{name}</b> is kept: {reason}
             </p>
           ))}
         </>
       }
-      action="Remove the sample"
-      onConfirm={async () => {
-        await remove.mutateAsync()
-        toast({ text: 'The sample is gone' })
-      }}
+      action="Remove sample project"
+      done="Sample project removed"
+      onConfirm={async () => remove.mutateAsync()}
     />
   )
 }
 
-const KINDS = {
-  workspaces: 'workspace',
-  'run-triggers': 'trigger',
-  tasks: 'run task',
-  'workspace-tasks': 'task',
-  varsets: 'variable set',
-  projects: 'project',
-} as const satisfies Record<Sample['attributes']['removes'][number]['type'], string>
+/** The name of a user; undefined while unknown. */
+function useUsername(id: string | undefined) {
+  return useQuery({
+    queryKey: ['users', id],
+    enabled: id !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }) =>
+      (await getData<DocumentOnWire<typeof userSchema>>(`/users/${id}`, signal)).attributes.username,
+  }).data
+}
+
+/** The latest run of a workspace; null before the first one. */
+function useLatestRun(workspaceId: string) {
+  const path = `/workspaces/${workspaceId}/runs?page[size]=1`
+  return useQuery({
+    queryKey: ['runs', workspaceId, 'latest'],
+    queryFn: async ({ signal }) => (await getData<PageOnWire<typeof runSchema>>(path, signal))[0] ?? null,
+  })
+}
+
+/** Creates the sample project, or restores deleted parts of it. */
+function useCreateSample(organization: string) {
+  return useMutation({
+    mutationFn: async () => request('POST', `/organizations/${organization}/actions/make-sample`),
+    onSuccess: async () => {
+      await invalidate(['overview', organization])
+      // The clicked button no longer exists.
+      requestAnimationFrame(focusHeading)
+    },
+  })
+}

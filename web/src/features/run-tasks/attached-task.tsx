@@ -1,97 +1,119 @@
-import { Pencil, Unplug } from 'lucide-react'
-import { useRef, useState } from 'react'
-import { Button } from '../../components/button.tsx'
+import { Unplug } from 'lucide-react'
+import { type ComponentProps, useState } from 'react'
 import { Confirm } from '../../components/confirm.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
+import { CheckField, RadioField, SelectField, fieldError } from '../../components/form.tsx'
+import { EditableRow, FieldAlert, InlineForm } from '../../components/inline-form.tsx'
 import { Badge } from '../../components/status.tsx'
-import { AttachmentForm } from './attachment-form.tsx'
-import { LEVELS, STAGES, type Task, type WorkspaceTask, useChangeAttachment, useDetachTask } from './workspace-tasks.ts'
+import { useOpenWorkspace } from '../workspaces/workspace.ts'
+import type { Attachment, Level, Task, WorkspaceTask } from './workspace-tasks.ts'
+import { LEVELS, STAGES, STAGE_NAMES, useChangeAttachment, useDetachTask } from './workspace-tasks.ts'
 
-/** One task that is attached to the workspace: at which stages, how strictly, and the ways to change that. */
-export function AttachedTask({ workspaceId, workspaceName, attachment, task, mayManage }: AttachedTaskProps) {
-  const [isChanging, setIsChanging] = useState(false)
-  const opener = useRef<HTMLButtonElement>(null)
-  const change = useChangeAttachment(workspaceId)
-  const detach = useDetachTask(workspaceId)
+/** `task` is undefined for users who may not see the tasks of the organization. */
+type AttachedTaskProps = { attachment: WorkspaceTask; task: Task | undefined }
+
+export function AttachedTask({ attachment, task }: AttachedTaskProps) {
+  const { workspace } = useOpenWorkspace()
+  const change = useChangeAttachment(workspace.id)
+  const detach = useDetachTask(workspace.id)
   const { stages, 'enforcement-level': level } = attachment.attributes
-  const name = task?.attributes.name ?? 'A run task'
-
-  function close() {
-    setIsChanging(false)
-    // The button is drawn again by then.
-    requestAnimationFrame(() => opener.current?.focus())
-  }
-
+  const { name = 'A run task', description, url, enabled = true } = task?.attributes ?? {}
   return (
-    <li className="space-y-3 px-4 py-3">
-      <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
-        <div className="min-w-0 flex-1 basis-64">
-          <h3 className="flex flex-wrap items-center gap-2 font-medium">
-            {name}
-            {task && !task.attributes.enabled && <Badge>switched off</Badge>}
-          </h3>
-          {task?.attributes.description && <p className="text-dim">{task.attributes.description}</p>}
-          <p className="mt-1">
-            {stages.map((stage) => STAGES[stage].text).join(', ')} · {LEVELS[level].text.toLowerCase()}:{' '}
-            {LEVELS[level].about.toLowerCase().replace(/\.$/, '')}
-          </p>
-          {task && <p className="mt-0.5 font-mono text-[0.9285em] text-dim">{task.attributes.url}</p>}
-        </div>
-        {mayManage && !isChanging && (
-          <div className="flex flex-wrap gap-2">
-            <Button
-              ref={opener}
-              size="small"
-              icon={Pencil}
-              aria-label={`Change ${name}`}
-              onClick={() => setIsChanging(true)}
-            >
-              Change
-            </Button>
-            <Confirm
-              label="Detach"
-              icon={Unplug}
-              size="small"
-              title={`Detach ${name} from ${workspaceName}?`}
-              consequence="Runs that are started from now on do not ask it. The task stays in the organization."
-              action={`Detach ${name}`}
-              onConfirm={async () => {
-                await detach.mutateAsync(attachment.id)
-                toast({ text: `${name} is detached` })
-              }}
-            />
-          </div>
-        )}
-      </div>
-      {isChanging && (
+    <EditableRow
+      title={
+        <>
+          {name}
+          {!enabled && <Badge text="disabled" />}
+        </>
+      }
+      editLabel={`Edit ${name}`}
+      mayEdit={workspace.attributes.permissions['can-manage-run-tasks']}
+      remove={
+        <Confirm
+          label="Detach"
+          icon={Unplug}
+          size="small"
+          title={`Detach ${name} from ${workspace.attributes.name}?`}
+          consequence="New runs will no longer include it. The task remains in the organization."
+          action={`Detach ${name}`}
+          done={`${name} detached`}
+          onConfirm={async () => detach.mutateAsync(attachment.id)}
+        />
+      }
+      renderForm={(close) => (
         <AttachmentForm
-          saved={{ stages: [...stages], 'enforcement-level': level }}
+          saved={attachment.attributes}
           action="Save"
-          error={change.error}
-          isPending={change.isPending}
+          mutation={change}
           onCancel={close}
           onSubmit={(_, attributes) =>
-            change.mutate(
-              { id: attachment.id, attributes },
-              {
-                onSuccess: () => {
-                  toast({ text: `${name} is changed` })
-                  close()
-                },
-              },
-            )
+            change.mutate({ id: attachment.id, attributes }, { onSuccess: () => close(`${name} saved`) })
           }
         />
       )}
-    </li>
+    >
+      {description && <p className="text-dim">{description}</p>}
+      <p className="mt-1">
+        {stages.map((stage) => STAGES[stage].text).join(', ')} · {LEVELS[level].text.toLowerCase()}:{' '}
+        {LEVELS[level].about.toLowerCase().replace(/\.$/, '')}
+      </p>
+      {url !== undefined && <p className="mt-0.5 font-mono text-[0.9285em] text-dim">{url}</p>}
+    </EditableRow>
   )
 }
 
-type AttachedTaskProps = {
-  workspaceId: string
-  workspaceName: string
-  attachment: WorkspaceTask
-  /** Undefined where the person may not see the tasks of the organization. */
-  task: Task | undefined
-  mayManage: boolean
+type AttachmentFormProps = Pick<ComponentProps<typeof InlineForm>, 'action' | 'mutation' | 'onCancel'> & {
+  /** Tasks to select from; undefined for an existing attachment. */
+  tasks?: readonly Task[]
+  saved?: Readonly<Attachment>
+  preset?: string | undefined
+  onSubmit: (taskId: string, attributes: Attachment) => void
+}
+
+export function AttachmentForm({ tasks, saved, preset, onSubmit, ...form }: AttachmentFormProps) {
+  const [taskId, setTaskId] = useState(preset ?? tasks?.[0]?.id ?? '')
+  const [stages, setStages] = useState<ReadonlySet<string>>(new Set(saved?.stages ?? ['post_plan']))
+  const [level, setLevel] = useState<string>(saved?.['enforcement-level'] ?? 'advisory')
+  const selected = STAGE_NAMES.filter((stage) => stages.has(stage))
+  return (
+    <InlineForm
+      {...form}
+      names={['stages', 'enforcement-level']}
+      reason={selected.length === 0 ? 'select at least one stage' : undefined}
+      onSubmit={() => onSubmit(taskId, { stages: selected, 'enforcement-level': level as Level })}
+    >
+      {tasks && (
+        <SelectField
+          label="Run task"
+          // The user opened the form by its button.
+          // oxlint-disable-next-line jsx-a11y/no-autofocus
+          autoFocus
+          value={taskId}
+          onChange={({ target }) => setTaskId(target.value)}
+          options={tasks.map(({ id, attributes }) => [id, attributes.name])}
+        />
+      )}
+      <fieldset>
+        <legend className="font-medium">Stages</legend>
+        <div className="mt-1 space-y-1.5">
+          {STAGE_NAMES.map((stage) => (
+            <CheckField
+              key={stage}
+              label={STAGES[stage].text}
+              hint={STAGES[stage].about}
+              checked={stages.has(stage)}
+              onChange={() => setStages(stages.symmetricDifference(new Set([stage])))}
+            />
+          ))}
+        </div>
+        <FieldAlert text={fieldError(form.mutation.error, 'stages')} />
+      </fieldset>
+      <RadioField
+        label="Enforcement level"
+        name="enforcement-level"
+        value={level}
+        onChange={setLevel}
+        options={(Object.keys(LEVELS) as Level[]).map((value) => ({ value, ...LEVELS[value] }))}
+      />
+    </InlineForm>
+  )
 }

@@ -1,19 +1,23 @@
-import { ListChecks, Plus } from 'lucide-react'
-import { useRef, useState } from 'react'
-import { failureOf } from '../../api/queries.ts'
+import type { DocumentOnWire } from '@groundstate/contract/responses'
+import type { taskSchema } from '@groundstate/contract/run-tasks'
+import { Globe, ListChecks, OctagonX, Plus, TriangleAlert } from 'lucide-react'
+import { type FormEvent, useId, useState } from 'react'
+import { request } from '../../api/client.ts'
+import { failureOf, useChange } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
+import { Dialog } from '../../components/dialog.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { FormErrors, TextField, fieldError, formValues } from '../../components/form.tsx'
+import { useInlineForm } from '../../components/inline-form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
+import { Badge } from '../../components/status.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
-import { AttachedTask } from './attached-task.tsx'
-import { AttachmentForm } from './attachment-form.tsx'
-import { NewTaskDialog } from './new-task-dialog.tsx'
-import { StageCards } from './stage-cards.tsx'
-import { type Task, useAttachTask, useTasks, useWorkspaceTasks, type WorkspaceTask } from './workspace-tasks.ts'
+import { AttachedTask, AttachmentForm } from './attached-task.tsx'
+import type { Task, WorkspaceTask } from './workspace-tasks.ts'
+import { LEVELS, STAGES, tasksByStage, useAttachTask, useTasks, useWorkspaceTasks } from './workspace-tasks.ts'
 
-/** Which run tasks the runs of the workspace ask, and when. */
 export function TasksTab() {
   const { organization, workspace } = useOpenWorkspace()
   const tasks = useTasks(organization)
@@ -24,57 +28,51 @@ export function TasksTab() {
   return <Tasks tasks={tasks.data} attachments={attachments.data} />
 }
 
-function Tasks({ tasks, attachments }: { tasks: readonly Task[]; attachments: readonly WorkspaceTask[] }) {
+type TasksProps = { tasks: readonly Task[]; attachments: readonly WorkspaceTask[] }
+
+function Tasks({ tasks, attachments }: TasksProps) {
   const { organization, workspace } = useOpenWorkspace()
   const { data: owner } = useOrganization(organization)
-  const [open, setOpen] = useState<'attach' | 'new'>()
+  const [isCreating, setIsCreating] = useState(false)
   const [preset, setPreset] = useState<string>()
-  const opener = useRef<HTMLButtonElement>(null)
+  const { isOpen, opener, open, close: closeForm } = useInlineForm()
   const attach = useAttachTask(workspace.id)
-  const { name, permissions } = workspace.attributes
-  const mayManage = permissions['can-manage-run-tasks']
+  const mayManage = workspace.attributes.permissions['can-manage-run-tasks']
   const mayCreate = mayManage && owner?.attributes.permissions['can-manage-run-tasks'] === true
   const attached = new Set(attachments.map(({ relationships }) => relationships.task.data?.id))
-  const free = tasks.filter(({ id }) => !attached.has(id))
-  const isUsed = attachments.length > 0 || tasks.some(({ attributes }) => attributes['global-configuration'].enabled)
+  const available = tasks.filter(({ id }) => !attached.has(id))
+  const hasTasks = attachments.length > 0 || tasks.some(({ attributes }) => attributes['global-configuration'].enabled)
+  const reason =
+    tasks.length === 0 ? 'the organization has no run tasks' : 'all run tasks of the organization are attached'
 
-  function close() {
-    setOpen(undefined)
+  function close(done?: string) {
     attach.reset()
-    // The button is drawn again by then.
-    requestAnimationFrame(() => opener.current?.focus())
+    closeForm(done)
   }
 
-  const actions = open !== 'attach' && (
+  const actions = !isOpen && (
     <div className="flex flex-wrap gap-2">
       {mayManage && (
         <Button
+          label="Attach run task"
           ref={opener}
           icon={Plus}
-          kind={isUsed ? 'plain' : 'primary'}
-          reason={
-            tasks.length === 0
-              ? 'the organization has no run task yet'
-              : free.length === 0
-                ? 'every run task of the organization is attached'
-                : undefined
-          }
-          onClick={() => setOpen('attach')}
-        >
-          Attach a task
-        </Button>
+          kind={hasTasks ? 'plain' : 'primary'}
+          reason={available.length === 0 ? reason : undefined}
+          onClick={open}
+        />
       )}
-      {mayCreate && <Button onClick={() => setOpen('new')}>New run task</Button>}
+      {mayCreate && <Button label="New run task" onClick={() => setIsCreating(true)} />}
     </div>
   )
   return (
     <div className="space-y-4">
-      {isUsed ? (
+      {hasTasks ? (
         <>
           <StageCards tasks={tasks} attachments={attachments} />
           <Card
             title="Attached to this workspace"
-            about="Tasks that the organization asks everywhere are set up in the organization."
+            about="Global run tasks are configured in the organization."
             actions={actions}
             isFlush
           >
@@ -83,59 +81,154 @@ function Tasks({ tasks, attachments }: { tasks: readonly Task[]; attachments: re
               {attachments.map((attachment) => (
                 <AttachedTask
                   key={attachment.id}
-                  workspaceId={workspace.id}
-                  workspaceName={name}
                   attachment={attachment}
                   task={tasks.find(({ id }) => id === attachment.relationships.task.data?.id)}
-                  mayManage={mayManage}
                 />
               ))}
             </ul>
           </Card>
         </>
       ) : (
-        open !== 'attach' && (
-          <EmptyState icon={ListChecks} title="No task is asked here" actions={actions}>
+        !isOpen && (
+          <EmptyState icon={ListChecks} title="No run tasks" actions={actions}>
             <p>
-              A run task is a service of yours that a run asks for a verdict: it gets the plan, and says whether the run
-              may go on. A mandatory task stops the run, an advisory one warns.
+              A run task is an external service that checks runs: it receives the plan and reports whether the run may
+              continue. A failed mandatory task stops the run, an advisory one only warns.
             </p>
-            {!mayManage && <p>To attach one takes admin access to the workspace.</p>}
+            {!mayManage && <p>Attaching a run task requires admin access to the workspace.</p>}
           </EmptyState>
         )
       )}
-      {open === 'attach' && (
-        <Card title="Attach a task">
+      {isOpen && (
+        <Card title="Attach run task">
           <AttachmentForm
-            tasks={free}
+            tasks={available}
             preset={preset}
-            action="Attach the task"
-            error={attach.error}
-            isPending={attach.isPending}
+            action="Attach run task"
+            mutation={attach}
             onCancel={close}
             onSubmit={(taskId, attributes) =>
-              attach.mutate(
-                { taskId, attributes },
-                {
-                  onSuccess: () => {
-                    toast({ text: 'The task is attached' })
-                    close()
-                  },
-                },
-              )
+              attach.mutate({ taskId, attributes }, { onSuccess: () => close('Run task attached') })
             }
           />
         </Card>
       )}
       <NewTaskDialog
         organization={organization}
-        isOpen={open === 'new'}
-        onClose={() => setOpen(undefined)}
+        isOpen={isCreating}
+        onClose={() => setIsCreating(false)}
         onCreated={(task) => {
           setPreset(task.id)
-          setOpen('attach')
+          setIsCreating(false)
+          open()
         }}
       />
     </div>
+  )
+}
+
+function StageCards({ tasks, attachments }: TasksProps) {
+  return (
+    <ol className="grid gap-3 sm:grid-cols-2 xl:grid-cols-4">
+      {tasksByStage(tasks, attachments).map((stage) => (
+        <li key={stage.stage} className="rounded-lg border border-line bg-paper px-4 py-3">
+          <h2 className="font-medium">{STAGES[stage.stage].text}</h2>
+          <p className="text-dim">{STAGES[stage.stage].about}</p>
+          {stage.tasks.length === 0 ? (
+            <p className="mt-2 text-dim">No tasks.</p>
+          ) : (
+            <ul className="mt-2 space-y-1.5">
+              {stage.tasks.map(({ task, level, isGlobal }) => {
+                const isAfterApply = stage.stage === 'post_apply'
+                const isMandatory = level === 'mandatory'
+                return (
+                  <li key={task.id} className="flex flex-wrap items-center gap-1.5">
+                    <span className="min-w-0 font-medium">{task.attributes.name}</span>
+                    <Badge
+                      tone={isMandatory ? 'bad' : 'warn'}
+                      icon={isMandatory ? OctagonX : TriangleAlert}
+                      title={isAfterApply ? STAGES.post_apply.about : LEVELS[level].about}
+                      text={isAfterApply && isMandatory ? 'fails the stage' : LEVELS[level].verb}
+                    />
+                    {isGlobal && (
+                      <Badge icon={Globe} title="Runs in every workspace of the organization" text="global" />
+                    )}
+                  </li>
+                )
+              })}
+            </ul>
+          )}
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+const NEW_TASK_FIELDS = [
+  { name: 'name', label: 'Name', autoComplete: 'off' },
+  { name: 'url', label: 'URL', type: 'url', placeholder: 'https://checks.example.com/terraform', autoComplete: 'off' },
+  {
+    name: 'hmac-key',
+    label: 'HMAC key (optional)',
+    type: 'password',
+    autoComplete: 'new-password',
+    hint: 'Signs each request. It is never shown again.',
+  },
+  { name: 'description', label: 'Description (optional)', autoComplete: 'off' },
+]
+
+type NewTaskDialogProps = {
+  organization: string
+  isOpen: boolean
+  onClose: () => void
+  onCreated: (task: Task) => void
+}
+
+function NewTaskDialog({ organization, isOpen, onClose, onCreated }: NewTaskDialogProps) {
+  const create = useCreateTask(organization)
+  const form = useId()
+
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    create.mutate(formValues(event.currentTarget), {
+      onSuccess: ({ data }) => {
+        toast({ text: `Run task ${data.attributes.name} created` })
+        onCreated(data)
+      },
+    })
+  }
+  return (
+    <Dialog
+      title="New run task"
+      about="An external service that checks runs. The server verifies now that it responds."
+      isOpen={isOpen}
+      onClose={onClose}
+      footer={
+        <>
+          <Button label="Cancel" onClick={onClose} />
+          <Button label="Create run task" type="submit" form={form} kind="primary" isPending={create.isPending} />
+        </>
+      }
+    >
+      <form id={form} noValidate onSubmit={submit} className="space-y-4">
+        {NEW_TASK_FIELDS.map((field) => (
+          <TextField key={field.name} {...field} error={fieldError(create.error, field.name)} />
+        ))}
+        <FormErrors error={create.error} names={NEW_TASK_FIELDS.map(({ name }) => name)} />
+      </form>
+    </Dialog>
+  )
+}
+
+/** Creates a run task, after the server has verified its receiver. */
+function useCreateTask(organization: string) {
+  return useChange(
+    async ({ name = '', url = '', description = '', 'hmac-key': key = '' }: Record<string, string>) => {
+      const optional = { description: description.trim() || null, ...(key !== '' && { 'hmac-key': key }) }
+      return request<DocumentOnWire<typeof taskSchema>>('POST', `/organizations/${organization}/tasks`, {
+        data: { type: 'tasks', attributes: { name: name.trim(), url: url.trim(), category: 'task', ...optional } },
+      })
+    },
+    ['tasks', organization],
   )
 }

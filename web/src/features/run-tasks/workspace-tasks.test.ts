@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pendingTasks, type Task, type WorkspaceTask } from './workspace-tasks.ts'
+import { type Task, type WorkspaceTask, tasksByStage } from './workspace-tasks.ts'
 
 function task(id: string, { stages = [], level = 'advisory', enabled = true }: Partial<Parts> = {}) {
   const everywhere = { enabled: stages.length > 0, stages, 'enforcement-level': level }
@@ -12,13 +12,12 @@ function attachment(id: string, stages: string[], level: string) {
   return { attributes: { stages, 'enforcement-level': level }, relationships } as unknown as WorkspaceTask
 }
 
-function at(stage: string, ...[tasks, attachments]: Parameters<typeof pendingTasks>) {
-  return pendingTasks(tasks, attachments)
-    .filter((found) => found.stage === stage)
-    .flatMap(({ asked }) => asked.map((found) => `${found.task.id} ${found.level}`))
+function at(stage: string, ...[tasks, attachments]: Parameters<typeof tasksByStage>) {
+  const match = tasksByStage(tasks, attachments).find((entry) => entry.stage === stage)
+  return match?.tasks.map((entry) => `${entry.task.id} ${entry.level}`)
 }
 
-test('a stage asks the tasks that are attached for it, and those of all workspaces', () => {
+test('a stage has the tasks attached to it and the global ones', () => {
   const tasks = [task('scan'), task('cost'), task('policy', { stages: ['post_plan'] })]
 
   expect(at('post_plan', tasks, [attachment('scan', ['pre_plan', 'post_plan'], 'mandatory')])).toEqual([
@@ -27,13 +26,13 @@ test('a stage asks the tasks that are attached for it, and those of all workspac
   ])
 })
 
-test('of two levels of a task the stricter one counts', () => {
+test('the stricter of two levels of a task wins', () => {
   const tasks = [task('policy', { stages: ['pre_apply'], level: 'mandatory' })]
 
   expect(at('pre_apply', tasks, [attachment('policy', ['pre_apply'], 'advisory')])).toEqual(['policy mandatory'])
 })
 
-test('a task that is switched off is not asked', () => {
+test('a disabled task is left out', () => {
   const tasks = [task('scan', { enabled: false })]
 
   expect(at('pre_plan', tasks, [attachment('scan', ['pre_plan'], 'advisory')])).toEqual([])

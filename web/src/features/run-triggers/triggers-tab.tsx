@@ -1,31 +1,38 @@
-import { Link } from '@tanstack/react-router'
-import { Plus, Unplug, Zap } from 'lucide-react'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { dependencyGraphSchema, runTriggerSchema, triggerChainSchema } from '@groundstate/contract/run-triggers'
+import { useQuery } from '@tanstack/react-query'
+import { CircleSlash, Clock, Plus, Unplug, Zap } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import { failureOf } from '../../api/queries.ts'
-import { Card } from '../../components/card.tsx'
+import { get, getData, queryString, request } from '../../api/client.ts'
+import { failureOf, isOfScope, useChange } from '../../api/queries.ts'
+import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
+import { CheckField } from '../../components/form.tsx'
+import { WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { Picker } from '../../components/picker.tsx'
+import { StatusText } from '../../components/status.tsx'
 import { RelativeTime } from '../../components/time.tsx'
-import { findWorkspaces } from '../workspaces/sharing-settings.tsx'
-import { useOpenWorkspace } from '../workspaces/workspace.ts'
-import { ChainCard } from './chain-card.tsx'
-import { type RunTrigger, useAddTrigger, useCircle, useRemoveTrigger, useRunTriggers } from './run-triggers.ts'
-import { TriggerSettings } from './trigger-settings.tsx'
+import { RunLink } from '../runs/run-navigation.tsx'
+import { SettingsForm, useDraft } from '../workspaces/settings-form.tsx'
+import { useOpenWorkspace, useUpdateWorkspace } from '../workspaces/workspace.ts'
+import { findWorkspaces } from '../workspaces/workspaces.ts'
 
-/** The server takes no more sources for one workspace. */
+type RunTrigger = Wire<typeof runTriggerSchema>
+type TriggerChain = Wire<typeof triggerChainSchema>['attributes']
+
 const MAX_SOURCES = 20
 
-/** Which applies start runs here, and where the applies of this workspace lead on. */
+/** Workspaces whose applies start runs here, and workspaces where applies of this one start runs. */
 export function TriggersTab() {
   const { organization, workspace } = useOpenWorkspace()
   const inbound = useRunTriggers(workspace.id, 'inbound')
   const [page, setPage] = useState(1)
   const outbound = useRunTriggers(workspace.id, 'outbound', page)
-  const isPossible = (inbound.data?.data.length ?? 0) > 0 && (outbound.data?.data.length ?? 0) > 0
-  const circle = useCircle(organization, workspace.id, isPossible)
+  const isCyclePossible = (inbound.data?.data.length ?? 0) > 0 && (outbound.data?.data.length ?? 0) > 0
+  const cycle = useCycle(organization, workspace.id, isCyclePossible)
 
   const failure = failureOf(inbound, outbound)
   if (failure) return <ErrorNote {...failure} />
@@ -35,33 +42,30 @@ export function TriggersTab() {
   const add = workspace.attributes.permissions['can-update'] && <AddSource sources={sources} />
   if (sources.length === 0 && destinations.length === 0)
     return (
-      <EmptyState icon={Zap} title="No trigger leads here or on from here" actions={add}>
+      <EmptyState icon={Zap} title="No run triggers" actions={add}>
         <p>
-          A run trigger lets each apply in one workspace, the source, start a run in another: the network changes, and
-          what builds on it plans again.
+          With a run trigger, each apply in a source workspace starts a run in another one: when the network changes,
+          the workspaces that build on it plan again.
         </p>
-        {!add && <p>To add one takes admin access to the workspace.</p>}
+        {!add && <p>Adding a run trigger requires admin access to the workspace.</p>}
       </EmptyState>
     )
   return (
     <div className="space-y-4">
-      {circle.length > 0 && (
+      {cycle.length > 0 && (
         <Notice tone="warn">
-          This workspace is in a circle with {circle.join(', ')}: such a chain ends after 25 runs. One workspace that
-          applies by hand, or only on changed outputs, brings it to rest.
+          This workspace is in a cycle with {cycle.join(', ')}. Such a chain ends after 25 runs. To end it earlier,
+          require approval in one of the workspaces, or trigger only on changed outputs.
         </Notice>
       )}
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <Card title="Source workspaces" about="Each apply in one of these starts a run here." actions={add} isFlush>
-          <TriggerList triggers={sources} none="None: runs here are started by users and CLIs.">
+          <TriggerList triggers={sources} none="None. Only users and CLIs start runs here.">
             {(trigger) => <Source key={trigger.id} trigger={trigger} />}
           </TriggerList>
         </Card>
         <Card title="Destination workspaces" about="Each apply here starts a run in these." isFlush>
-          <TriggerList
-            triggers={destinations}
-            none="None. A trigger is added at the workspace in which runs are to start."
-          >
+          <TriggerList triggers={destinations} none="None. Add a trigger in the destination workspace.">
             {(trigger) => (
               <li key={trigger.id} className="flex items-center gap-3 px-4 py-2">
                 <TriggersLink workspace={trigger.attributes['workspace-name']} />
@@ -79,30 +83,19 @@ export function TriggersTab() {
   )
 }
 
-function TriggerList({
-  triggers,
-  none,
-  children,
-}: {
+type TriggerListProps = {
   triggers: readonly RunTrigger[]
   none: string
   children: (trigger: RunTrigger) => ReactNode
-}) {
+}
+
+function TriggerList({ triggers, none, children }: TriggerListProps) {
   if (triggers.length === 0) return <p className="px-4 pb-4 text-dim">{none}</p>
   return <ul className="divide-y divide-line border-t border-line">{triggers.map(children)}</ul>
 }
 
 function TriggersLink({ workspace }: { workspace: string }) {
-  const { organization } = useOpenWorkspace()
-  return (
-    <Link
-      to="/app/$organization/workspaces/$workspace/triggers"
-      params={{ organization, workspace }}
-      className="min-w-0 flex-1 font-medium hover:underline"
-    >
-      {workspace}
-    </Link>
-  )
+  return <WorkspaceLink workspace={workspace} tab="triggers" className="min-w-0 flex-1 font-medium hover:underline" />
 }
 
 function Source({ trigger }: { trigger: RunTrigger }) {
@@ -114,7 +107,7 @@ function Source({ trigger }: { trigger: RunTrigger }) {
     <li className="flex flex-wrap items-center gap-x-3 gap-y-2 px-4 py-2">
       <TriggersLink workspace={source} />
       <span className="text-dim max-sm:hidden">
-        since <RelativeTime at={trigger.attributes['created-at']} />
+        added <RelativeTime at={trigger.attributes['created-at']} />
       </span>
       {permissions['can-update'] && (
         <Confirm
@@ -122,12 +115,10 @@ function Source({ trigger }: { trigger: RunTrigger }) {
           icon={Unplug}
           size="small"
           title={`Remove the trigger from ${source}?`}
-          consequence={`An apply in ${source} no longer starts a run in ${name}.`}
-          action="Remove the trigger"
-          onConfirm={async () => {
-            await remove.mutateAsync(trigger.id)
-            toast({ text: `The trigger from ${source} is removed` })
-          }}
+          consequence={`Applies in ${source} will no longer start runs in ${name}.`}
+          action="Remove trigger"
+          done={`Trigger from ${source} removed`}
+          onConfirm={async () => remove.mutateAsync(trigger.id)}
         />
       )}
     </li>
@@ -138,23 +129,19 @@ function AddSource({ sources }: { sources: readonly RunTrigger[] }) {
   const { organization, workspace } = useOpenWorkspace()
   const add = useAddTrigger(workspace.id)
   const known = new Set(sources.map(({ relationships }) => relationships.sourceable.data?.id))
+  const isFull = sources.length >= MAX_SOURCES
   return (
     <div>
       <Picker
-        label="Add a source"
+        label="Add source workspace"
         icon={Plus}
         size="small"
-        placeholder="Name of a workspace"
-        reason={
-          sources.length >= MAX_SOURCES ? `a workspace has at most ${MAX_SOURCES} sources: remove one first` : undefined
-        }
+        placeholder="Workspace name"
+        reason={isFull ? `a workspace can have at most ${MAX_SOURCES} sources` : undefined}
         about={['workspaces', organization, 'sources of', workspace.id, known.size]}
-        load={async (text, signal) => {
-          const found = await findWorkspaces({ organization, without: workspace.id }, text, signal)
-          return found.filter(({ value }) => !known.has(value))
-        }}
+        load={findWorkspaces(organization, known.union(new Set([workspace.id])))}
         onChoose={({ value, text }) =>
-          add.mutate(value, { onSuccess: () => toast({ text: `Each apply in ${text} starts a run here now` }) })
+          add.mutate(value, { onSuccess: () => toast({ text: `Applies in ${text} now start runs here` }) })
         }
       />
       {add.error && (
@@ -164,4 +151,155 @@ function AddSource({ sources }: { sources: readonly RunTrigger[] }) {
       )}
     </div>
   )
+}
+
+/** Attribute, label and hint. */
+const FLAGS = [
+  [
+    'auto-apply-run-trigger',
+    'Auto-apply triggered runs',
+    'The chain continues automatically: each apply here fires this workspace’s own triggers.',
+  ],
+  [
+    'trigger-only-on-output-change',
+    'Only when outputs have changed',
+    'An apply of a source starts a run only if it changed outputs that this workspace reads.',
+  ],
+] as const
+
+function TriggerSettings() {
+  const { organization, workspace } = useOpenWorkspace()
+  const { attributes } = workspace
+  const update = useUpdateWorkspace(organization)
+  const draft = useDraft({
+    'auto-apply-run-trigger': attributes['auto-apply-run-trigger'],
+    'trigger-only-on-output-change': attributes['trigger-only-on-output-change'],
+  })
+  const facts = FLAGS.map(([name, label]) => [label, attributes[name] ? 'Yes' : 'No'] as const)
+  return (
+    <SettingsForm
+      title="Triggered runs"
+      readOnly={!attributes.permissions['can-update'] && <DescriptionList facts={facts} />}
+      names={FLAGS.map(([name]) => name)}
+      draft={draft}
+      onSave={async () => update.mutateAsync({ id: workspace.id, attributes: draft.changed })}
+    >
+      {FLAGS.map(([name, label, hint]) => (
+        <CheckField key={name} label={label} hint={hint} {...draft.check(name)} />
+      ))}
+    </SettingsForm>
+  )
+}
+
+const STATES = {
+  waiting: { text: 'waiting', tone: 'warn', icon: Clock },
+  fired: { text: 'started a run', tone: 'good', icon: Zap },
+  skipped: { text: 'skipped', tone: 'quiet', icon: CircleSlash },
+} as const
+
+/** The triggers of the current run's chain, with reasons for those that started no run. */
+function ChainCard() {
+  const { workspace } = useOpenWorkspace()
+  const chain = useTriggerChain(workspace.relationships['current-run'].data?.id)
+  const failure = failureOf(chain)
+  if (failure)
+    return (
+      <Card title="Recent activity">
+        <ErrorNote {...failure} />
+      </Card>
+    )
+  if (!chain.data || chain.data.firings.length === 0) return null
+  const { firings, truncated } = chain.data
+  return (
+    <Card title="Recent activity" about="The chain of triggered runs that includes the current run." isFlush>
+      <ul className="divide-y divide-line border-t border-line">
+        {firings.map((firing, index) => (
+          // oxlint-disable-next-line react/no-array-index-key -- skipped firings have no id
+          <Firing key={`${firing['source-run-id']} ${index}`} firing={firing} chain={chain.data} />
+        ))}
+      </ul>
+      {truncated && <p className="border-t border-line px-4 py-2 text-dim">Only part of the chain is shown.</p>}
+    </Card>
+  )
+}
+
+function Firing({ firing, chain }: { firing: TriggerChain['firings'][number]; chain: TriggerChain }) {
+  const { text, tone, icon } = STATES[firing.status]
+  const source = chain.runs.find(({ id }) => id === firing['source-run-id'])
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2">
+      <span className="min-w-0 flex-1 basis-64">
+        <MaybeRun id={firing['source-run-id']} workspace={source?.['workspace-name'] ?? null} /> →{' '}
+        <MaybeRun id={firing['run-id']} workspace={firing['workspace-name']} />
+        {firing.reason !== null && <span className="block text-dim">{firing.reason}</span>}
+      </span>
+      <StatusText tone={tone} icon={icon} text={text} />
+      <span className="text-dim">
+        <RelativeTime at={firing['decided-at'] ?? firing['created-at']} />
+      </span>
+    </li>
+  )
+}
+
+/** The workspace's name, linked to the run if the user may see it. */
+function MaybeRun({ id, workspace }: { id: string | null; workspace: string | null }) {
+  if (workspace === null) return 'a workspace you can’t see'
+  return id === null ? (
+    workspace
+  ) : (
+    <RunLink workspace={workspace} run={{ id }} className="font-medium hover:underline">
+      {workspace}
+    </RunLink>
+  )
+}
+
+/** The triggers that start runs in the workspace (`inbound`), or those that its applies fire (`outbound`). */
+function useRunTriggers(workspaceId: string, type: 'inbound' | 'outbound', page = 1) {
+  return useQuery({
+    queryKey: ['run-triggers', workspaceId, type, page],
+    placeholderData: (before, query) => (isOfScope(query, workspaceId) ? before : undefined),
+    queryFn: async () => {
+      const query = queryString({ 'filter[run-trigger][type]': type, 'page[size]': 50, 'page[number]': page })
+      return get<PageOnWire<typeof runTriggerSchema>>(`/workspaces/${workspaceId}/run-triggers${query}`)
+    },
+  })
+}
+
+function useAddTrigger(workspaceId: string) {
+  return useChange(
+    async (id: string) =>
+      request('POST', `/workspaces/${workspaceId}/run-triggers`, {
+        data: { type: 'run-triggers', relationships: { sourceable: { data: { type: 'workspaces', id } } } },
+      }),
+    ['run-triggers', workspaceId],
+  )
+}
+
+function useRemoveTrigger(workspaceId: string) {
+  return useChange(async (id: string) => request('DELETE', `/run-triggers/${id}`), ['run-triggers', workspaceId])
+}
+
+function useTriggerChain(runId: string | undefined) {
+  return useQuery({
+    queryKey: ['runs', runId, 'trigger-chain'],
+    enabled: runId !== undefined,
+    queryFn: async () =>
+      (await getData<DocumentOnWire<typeof triggerChainSchema>>(`/runs/${runId}/trigger-chain`)).attributes,
+  })
+}
+
+/** The names of the other workspaces in the trigger cycle of the workspace, if any. */
+function useCycle(organization: string, workspaceId: string, isPossible: boolean) {
+  const { data: names = [] } = useQuery({
+    queryKey: ['run-triggers', workspaceId, 'cycle'],
+    enabled: isPossible,
+    queryFn: async () => {
+      const path = `/organizations/${organization}/dependency-graph`
+      const { workspaces } = (await getData<DocumentOnWire<typeof dependencyGraphSchema>>(path)).attributes
+      const cycle = workspaces.find(({ id }) => id === workspaceId)?.cycle ?? null
+      const others = workspaces.filter((other) => cycle !== null && other.cycle === cycle && other.id !== workspaceId)
+      return others.map(({ name }) => name)
+    },
+  })
+  return names
 }

@@ -1,5 +1,5 @@
 import { getRouteApi, Link, useParams } from '@tanstack/react-router'
-import { type ComponentProps, type ReactNode, useCallback } from 'react'
+import { type ComponentProps, useCallback } from 'react'
 import { runTitle } from './run-text.ts'
 
 export const runRoute = getRouteApi('/frame/app/$organization/workspaces/$workspace/runs/$run')
@@ -19,19 +19,18 @@ export function useRunSearch() {
   return [runRoute.useSearch(), change] as const
 }
 
-type RunLinkProps = {
+type RunLinkProps = ComponentProps<'a'> & {
   workspace: string
   run: { id: string; attributes?: { message: string } }
-  className?: string
-  children?: ReactNode
+  search?: { part: RunTab } | undefined
 }
 
 /** Link to a run of the current organization, by default with its title. */
-export function RunLink({ workspace, run: { id, attributes }, className, children }: RunLinkProps) {
+export function RunLink({ workspace, run: { id, attributes }, search, children, ...props }: RunLinkProps) {
   const { organization = '' } = useParams({ strict: false })
   const params = { organization, workspace, run: id }
   return (
-    <Link to="/app/$organization/workspaces/$workspace/runs/$run" params={params} className={className}>
+    <Link to="/app/$organization/workspaces/$workspace/runs/$run" params={params} search={search ?? {}} {...props}>
       {children ?? runTitle({ id, message: attributes?.message ?? '' })}
     </Link>
   )

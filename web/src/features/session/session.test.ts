@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { signInTarget } from './session.ts'
 
-test('a sign-in leads back to the page that asked for it', () => {
+test('sign-in returns to the page that required it', () => {
   expect(signInTarget('/app/main/workspaces?q=kafka#top')).toBe('/app/main/workspaces?q=kafka#top')
 })
 
-test('a sign-in that nothing asked for leads to the first page', () => {
+test('sign-in opens the home page by default', () => {
   expect(signInTarget(undefined)).toBe('/app')
 })
 

@@ -1,25 +1,25 @@
 import type { accountSchema } from '@groundstate/contract/account'
 import type { DocumentOnWire, Wire } from '@groundstate/contract/responses'
 import type { signInMethodsSchema } from '@groundstate/contract/sessions'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { serverPath } from '../../api/base.ts'
-import { ApiError, get, request } from '../../api/client.ts'
+import { ApiError, getData, request } from '../../api/client.ts'
+import { queries } from '../../api/queries.ts'
 
 export type AccountAttributes = Wire<typeof accountSchema>['attributes']
 
-/** Whose answers the cache holds. */
+/** The account whose data is cached. */
 let knownAccount: string | undefined
 
-/** The signed-in user; null when there is none. */
+/** The signed-in user; null if not signed in. */
 export function useSession() {
-  const queries = useQueryClient()
   return useQuery({
     queryKey: ['session'],
     staleTime: 60_000,
     queryFn: async () => {
       try {
-        const account = (await get<DocumentOnWire<typeof accountSchema>>('/account/details')).data
-        // Tabs share the session: another user may have signed in in another one.
+        const account = await getData<DocumentOnWire<typeof accountSchema>>('/account/details')
+        // Tabs share the session, so another user may have signed in in another tab.
         if (knownAccount !== undefined && knownAccount !== account.id)
           void queries.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })
         knownAccount = account.id
@@ -37,14 +37,13 @@ export function useSignInMethods() {
   return useQuery({
     queryKey: ['sign-in-methods'],
     staleTime: Number.POSITIVE_INFINITY,
-    queryFn: async () => (await get<DocumentOnWire<typeof signInMethodsSchema>>('/sessions/methods')).data.attributes,
+    queryFn: async () => (await getData<DocumentOnWire<typeof signInMethodsSchema>>('/sessions/methods')).attributes,
   })
 }
 
 type Credentials = { username: string; password: string; otp?: string }
 
 export function useSignIn() {
-  const queries = useQueryClient()
   return useMutation({
     mutationFn: async (credentials: Credentials) =>
       request('POST', '/sessions', { data: { type: 'sessions', attributes: credentials } }),
@@ -53,7 +52,6 @@ export function useSignIn() {
 }
 
 export function useSignOut() {
-  const queries = useQueryClient()
   return useMutation({
     mutationFn: async () => request('DELETE', '/sessions/current'),
     onSettled: () => {
@@ -64,8 +62,8 @@ export function useSignOut() {
 }
 
 /**
- * Where a sign-in leads: to a path of the application only, since `next` comes from outside. A browser takes a backslash
- * for a slash and leaves out tabs and line breaks, so that `/\t/example.org` would lead to another host.
+ * The path to open after sign-in. `next` is untrusted and must be a path of this application. Browsers treat backslashes
+ * as slashes and ignore tabs and line breaks, so that `/\t/example.org` would lead to another host.
  */
 export function signInTarget(next: string | undefined) {
   return serverPath(next !== undefined && /^\/(?![/\\])[^\s\\]*$/.test(next) ? next : '/app')

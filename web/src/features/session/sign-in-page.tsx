@@ -12,7 +12,7 @@ export function SignInPage() {
   const { next } = route.useSearch()
   const signIn = useSignIn()
   const methods = useSignInMethods()
-  // Stays true during the next attempt, so that the field does not disappear and lose its text.
+  // Remains true during the next attempt, so that the field keeps its text.
   const [needsOtp, setNeedsOtp] = useState(false)
   const target = signInTarget(next)
   usePageTitle('Sign in')
@@ -54,7 +54,7 @@ export function SignInPage() {
             {needsOtp && (
               // Not `inputMode="numeric"`: a recovery code has letters.
               <TextField
-                label="Code of your authenticator, or a recovery code"
+                label="Authenticator or recovery code"
                 name="otp"
                 autoComplete="one-time-code"
                 autoCapitalize="none"
@@ -64,9 +64,14 @@ export function SignInPage() {
               />
             )}
             <FormErrors error={signIn.error} names={['otp']} />
-            <Button type="submit" kind="primary" size="large" className="w-full" isPending={signIn.isPending}>
-              Sign in
-            </Button>
+            <Button
+              label="Sign in"
+              type="submit"
+              kind="primary"
+              size="large"
+              className="w-full"
+              isPending={signIn.isPending}
+            />
           </form>
         )}
         {methods.data?.sso && (

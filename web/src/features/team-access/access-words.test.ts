@@ -12,23 +12,23 @@ const CUSTOM: TeamAccess = {
   'workspace-locking': true,
 }
 
-test('a level is a sentence', () => {
+test('a level is described by a sentence', () => {
   expect(accessWords({ ...CUSTOM, access: 'write' })).toBe(
     'Starts and approves runs, changes variables and states, locks.',
   )
 })
 
-test('custom access names what is granted, and nothing else', () => {
+test('custom access lists only granted permissions', () => {
   expect(accessWords(CUSTOM)).toBe('Starts runs that others approve, sees outputs, locks and unlocks.')
 })
 
-test('who maintains a project has all of its workspaces', () => {
+test('a maintainer of a project has full access to its workspaces', () => {
   const access = { access: 'maintain' } as ProjectAccess
 
-  expect(projectAccessWords(access)).toBe('Everything: settings, tasks, triggers and access too.')
+  expect(projectAccessWords(access)).toBe('Full access, including settings, tasks, triggers and access.')
 })
 
-test('the own permissions are those that one has', () => {
+test('the user’s own permissions are listed', () => {
   const permissions = { 'can-read-run': true, 'can-queue-run': false, 'can-read-state-outputs': true }
 
   expect(ownWords(permissions as Parameters<typeof ownWords>[0])).toEqual(['see runs', 'see outputs'])

@@ -4,19 +4,16 @@ import type { WorkspaceAttributes } from '../workspaces/workspace.ts'
 
 export type TeamAccess = Wire<typeof teamWorkspaces.resource>['attributes']
 export type ProjectAccess = Wire<typeof teamProjects.resource>['attributes']
-/** A team's permissions on a workspace, by part. */
-export type Parts = Omit<TeamAccess, 'access' | 'sentinel-mocks' | 'workspace-locking'> & { locking: boolean }
 
-/** The levels of access to a workspace, in words. */
 export const LEVELS = {
   read: { text: 'Read', about: 'Sees runs, variables and states.' },
-  plan: { text: 'Plan', about: 'Sees all, and starts runs that others approve.' },
+  plan: { text: 'Plan', about: 'Sees everything and starts runs that others approve.' },
   write: { text: 'Write', about: 'Starts and approves runs, changes variables and states, locks.' },
-  admin: { text: 'Admin', about: 'Everything: settings, tasks, triggers and access too.' },
-  custom: { text: 'Custom', about: 'Part by part.' },
+  admin: { text: 'Admin', about: 'Full access, including settings, tasks, triggers and access.' },
+  custom: { text: 'Custom', about: 'Individual permissions.' },
 } as const satisfies Record<TeamAccess['access'], { text: string; about: string }>
 
-/** The levels of access to a project, for the workspaces in it. */
+/** The levels of access to a project, in words about its workspaces. */
 const PROJECT_LEVELS = {
   read: LEVELS.read.about,
   write: LEVELS.write.about,
@@ -24,7 +21,7 @@ const PROJECT_LEVELS = {
   admin: LEVELS.admin.about,
 } as const
 
-/** The parts of a custom access: what can be chosen for each, the least first. */
+/** Permissions of custom access, in ascending order. */
 export const PARTS = {
   runs: {
     text: 'Runs',
@@ -36,12 +33,7 @@ export const PARTS = {
   },
   'state-versions': {
     text: 'States',
-    choices: {
-      none: 'sees no states',
-      'read-outputs': 'sees outputs',
-      read: 'sees states',
-      write: 'writes states',
-    },
+    choices: { none: 'sees no states', 'read-outputs': 'sees outputs', read: 'sees states', write: 'writes states' },
   },
 } as const
 export const FLAGS = {
@@ -50,27 +42,29 @@ export const FLAGS = {
   'policy-overrides': 'overrides policies',
 } as const
 
-/** "Starts runs that others approve, sees outputs." of a custom access; lists only granted permissions. */
+type Parts = Pick<TeamAccess, keyof typeof PARTS | 'run-tasks' | 'policy-overrides'> & { locking: boolean }
+
+/** "Starts runs that others approve, sees outputs." Lists only granted permissions. */
 function partWords(parts: Parts) {
-  const words: string[] = [
+  const { variables, 'state-versions': states } = parts
+  const words = [
     PARTS.runs.choices[parts.runs],
-    ...(parts.variables === 'none' ? [] : [PARTS.variables.choices[parts.variables]]),
-    ...(parts['state-versions'] === 'none' ? [] : [PARTS['state-versions'].choices[parts['state-versions']]]),
-    ...(parts.locking ? [FLAGS['workspace-locking']] : []),
-    ...(parts['run-tasks'] ? [FLAGS['run-tasks']] : []),
-    ...(parts['policy-overrides'] ? [FLAGS['policy-overrides']] : []),
+    variables !== 'none' && PARTS.variables.choices[variables],
+    states !== 'none' && PARTS['state-versions'].choices[states],
+    parts.locking && FLAGS['workspace-locking'],
+    parts['run-tasks'] && FLAGS['run-tasks'],
+    parts['policy-overrides'] && FLAGS['policy-overrides'],
   ]
-  return sentence(words)
+  const text = words.filter(Boolean).join(', ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-/** A team's permissions on the workspace. */
 export function accessWords(access: TeamAccess) {
   return access.access === 'custom'
     ? partWords({ ...access, locking: access['workspace-locking'] })
     : LEVELS[access.access].about
 }
 
-/** A team's permissions on the workspace from its project. */
 export function projectAccessWords({ access, 'workspace-access': parts }: ProjectAccess) {
   return access === 'custom' ? partWords(parts) : PROJECT_LEVELS[access]
 }
@@ -86,19 +80,14 @@ const OWN: readonly [keyof WorkspaceAttributes['permissions'], string][] = [
   ['can-read-state-versions', 'see states'],
   ['can-create-state-versions', 'write states'],
   ['can-lock', 'lock and unlock'],
-  ['can-force-unlock', "take others' locks away"],
+  ['can-force-unlock', 'force-unlock'],
   ['can-manage-tags', 'change tags'],
   ['can-manage-run-tasks', 'attach run tasks'],
   ['can-update', 'change settings, triggers and access'],
   ['can-destroy', 'delete the workspace'],
 ]
 
-/** The user's permissions, each to follow "You may". */
+/** The user's permissions, each a phrase to follow "You can". */
 export function ownWords(permissions: WorkspaceAttributes['permissions']) {
   return OWN.filter(([name]) => permissions[name]).map(([, words]) => words)
-}
-
-function sentence(words: readonly string[]) {
-  const text = words.join(', ')
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

@@ -1,7 +1,11 @@
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { tokenSchema } from '@groundstate/contract/tokens'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { KeyRound } from 'lucide-react'
 import { type FormEvent, useMemo, useState } from 'react'
-import { failureOf } from '../../api/queries.ts'
+import { get, request } from '../../api/client.ts'
+import { failureOf, invalidate, useChange } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -14,14 +18,15 @@ import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
-import { commandLineHost, firstCommands } from '../workspaces/cli-setup.ts'
-import { type Token, useCreateToken, useRevokeToken, useTokens } from './tokens.ts'
+import { cliHost, firstCommands } from '../workspaces/cli-setup.ts'
 
 const route = getRouteApi('/frame/app/settings/tokens')
 
+type Token = Wire<typeof tokenSchema>
+
 export function TokensPage() {
   const { data: user } = useSession()
-  // The frame shows pages to signed-in users only.
+  // The frame shows pages only to signed-in users.
   return user ? <Tokens userId={user.id} /> : null
 }
 
@@ -30,30 +35,23 @@ function Tokens({ userId }: { userId: string }) {
   const navigate = route.useNavigate()
   const tokens = useTokens(userId, page)
   const failure = failureOf(tokens)
-  const host = commandLineHost(document.baseURI)
+  const host = cliHost(document.baseURI)
   return (
-    <Page title="API tokens" about="With one of these, terraform, scripts and other tools act as you.">
+    <Page title="API tokens" about="Terraform, scripts and other tools use these tokens to act as you.">
       <div className="grid gap-4">
         <NewToken userId={userId} />
         {tokens.isPending && <Skeleton />}
         {failure && <ErrorNote {...failure} />}
         {tokens.data?.data.length === 0 && (
           <EmptyState icon={KeyRound} title="No tokens yet">
-            <p>
-              {host.hasLogin
-                ? 'The CLI creates one automatically on login:'
-                : 'Create one above. To use it with the CLI:'}
-            </p>
+            <p>{host.hasLogin ? 'The CLI creates one on login:' : 'Create one above. To use it with the CLI:'}</p>
             <CodeBlock label="the commands" code={firstCommands(host)} />
           </EmptyState>
         )}
         {tokens.data && tokens.data.data.length > 0 && (
           <div>
             <TokenTable userId={userId} tokens={tokens.data.data} />
-            <Pager
-              pagination={tokens.data.meta.pagination}
-              onPage={(next) => void navigate({ search: { page: next } })}
-            />
+            <Pager pagination={tokens.data.meta.pagination} onPage={(to) => void navigate({ search: { page: to } })} />
           </div>
         )}
       </div>
@@ -64,8 +62,8 @@ function Tokens({ userId }: { userId: string }) {
 const LIFETIMES = [
   ['30', '30 days'],
   ['90', '90 days'],
-  ['365', 'one year'],
-  ['', 'no end'],
+  ['365', '1 year'],
+  ['', 'No expiry'],
 ] as const
 const DAY_MS = 86_400_000
 
@@ -84,7 +82,7 @@ function NewToken({ userId }: { userId: string }) {
       <form onSubmit={onSubmit} className="flex flex-wrap items-end gap-3">
         <div className="min-w-48 flex-1 basis-64">
           <TextField
-            label="What is it for?"
+            label="Description"
             name="description"
             placeholder="my laptop"
             required
@@ -93,15 +91,13 @@ function NewToken({ userId }: { userId: string }) {
           />
         </div>
         <SelectField label="Expires after" name="days" defaultValue="90" options={LIFETIMES} />
-        <Button type="submit" kind="primary" isPending={create.isPending}>
-          Create token
-        </Button>
+        <Button label="Create token" type="submit" kind="primary" isPending={create.isPending} />
       </form>
       <div className="mt-3 space-y-3 empty:hidden">
         <FormErrors error={create.error} names={['description']} />
         {secret != null && (
           <Notice tone="good" role="status">
-            <p className="mb-2">Copy it now: it is shown this once.</p>
+            <p className="mb-2">Copy the token now: it is shown only once.</p>
             <CodeBlock label="the token" code={secret} />
           </Notice>
         )}
@@ -112,7 +108,7 @@ function NewToken({ userId }: { userId: string }) {
 
 function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token[] }) {
   const { mutateAsync } = useRevokeToken(userId)
-  // Read once a table: a token that expires while one looks is shown so at the next visit.
+  // Read once: a token that expires while the page is open is marked on the next visit.
   const [now] = useState(() => Date.now())
   const columns = useMemo<readonly Column<Token>[]>(
     () => [
@@ -138,7 +134,7 @@ function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token
         header: 'Expires',
         cell: ({ attributes: { 'expired-at': at } }) => {
           if (at === null) return <span className="text-dim">never</span>
-          return Date.parse(at) <= now ? <Badge tone="bad">expired</Badge> : <RelativeTime at={at} />
+          return Date.parse(at) <= now ? <Badge tone="bad" text="expired" /> : <RelativeTime at={at} />
         },
       },
       {
@@ -151,8 +147,8 @@ function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token
             label="Revoke"
             size="small"
             title={`Revoke “${attributes.description ?? id}”?`}
-            consequence="Whatever uses it stops working at once."
-            action="Revoke the token"
+            consequence="Everything that uses it stops working immediately."
+            action="Revoke token"
             onConfirm={async () => mutateAsync(id)}
           />
         ),
@@ -161,4 +157,30 @@ function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token
     [mutateAsync, now],
   )
   return <Table label="API tokens" columns={columns} rows={tokens} />
+}
+
+function useTokens(userId: string, page: number) {
+  return useQuery({
+    queryKey: ['tokens', userId, page],
+    queryFn: async () =>
+      get<PageOnWire<typeof tokenSchema>>(`/users/${userId}/authentication-tokens?page[size]=50&page[number]=${page}`),
+  })
+}
+
+/** Creates a token. Its secret is in the response only, which is dropped when the page is left. */
+function useCreateToken(userId: string) {
+  return useChange(
+    async (attributes: { description: string; 'expired-at': string | null }) =>
+      request<DocumentOnWire<typeof tokenSchema>>('POST', `/users/${userId}/authentication-tokens`, {
+        data: { type: 'authentication-tokens', attributes },
+      }),
+    ['tokens', userId],
+  )
+}
+
+function useRevokeToken(userId: string) {
+  return useMutation({
+    mutationFn: async (id: string) => request('DELETE', `/authentication-tokens/${id}`),
+    onSettled: async () => invalidate(['tokens', userId]),
+  })
 }

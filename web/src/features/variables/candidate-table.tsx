@@ -1,34 +1,26 @@
 import { Badge } from '../../components/status.tsx'
 import { type Candidate, effectOf } from './candidates.ts'
 
-const TONES = { new: 'good', changes: 'warn', 'the same': 'quiet' } as const
+const TONES = { new: 'good', changed: 'warn', unchanged: 'quiet' } as const
 
-/** Preview of an import: each variable can be selected and marked sensitive. */
-export function CandidateTable({
-  candidates,
-  onChange,
-}: {
+type CandidateTableProps = {
   candidates: readonly Candidate[]
   onChange: (candidate: Candidate, changes: Partial<Candidate>) => void
-}) {
+}
+
+/** Preview of an import: each variable can be selected and marked sensitive. */
+export function CandidateTable({ candidates, onChange }: CandidateTableProps) {
   return (
     <div className="overflow-x-auto rounded-lg border border-line">
       <table className="w-full border-collapse text-left">
-        <caption className="sr-only">Variables to save</caption>
+        <caption className="sr-only">Variables to import</caption>
         <thead>
           <tr className="border-b border-line text-dim">
-            <th scope="col" className="px-3 py-2 font-medium">
-              Variable
-            </th>
-            <th scope="col" className="px-3 py-2 font-medium">
-              Value
-            </th>
-            <th scope="col" className="px-3 py-2 font-medium">
-              Sensitive
-            </th>
-            <th scope="col" className="px-3 py-2 font-medium">
-              What happens
-            </th>
+            {['Variable', 'Value', 'Sensitive', 'Status'].map((header) => (
+              <th key={header} scope="col" className="px-3 py-2 font-medium">
+                {header}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -46,7 +38,7 @@ export function CandidateTable({
 }
 
 function Row({ candidate, onChange }: { candidate: Candidate; onChange: (changes: Partial<Candidate>) => void }) {
-  const { key, value, hcl, sensitive, category, before, isChosen, saved } = candidate
+  const { key, value, hcl, sensitive, category, before, isSelected, saved } = candidate
   const effect = effectOf(candidate)
   return (
     <tr className="border-b border-line align-top last:border-0">
@@ -55,15 +47,15 @@ function Row({ candidate, onChange }: { candidate: Candidate; onChange: (changes
           <input
             type="checkbox"
             className="mt-1 size-4 accent-accent"
-            checked={isChosen}
+            checked={isSelected}
             disabled={saved === 'done'}
-            onChange={(event) => onChange({ isChosen: event.target.checked })}
+            onChange={(event) => onChange({ isSelected: event.target.checked })}
           />
           <span>
             <span className="font-mono">{key}</span>
             <span className="ml-2 inline-flex gap-1">
-              {hcl && <Badge>HCL</Badge>}
-              {category === 'env' && <Badge>env</Badge>}
+              {hcl && <Badge text="HCL" />}
+              {category === 'env' && <Badge text="env" />}
             </span>
           </span>
         </label>
@@ -74,15 +66,15 @@ function Row({ candidate, onChange }: { candidate: Candidate; onChange: (changes
             type="password"
             aria-label={`Value of ${key}`}
             autoComplete="off"
-            placeholder="give its value"
+            placeholder="Enter a value"
             value={value ?? ''}
-            onChange={(event) => onChange({ value: event.target.value, isChosen: true })}
+            onChange={(event) => onChange({ value: event.target.value, isSelected: true })}
             className="h-7 w-full rounded-md border border-line-strong bg-paper px-2 font-mono"
           />
         ) : (
           <div className="max-h-24 overflow-hidden font-mono text-[0.9285rem] whitespace-pre-wrap">
-            {effect === 'changes' && before !== null && <del className="block text-bad">{before}</del>}
-            <span className={effect === 'changes' ? 'text-good' : ''}>{value}</span>
+            {effect === 'changed' && before !== null && <del className="block text-bad">{before}</del>}
+            <span className={effect === 'changed' ? 'text-good' : ''}>{value}</span>
           </div>
         )}
       </td>
@@ -92,16 +84,14 @@ function Row({ candidate, onChange }: { candidate: Candidate; onChange: (changes
           aria-label={`${key} is sensitive`}
           className="size-4 accent-accent"
           checked={sensitive}
-          // What is sensitive already stays so.
+          // A sensitive variable remains sensitive.
           disabled={before === null || saved === 'done'}
           onChange={(event) => onChange({ sensitive: event.target.checked })}
         />
       </td>
       <td className="px-3 py-1.5">
-        {saved === undefined ? (
-          <Badge tone={TONES[effect]}>{effect}</Badge>
-        ) : saved === 'done' ? (
-          <Badge tone="good">saved</Badge>
+        {saved === undefined || saved === 'done' ? (
+          <Badge tone={saved ? 'good' : TONES[effect]} text={saved ? 'saved' : effect} />
         ) : (
           <span role="alert" className="text-bad">
             {saved}

@@ -1,75 +1,60 @@
-import type { Category, Sourced, Variable } from './variables.ts'
+import type { Category, Variable, WorkspaceVariable } from './variables.ts'
 
-/** A variable that may be saved, once the person has looked at it. */
+/** A variable in the preview of an import. */
 export type Candidate = {
   key: string
-  /** Undefined while it has to be given: that of a sensitive variable can't be copied. */
+  /** Undefined until the user enters it: sensitive values can't be copied. */
   value: string | undefined
   hcl: boolean
   sensitive: boolean
   category: Category
-  /** The own variable that it changes. */
+  /** The workspace's own variable that it updates. */
   existingId: string | undefined
-  /** The value that is there; null when it is sensitive. */
+  /** The existing value; null if sensitive. */
   before: string | null | undefined
-  isChosen: boolean
-  /** `done`, or why it could not be saved. */
+  isSelected: boolean
+  /** `done`, or the error of the attempt to save it. */
   saved?: string
 }
 
 /** Candidates from a file. An existing variable keeps settings that the file lacks. */
-export function candidatesOf(
-  given: readonly ParsedVariable[],
-  existing: readonly Sourced[],
+export function parsedCandidates(
+  parsed: readonly ParsedVariable[],
+  existing: readonly WorkspaceVariable[],
   category: Category,
 ): Candidate[] {
-  return given.flatMap((one) => {
-    if (!('key' in one)) return []
-    const own = find(existing, category, one.key)
-    return [candidate({ ...one, category, sensitive: own?.sensitive ?? soundsSecret(one.key), own })]
-  })
-}
-
-/** Candidates from another workspace. */
-export function copied(variables: readonly Variable[], existing: readonly Sourced[]): Candidate[] {
-  return variables.map(({ attributes: { key, value, hcl, sensitive, category } }) => {
-    const own = find(existing, category, key)
-    return candidate({
-      key,
-      value: value ?? undefined,
-      hcl,
-      category,
-      sensitive: sensitive || (own?.sensitive ?? false),
-      own,
+  return parsed
+    .filter((one) => 'key' in one)
+    .map(({ key, value, hcl }) => {
+      const own = find(existing, category, key)
+      const sensitive = own?.attributes.sensitive ?? soundsSecret(key)
+      return candidate({ key, value, hcl, sensitive, category }, own)
     })
+}
+
+export function copiedCandidates(variables: readonly Variable[], existing: readonly WorkspaceVariable[]): Candidate[] {
+  return variables.map(({ attributes: { key, value, hcl, sensitive: isSensitive, category } }) => {
+    const own = find(existing, category, key)
+    const sensitive = isSensitive || (own?.attributes.sensitive ?? false)
+    return candidate({ key, value: value ?? undefined, hcl, sensitive, category }, own)
   })
 }
 
-type Own = { id: string; value: string | null; sensitive: boolean; hcl: boolean }
-type Parts = Pick<Candidate, 'key' | 'value' | 'hcl' | 'sensitive' | 'category'> & { own: Own | undefined }
+type Settings = Pick<Candidate, 'key' | 'value' | 'hcl' | 'sensitive' | 'category'>
 
-function candidate({ own, key, value, hcl, sensitive, category }: Parts): Candidate {
-  const isSame = own !== undefined && !own.sensitive && own.value === value && own.hcl === hcl
-  return {
-    key,
-    value,
-    hcl,
-    sensitive,
-    category,
-    existingId: own?.id,
-    before: own?.value,
-    isChosen: !isSame && value !== undefined,
-  }
+function candidate(settings: Settings, own: Variable | undefined): Candidate {
+  const before = own?.attributes
+  const isSame = before?.sensitive === false && before.value === settings.value && before.hcl === settings.hcl
+  const isSelected = !isSame && settings.value !== undefined
+  return { ...settings, existingId: own?.id, before: before?.value, isSelected }
 }
 
-function find(existing: readonly Sourced[], category: Category, key: string): Own | undefined {
-  const found = existing.find(
-    ({ variable: { attributes } }) => attributes.key === key && attributes.category === category,
-  )
-  return found && { id: found.id, ...found.variable.attributes }
+function find(existing: readonly WorkspaceVariable[], category: Category, key: string) {
+  return existing.find(({ variable: { attributes } }) => attributes.key === key && attributes.category === category)
+    ?.variable
 }
 
-/** The candidates with one changed. A name may be given twice, once for the engine and once for its environment. */
+/** The candidates with one changed. The same name may occur once per category. */
 export function changedIn(
   candidates: readonly Candidate[],
   { key, category }: Pick<Candidate, 'key' | 'category'>,
@@ -78,20 +63,19 @@ export function changedIn(
   return candidates.map((one) => (one.key === key && one.category === category ? { ...one, ...changes } : one))
 }
 
-/** Describes the effect of saving a candidate. */
 export function effectOf({ existingId, before, value }: Candidate) {
   if (existingId === undefined) return 'new'
-  return before !== null && before === value ? 'the same' : 'changes'
+  return before !== null && before === value ? 'unchanged' : 'changed'
 }
 
-/** A variable that someone has given as text, or a place in the text that can't be read. */
+/** A variable parsed from text, or a fault; `line` is counted from 1. */
 export type ParsedVariable =
-  | { key: string; value: string; hcl: boolean; /** Counted from 1. */ line: number }
+  | { key: string; value: string; hcl: boolean; line: number }
   | { fault: string; line: number }
 
 export type ParsedFormat = 'tfvars' | 'env' | 'json'
 
-/** Which format a text has: by the name of its file if there is one, else by what it looks like. */
+/** The format of a text, by its file name if it has one, otherwise by its content. */
 export function formatOf(text: string, fileName = ''): ParsedFormat {
   if (/\.json$/i.test(fileName)) return 'json'
   if (/\.tfvars$/i.test(fileName)) return 'tfvars'
@@ -105,22 +89,7 @@ export function formatOf(text: string, fileName = ''): ParsedFormat {
   return isEnv ? 'env' : 'tfvars'
 }
 
-/** Names that suggest a secret: preselected as sensitive. */
+/** Whether the name suggests a secret, which is preselected as sensitive. */
 export function soundsSecret(key: string) {
   return /passw(?:or)?d|secret|token|private[_-]?key|api[_-]?key|access[_-]?key(?!.*id)|credential/i.test(key)
-}
-
-/** Only the last of several of the same name counts; the others are faults that say so. */
-export function withoutRepeats(given: readonly ParsedVariable[]): ParsedVariable[] {
-  const last = new Map(given.flatMap((one) => ('key' in one ? [[one.key, one] as const] : [])))
-  return given.map((one) => {
-    const winner = 'key' in one ? last.get(one.key) : undefined
-    return winner === undefined || winner === one || !('key' in one)
-      ? one
-      : { line: one.line, fault: `${one.key} is given again in line ${winner.line}, which counts` }
-  })
-}
-
-export function withoutMark(text: string) {
-  return text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
 }

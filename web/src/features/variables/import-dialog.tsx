@@ -1,9 +1,9 @@
 import type { PageOnWire } from '@groundstate/contract/responses'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { FileUp } from 'lucide-react'
 import { type ChangeEvent, useId, useState } from 'react'
-import { get, queryString } from '../../api/client.ts'
+import { getData, queryString } from '../../api/client.ts'
 import { isOfScope } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
@@ -14,33 +14,27 @@ import { counted } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { CandidateTable } from './candidate-table.tsx'
-import {
-  type Candidate,
-  type ParsedVariable,
-  type ParsedFormat,
-  candidatesOf,
-  changedIn,
-  copied,
-  formatOf,
-} from './candidates.ts'
-import { type Sourced, readOwnVariables, useSaveVariable } from './variables.ts'
+import type { Candidate, ParsedFormat, ParsedVariable } from './candidates.ts'
+import { changedIn, copiedCandidates, formatOf, parsedCandidates } from './candidates.ts'
+import { type Variable, type WorkspaceVariable, readOwnVariables, useSaveVariable } from './variables.ts'
 
 type ImportDialogProps = {
   workspaceId: string
   /** The workspace's own variables. */
-  existing: readonly Sourced[]
+  existing: readonly WorkspaceVariable[]
   isOpen: boolean
   onClose: () => void
 }
 
-/** Imports many variables at once: from a pasted or dropped file, or from another workspace, after a preview. */
+/** Imports variables from a file or another workspace, after a preview. */
 export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportDialogProps) {
   const [candidates, setCandidates] = useState<readonly Candidate[]>()
   const [faults, setFaults] = useState<readonly Extract<ParsedVariable, { fault: string }>[]>([])
   const [isSaving, setIsSaving] = useState(false)
   const save = useSaveVariable(workspaceId)
-  const chosen = candidates?.filter(({ isChosen, saved }) => isChosen && saved !== 'done') ?? []
-  const incomplete = chosen.filter(({ value }) => value === undefined)
+  const selected = candidates?.filter(({ isSelected, saved }) => isSelected && saved !== 'done') ?? []
+  const incomplete = selected.filter(({ value }) => value === undefined).map(({ key }) => key)
+  const missing = incomplete.length > 0 ? `enter values for ${incomplete.join(', ')}, or deselect them` : undefined
 
   function close() {
     setCandidates(undefined)
@@ -48,20 +42,20 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
     onClose()
   }
 
-  function take(given: readonly ParsedVariable[], format: ParsedFormat) {
-    setFaults(given.filter((one) => 'fault' in one))
-    setCandidates(candidatesOf(given, existing, format === 'env' ? 'env' : 'terraform'))
+  function preview(parsed: readonly ParsedVariable[], format: ParsedFormat) {
+    setFaults(parsed.filter((one) => 'fault' in one))
+    setCandidates(parsedCandidates(parsed, existing, format === 'env' ? 'env' : 'terraform'))
   }
 
   function change(candidate: Candidate, changes: Partial<Candidate>) {
     setCandidates((before) => before && changedIn(before, candidate, changes))
   }
 
-  /** Saves one after the other, so that each failure is reported and the rest are saved. */
-  async function saveChosen() {
+  /** Saves each variable separately, so that a failure doesn't affect the others. */
+  async function saveSelected() {
     setIsSaving(true)
     let done = 0
-    for (const candidate of chosen) {
+    for (const candidate of selected) {
       const { key, value = '', hcl, sensitive, category, existingId } = candidate
       try {
         await save.mutateAsync({ id: existingId, key, value, hcl, sensitive, category })
@@ -72,13 +66,13 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
       }
     }
     setIsSaving(false)
-    toast({ text: `${counted(done, 'variable')} saved`, tone: done === chosen.length ? 'good' : 'bad' })
-    if (done === chosen.length && faults.length === 0) close()
+    toast({ text: `${counted(done, 'variable')} saved`, tone: done === selected.length ? 'good' : 'bad' })
+    if (done === selected.length && faults.length === 0) close()
   }
 
   return (
     <Dialog
-      title="Paste or copy variables"
+      title="Import variables"
       about="From a .tfvars, .tfvars.json or .env file, or from another workspace."
       isOpen={isOpen}
       onClose={close}
@@ -86,23 +80,14 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
       footer={
         candidates ? (
           <>
-            <Button kind="quiet" onClick={() => setCandidates(undefined)}>
-              Back
-            </Button>
+            <Button label="Back" kind="quiet" onClick={() => setCandidates(undefined)} />
             <Button
+              label={`Save ${counted(selected.length, 'variable')}`}
               kind="primary"
               isPending={isSaving}
-              reason={
-                chosen.length === 0
-                  ? 'nothing is chosen'
-                  : incomplete.length > 0
-                    ? `give a value to ${incomplete.map(({ key }) => key).join(', ')}, or leave it out`
-                    : undefined
-              }
-              onClick={() => void saveChosen()}
-            >
-              Save {counted(chosen.length, 'variable')}
-            </Button>
+              reason={selected.length === 0 ? 'no variables selected' : missing}
+              onClick={() => void saveSelected()}
+            />
           </>
         ) : undefined
       }
@@ -111,7 +96,7 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
         <div className="space-y-3">
           {faults.length > 0 && (
             <Notice tone="warn">
-              <p>{counted(faults.length, 'line')} can’t be taken:</p>
+              <p>{counted(faults.length, 'line')} can’t be imported:</p>
               <ul className="list-disc pl-5">
                 {faults.map(({ line, fault }) => (
                   <li key={`${line} ${fault}`}>
@@ -122,17 +107,17 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
             </Notice>
           )}
           {candidates.length === 0 ? (
-            <p>There is no variable in it.</p>
+            <p>No variables found.</p>
           ) : (
             <CandidateTable candidates={candidates} onChange={change} />
           )}
         </div>
       ) : (
         <div className="space-y-6">
-          <PastedText onTake={take} />
+          <PastedText onParsed={preview} />
           <OtherWorkspace
             workspaceId={workspaceId}
-            onTake={(variables) => setCandidates(copied(variables, existing))}
+            onRead={(variables) => setCandidates(copiedCandidates(variables, existing))}
           />
         </div>
       )}
@@ -141,28 +126,29 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
 }
 
 async function parse(text: string, format: ParsedFormat) {
-  if (format === 'env') return (await import('./import-formats.ts')).parseEnv(text)
-  if (format === 'json') return (await import('./import-formats.ts')).parseJsonVariables(text)
-  return (await import('./import-formats.ts')).parseTfvars(text)
+  const { parseEnv, parseJsonVariables, parseTfvars } = await import('./import-formats.ts')
+  return { env: parseEnv, json: parseJsonVariables, tfvars: parseTfvars }[format](text)
 }
 
-/** A file of variables is text of some KB. */
+/** Largest file, in bytes. */
 const MAX_BYTES = 1_000_000
 
-function PastedText({ onTake }: { onTake: (given: readonly ParsedVariable[], format: ParsedFormat) => void }) {
+type PastedTextProps = { onParsed: (parsed: readonly ParsedVariable[], format: ParsedFormat) => void }
+
+function PastedText({ onParsed }: PastedTextProps) {
   const [text, setText] = useState('')
   const [error, setError] = useState<Error>()
   const id = useId()
 
-  async function take(source: string, fileName?: string) {
+  async function read(source: string, fileName?: string) {
     const format = formatOf(source, fileName)
-    onTake(await parse(source, format), format)
+    onParsed(await parse(source, format), format)
   }
 
-  async function takeFile(file: File | undefined) {
+  async function readFile(file: File | undefined) {
     if (!file) return
-    if (file.size > MAX_BYTES) setError(new Error(`${file.name} is larger than 1 MB; choose a file of variables`))
-    else await take(await file.text(), file.name)
+    if (file.size > MAX_BYTES) setError(new Error(`${file.name} is larger than 1 MB; select a file of variables`))
+    else await read(await file.text(), file.name)
   }
 
   return (
@@ -171,11 +157,11 @@ function PastedText({ onTake }: { onTake: (given: readonly ParsedVariable[], for
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault()
-        void takeFile(event.dataTransfer.files[0])
+        void readFile(event.dataTransfer.files[0])
       }}
     >
       <TextArea
-        label="Paste the lines of a file here, or drop the file"
+        label="Paste or drop a file"
         rows={8}
         value={text}
         onChange={(event) => setText(event.target.value)}
@@ -187,78 +173,59 @@ function PastedText({ onTake }: { onTake: (given: readonly ParsedVariable[], for
       {error && <ErrorNote error={error} />}
       <div className="flex flex-wrap gap-2">
         <Button
+          label="Preview"
           kind="primary"
-          reason={text.trim() === '' ? 'paste some lines first' : undefined}
-          onClick={() => void take(text)}
-        >
-          Look at them
-        </Button>
+          reason={text.trim() === '' ? 'paste a file first' : undefined}
+          onClick={() => void read(text)}
+        />
         <input
           id={id}
           type="file"
           accept=".tfvars,.json,.env,text/*"
           className="peer sr-only"
-          aria-label="Choose a file"
-          onChange={(event: ChangeEvent<HTMLInputElement>) => void takeFile(event.target.files?.[0])}
+          aria-label="Select file"
+          onChange={(event: ChangeEvent<HTMLInputElement>) => void readFile(event.target.files?.[0])}
         />
         <label
           htmlFor={id}
           className="inline-flex h-8 cursor-pointer items-center gap-1.5 rounded-md border border-line px-3 font-medium peer-focus-visible:outline-2 peer-focus-visible:outline-accent hover:bg-hover"
         >
-          <FileUp size={16} aria-hidden="true" />
-          Choose a file
+          <FileUp size={16} />
+          Select file
         </label>
       </div>
     </div>
   )
 }
 
-function OtherWorkspace({
-  workspaceId,
-  onTake,
-}: {
-  workspaceId: string
-  onTake: (variables: Awaited<ReturnType<typeof readOwnVariables>>) => void
-}) {
+type OtherWorkspaceProps = { workspaceId: string; onRead: (variables: readonly Variable[]) => void }
+
+function OtherWorkspace({ workspaceId, onRead }: OtherWorkspaceProps) {
   const { organization } = useOpenWorkspace()
   const [q, setQ] = useState('')
-  const [error, setError] = useState<Error>()
+  const copy = useMutation({ mutationFn: readOwnVariables, onSuccess: onRead })
+  const path = `/organizations/${organization}/workspaces${queryString({ 'search[name]': q, 'page[size]': 10 })}`
   const workspaces = useQuery({
     queryKey: ['workspaces', organization, 'to copy from', q],
-    queryFn: async () =>
-      get<PageOnWire<typeof workspaceSchema>>(
-        `/organizations/${organization}/workspaces${queryString({ 'search[name]': q, 'page[size]': 10 })}`,
-      ),
+    queryFn: async () => getData<PageOnWire<typeof workspaceSchema>>(path),
     placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
   })
-  const others =
-    workspaces.data?.data.filter(
-      ({ id, attributes }) => id !== workspaceId && attributes.permissions['can-read-variable'],
-    ) ?? []
-
-  async function take(id: string) {
-    try {
-      onTake(await readOwnVariables(id))
-    } catch (cause) {
-      setError(cause instanceof Error ? cause : new Error(String(cause)))
-    }
-  }
-
+  const others = (workspaces.data ?? []).filter(
+    ({ id, attributes }) => id !== workspaceId && attributes.permissions['can-read-variable'],
+  )
   return (
     <section aria-label="Another workspace" className="space-y-2">
-      <h3 className="font-medium">Or copy those of another workspace</h3>
+      <h3 className="font-medium">Or copy from another workspace</h3>
       <SearchField label="Search workspaces" value={q} onChange={setQ} />
-      {error && <ErrorNote error={error} />}
+      {copy.error && <ErrorNote error={copy.error} />}
       <ul className="flex flex-wrap gap-2">
         {others.map(({ id, attributes }) => (
           <li key={id}>
-            <Button size="small" onClick={() => void take(id)}>
-              {attributes.name}
-            </Button>
+            <Button label={attributes.name} size="small" onClick={() => copy.mutate(id)} />
           </li>
         ))}
         {workspaces.data && others.length === 0 && (
-          <li className="text-dim">No other workspace whose variables you may read.</li>
+          <li className="text-dim">No other workspace with variables you can read.</li>
         )}
       </ul>
     </section>

@@ -19,7 +19,7 @@ describe('a .tfvars file', () => {
     expect(parseTfvars(text)).toEqual([{ line: 1, ...is }])
   })
 
-  test('comments are left out, and lines are counted', () => {
+  test('comments are skipped, and lines are counted', () => {
     const text = '# one\n// two\n/* three\nfour */\na = "b"\n\nc = "d" # five\n'
 
     expect(parseTfvars(text)).toEqual([
@@ -29,13 +29,13 @@ describe('a .tfvars file', () => {
   })
 
   test.each([
-    { text: 'a = eu-west-1', line: 1, fault: /a string needs quotes, "eu-west-1"/ },
+    { text: 'a = eu-west-1', line: 1, fault: /write a string in quotes, "eu-west-1"/ },
     { text: 'a = ["b", var.c[0]]', line: 1, fault: /^var\.c\[0\] is a reference/ },
     { text: 'a = upper("b")', line: 1, fault: /upper\(\) can’t be called/ },
     { text: 'a = "x ${b}"', line: 1, fault: /b is a reference/ },
-    { text: 'a = "b"\nc = {', line: 2, fault: /missing|not understood/ },
-    { text: 'a = "b"\na = "c"', line: 1, fault: /again in line 2/ },
-    { text: 'a {\n b = 1\n}', line: 1, fault: /no `name = value`/ },
+    { text: 'a = "b"\nc = {', line: 2, fault: /missing|unexpected/ },
+    { text: 'a = "b"\na = "c"', line: 1, fault: /overridden by line 2/ },
+    { text: 'a {\n b = 1\n}', line: 1, fault: /expected `name = value`/ },
   ])('$text has a fault in line $line', ({ text, line, fault }) => {
     const first = parseTfvars(text).find((given) => 'fault' in given)
 
@@ -54,7 +54,7 @@ describe('a .tfvars file', () => {
     expect(given.flatMap((one) => ('key' in one ? [one.key] : []))).toEqual(kept)
   })
 
-  test('a text without variables is none', () => {
+  test('a text without variables gives none', () => {
     expect(parseTfvars('')).toEqual([])
     expect(parseTfvars('# nothing\n')).toEqual([])
   })
@@ -69,21 +69,21 @@ describe('an HCL value', () => {
     '[for s in ["a"] : s]',
     '<<EOT\nx\nEOT',
     '{\n  a = 1\n}',
-  ])('%s is one', (value) => {
+  ])('%s is valid', (value) => {
     expect(hclFault(value)).toBeUndefined()
   })
 
   test.each([
     ['', /can’t be empty/],
     ['[', /missing/],
-    ['{ a = }', /not understood/],
+    ['{ a = }', /unexpected/],
     ['"a', /missing/],
-    ['hello world', /is a reference|not understood|missing/],
+    ['hello world', /is a reference|unexpected|missing/],
     ['var.a', /is a reference/],
     ['file("x")', /can’t be called/],
     ['1\nb = 2', /more than one value/],
     ['[\n  1,\n  oops\n]', /^line 3: /],
-  ])('%s is none', (value, fault) => {
+  ])('%s is invalid', (value, fault) => {
     expect(hclFault(value)).toMatch(fault)
   })
 })
@@ -108,10 +108,10 @@ test.each([
 })
 
 test.each([
-  { text: 'nonsense', line: 1, fault: /no KEY=value/ },
-  { text: 'A=b\nC="d', line: 2, fault: /never closed/ },
-  { text: 'A="b" c', line: 1, fault: /“c” follows/ },
-  { text: 'A=b\nC=d\nA=e', line: 1, fault: /again in line 3/ },
+  { text: 'nonsense', line: 1, fault: /not of the form KEY=value/ },
+  { text: 'A=b\nC="d', line: 2, fault: /not closed/ },
+  { text: 'A="b" c', line: 1, fault: /“c” after/ },
+  { text: 'A=b\nC=d\nA=e', line: 1, fault: /overridden by line 3/ },
 ])('$text has a fault in line $line', ({ text, line, fault }) => {
   const faults = parseEnv(text).filter((given) => 'fault' in given)
 

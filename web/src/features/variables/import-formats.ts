@@ -1,80 +1,74 @@
 import { isWideNumber, parseExact } from '@groundstate/contract/exact-json'
 import type { SyntaxNode } from '@lezer/common'
 import { hclLanguage } from 'codemirror-lang-hcl'
-import { type ParsedVariable, withoutMark, withoutRepeats } from './candidates.ts'
+import type { ParsedVariable } from './candidates.ts'
 
-/*
- * What is read of HCL: the values of variables, which are literals. The parser comes with the grammar, so this file is
- * loaded when it is needed.
- */
+// Load this file lazily: the HCL parser comes with its grammar.
 
 /** The error in an HCL expression, if any. */
 export function hclFault(value: string): string | undefined {
-  if (value.trim() === '') return 'an HCL value can’t be empty: "" is the empty text'
+  if (value.trim() === '') return 'an HCL value can’t be empty: write "" for an empty string'
   const head = 'value = '
   const source = `${head}${value}\n`
   const root = hclLanguage.parser.parse(source).topNode
   const attributes = root.getChild('Body')?.getChildren('Attribute') ?? []
   const broken = faultIn(root, source)
   if (broken) return broken.line === 1 ? broken.fault : `line ${broken.line}: ${broken.fault}`
-  return attributes.length === 1 ? undefined : 'this is more than one value: a list needs [ ], an object { }'
+  return attributes.length === 1 ? undefined : 'this is more than one value: write a list as [ ], an object as { }'
 }
 
-/** Lines where a value may begin. Lines inside an object look the same, but belong to the value before. */
+/** Lines where a variable may start. Members of an object look the same, but belong to the preceding value. */
 const START = /^[ \t]*[\p{L}_][\w-]*[ \t]*=(?!=)/u
-/** A value whose end is further away than so many lines that look like beginnings has none. */
+/** A value that spans more lines that look like starts counts as unclosed. */
 const MAX_STARTS = 2000
 
 /**
- * Reads a `.tfvars` file: texts and numbers become plain values, everything else an HCL expression. A value that is not
- * closed is reported where it begins; the lines after it are read.
+ * Parses a `.tfvars` file: strings and numbers become plain values, anything else an HCL expression. An unclosed value is
+ * reported at its start, and parsing continues after it.
  */
 export function parseTfvars(text: string): ParsedVariable[] {
-  const lines = withoutMark(text)
-    // A comment over several lines may look like values.
+  const lines = normalized(text)
+    // Lines of a block comment may look like variables.
     .replaceAll(/^[ \t]*\/\*[\s\S]*?\*\//gm, (comment) => comment.replaceAll(/[^\n]/g, ' '))
     .split('\n')
   const starts = lines.flatMap((line, index) => (START.test(line) ? [index] : []))
-  const given: ParsedVariable[] = []
+  const parsed: ParsedVariable[] = []
   const head = lines.slice(0, starts[0] ?? lines.length).join('\n')
-  if (!isCommentsOnly(head)) given.push({ line: firstWords(head), fault: 'this is no `name = value`' })
+  const line = head.split('\n').findIndex((text) => !isCommentsOnly(text)) + 1
+  if (!isCommentsOnly(head)) parsed.push({ line, fault: NO_ASSIGNMENT })
   for (let at = 0; at < starts.length;) {
-    const { read, next } = readValue(lines, starts, at)
-    given.push(read)
+    const { variable, next } = readValue(lines, starts, at)
+    parsed.push(variable)
     at = next
   }
-  return withoutRepeats(given)
+  return withoutRepeats(parsed)
 }
 
-/** The value that begins at `starts[at]`: as few lines as make a whole one. */
-function readValue(
-  lines: readonly string[],
-  starts: readonly number[],
-  at: number,
-): { read: ParsedVariable; next: number } {
+/** Parses the variable at `starts[at]`, which ends at the first line that completes its value. */
+function readValue(lines: readonly string[], starts: readonly number[], at: number) {
   const first = starts[at] ?? 0
   for (let end = at + 1; end <= Math.min(starts.length, at + MAX_STARTS); end += 1) {
     const source = `${lines.slice(first, starts[end] ?? lines.length).join('\n')}\n`
     const root = hclLanguage.parser.parse(source).topNode
     const nodes = root.getChild('Body')?.getChildren('Attribute') ?? []
     if (nodes.length === 1 && nodes[0] && isWhole(root, source)) {
-      const read = readAttribute(nodes[0], source)
-      return { read: { ...read, line: read.line + first }, next: end }
+      const variable = readAttribute(nodes[0], source)
+      return { variable: { ...variable, line: variable.line + first }, next: end }
     }
   }
   const name = lines[first]?.split('=', 1)[0]?.trim() ?? ''
-  const fault = `the value of ${name} is no HCL: is a quote or a bracket not closed, or something missing?`
-  // Nested lines belong to it.
+  const fault = `the value of ${name} is not valid HCL: check for unclosed quotes and brackets and missing parts`
+  // More deeply indented lines belong to it.
   const indent = indentOf(lines[first])
   const next = starts.findIndex((start, index) => index > at && indentOf(lines[start]) <= indent)
-  return { read: { line: first + 1, fault }, next: next === -1 ? starts.length : next }
+  return { variable: { line: first + 1, fault }, next: next === -1 ? starts.length : next }
 }
 
 function indentOf(line = '') {
   return line.length - line.trimStart().length
 }
 
-/** Whether everything was parsed, and no quoted string continues on the next line. */
+/** Whether there is no syntax error, and no quoted string spans lines. */
 function isWhole(root: SyntaxNode, source: string) {
   let whole = true
   root.cursor().iterate(({ type, from, to }) => {
@@ -88,9 +82,7 @@ function isWhole(root: SyntaxNode, source: string) {
   return whole
 }
 
-function firstWords(text: string) {
-  return text.split('\n').findIndex((line) => !isCommentsOnly(line)) + 1
-}
+const NO_ASSIGNMENT = 'expected `name = value`'
 
 function readAttribute(node: SyntaxNode, source: string): ParsedVariable {
   const line = lineOf(source, node.from)
@@ -99,10 +91,7 @@ function readAttribute(node: SyntaxNode, source: string): ParsedVariable {
   const name = node.getChild('Identifier')
   const expression = node.getChild('Expression')
   if (node.type.name !== 'Attribute' || !name || !expression) {
-    return {
-      line,
-      fault: `“${source.slice(node.from, Math.min(node.to, node.from + 40)).split('\n')[0]}” is no \`name = value\``,
-    }
+    return { line, fault: NO_ASSIGNMENT }
   }
   const key = source.slice(name.from, name.to)
   const text = source.slice(expression.from, expression.to)
@@ -110,7 +99,7 @@ function readAttribute(node: SyntaxNode, source: string): ParsedVariable {
   return literal === undefined ? { key, line, hcl: true, value: text } : { key, line, hcl: false, value: literal }
 }
 
-/** A text without anything to put in, a number or a bool: such a value needs no HCL. */
+/** The value of a string without interpolation, a number or a bool, none of which needs HCL; otherwise undefined. */
 function plainLiteral(expression: SyntaxNode, text: string) {
   if (/^(?:-?\d+(?:\.\d+)?|true|false|"")$/.test(text)) return text === '""' ? '' : text
   const string = expression.getChild('LiteralValue')?.getChild('StringLit')
@@ -135,37 +124,36 @@ function unquoted(text: string) {
     .replaceAll('%%{', '%{')
 }
 
-/** The first thing in a node that makes its value unusable. */
 function faultIn(node: SyntaxNode, source: string): { line: number; fault: string } | undefined {
-  let found: { line: number; fault: string } | undefined
-  node.cursor().iterate(({ type, from, to, node: own }) => {
-    if (found) return false
-    const fault = type.isError ? unreadable(source, from) : outside(own, source.slice(from, to), source.slice(to))
-    // What is missing at the end of the text is missing where the value begins.
+  let first: { line: number; fault: string } | undefined
+  node.cursor().iterate(({ type, from, to, node: inner }) => {
+    if (first) return false
+    const fault = type.isError ? syntaxFault(source, from) : notLiteral(inner, source.slice(from, to), source.slice(to))
+    // A part missing at the end of the text is reported at the start of the value.
     if (fault !== undefined)
-      found = { line: lineOf(source, source.slice(from).trim() === '' ? node.from : from), fault }
-    // What a `for` names is its own.
+      first = { line: lineOf(source, source.slice(from).trim() === '' ? node.from : from), fault }
+    // A `for` expression defines its own variables.
     return type.name !== 'ForExpr'
   })
-  return found
+  return first
 }
 
-function unreadable(source: string, at: number) {
+function syntaxFault(source: string, at: number) {
   const rest = source.slice(at).split('\n')[0]?.trim() ?? ''
   return rest === ''
-    ? 'something is missing here: is a quote or a bracket not closed?'
-    : `“${rest.slice(0, 30)}” is not understood here`
+    ? 'unexpected end: a quote, a bracket or a value is missing'
+    : `“${rest.slice(0, 30)}” is unexpected here`
 }
 
-/** Rejects references and function calls in a value. */
-function outside(node: SyntaxNode, text: string, rest: string) {
-  if (node.type.name === 'FunctionCall') return `${text.split('(')[0]}() can’t be called here: a value is written out`
+/** The fault of a function call or a reference, which only configurations may contain. */
+function notLiteral(node: SyntaxNode, text: string, rest: string) {
+  if (node.type.name === 'FunctionCall') return `${text.split('(')[0]}() can’t be called here: write the value itself`
   if (node.type.name !== 'VariableExpr' || isObjectKey(node)) return undefined
   const whole = text + (/^(?:\.[\w-]+|\[[^\]]*\])*/.exec(rest)?.[0] ?? '')
-  return `${whole} is a reference, which a value can’t contain: a string needs quotes, "${whole}"`
+  return `${whole} is a reference, which values can’t contain: write a string in quotes, "${whole}"`
 }
 
-/** `{ a = 1 }`: the name of a member needs no quotes. */
+/** `{ a = 1 }`: a key needs no quotes. */
 function isObjectKey(node: SyntaxNode) {
   const expression = node.parent
   return expression?.parent?.type.name === 'ObjectKey' && expression.from === node.from && expression.to === node.to
@@ -179,76 +167,51 @@ function lineOf(source: string, at: number) {
   return source.slice(0, at).split('\n').length
 }
 
-const ENV_START = /^[ \t]*(?:export[ \t]+)?([^\s=#'"]+)[ \t]*=[ \t]*/
+/** `KEY=`, a quoted string if any, and the rest of the line. */
+const ENV_LINE = /[ \t]*(?:export[ \t]+)?([^\s=#'"]+)[ \t]*=[ \t]*("(?:\\[^]|[^"\\])*"|'[^']*'|)([^\n]*)/y
 const ENV_ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$', '`': '`' }
 
-/**
- * Reads a `.env` file: `KEY=value`, `export KEY=value`, quoted strings over several lines, comments. Values stand for
- * themselves: nothing is put in for `$OTHER`.
- */
+/** Parses a `.env` file: `KEY=value`, `export KEY=value`, multi-line quoted strings, comments. `$OTHER` is not expanded. */
 export function parseEnv(source: string): ParsedVariable[] {
-  const lines = withoutMark(source).split('\n')
-  const given: ParsedVariable[] = []
+  const text = normalized(source)
+  const parsed: ParsedVariable[] = []
+  const lines = text.split('\n')
+  let at = 0
   for (let index = 0; index < lines.length; index += 1) {
-    const text = lines[index] ?? ''
-    if (/^\s*(?:#|$)/.test(text)) continue
+    const first = lines[index] ?? ''
     const line = index + 1
-    const [start, key] = ENV_START.exec(text) ?? []
-    if (start === undefined || key === undefined) {
-      given.push({ line, fault: `“${text.trim().slice(0, 40)}” is no KEY=value` })
-      continue
+    ENV_LINE.lastIndex = at
+    at += first.length + 1
+    if (/^\s*(?:#|$)/.test(first)) continue
+    const [whole = '', key, quoted = '', rest = ''] = ENV_LINE.exec(text) ?? []
+    const quote = quoted[0]
+    if (key === undefined) {
+      parsed.push({ line, fault: `“${first.trim().slice(0, 40)}” is not of the form KEY=value` })
+    } else if (quote === undefined && /^["']/.test(rest)) {
+      parsed.push({ line, fault: `the ${rest[0]} of ${key} is not closed` })
+    } else if (quote === undefined) {
+      parsed.push({ key, line, hcl: false, value: rest.replace(/(?:^|\s)#.*$/, '').trim() })
+    } else {
+      // The string may span lines.
+      index += quoted.split('\n').length - 1
+      at += whole.length - first.length
+      const body = quoted.slice(1, -1)
+      const value = quote === '"' ? body.replaceAll(/\\(.)/gs, (all, one: string) => ENV_ESCAPES[one] ?? all) : body
+      const trailing = rest.trim()
+      const fault = `“${trailing.slice(0, 40)}” after the string of ${key} is unexpected`
+      parsed.push(/^(?:#|$)/.test(trailing) ? { key, line, hcl: false, value } : { line, fault })
     }
-    const rest = text.slice(start.length)
-    const quote = rest[0]
-    if (quote !== '"' && quote !== "'") {
-      given.push({ key, line, hcl: false, value: rest.replace(/(?:^|\s)#.*$/, '').trim() })
-      continue
-    }
-    // The text may go on in the next lines, until its quote.
-    let body = rest.slice(1)
-    let end = endOf(body, quote)
-    let last = index
-    while (end === -1 && last + 1 < lines.length) {
-      last += 1
-      body += `\n${lines[last] ?? ''}`
-      end = endOf(body, quote)
-    }
-    if (end === -1) {
-      given.push({ line, fault: `the ${quote} of ${key} is never closed` })
-      continue
-    }
-    const behind = body.slice(end + 1).trim()
-    index = last
-    if (behind !== '' && !behind.startsWith('#')) {
-      given.push({ line, fault: `“${behind.slice(0, 40)}” follows the string of ${key}` })
-      continue
-    }
-    const value = body.slice(0, end)
-    given.push({ key, line, hcl: false, value: quote === '"' ? unescaped(value) : value })
   }
-  return withoutRepeats(given)
+  return withoutRepeats(parsed)
 }
 
-/** Index of the closing quote; -1 when there is none. */
-function endOf(body: string, quote: string) {
-  for (let index = 0; index < body.length; index += 1) {
-    if (quote === '"' && body[index] === '\\') index += 1
-    else if (body[index] === quote) return index
-  }
-  return -1
-}
-
-function unescaped(text: string) {
-  return text.replaceAll(/\\(.)/gs, (whole, character: string) => ENV_ESCAPES[character] ?? whole)
-}
-
-/** Reads a `.tfvars.json` file: texts, numbers and bools become plain values, everything else an HCL expression, which JSON is. */
+/** Parses a `.tfvars.json` file: strings, numbers and bools become plain values, anything else an HCL expression. */
 export function parseJsonVariables(source: string): ParsedVariable[] {
   let values: unknown
   try {
-    values = parseExact(withoutMark(source))
+    values = parseExact(normalized(source))
   } catch (error) {
-    return [{ line: 1, fault: `this is no JSON: ${error instanceof Error ? error.message : String(error)}` }]
+    return [{ line: 1, fault: `invalid JSON: ${error instanceof Error ? error.message : String(error)}` }]
   }
   if (typeof values !== 'object' || values === null || Array.isArray(values) || isWideNumber(values)) {
     return [{ line: 1, fault: 'the JSON must be an object: {"name": value}' }]
@@ -260,7 +223,7 @@ export function parseJsonVariables(source: string): ParsedVariable[] {
   })
 }
 
-/** A value of JSON in HCL: `${` and `%{` would begin something to put in. */
+/** A JSON value in HCL, with `${` and `%{` escaped. */
 function hclOf(value: unknown, indent: string): string {
   const deeper = `${indent}  `
   if (isWideNumber(value)) return value.digits
@@ -275,4 +238,19 @@ function hclOf(value: unknown, indent: string): string {
     return `{\n${members.map(([name, item]) => `${deeper}${hclOf(name, deeper)} = ${hclOf(item, deeper)}\n`).join('')}${indent}}`
   }
   return String(value)
+}
+
+/** Without a byte order mark and carriage returns. */
+function normalized(text: string) {
+  return text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
+}
+
+/** Turns all but the last variable of the same name into faults. */
+function withoutRepeats(parsed: readonly ParsedVariable[]): ParsedVariable[] {
+  const last = new Map(parsed.filter((one) => 'key' in one).map((one) => [one.key, one]))
+  return parsed.map((one) => {
+    const winner = 'key' in one ? last.get(one.key) : undefined
+    if (winner === undefined || winner === one) return one
+    return { line: one.line, fault: `${winner.key} is overridden by line ${winner.line}` }
+  })
 }

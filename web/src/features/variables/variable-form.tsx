@@ -2,38 +2,32 @@ import { type FormEvent, Suspense, lazy, useEffect, useId, useRef, useState } fr
 import { Button } from '../../components/button.tsx'
 import { Skeleton } from '../../components/feedback.tsx'
 import { CheckField, FormErrors, SelectField, TextArea, TextField, fieldError } from '../../components/form.tsx'
+import { FieldAlert } from '../../components/inline-form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
-import { type Category, type Sourced, type Variable, useSaveVariable } from './variables.ts'
+import { useDraft } from '../workspaces/settings-form.tsx'
+import { type Variable, type WorkspaceVariable, useSaveVariable } from './variables.ts'
 
 const Editor = lazy(async () => import('../../components/editor.tsx'))
 
 const FIELDS = ['key', 'value', 'description', 'category', 'hcl', 'sensitive'] as const
 
-/** Edits a variable in place, or creates one. `others` are the workspace's own, to detect duplicates. */
-export function VariableForm({
-  workspaceId,
-  variable,
-  others,
-  onClose,
-}: {
+type VariableFormProps = {
   workspaceId: string
   variable: Variable | undefined
-  others: readonly Sourced[]
+  /** The workspace's own variables, to detect duplicates. */
+  others: readonly WorkspaceVariable[]
   onClose: () => void
-}) {
+}
+
+export function VariableForm({ workspaceId, variable, others, onClose }: VariableFormProps) {
   const [initial] = useState(() => draftOf(variable))
-  const [draft, setDraft] = useState(initial)
+  // Only edited attributes are sent: other users may have changed the rest in the meantime.
+  const { values: draft, changed, isDirty, text, check, set } = useDraft(initial)
   const [fault, setFault] = useState<string>()
   const [isLeaving, setIsLeaving] = useState(false)
   const save = useSaveVariable(workspaceId)
   const form = useRef<HTMLFormElement>(null)
   const wasSensitive = variable?.attributes.sensitive ?? false
-  const changes = changesOf(draft, initial)
-  const isDirty = Object.keys(changes).length > 0
-  const change = (part: Partial<Draft>) => {
-    setDraft({ ...draft, ...part })
-    setFault(undefined)
-  }
 
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('input')?.focus()
@@ -41,24 +35,20 @@ export function VariableForm({
 
   async function submit(event: FormEvent) {
     event.preventDefault()
-    if (save.isPending) return
-    if (variable && !isDirty) {
-      onClose()
-      return
-    }
-    const isValueSent = !wasSensitive || draft.value !== ''
-    if (draft.hcl && isValueSent) {
+    if (save.isPending) return undefined
+    if (variable && !isDirty) return onClose()
+    // An empty sensitive value is not sent.
+    if (draft.hcl && (!wasSensitive || draft.value !== '')) {
       const { hclFault } = await import('./import-formats.ts')
-      const found = hclFault(draft.value)
-      setFault(found)
-      if (found !== undefined) return
+      const invalid = hclFault(draft.value)
+      setFault(invalid)
+      if (invalid !== undefined) return undefined
     }
-    save.mutate(variable ? { id: variable.id, ...changes } : draft, {
-      onSuccess: () => {
-        toast({ text: `${draft.key} is saved: the next run gets it` })
-        onClose()
-      },
-    })
+    const onSuccess = () => {
+      toast({ text: `${draft.key} saved. It applies to the next run.` })
+      onClose()
+    }
+    return save.mutate(variable ? { id: variable.id, ...changed } : draft, { onSuccess })
   }
 
   function leave() {
@@ -66,15 +56,11 @@ export function VariableForm({
     else onClose()
   }
 
-  const taken = others.find(
-    (one) =>
-      one.variable.id !== variable?.id &&
-      one.variable.attributes.key === draft.key &&
-      one.variable.attributes.category === draft.category,
+  const isTaken = others.some(
+    ({ variable: { id, attributes } }) =>
+      id !== variable?.id && attributes.key === draft.key && attributes.category === draft.category,
   )
-  const keyError =
-    fieldError(save.error, 'key') ??
-    (taken ? `there is a variable ${draft.key} of this kind already: edit that one, or choose another name` : undefined)
+  const taken = isTaken ? `variable ${draft.key} already exists in this category` : undefined
 
   return (
     <form
@@ -90,9 +76,8 @@ export function VariableForm({
         <TextField
           label="Name"
           name="key"
-          value={draft.key}
-          onChange={(event) => change({ key: event.target.value })}
-          error={keyError}
+          {...text('key')}
+          error={fieldError(save.error, 'key') ?? taken}
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}
@@ -101,11 +86,9 @@ export function VariableForm({
           className="font-mono"
         />
         <SelectField
-          label="Kind"
+          label="Category"
           value={draft.category}
-          onChange={(event) =>
-            change({ category: event.target.value as Category, ...(event.target.value === 'env' && { hcl: false }) })
-          }
+          onChange={({ target }) => set({ category: target.value, ...(target.value === 'env' && { hcl: false }) })}
           options={[
             ['terraform', 'Terraform variable'],
             ['env', 'Environment variable'],
@@ -115,69 +98,53 @@ export function VariableForm({
       <ValueField
         draft={draft}
         wasSensitive={wasSensitive}
-        error={fault ?? fieldError(save.error, 'value')}
-        onChange={(value) => change({ value })}
+        error={(draft.hcl && fault) || fieldError(save.error, 'value')}
+        onChange={(value) => {
+          set({ value })
+          setFault(undefined)
+        }}
       />
       <div className="flex flex-wrap gap-x-6 gap-y-2">
         {draft.category === 'terraform' && (
-          <CheckField
-            label="HCL"
-            hint="A list, an object or another expression, not a text."
-            checked={draft.hcl}
-            onChange={(event) => change({ hcl: event.target.checked })}
-          />
+          <CheckField label="HCL" hint="A list, an object or another expression." {...check('hcl')} />
         )}
         <CheckField
           label="Sensitive"
           hint={
             wasSensitive
-              ? 'Stays so: delete the variable to show a value again.'
-              : 'Write-only from then on: no one can read the value again.'
+              ? 'Can’t be undone: delete the variable and create it again.'
+              : 'Write-only: the value can’t be read again.'
           }
-          checked={draft.sensitive}
+          {...check('sensitive')}
           disabled={wasSensitive}
-          onChange={(event) => change({ sensitive: event.target.checked })}
         />
       </div>
       <TextField
         label="Description"
-        value={draft.description}
+        {...text('description')}
         maxLength={512}
         error={fieldError(save.error, 'description')}
-        onChange={(event) => change({ description: event.target.value })}
       />
       <FormErrors error={save.error} names={FIELDS} />
       <div className="flex flex-wrap items-center gap-2">
-        <Button
-          type="submit"
-          kind="primary"
-          isPending={save.isPending}
-          reason={taken ? 'the name is taken' : undefined}
-        >
-          Save variable
-        </Button>
-        <Button kind="quiet" onClick={leave}>
-          {isLeaving ? 'Throw the changes away' : 'Cancel'}
-        </Button>
-        {isLeaving && <span role="status">The changes are not saved yet.</span>}
+        <Button label="Save variable" type="submit" kind="primary" isPending={save.isPending} reason={taken} />
+        <Button label={isLeaving ? 'Discard changes' : 'Cancel'} kind="quiet" onClick={leave} />
+        {isLeaving && <span role="status">You have unsaved changes.</span>}
       </div>
     </form>
   )
 }
 
-function ValueField({
-  draft,
-  wasSensitive,
-  error,
-  onChange,
-}: {
+type ValueFieldProps = {
   draft: Draft
   wasSensitive: boolean
   error: string | undefined
   onChange: (value: string) => void
-}) {
+}
+
+function ValueField({ draft, wasSensitive, error, onChange }: ValueFieldProps) {
   const id = useId()
-  const hint = wasSensitive ? 'Leave it empty to keep the value that is there.' : undefined
+  const hint = wasSensitive ? 'Leave empty to keep the current value.' : undefined
   if (!draft.hcl) {
     const rows = Math.min(12, Math.max(1, draft.value.split('\n').length))
     return (
@@ -204,40 +171,18 @@ function ValueField({
       </Suspense>
       <div id={id} className="mt-1">
         {hint !== undefined && <p className="text-dim">{hint}</p>}
-        {error !== undefined && (
-          <p role="alert" className="text-bad">
-            {error}
-          </p>
-        )}
+        <FieldAlert text={error} />
       </div>
     </div>
   )
 }
 
-/** A variable as edited in the form. */
-type Draft = {
-  key: string
-  value: string
-  description: string
-  category: Category
-  hcl: boolean
-  sensitive: boolean
-}
+type Draft = ReturnType<typeof draftOf>
 
-const EMPTY: Draft = { key: '', value: '', description: '', category: 'terraform', hcl: false, sensitive: false }
+const EMPTY = { key: '', value: '', description: '', category: 'terraform', hcl: false, sensitive: false } as const
 
-/** The form of a variable, or of a new one. That of a sensitive one begins without its value, which no one can read. */
-export function draftOf(variable: Variable | undefined): Draft {
-  if (!variable) return EMPTY
-  const { key, value, description, category, hcl, sensitive } = variable.attributes
+/** The initial form values of an existing or a new variable. A sensitive value is unknown and starts empty. */
+export function draftOf(variable: Variable | undefined) {
+  const { key, value, description, category, hcl, sensitive } = variable?.attributes ?? EMPTY
   return { key, value: value ?? '', description, category, hcl, sensitive }
-}
-
-/**
- * What the person has changed, which is all that is sent: the rest may have been changed by others in the meantime. A
- * sensitive value that is left empty stays the one that is there.
- */
-export function changesOf(draft: Draft, initial: Draft): Partial<Draft> {
-  const names = Object.keys(draft) as (keyof Draft)[]
-  return Object.fromEntries(names.filter((name) => draft[name] !== initial[name]).map((name) => [name, draft[name]]))
 }

@@ -1,98 +1,79 @@
 import type { PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { CreateVariable, variableSchema } from '@groundstate/contract/variables'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { get, request } from '../../api/client.ts'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { getData, request } from '../../api/client.ts'
+import { invalidate } from '../../api/queries.ts'
 
 export type Variable = Wire<typeof variableSchema>
 export type Category = Variable['attributes']['category']
 
 type Source = NonNullable<Variable['attributes']['in-force-by']>
 
-/** A variable that applies to a workspace: where it comes from, and whether a run gets it. */
-export type Sourced = {
+/** A variable of a workspace or of an applicable set. */
+export type WorkspaceVariable = {
   id: string
   variable: Variable
-  /** The set that it belongs to; undefined for a workspace's own. */
+  /** Its variable set; undefined for the workspace's own variables. */
   set: Extract<Source, { kind: 'set' }> | undefined
-  /** The variable of the same name that a run gets in its place. */
-  overwriter: Sourced | undefined
-  /** Those of the same name that it takes precedence over. */
-  overwritten: readonly Sourced[]
+  /** The variable of the same name that overrides it. */
+  overwriter: WorkspaceVariable | undefined
+  /** Variables of the same name that it overrides. */
+  overwritten: readonly WorkspaceVariable[]
 }
 
-/** Variables of a workspace and its sets, each with the one that overrides it. */
 export function useVariables(workspaceId: string) {
+  const path = `/workspaces/${workspaceId}/all-vars?overwritten=true`
   return useQuery({
     queryKey: ['vars', workspaceId],
     meta: { alsoAbout: ['varsets', 'projects'] },
-    queryFn: async () =>
-      sourced(
-        (await get<PageOnWire<typeof variableSchema>>(`/workspaces/${workspaceId}/all-vars?overwritten=true`)).data,
-      ),
+    queryFn: async () => linked(await getData<PageOnWire<typeof variableSchema>>(path)),
   })
 }
 
-/** Joins variables with those whose place they take. */
-function sourced(variables: readonly Variable[]): Sourced[] {
-  const byId = new Map(
-    variables.map((variable) => {
-      const source = variable.attributes['in-force-by']
-      const set = source?.kind === 'set' ? source : undefined
-      return [
-        variable.id,
-        { id: variable.id, variable, set, overwriter: undefined as Sourced | undefined, overwritten: [] as Sourced[] },
-      ]
-    }),
-  )
-  for (const loser of byId.values()) {
-    const winner = byId.get(loser.variable.relationships.overwriter?.data?.id ?? '')
-    if (!winner) continue
-    loser.overwriter = winner
-    winner.overwritten.push(loser)
+/** Links variables with those that override them. */
+function linked(variables: readonly Variable[]): WorkspaceVariable[] {
+  type Linked = WorkspaceVariable & { overwritten: WorkspaceVariable[] }
+  const all = variables.map((variable): Linked => {
+    const source = variable.attributes['in-force-by']
+    const set = source?.kind === 'set' ? source : undefined
+    return { id: variable.id, variable, set, overwriter: undefined, overwritten: [] }
+  })
+  const byId = new Map(all.map((one) => [one.id, one]))
+  for (const one of all) {
+    one.overwriter = byId.get(one.variable.relationships.overwriter?.data?.id ?? '')
+    byId.get(one.overwriter?.id ?? '')?.overwritten.push(one)
   }
-  return [...byId.values()].sort(compare)
+  return all.sort(
+    (a, b) =>
+      a.variable.attributes.key.localeCompare(b.variable.attributes.key) ||
+      Number(a.overwriter !== undefined) - Number(b.overwriter !== undefined),
+  )
 }
 
-/** By name; the one that a run gets before those that it does not. */
-function compare(a: Sourced, b: Sourced) {
-  const byKey = a.variable.attributes.key.localeCompare(b.variable.attributes.key)
-  return byKey === 0 ? Number(a.overwriter !== undefined) - Number(b.overwriter !== undefined) : byKey
-}
-
-/** A workspace's own variables, for a copy to another one. */
+/** A workspace's own variables, without those of its sets. */
 export async function readOwnVariables(workspaceId: string) {
-  return (await get<PageOnWire<typeof variableSchema>>(`/workspaces/${workspaceId}/vars`)).data
+  return getData<PageOnWire<typeof variableSchema>>(`/workspaces/${workspaceId}/vars`)
 }
 
+/** Creates a variable, or updates the one with the id. */
 export function useSaveVariable(workspaceId: string) {
-  const refresh = useRefresh(workspaceId)
+  const path = `/workspaces/${workspaceId}/vars`
   return useMutation({
     mutationFn: async ({ id, ...attributes }: Partial<CreateVariable> & { id?: string | undefined }) =>
-      request(
-        id === undefined ? 'POST' : 'PATCH',
-        `/workspaces/${workspaceId}/vars${id === undefined ? '' : `/${id}`}`,
-        {
-          data: { type: 'vars', ...(id !== undefined && { id }), attributes },
-        },
-      ),
-    onSettled: refresh,
+      id === undefined
+        ? request('POST', path, { data: { type: 'vars', attributes } })
+        : request('PATCH', `${path}/${id}`, { data: { type: 'vars', id, attributes } }),
+    onSettled: async () => invalidate(['vars', workspaceId]),
   })
 }
 
 export function useDeleteVariable(workspaceId: string) {
-  const refresh = useRefresh(workspaceId)
   return useMutation({
     mutationFn: async (id: string) => request('DELETE', `/workspaces/${workspaceId}/vars/${id}`),
-    onSettled: refresh,
+    onSettled: async () => invalidate(['vars', workspaceId]),
   })
 }
 
-function useRefresh(workspaceId: string) {
-  const queries = useQueryClient()
-  return async () => queries.invalidateQueries({ queryKey: ['vars', workspaceId] })
-}
-
-/** Terraform variables as a `.tfvars` file; the values of sensitive ones are not known here. */
 export function tfvarsText(variables: readonly Variable[]) {
   return linesOf(
     variables,
@@ -101,20 +82,14 @@ export function tfvarsText(variables: readonly Variable[]) {
   )
 }
 
-/** Environment variables as a `.env` file. */
 export function envText(variables: readonly Variable[]) {
+  const quoted = (value: string) => `"${value.replaceAll(/["\\$]/g, '\\$&').replaceAll('\n', '\\n')}"`
   return linesOf(variables, 'env', (key, value) => `${key}=${/^[\w./:@+-]*$/.test(value) ? value : quoted(value)}`)
 }
 
-function quoted(value: string) {
-  return `"${value.replaceAll(/["\\$]/g, '\\$&').replaceAll('\n', '\\n')}"`
-}
+type Line = (key: string, value: string, isHcl: boolean) => string
 
-function linesOf(
-  variables: readonly Variable[],
-  category: string,
-  line: (key: string, value: string, isHcl: boolean) => string,
-) {
+function linesOf(variables: readonly Variable[], category: Category, line: Line) {
   return variables
     .filter(({ attributes }) => attributes.category === category)
     .map(({ attributes: { key, value, hcl } }) => (value === null ? `# ${key} is sensitive` : line(key, value, hcl)))

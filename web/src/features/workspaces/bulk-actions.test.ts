@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { actOnEach, BULK_ACTIONS, type Outcome } from './bulk-actions.ts'
 import type { ListedWorkspace } from './workspaces.ts'
 
-type Facts = {
+type Fields = {
   attributes?: object
   project?: object
   configuration?: string | null
@@ -10,7 +10,7 @@ type Facts = {
 }
 
 /** Fields of a workspace that the actions read. */
-function workspace(name: string, { attributes = {}, project, configuration = 'cv-1', holder = null }: Facts = {}) {
+function workspace(name: string, { attributes = {}, project, configuration = 'cv-1', holder = null }: Fields = {}) {
   return {
     id: `ws-${name}`,
     attributes: {
@@ -30,10 +30,10 @@ function workspace(name: string, { attributes = {}, project, configuration = 'cv
   } as ListedWorkspace
 }
 
-const GOES_ON = new AbortController().signal
+const NOT_ABORTED = new AbortController().signal
 
 describe('acting on several workspaces', () => {
-  test('after it is stopped, what is under way ends and no further one is begun', async () => {
+  test('after an abort, requests in progress finish and no others start', async () => {
     const outcomes: Outcome[] = []
     const stop = new AbortController()
 
@@ -46,7 +46,7 @@ describe('acting on several workspaces', () => {
     expect(outcomes.map(({ name }) => name)).toEqual(['0'])
   })
 
-  test('one that fails holds up no other, and says why', async () => {
+  test('a failure is reported and does not affect the others', async () => {
     const outcomes: Outcome[] = []
     const act = async ({ attributes }: ListedWorkspace) => {
       if (attributes.name === 'b') throw new Error('it is locked by ada')
@@ -54,7 +54,7 @@ describe('acting on several workspaces', () => {
 
     await actOnEach(
       { obstacle: () => undefined, act },
-      { workspaces: ['a', 'b', 'c'].map((name) => workspace(name)), value: '', signal: GOES_ON },
+      { workspaces: ['a', 'b', 'c'].map((name) => workspace(name)), value: '', signal: NOT_ABORTED },
       (outcome) => outcomes.push(outcome),
     )
 
@@ -69,16 +69,16 @@ describe('acting on several workspaces', () => {
     const outcomes: Outcome[] = []
 
     await actOnEach(
-      { obstacle: () => 'it is locked already', act: async ({ id }) => acted.push(id) },
-      { workspaces: [workspace('a')], value: '', signal: GOES_ON },
+      { obstacle: () => 'it is already locked', act: async ({ id }) => acted.push(id) },
+      { workspaces: [workspace('a')], value: '', signal: NOT_ABORTED },
       (outcome) => outcomes.push(outcome),
     )
 
     expect(acted).toEqual([])
-    expect(outcomes).toEqual([{ id: 'ws-a', name: 'a', failure: 'it is locked already' }])
+    expect(outcomes).toEqual([{ id: 'ws-a', name: 'a', failure: 'it is already locked' }])
   })
 
-  test('no more than four requests are under way at once', async () => {
+  test('at most four requests run concurrently', async () => {
     let underWay = 0
     let most = 0
     const act = async () => {
@@ -90,7 +90,7 @@ describe('acting on several workspaces', () => {
 
     await actOnEach(
       { obstacle: () => undefined, act },
-      { workspaces: Array.from({ length: 20 }, (_, n) => workspace(String(n))), value: '', signal: GOES_ON },
+      { workspaces: Array.from({ length: 20 }, (_, n) => workspace(String(n))), value: '', signal: NOT_ABORTED },
       () => {},
     )
 
@@ -98,34 +98,34 @@ describe('acting on several workspaces', () => {
   })
 })
 
-describe('what holds an action back', () => {
-  test('a workspace without a configuration has nothing to plan', () => {
+describe('obstacles', () => {
+  test('a workspace without a configuration can’t be planned', () => {
     expect(BULK_ACTIONS.plan.obstacle(workspace('a', { configuration: null }))).toContain('no configuration yet')
     expect(BULK_ACTIONS.plan.obstacle(workspace('a'))).toBeUndefined()
   })
 
-  test('the runs of a workspace with local execution are not made here', () => {
+  test('a workspace with local execution can’t be planned here', () => {
     expect(BULK_ACTIONS.plan.obstacle(workspace('a', { attributes: { 'execution-mode': 'local' } }))).toContain(
       'in the CLI',
     )
   })
 
-  test('a locked workspace is not locked again, and an unlocked one not unlocked', () => {
-    expect(BULK_ACTIONS.lock.obstacle(workspace('a', { attributes: { locked: true } }))).toBe('it is locked already')
+  test('a locked workspace can’t be locked again, nor an unlocked one unlocked', () => {
+    expect(BULK_ACTIONS.lock.obstacle(workspace('a', { attributes: { locked: true } }))).toBe('it is already locked')
     expect(BULK_ACTIONS.unlock.obstacle(workspace('a'))).toBe('it is not locked')
   })
 
-  test('a workspace is moved out of a project only by whom the project lets', () => {
+  test('moving a workspace requires permission in its project', () => {
     const inProject = (mayMove: boolean) =>
       workspace('a', { project: { attributes: { name: 'network', permissions: { 'can-move-workspace': mayMove } } } })
 
-    expect(BULK_ACTIONS.move.obstacle(inProject(false))).toBe('you may not move workspaces out of network')
+    expect(BULK_ACTIONS.move.obstacle(inProject(false))).toBe('you can’t move workspaces out of network')
     expect(BULK_ACTIONS.move.obstacle(inProject(true))).toBeUndefined()
   })
 
-  test('the lock of a run is not taken from it', () => {
+  test('the lock of a run can’t be released', () => {
     const ofRun = workspace('a', { attributes: { locked: true }, holder: { id: 'run-1', type: 'runs' } })
 
-    expect(BULK_ACTIONS.unlock.obstacle(ofRun)).toContain('until it ends')
+    expect(BULK_ACTIONS.unlock.obstacle(ofRun)).toContain('active run')
   })
 })

@@ -1,6 +1,6 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { Check, CircleX } from 'lucide-react'
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
+import { invalidate } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Notice } from '../../components/feedback.tsx'
@@ -14,39 +14,34 @@ import { findProjects, type ListedWorkspace } from './workspaces.ts'
 type BulkDialogProps = {
   organization: string
   action: BulkAction
-  /** Those that were selected when it was opened. */
+  /** The selection at the time of opening. */
   workspaces: readonly ListedWorkspace[]
   onClose: () => void
 }
 
-/** Says what is about to be done and to which workspaces, does it, and says what has become of each. */
 export default function BulkDialog({ organization, action, workspaces, onClose }: BulkDialogProps) {
-  const queries = useQueryClient()
   const form = useId()
   const [value, setValue] = useState<Choice>({ value: '', text: '' })
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>()
   const stop = useRef<AbortController>(undefined)
   const [isStopped, setIsStopped] = useState(false)
   const [isDone, setIsDone] = useState(false)
-  const left = workspaces.filter((workspace) => action.obstacle(workspace) !== undefined)
-  const count = workspaces.length - left.length
+  const skipped = workspaces.filter((workspace) => action.obstacle(workspace) !== undefined)
+  const reason = missingInput(action, value.value)
 
-  // No one could follow what is done after the page is left.
+  // After the page is left, the outcomes could no longer be shown.
   useEffect(() => () => stop.current?.abort(), [])
 
-  /** While it acts, the first press holds back the rest, and the dialog stays to say how far it came. */
+  /** During the action, the first click stops it, and the dialog stays open to show the outcomes. */
   function leave() {
-    if (outcomes === undefined || isDone || isStopped) {
-      onClose()
-      return
-    }
+    if (outcomes === undefined || isDone || isStopped) return onClose()
     stop.current?.abort()
-    setIsStopped(true)
+    return setIsStopped(true)
   }
 
   async function submit(event: FormEvent) {
     event.preventDefault()
-    if (outcomes || missing(action, value.value) !== undefined) return
+    if (outcomes || reason !== undefined) return
     setOutcomes([])
     stop.current = new AbortController()
     const { signal } = stop.current
@@ -54,38 +49,29 @@ export default function BulkDialog({ organization, action, workspaces, onClose }
       setOutcomes((known = []) => [...known, outcome]),
     )
     setIsDone(true)
-    await Promise.all(
-      ['workspaces', 'runs', 'overview', 'projects', 'tags'].map(async (kind) =>
-        queries.invalidateQueries({ queryKey: [kind, organization] }),
-      ),
-    )
+    await invalidate(...['workspaces', 'runs', 'overview', 'projects', 'tags'].map((kind) => [kind, organization]))
   }
 
   return (
     <Dialog
-      title={action.title}
+      title={action.label}
       about={action.about}
       isOpen
       onClose={leave}
       footer={
         isDone ? (
-          <Button kind="primary" onClick={onClose}>
-            Close
-          </Button>
+          <Button label="Close" kind="primary" onClick={onClose} />
         ) : (
           <>
-            <Button onClick={leave} isPending={isStopped}>
-              {outcomes === undefined ? 'Cancel' : 'Stop'}
-            </Button>
+            <Button label={outcomes === undefined ? 'Cancel' : 'Stop'} onClick={leave} isPending={isStopped} />
             <Button
+              label={`${action.label}: ${counted(workspaces.length - skipped.length, 'workspace')}`}
               type="submit"
               form={form}
               kind="primary"
               isPending={outcomes !== undefined}
-              reason={missing(action, value.value)}
-            >
-              {action.label}: {counted(count, 'workspace')}
-            </Button>
+              reason={reason}
+            />
           </>
         )
       }
@@ -93,8 +79,27 @@ export default function BulkDialog({ organization, action, workspaces, onClose }
       {outcomes === undefined ? (
         <form id={form} onSubmit={(event) => void submit(event)} className="space-y-4">
           <ValueField organization={organization} action={action} value={value} onChange={setValue} />
-          {left.length > 0 && <LeftOut action={action} workspaces={left} />}
-          <WorkspaceNames workspaces={workspaces.filter((workspace) => !left.includes(workspace))} />
+          {skipped.length > 0 && (
+            <Notice tone="warn">
+              <p className="font-medium">{counted(skipped.length, 'workspace')} skipped:</p>
+              <ul>
+                {skipped.map((workspace) => (
+                  <li key={workspace.id}>
+                    {workspace.attributes.name}: {action.obstacle(workspace)}
+                  </li>
+                ))}
+              </ul>
+            </Notice>
+          )}
+          <ul aria-label="Workspaces" className="flex flex-wrap gap-1.5">
+            {workspaces
+              .filter((workspace) => !skipped.includes(workspace))
+              .map(({ id, attributes }) => (
+                <li key={id} className="rounded-md border border-line px-2 py-0.5">
+                  {attributes.name}
+                </li>
+              ))}
+          </ul>
         </form>
       ) : (
         <Outcomes action={action} outcomes={outcomes} total={workspaces.length} isDone={isDone} />
@@ -103,38 +108,29 @@ export default function BulkDialog({ organization, action, workspaces, onClose }
   )
 }
 
-/** Fields to fill in before it can begin. */
-function missing({ asks, isOptional = false }: BulkAction, value: string) {
-  if (asks === undefined || isOptional) return undefined
-  if (asks === 'project') return value === '' ? 'choose a project first' : undefined
-  return readTag(value).key === '' ? 'write the tag first' : undefined
+function missingInput({ input, isOptional = false }: BulkAction, value: string) {
+  if (input === undefined || isOptional) return undefined
+  if (input === 'project') return value === '' ? 'select a project' : undefined
+  return readTag(value).key === '' ? 'enter a tag' : undefined
 }
 
 const TEXT_FIELDS = {
   reason: { label: 'Reason (optional)', hint: 'Shown to everyone while the workspace is locked.' },
-  message: { label: 'Message (optional)', hint: 'What the runs are for.' },
+  message: { label: 'Message (optional)', hint: 'Describes the runs.' },
   tag: { label: 'Tag', hint: 'A key, or key=value.' },
 } as const
 
-function ValueField({
-  organization,
-  action: { asks },
-  value,
-  onChange,
-}: {
-  organization: string
-  action: BulkAction
-  value: Choice
-  onChange: (value: Choice) => void
-}) {
-  if (asks === undefined) return null
-  if (asks === 'project')
+type ValueFieldProps = { organization: string; action: BulkAction; value: Choice; onChange: (value: Choice) => void }
+
+function ValueField({ organization, action: { input }, value, onChange }: ValueFieldProps) {
+  if (input === undefined) return null
+  if (input === 'project')
     return (
       <div className="flex flex-wrap items-center gap-2">
         <Picker
-          label={value.text === '' ? 'Choose a project' : 'Choose another project'}
+          label={value.text === '' ? 'Select project' : 'Change project'}
           about={['projects', organization, 'create-workspace']}
-          load={async (text, signal) => findProjects({ organization, permission: 'create-workspace' }, text, signal)}
+          load={findProjects(organization, 'create-workspace')}
           onChoose={onChange}
         />
         {value.text !== '' && <span className="font-medium">{value.text}</span>}
@@ -142,65 +138,31 @@ function ValueField({
     )
   return (
     <TextField
-      {...TEXT_FIELDS[asks]}
+      {...TEXT_FIELDS[input]}
       value={value.value}
       onChange={({ target }) => onChange({ value: target.value, text: target.value })}
-      maxLength={asks === 'tag' ? 510 : 1000}
+      maxLength={input === 'tag' ? 510 : 1000}
       autoComplete="off"
     />
   )
 }
 
-function LeftOut({ action, workspaces }: { action: BulkAction; workspaces: readonly ListedWorkspace[] }) {
-  return (
-    <Notice tone="warn">
-      <p className="font-medium">{counted(workspaces.length, 'workspace')} left out:</p>
-      <ul>
-        {workspaces.map((workspace) => (
-          <li key={workspace.id}>
-            {workspace.attributes.name}: {action.obstacle(workspace)}
-          </li>
-        ))}
-      </ul>
-    </Notice>
-  )
-}
+type OutcomesProps = { action: BulkAction; outcomes: readonly Outcome[]; total: number; isDone: boolean }
 
-function WorkspaceNames({ workspaces }: { workspaces: readonly ListedWorkspace[] }) {
-  return (
-    <ul aria-label="Workspaces" className="flex flex-wrap gap-1.5">
-      {workspaces.map(({ id, attributes }) => (
-        <li key={id} className="rounded-md border border-line px-2 py-0.5">
-          {attributes.name}
-        </li>
-      ))}
-    </ul>
+function Outcomes({ action, outcomes, total, isDone }: OutcomesProps) {
+  const { failed = [], done = [] } = Object.groupBy(outcomes, ({ failure }) =>
+    failure === undefined ? 'done' : 'failed',
   )
-}
-
-function Outcomes({
-  action,
-  outcomes,
-  total,
-  isDone,
-}: {
-  action: BulkAction
-  outcomes: readonly Outcome[]
-  total: number
-  isDone: boolean
-}) {
-  const failed = outcomes.filter(({ failure }) => failure !== undefined)
-  const done = outcomes.length - failed.length
   return (
     <div className="space-y-3">
       <p role="status" className="font-medium">
         {!isDone && `${outcomes.length} of ${total} … `}
-        {done} {action.done}
-        {failed.length > 0 && `, ${failed.length} not`}
-        {isDone && outcomes.length < total && `; stopped before the other ${total - outcomes.length}`}
+        {done.length} {action.done}
+        {failed.length > 0 && `, ${failed.length} failed`}
+        {isDone && outcomes.length < total && `, ${total - outcomes.length} not attempted`}
       </p>
       <ul className="space-y-1.5">
-        {failed.concat(outcomes.filter(({ failure }) => failure === undefined)).map(({ id, name, failure }) => (
+        {[...failed, ...done].map(({ id, name, failure }) => (
           <li key={id} className="flex items-start gap-2">
             {failure === undefined ? (
               <Check size={16} role="img" aria-label={action.done} className="mt-0.5 shrink-0 text-good" />

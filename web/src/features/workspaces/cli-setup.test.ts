@@ -1,29 +1,29 @@
 import { describe, expect, test } from 'vitest'
-import { cloudBlock, commandLineHost, firstCommands } from './cli-setup.ts'
+import { cloudBlock, cliHost, firstCommands } from './cli-setup.ts'
 
 describe('how CLIs reach the server', () => {
-  test('over HTTPS it has its own name and a login', () => {
-    const host = commandLineHost('https://runs.example.com/')
+  test('over HTTPS, the host has its own name and a login', () => {
+    const host = cliHost('https://runs.example.com/')
 
     expect(host).toMatchObject({ name: 'runs.example.com', hasLogin: true })
     expect(firstCommands(host)).toContain('terraform login runs.example.com')
   })
 
-  test('over plain HTTP it has the name that `groundstate exec` gives it, and no login', () => {
-    const host = commandLineHost('http://127.0.0.1:7777/')
+  test('over plain HTTP, the host has the name that `groundstate exec` assigns, and no login', () => {
+    const host = cliHost('http://127.0.0.1:7777/')
 
     expect(host).toEqual({ name: 'groundstate.local', hasLogin: false, url: 'http://127.0.0.1:7777' })
     expect(firstCommands(host)).toContain('groundstate exec -- terraform init')
   })
 
-  test('below a path, where service discovery cannot work, it is reached by `groundstate exec`', () => {
-    const host = commandLineHost('https://example.com/groundstate/')
+  test('under a sub-path, where service discovery does not work, `groundstate exec` is used', () => {
+    const host = cliHost('https://example.com/groundstate/')
 
     expect(host).toEqual({ name: 'groundstate.local', hasLogin: false, url: 'https://example.com/groundstate' })
   })
 
-  test('an address that no host block takes is reached by `groundstate exec`', () => {
-    expect(commandLineHost('https://[::1]:8443/').hasLogin).toBe(false)
+  test('for a host that a host block does not accept, `groundstate exec` is used', () => {
+    expect(cliHost('https://[::1]:8443/').hasLogin).toBe(false)
   })
 
   test('the block names host, organization and workspace', () => {

@@ -1,30 +1,20 @@
-/** Labels such as `xn--…` are not among them: terraform wants them in Unicode. As in the server's `cli-config`. */
+/** Excludes labels such as `xn--…`, which terraform expects in Unicode. As in the server's `cli-config`. */
 const LABEL = '(?!..--)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?'
 const HOST_NAME = new RegExp(String.raw`^${LABEL}(?:\.${LABEL})*(?::\d{1,5})?$`, 'i')
 
-/** The name of a server that CLIs reach without HTTPS, through `groundstate exec`. */
+/** The host name that `groundstate exec` gives a server without HTTPS. */
 const PLAIN_NAME = 'groundstate.local'
 
-/**
- * How CLIs reach the server whose pages are at `base`: its hostname in configurations, and whether
- * `terraform login` works, which wants HTTPS.
- */
-export function commandLineHost(base: string) {
+/** The host name of the server at `base` in configurations, and whether `terraform login` works, which requires HTTPS. */
+export function cliHost(base: string) {
   const { protocol, host, origin, pathname } = new URL(base)
   const hasLogin = protocol === 'https:' && HOST_NAME.test(host) && pathname === '/'
   return { name: hasLogin ? host : PLAIN_NAME, hasLogin, url: `${origin}${pathname}`.replace(/\/$/, '') }
 }
 
-/** The `cloud` block of a configuration that works in the workspace. */
-export function cloudBlock({
-  host,
-  organization,
-  workspace,
-}: {
-  host: string
-  organization: string
-  workspace: string
-}) {
+type CloudBlock = { host: string; organization: string; workspace: string }
+
+export function cloudBlock({ host, organization, workspace }: CloudBlock) {
   return `terraform {
   cloud {
     hostname     = "${host}"
@@ -37,8 +27,7 @@ export function cloudBlock({
 }`
 }
 
-/** The commands from a directory with this block to the first plan. */
-export function firstCommands({ name, hasLogin, url }: ReturnType<typeof commandLineHost>) {
+export function firstCommands({ name, hasLogin, url }: ReturnType<typeof cliHost>) {
   return hasLogin
     ? `terraform login ${name}
 terraform init

@@ -1,14 +1,14 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { includedOf } from '../../api/queries.ts'
-import { Card, DescriptionList } from '../../components/card.tsx'
-import { TextArea, TextField, fieldError } from '../../components/form.tsx'
+import { DescriptionList } from '../../components/card.tsx'
+import { TextArea, TextField } from '../../components/form.tsx'
+import { FieldAlert } from '../../components/inline-form.tsx'
 import { type Choice, Picker } from '../../components/picker.tsx'
 import { SettingsForm, errorAt, useDraft } from './settings-form.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
 import { findProjects } from './workspaces.ts'
 
-/** Name, description and project of the workspace. */
 export function GeneralSettings() {
   const { organization, document, workspace } = useOpenWorkspace()
   const { attributes, relationships } = workspace
@@ -20,21 +20,8 @@ export function GeneralSettings() {
     description: attributes.description ?? '',
     project: relationships.project.data?.id ?? '',
   })
-  const [chosen, setChosen] = useState<Choice>()
-  const projectName = chosen?.value === draft.values.project ? chosen.text : project?.attributes.name
-
-  if (!attributes.permissions['can-update'])
-    return (
-      <Card title="General">
-        <DescriptionList
-          facts={[
-            ['Name', attributes.name],
-            ['Description', attributes.description || 'none'],
-            ['Project', project?.attributes.name],
-          ]}
-        />
-      </Card>
-    )
+  const [selected, setSelected] = useState<Choice>()
+  const projectName = selected?.value === draft.values.project ? selected.text : project?.attributes.name
 
   async function save() {
     const { name, description, project: projectId } = draft.changed
@@ -58,70 +45,61 @@ export function GeneralSettings() {
   return (
     <SettingsForm
       title="General"
+      readOnly={
+        !attributes.permissions['can-update'] && (
+          <DescriptionList
+            facts={[
+              ['Name', attributes.name],
+              ['Description', attributes.description || 'none'],
+              ['Project', project?.attributes.name],
+            ]}
+          />
+        )
+      }
       names={['name', 'description']}
       placed={/^\/data\/relationships\/project/}
-      isDirty={draft.isDirty}
+      draft={draft}
       onSave={save}
-      onReset={draft.reset}
-      done="The settings are saved"
     >
-      {(error) => (
-        <>
-          <TextField
-            label="Name"
-            hint={
-              draft.changed.name === undefined
-                ? 'Letters, numbers, underscores and hyphens.'
-                : 'Configurations that name the workspace must follow: change their cloud block too.'
-            }
-            value={draft.values.name}
-            onChange={({ target }) => draft.set({ name: target.value })}
-            error={fieldError(error, 'name')}
-            autoComplete="off"
-            autoCapitalize="none"
-            spellCheck={false}
-          />
-          <TextArea
-            label="Description"
-            rows={2}
-            value={draft.values.description}
-            onChange={({ target }) => draft.set({ description: target.value })}
-            error={fieldError(error, 'description')}
-          />
-          <div>
-            <p className="font-medium">Project</p>
-            <div className="mt-1 flex flex-wrap items-center gap-2">
-              <span>{projectName}</span>
-              {project?.attributes.permissions['can-move-workspace'] && (
-                <Picker
-                  label="Move to another project"
-                  size="small"
-                  placeholder="Name of a project"
-                  about={['projects', organization]}
-                  load={async (text, signal) =>
-                    findProjects({ organization, permission: 'create-workspace' }, text, signal)
-                  }
-                  onChoose={(choice) => {
-                    setChosen(choice)
-                    draft.set({ project: choice.value })
-                  }}
-                />
-              )}
-            </div>
-            {draft.changed.project !== undefined && (
-              <p className="mt-1 text-warn">
-                Teams with access to {project?.attributes.name} lose it, those of {projectName} get it; variable sets
-                and inherited settings follow.
-              </p>
-            )}
-            {errorAt(error, '/data/relationships/project') !== undefined && (
-              <p role="alert" className="mt-1 text-bad">
-                {errorAt(error, '/data/relationships/project')}
-              </p>
-            )}
-          </div>
-        </>
-      )}
+      <TextField
+        label="Name"
+        hint={
+          draft.changed.name === undefined
+            ? 'Letters, numbers, underscores and hyphens.'
+            : 'Update the cloud block of every configuration that names this workspace.'
+        }
+        {...draft.text('name')}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+      />
+      <TextArea label="Description" rows={2} {...draft.text('description')} />
+      <div>
+        <p className="font-medium">Project</p>
+        <div className="mt-1 flex flex-wrap items-center gap-2">
+          <span>{projectName}</span>
+          {project?.attributes.permissions['can-move-workspace'] && (
+            <Picker
+              label="Move to another project"
+              size="small"
+              placeholder="Project name"
+              about={['projects', organization]}
+              load={findProjects(organization, 'create-workspace')}
+              onChoose={(choice) => {
+                setSelected(choice)
+                draft.set({ project: choice.value })
+              }}
+            />
+          )}
+        </div>
+        {draft.changed.project !== undefined && (
+          <p className="mt-1 text-warn">
+            Teams of {project?.attributes.name} lose access and teams of {projectName} gain it. Variable sets and
+            inherited settings change too.
+          </p>
+        )}
+        <FieldAlert text={errorAt(draft.error, '/data/relationships/project')} />
+      </div>
     </SettingsForm>
   )
 }

@@ -1,33 +1,16 @@
-import { Link } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Skeleton } from '../../components/feedback.tsx'
-import {
-  CheckField,
-  FormErrors,
-  RadioField,
-  SelectField,
-  TextArea,
-  TextField,
-  fieldError,
-} from '../../components/form.tsx'
+import { CheckField, FormErrors, SelectField, TextArea, TextField, fieldError } from '../../components/form.tsx'
+import { WorkspaceLink } from '../../components/links.tsx'
 import { ConnectCli } from './connect-cli.tsx'
-import { MODES } from './execution-settings.tsx'
-import {
-  type NewWorkspace,
-  nameProblem,
-  useAgentPools,
-  useCreatableProjects,
-  useCreateWorkspace,
-} from './new-workspace.ts'
+import { ExecutionFields, MODES } from './execution-fields.tsx'
+import { type NewWorkspace, nameProblem, useCreatableProjects, useCreateWorkspace } from './new-workspace.ts'
+import { useDraft } from './settings-form.tsx'
 
-type NewWorkspaceDialogProps = {
-  organization: string
-  /** The project that it is in unless another one is chosen. */
-  projectId: string | undefined
-  onClose: () => void
-}
+/** `projectId` is the preselected project. */
+type NewWorkspaceDialogProps = { organization: string; projectId: string | undefined; onClose: () => void }
 
 /** Creates a workspace, and then shows how to use it from the CLI. */
 export default function NewWorkspaceDialog({ organization, projectId, onClose }: NewWorkspaceDialogProps) {
@@ -36,20 +19,17 @@ export default function NewWorkspaceDialog({ organization, projectId, onClose }:
   const create = useCreateWorkspace(organization)
   const projects = useCreatableProjects(organization)
 
-  return created ? (
-    <CreatedDialog organization={organization} {...created} onClose={onClose} />
-  ) : (
+  if (created) return <CreatedDialog organization={organization} {...created} onClose={onClose} />
+  return (
     <Dialog
       title="New workspace"
-      about="The place of one configuration, with its variables, its state and its runs."
+      about="A workspace holds one configuration with its variables, state and runs."
       isOpen
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={form} kind="primary" isPending={create.isPending}>
-            Create the workspace
-          </Button>
+          <Button label="Cancel" onClick={onClose} />
+          <Button label="Create workspace" type="submit" form={form} kind="primary" isPending={create.isPending} />
         </>
       }
     >
@@ -76,24 +56,31 @@ export default function NewWorkspaceDialog({ organization, projectId, onClose }:
 
 const NAMES = ['name', 'description', 'engine-version', 'execution-mode', 'agent-pool-id']
 
+type NewWorkspaceFormProps = {
+  id: string
+  organization: string
+  projects: NonNullable<ReturnType<typeof useCreatableProjects>['data']>
+  preset: string | undefined
+  error: Error | null
+  onSubmit: (values: NewWorkspace) => void
+}
+
 function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit }: NewWorkspaceFormProps) {
-  const usual = projects.find(({ name }) => name === 'Default Project') ?? projects[0]
-  const [values, setValues] = useState<NewWorkspace>({
+  const defaultProject = projects.find(({ name }) => name === 'Default Project') ?? projects[0]
+  const { values, set, text, check } = useDraft<NewWorkspace>({
     name: '',
     description: '',
-    projectId: preset ?? usual?.id,
+    projectId: preset ?? defaultProject?.id,
     mode: '',
     poolId: '',
     engineVersion: '',
     isAutoApply: false,
   })
-  const set = (change: Partial<NewWorkspace>) => setValues({ ...values, ...change })
   const inherited = projects.find((project) => project.id === values.projectId)?.mode
   const problem = nameProblem(values.name)
-  const name = useRef<HTMLDivElement>(null)
+  const form = useRef<HTMLFormElement>(null)
   useEffect(() => {
-    // An error that has come is read first.
-    if (error) name.current?.closest('form')?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+    if (error) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
   }, [error])
 
   function submit(event: FormEvent) {
@@ -102,26 +89,22 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
   }
 
   return (
-    <form id={id} onSubmit={submit} className="space-y-4">
-      <div ref={name}>
-        <TextField
-          label="Name"
-          hint="Letters, numbers, underscores and hyphens. It is used in URLs and configurations."
-          error={problem ?? fieldError(error, 'name')}
-          value={values.name}
-          onChange={({ target }) => set({ name: target.value })}
-          autoFocus
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
-        />
-      </div>
+    <form ref={form} id={id} onSubmit={submit} className="space-y-4">
+      <TextField
+        label="Name"
+        hint="Letters, numbers, underscores and hyphens. It is used in URLs and configurations."
+        {...text('name')}
+        error={problem ?? fieldError(error, 'name')}
+        autoFocus
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+      />
       <TextArea
         label="Description (optional)"
         rows={2}
+        {...text('description')}
         error={fieldError(error, 'description')}
-        value={values.description}
-        onChange={({ target }) => set({ description: target.value })}
       />
       {projects.length > 1 && (
         <SelectField
@@ -131,129 +114,41 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
           onChange={({ target }) => set({ projectId: target.value })}
         />
       )}
-      <ExecutionFields organization={organization} values={values} inherited={inherited} error={error} onChange={set} />
-      <TextField
-        label="Engine version (optional)"
-        hint={
-          <>
-            <code>latest</code>, a version such as <code>1.11.4</code>, or a constraint such as <code>~&gt; 1.11</code>.
-            Without one the agent's own is used.
-          </>
-        }
-        error={fieldError(error, 'engine-version') ?? fieldError(error, 'terraform-version')}
-        value={values.engineVersion}
-        onChange={({ target }) => set({ engineVersion: target.value })}
-        autoComplete="off"
+      <ExecutionFields
+        organization={organization}
+        values={values}
+        inherited={{
+          text: 'Inherit from project',
+          about: inherited ? `Currently ${MODES[inherited].text.toLowerCase()}.` : 'Follows changes there.',
+        }}
+        isVersionOptional
+        error={error}
+        onChange={set}
       />
-      <CheckField
-        label="Auto-apply"
-        hint="Successful plans are applied without approval."
-        checked={values.isAutoApply}
-        onChange={({ target }) => set({ isAutoApply: target.checked })}
-      />
+      <CheckField label="Auto-apply" hint="Successful plans are applied without approval." {...check('isAutoApply')} />
       <FormErrors error={error} names={NAMES} />
     </form>
   )
 }
 
-type NewWorkspaceFormProps = {
-  id: string
-  organization: string
-  projects: readonly { id: string; name: string; mode: NewWorkspace['mode'] }[]
-  preset: string | undefined
-  error: Error | null
-  onSubmit: (values: NewWorkspace) => void
-}
+type CreatedDialogProps = { organization: string; name: string; isLocal: boolean; onClose: () => void }
 
-function ExecutionFields({
-  organization,
-  values,
-  inherited,
-  error,
-  onChange,
-}: {
-  organization: string
-  values: NewWorkspace
-  inherited: NewWorkspace['mode'] | undefined
-  error: Error | null
-  onChange: (change: Partial<NewWorkspace>) => void
-}) {
-  const pools = useAgentPools(organization)
-  const noPools = pools.data?.length === 0 || pools.error ? 'There is no agent pool that you may use.' : undefined
-  const usual = inherited && MODES[inherited].text.toLowerCase()
-  return (
-    <>
-      <RadioField
-        label="Where runs are made"
-        name="execution-mode"
-        value={values.mode}
-        onChange={(mode) => onChange({ mode: mode as NewWorkspace['mode'] })}
-        options={[
-          {
-            value: '',
-            text: 'As in its project',
-            about:
-              usual === undefined ? 'What the project says now and later.' : `Now ${usual}; it follows the project.`,
-          },
-          ...(Object.keys(MODES) as (keyof typeof MODES)[]).map((value) => ({
-            value,
-            ...MODES[value],
-            ...(value === 'agent' && { reason: noPools }),
-          })),
-        ]}
-      />
-      {fieldError(error, 'execution-mode') !== undefined && (
-        <p role="alert" className="text-bad">
-          {fieldError(error, 'execution-mode')}
-        </p>
-      )}
-      {values.mode === 'agent' && (
-        <SelectField
-          label="Agent pool"
-          error={fieldError(error, 'agent-pool-id')}
-          options={[
-            ['', 'Choose a pool'],
-            ...(pools.data ?? []).map(({ id, name, online }) => [id, `${name} (${online} online)`] as const),
-          ]}
-          value={values.poolId}
-          onChange={({ target }) => onChange({ poolId: target.value })}
-        />
-      )}
-    </>
-  )
-}
-
-function CreatedDialog({
-  organization,
-  name,
-  isLocal,
-  onClose,
-}: {
-  organization: string
-  name: string
-  isLocal: boolean
-  onClose: () => void
-}) {
-  const params = { organization, workspace: name }
+function CreatedDialog({ organization, name, isLocal, onClose }: CreatedDialogProps) {
   return (
     <Dialog
       title={`${name} is ready`}
-      about="Its first run comes with the first plan of the CLI."
+      about="Run a plan from the CLI to create the first run."
       isOpen
       onClose={onClose}
       width="max-w-2xl"
       footer={
         <>
-          <Link to="/app/$organization/workspaces/$workspace/variables" params={params} className={buttonClass()}>
-            Set its variables
-          </Link>
-          <Link
-            to="/app/$organization/workspaces/$workspace"
-            params={params}
-            className={buttonClass({ kind: 'primary' })}
-          >
+          <WorkspaceLink workspace={name} tab="variables" className={buttonClass()}>
+            Set variables
+          </WorkspaceLink>
+          <WorkspaceLink workspace={name} className={buttonClass({ kind: 'primary' })}>
             Open {name}
-          </Link>
+          </WorkspaceLink>
         </>
       }
     >

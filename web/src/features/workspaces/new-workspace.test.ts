@@ -12,7 +12,7 @@ const FORM = {
 } as const
 
 describe('a new workspace', () => {
-  test('leaves to its project and the server what is left empty', () => {
+  test('omits empty fields, so that defaults apply', () => {
     expect(newWorkspaceBody(FORM).data).toEqual({
       type: 'workspaces',
       attributes: { name: 'kafka', 'auto-apply': false },
@@ -20,7 +20,7 @@ describe('a new workspace', () => {
     })
   })
 
-  test('names the pool only where agents of a pool make its runs', () => {
+  test('names the pool only in the execution mode agent', () => {
     const ofPool = newWorkspaceBody({ ...FORM, mode: 'agent', poolId: 'apool-1' }).data.attributes
     const remote = newWorkspaceBody({ ...FORM, mode: 'remote', poolId: 'apool-1' }).data.attributes
 

@@ -1,18 +1,18 @@
 import type { agentPoolSchema } from '@groundstate/contract/agent-pools'
 import type { projectSchema } from '@groundstate/contract/projects'
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/responses'
 import type { CreateWorkspace, workspaceSchema } from '@groundstate/contract/workspaces'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { get, queryString, request } from '../../api/client.ts'
+import { useQuery } from '@tanstack/react-query'
+import { getData, queryString, request } from '../../api/client.ts'
+import { useChange } from '../../api/queries.ts'
+import type { WorkspaceAttributes } from './workspace.ts'
 
-type ExecutionMode = Wire<typeof workspaceSchema>['attributes']['execution-mode']
-
-/** The form of a new workspace. `mode` is empty where the workspace follows its project. */
+/** The form of a new workspace. `mode` is empty where the workspace inherits it. */
 export type NewWorkspace = {
   name: string
   description: string
   projectId: string | undefined
-  mode: ExecutionMode | ''
+  mode: WorkspaceAttributes['execution-mode'] | ''
   poolId: string
   engineVersion: string
   isAutoApply: boolean
@@ -46,21 +46,13 @@ export function newWorkspaceBody(form: NewWorkspace): { data: CreateWorkspace } 
 }
 
 export function useCreateWorkspace(organization: string) {
-  const queries = useQueryClient()
-  return useMutation({
-    mutationFn: async (form: NewWorkspace) =>
-      request<DocumentOnWire<typeof workspaceSchema>>(
-        'POST',
-        `/organizations/${organization}/workspaces`,
-        newWorkspaceBody(form),
-      ),
-    onSuccess: async () =>
-      Promise.all(
-        ['workspaces', 'overview', 'projects'].map(async (kind) =>
-          queries.invalidateQueries({ queryKey: [kind, organization] }),
-        ),
-      ),
-  })
+  const path = `/organizations/${organization}/workspaces`
+  return useChange(
+    async (form: NewWorkspace) => request<DocumentOnWire<typeof workspaceSchema>>('POST', path, newWorkspaceBody(form)),
+    ['workspaces', organization],
+    ['overview', organization],
+    ['projects', organization],
+  )
 }
 
 /** The first projects in which the user may create workspaces. */
@@ -70,26 +62,22 @@ export function useCreatableProjects(organization: string) {
     staleTime: 60_000,
     queryFn: async () => {
       const query = queryString({ 'filter[permissions][create-workspace]': 'true', 'page[size]': 100 })
-      const { data } = await get<PageOnWire<typeof projectSchema>>(`/organizations/${organization}/projects${query}`)
-      return data.map(({ id, attributes }) => ({
-        id,
-        name: attributes.name,
-        mode: attributes['default-execution-mode'],
-      }))
+      const path = `/organizations/${organization}/projects${query}`
+      const data = await getData<PageOnWire<typeof projectSchema>>(path)
+      return data.map(({ id, attributes: { name, 'default-execution-mode': mode } }) => ({ id, name, mode }))
     },
   })
 }
 
-/** The agent pools of an organization; none if the user may not read them. */
+/** The agent pools of an organization that the user may read. */
 export function useAgentPools(organization: string) {
   return useQuery({
     queryKey: ['agent-pools', organization, 'choices'],
     staleTime: 60_000,
     queryFn: async () => {
-      const { data } = await get<PageOnWire<typeof agentPoolSchema>>(
-        `/organizations/${organization}/agent-pools?page[size]=100`,
-      )
-      return data.map(({ id, attributes }) => ({ id, name: attributes.name, online: attributes['agent-count'] }))
+      const path = `/organizations/${organization}/agent-pools?page[size]=100`
+      const data = await getData<PageOnWire<typeof agentPoolSchema>>(path)
+      return data.map(({ id, attributes: { name, 'agent-count': online } }) => ({ id, name, online }))
     },
   })
 }

@@ -1,6 +1,9 @@
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Eye, EyeOff } from 'lucide-react'
 import { useState } from 'react'
-import { ApiError } from '../../api/client.ts'
+import { ApiError, getData } from '../../api/client.ts'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
@@ -8,9 +11,11 @@ import { CopyButton } from '../../components/copy.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { type Output, outputText, shortened, typeText, useCurrentOutputs, useRevealedOutput } from './outputs.ts'
+import { outputText, shortened, typeText } from './outputs.ts'
 
-/** An output in a table; one that is sensitive is revealed by itself. */
+type Output = Wire<typeof stateVersionOutputSchema>
+
+/** Columns of a table of outputs; each sensitive value is revealed separately. */
 export const OUTPUT_COLUMNS: readonly Column<Output>[] = [
   {
     id: 'name',
@@ -29,26 +34,29 @@ export const OUTPUT_COLUMNS: readonly Column<Output>[] = [
   { id: 'value', header: 'Value', className: 'align-top', cell: (output) => <OutputCell output={output} /> },
 ]
 
-/** The outputs of the current state, for copying and for use in other configurations. */
 export function OutputsCard({ workspaceId }: { workspaceId: string }) {
-  const outputs = useCurrentOutputs(workspaceId)
+  const outputs = useQuery({
+    queryKey: ['outputs', workspaceId],
+    queryFn: async () =>
+      getData<PageOnWire<typeof stateVersionOutputSchema>>(`/workspaces/${workspaceId}/current-state-version-outputs`),
+  })
   const failure = failureOf(outputs)
-  const found = failure ? undefined : outputs.data
-  if (found?.length === 0)
+  const rows = failure ? undefined : outputs.data
+  if (rows?.length === 0)
     return (
       <Card title="Outputs">
         <p className="text-dim">
-          The current state has none. An <code>output</code> block in the configuration makes one, at the next apply.
+          The current state has no outputs. Declare one with an <code>output</code> block in the configuration.
         </p>
       </Card>
     )
   return (
-    <Card title="Outputs" isFlush={found !== undefined}>
+    <Card title="Outputs" isFlush={rows !== undefined}>
       {outputs.isPending && <Skeleton rows={3} label="Loading the outputs" />}
       {failure && <OutputsError {...failure} />}
-      {found && (
+      {rows && (
         <div className="[&>div]:rounded-none [&>div]:border-x-0 [&>div]:border-b-0">
-          <Table label="Outputs" columns={OUTPUT_COLUMNS} rows={found} />
+          <Table label="Outputs" columns={OUTPUT_COLUMNS} rows={rows} />
         </div>
       )}
     </Card>
@@ -59,32 +67,35 @@ function OutputsError({ error, onRetry }: { error: Error; onRetry: () => void })
   if (!(error instanceof ApiError) || error.status !== 503) return <ErrorNote error={error} onRetry={onRetry} />
   return (
     <div className="flex flex-wrap items-center gap-3 text-dim">
-      The state is not processed yet: its outputs come in a moment.
-      <Button size="small" onClick={onRetry}>
-        Look again
-      </Button>
+      Processing the state…
+      <Button label="Retry" size="small" onClick={onRetry} />
     </div>
   )
 }
 
 function OutputCell({ output }: { output: Output }) {
-  const reveal = useRevealedOutput()
+  // A mutation, so that the value is not cached.
+  const reveal = useMutation({
+    mutationFn: async (id: string) => {
+      const path = `/state-version-outputs/${id}`
+      return (await getData<DocumentOnWire<typeof stateVersionOutputSchema>>(path)).attributes.value
+    },
+  })
   const { name, sensitive, value } = output.attributes
   if (!sensitive) return <OutputValue name={name} value={value} />
   if (reveal.data === undefined)
     return (
       <div className="space-y-1">
         <div className="flex flex-wrap items-center gap-2">
-          <Badge>sensitive</Badge>
+          <Badge text="sensitive" />
           <Button
+            label="Reveal"
             size="small"
             icon={Eye}
             isPending={reveal.isPending}
             aria-label={`Reveal ${name}`}
             onClick={() => reveal.mutate(output.id)}
-          >
-            Reveal
-          </Button>
+          />
         </div>
         {reveal.error && <ErrorNote error={reveal.error} />}
       </div>
@@ -92,34 +103,38 @@ function OutputCell({ output }: { output: Output }) {
   return (
     <div className="flex items-start gap-2">
       <OutputValue name={name} value={reveal.data} />
-      <Button size="small" kind="quiet" icon={EyeOff} aria-label={`Hide ${name}`} onClick={() => reveal.reset()}>
-        Hide
-      </Button>
+      <Button
+        label="Hide"
+        size="small"
+        kind="quiet"
+        icon={EyeOff}
+        aria-label={`Hide ${name}`}
+        onClick={() => reveal.reset()}
+      />
     </div>
   )
 }
 
-/** A value with its button to copy; the rest of a long one is folded. */
+/** A value with a copy button. Long values are collapsed. */
 function OutputValue({ name, value }: { name: string; value: unknown }) {
-  const [isWhole, setIsWhole] = useState(false)
+  const [isExpanded, setIsExpanded] = useState(false)
   const text = outputText(value)
   const short = shortened(text)
   return (
     <div className="flex min-w-0 flex-1 items-start gap-2">
       <div className="min-w-0 flex-1">
         <pre className="font-mono text-[0.9285em] whitespace-pre-wrap">
-          {short && !isWhole ? `${short.start}…` : text}
+          {short && !isExpanded ? `${short.start}…` : text}
         </pre>
         {short && (
           <Button
+            label={isExpanded ? 'Show less' : short.lines > 1 ? `Show all ${short.lines} lines` : 'Show all'}
             size="small"
             kind="quiet"
             className="-ml-2 text-accent"
-            aria-expanded={isWhole}
-            onClick={() => setIsWhole(!isWhole)}
-          >
-            {isWhole ? 'Show less' : short.lines > 1 ? `Show all ${short.lines} lines` : 'Show all'}
-          </Button>
+            aria-expanded={isExpanded}
+            onClick={() => setIsExpanded(!isExpanded)}
+          />
         )}
       </div>
       <CopyButton text={text} label={`Copy ${name}`} />

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { outputText, shortened, typeText } from './outputs.ts'
 
-test('a text is shown as it is, anything else as JSON', () => {
+test('a string is shown as is, anything else as JSON', () => {
   expect(outputText('a\nb')).toBe('a\nb')
   expect(outputText({ a: [1] })).toBe('{\n  "a": [\n    1\n  ]\n}')
   expect(outputText(null)).toBe('null')
@@ -18,7 +18,7 @@ test.each([
   expect(typeText(detailed, 'array')).toBe(text)
 })
 
-test('a text of many lines, or of one long line, has a beginning', () => {
+test('a text of many lines, or of one long line, is shortened', () => {
   expect(shortened('a\nb')).toBeUndefined()
   expect(shortened('1\n2\n3\n4\n5')).toEqual({ start: '1\n2\n3\n4', lines: 5 })
   expect(shortened('x'.repeat(301))).toEqual({ start: 'x'.repeat(300), lines: 1 })

@@ -1,16 +1,32 @@
+import type { DocumentOnWire } from '@groundstate/contract/responses'
+import type { workspaceReadmeSchema } from '@groundstate/contract/workspace-resources'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { Play, Terminal } from 'lucide-react'
-import { Button } from '../../components/button.tsx'
-import { EmptyState } from '../../components/feedback.tsx'
+import { Hand, Play, Terminal } from 'lucide-react'
+import { Suspense, lazy } from 'react'
+import { get } from '../../api/client.ts'
+import { includedOf } from '../../api/queries.ts'
+import { Button, buttonClass } from '../../components/button.tsx'
+import { Card, DescriptionList } from '../../components/card.tsx'
+import { CopyButton } from '../../components/copy.tsx'
+import { EmptyState, Notice, Skeleton } from '../../components/feedback.tsx'
+import { WorkspaceLink } from '../../components/links.tsx'
+import { counted } from '../../components/numbers.ts'
+import { PlanCounts } from '../../components/plan-counts.tsx'
+import { Badge } from '../../components/status.tsx'
+import { RelativeTime, duration } from '../../components/time.tsx'
+import { RunLink } from '../runs/run-navigation.tsx'
+import { RunAuthorName, originText } from '../runs/run-origin.tsx'
+import { RunBadges, RunStatus, planCounts, runState } from '../runs/run-status.tsx'
 import { ConnectCli } from './connect-cli.tsx'
-import { FactsCard } from './facts-card.tsx'
-import { LatestRunCard } from './latest-run-card.tsx'
+import { MODES } from './execution-fields.tsx'
 import { OutputsCard } from './outputs-card.tsx'
-import { ReadmeCard } from './readme-card.tsx'
 import { ResourcesCard } from './resources-card.tsx'
-import { useOpenWorkspace } from './workspace.ts'
+import { tagLabel } from './tag-filter.ts'
+import { type WorkspaceResource, useOpenWorkspace } from './workspace.ts'
 
-/** Overview of a workspace. */
+const MarkdownText = lazy(async () => import('../../components/markdown.tsx'))
+
 export function OverviewTab() {
   const { workspace } = useOpenWorkspace()
   const { permissions, 'resource-count': resources } = workspace.attributes
@@ -24,34 +40,166 @@ export function OverviewTab() {
         {mayHaveState && permissions['can-read-state-versions'] && <ResourcesCard workspaceId={workspace.id} />}
         <ReadmeCard workspace={workspace} />
       </div>
-      <FactsCard />
+      <DetailsCard />
     </div>
   )
 }
 
-/** The way to a first run, for a workspace that has had none. */
-export function FirstRun() {
+function FirstRun() {
   const { organization, workspace } = useOpenWorkspace()
   const navigate = useNavigate()
   const { name, permissions, 'execution-mode': mode } = workspace.attributes
   const isLocal = mode === 'local'
   const hasConfiguration = workspace.relationships['current-configuration-version'].data !== null
   const start = () => void navigate({ to: '.', search: (before) => ({ ...before, start: true }) })
+  const create = <Button label="New run" icon={Play} onClick={start} />
   return (
     <EmptyState
       icon={Terminal}
       title="No runs yet"
-      actions={
-        permissions['can-queue-run'] &&
-        hasConfiguration &&
-        !isLocal && (
-          <Button icon={Play} onClick={start}>
-            New run
-          </Button>
-        )
-      }
+      actions={permissions['can-queue-run'] && hasConfiguration && !isLocal && create}
     >
       <ConnectCli organization={organization} workspace={name} isLocal={isLocal} />
     </EmptyState>
+  )
+}
+
+function LatestRunCard() {
+  const { document, workspace } = useOpenWorkspace()
+  const included = includedOf(document)
+  const run = included.one('runs', workspace.relationships['latest-run'])
+  if (!run) return null
+  const { attributes, relationships } = run
+  const plan = included.one('plans', relationships.plan)
+  const author = included.one('users', relationships['created-by'])
+  const { name } = workspace.attributes
+  // A saved plan blocks no other run, and may still be applied.
+  const needsReview = runState(attributes).group === 'needs_approval' || attributes.actions['is-confirmable']
+  return (
+    <Card
+      title="Latest run"
+      actions={
+        <WorkspaceLink workspace={name} tab="runs" className="text-accent hover:underline">
+          All runs
+        </WorkspaceLink>
+      }
+    >
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <div className="min-w-0 flex-1 basis-64">
+          <RunLink workspace={name} run={run} className="line-clamp-2 font-medium hover:underline" />
+          <p className="mt-1 flex flex-wrap items-center gap-x-1.5 text-dim">
+            {author && (
+              <>
+                <RunAuthorName run={attributes} author={author} />·
+              </>
+            )}
+            {originText(attributes)} ·
+            <RelativeTime at={attributes['created-at']} />
+          </p>
+        </div>
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+          <RunBadges run={attributes} />
+          {plan && <PlanCounts counts={planCounts(plan)} />}
+          <RunStatus run={attributes} />
+          {needsReview && (
+            <RunLink workspace={name} run={run} className={buttonClass({ kind: 'primary' })}>
+              <Hand size={16} />
+              Review plan
+            </RunLink>
+          )}
+        </div>
+      </div>
+    </Card>
+  )
+}
+
+/** The README of the current configuration, if any. */
+function ReadmeCard({ workspace }: { workspace: WorkspaceResource }) {
+  const version = workspace.relationships['current-configuration-version'].data?.id
+  const readme = useQuery({
+    queryKey: ['workspace-readmes', workspace.id, version],
+    enabled: version !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async () => {
+      // The response is empty without a README.
+      const path = `/workspaces/${workspace.id}/readme`
+      const document = await get<DocumentOnWire<typeof workspaceReadmeSchema> | undefined>(path)
+      return document?.data.attributes ?? null
+    },
+  })
+  if (!readme.data) return null
+  const { path, 'raw-markdown': text, 'is-cut': isCut } = readme.data
+  return (
+    <Card title={<code>{path}</code>}>
+      <Suspense fallback={<Skeleton rows={5} />}>
+        <MarkdownText text={text} />
+      </Suspense>
+      {isCut && <Notice>Only the beginning of this file is shown.</Notice>}
+    </Card>
+  )
+}
+
+function DetailsCard() {
+  const { document, workspace } = useOpenWorkspace()
+  const { attributes, relationships } = workspace
+  const included = includedOf(document)
+  const project = included.one('projects', relationships.project)
+  const pool = included.one('agent-pools', relationships['agent-pool'])
+  const tags = included.many('effective-tag-bindings', relationships['effective-tag-bindings'])
+  const state = relationships['current-state-version'].data?.id
+  const mode = MODES[attributes['execution-mode']].text
+  const directory = attributes['working-directory']
+  const planMs = attributes['plan-duration-average']
+  const applyMs = attributes['apply-duration-average']
+  return (
+    <Card title="Details">
+      <DescriptionList
+        facts={[
+          ['Project', project?.attributes.name],
+          ['Execution mode', pool ? `${mode}, ${pool.attributes.name}` : mode],
+          ['Engine version', <code key="version">{attributes['engine-version']}</code>],
+          ['Working directory', directory === '' ? undefined : <code key="directory">{directory}</code>],
+          ['Auto-apply', attributes['auto-apply'] ? 'On' : 'Off'],
+          ['Resources', counted(attributes['resource-count'], 'resource')],
+          ['Last changed', <RelativeTime key="changed" at={attributes['latest-change-at']} />],
+          ['Created', <RelativeTime key="created" at={attributes['created-at']} />],
+          ['Average plan', planMs === null ? undefined : duration(planMs)],
+          ['Average apply', applyMs === null ? undefined : duration(applyMs)],
+          [
+            'Tags',
+            tags.length === 0 ? undefined : (
+              <span key="tags" className="flex flex-wrap gap-1">
+                {tags.map((tag) => (
+                  <Badge key={tag.attributes.key} text={tagLabel(tag.attributes)} />
+                ))}
+              </span>
+            ),
+          ],
+          [
+            'Workspace ID',
+            <span key="id" className="flex items-center gap-1">
+              <code className="min-w-0 text-xs">{workspace.id}</code>
+              <CopyButton text={workspace.id} label={`Copy ${workspace.id}`} />
+            </span>,
+          ],
+          [
+            'State',
+            state === undefined ? undefined : (
+              <span key="state" className="flex items-center gap-1">
+                <WorkspaceLink
+                  workspace={attributes.name}
+                  tab="states"
+                  search={{ version: state }}
+                  className="text-accent hover:underline"
+                >
+                  <code className="text-xs">{state}</code>
+                </WorkspaceLink>
+                <CopyButton text={state} label={`Copy ${state}`} />
+              </span>
+            ),
+          ],
+        ]}
+      />
+    </Card>
   )
 }

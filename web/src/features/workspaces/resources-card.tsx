@@ -1,5 +1,9 @@
+import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/responses'
+import type { resourceCountsSchema, workspaceResourceSchema } from '@groundstate/contract/workspace-resources'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { failureOf } from '../../api/queries.ts'
+import { get, getData, queryString } from '../../api/client.ts'
+import { failureOf, isOfScope } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { CopyButton } from '../../components/copy.tsx'
@@ -10,18 +14,21 @@ import { counted } from '../../components/numbers.ts'
 import { Pager } from '../../components/pager.tsx'
 import { TaintedBadge } from '../../components/status.tsx'
 import { engineAddress } from '../runs/resource-address.ts'
-import { type ResourceQuery, type StateResource, byModule, useResourceCounts, useResources } from './resources.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/')
 
-/** Resources of the current state, by module and type. */
+type ResourceQuery = ReturnType<typeof route.useSearch>
+
+const PAGE_SIZE = 25
+
 export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
   const query = route.useSearch()
   const navigate = route.useNavigate()
   const counts = useResourceCounts(workspaceId)
   const resources = useResources(workspaceId, query)
   const failure = failureOf(resources)
-  const found = failure ? undefined : resources.data
+  const page = failure ? undefined : resources.data
+  const modules = Map.groupBy(page?.data ?? [], ({ attributes }) => attributes.module)
   const set = (change: ResourceQuery, replace = false) =>
     void navigate({ search: (before) => ({ ...before, page: undefined, ...change }), replace, resetScroll: false })
 
@@ -40,27 +47,33 @@ export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
           onChange={(q) => set({ q: q || undefined }, true)}
           className="w-full sm:w-64"
         />
-        <Choice
-          all="All modules"
-          chosen={query.module}
-          names={counts.data?.modules}
-          onChoose={(module) => set({ module })}
-        />
-        <Choice all="All types" chosen={query.type} names={counts.data?.types} onChoose={(type) => set({ type })} />
+        {(['module', 'type'] as const).map((name) => (
+          <NameFilter
+            key={name}
+            all={`All ${name}s`}
+            selected={query[name]}
+            names={counts.data?.[`${name}s`] ?? []}
+            onSelect={(value) => set({ [name]: value })}
+          />
+        ))}
       </div>
       <div className="mt-3">
         {resources.isPending && <Skeleton rows={6} label="Loading the resources" />}
         {failure && <ErrorNote {...failure} />}
-        {found?.data.length === 0 && (
+        {page?.data.length === 0 && (
           <div className="flex flex-wrap items-center gap-3 text-dim">
-            No resource matches.
-            <Button size="small" onClick={() => set({ q: undefined, module: undefined, type: undefined })}>
-              Show all
-            </Button>
+            No resources match.
+            <Button
+              label="Show all"
+              size="small"
+              onClick={() => set({ q: undefined, module: undefined, type: undefined })}
+            />
           </div>
         )}
-        {found && byModule(found.data).map(([module, own]) => <Module key={module} name={module} resources={own} />)}
-        <Pager pagination={found?.meta.pagination} onPage={(page) => set({ page })} />
+        {[...modules].map(([module, members]) => (
+          <Module key={module} name={module} resources={members} />
+        ))}
+        <Pager pagination={page?.meta.pagination} onPage={(page) => set({ page })} />
       </div>
     </Card>
   )
@@ -72,35 +85,32 @@ function about({ total, modules, types }: Counts) {
   return `${counted(total, 'resource')} of ${counted(types.length, 'type')} in ${counted(modules.length, 'module')}`
 }
 
-const NO_NAMES: Counts['modules'] = []
-
-function Choice({
-  all,
-  chosen,
-  names = NO_NAMES,
-  onChoose,
-}: {
+type NameFilterProps = {
   all: string
-  chosen: string | undefined
-  names: Counts['modules'] | undefined
-  onChoose: (name: string | undefined) => void
-}) {
-  if (names.length < 2 && chosen === undefined) return null
+  selected: string | undefined
+  names: Counts['modules']
+  onSelect: (name: string | undefined) => void
+}
+
+function NameFilter({ all, selected, names, onSelect }: NameFilterProps) {
+  if (names.length < 2 && selected === undefined) return null
   const known = names.map(({ name, count }) => [name, `${name} (${count.toLocaleString('en')})`] as const)
-  const missing = chosen !== undefined && !names.some(({ name }) => name === chosen) ? [[chosen, chosen] as const] : []
+  const isMissing = selected !== undefined && !names.some(({ name }) => name === selected)
   return (
     <SelectField
       label={all}
       isLabelHidden
       className="mt-0! w-auto! max-w-60"
-      value={chosen ?? ''}
-      onChange={(event) => onChoose(event.target.value || undefined)}
-      options={[['', all], ...known, ...missing]}
+      value={selected ?? ''}
+      onChange={(event) => onSelect(event.target.value || undefined)}
+      options={[['', all], ...known, ...(isMissing ? [[selected, selected] as const] : [])]}
     />
   )
 }
 
-function Module({ name, resources }: { name: string; resources: readonly StateResource[] }) {
+type Resources = PageOnWire<typeof workspaceResourceSchema>
+
+function Module({ name, resources }: { name: string; resources: Resources['data'] }) {
   return (
     <section className="mt-3 first:mt-0">
       <h3 className="font-medium">{name === 'root' ? 'Root module' : <code>{name}</code>}</h3>
@@ -120,4 +130,30 @@ function Module({ name, resources }: { name: string; resources: readonly StateRe
 
 function withoutModule(address: string, module: string) {
   return module !== 'root' && address.startsWith(`${module}.`) ? address.slice(module.length + 1) : address
+}
+
+function useResources(workspaceId: string, { q, module, type, page = 1 }: ResourceQuery) {
+  return useQuery({
+    queryKey: ['resources', workspaceId, { q, module, type, page }],
+    placeholderData: (before, query) => (isOfScope(query, workspaceId) ? before : undefined),
+    queryFn: async () => {
+      const search = queryString({
+        q,
+        'filter[module]': module,
+        'filter[type]': type,
+        sort: 'module:asc',
+        'page[number]': page,
+        'page[size]': PAGE_SIZE,
+      })
+      return get<Resources>(`/workspaces/${workspaceId}/resources${search}`)
+    },
+  })
+}
+
+function useResourceCounts(workspaceId: string) {
+  const path = `/workspaces/${workspaceId}/resource-counts`
+  return useQuery({
+    queryKey: ['resources', workspaceId, 'counts'],
+    queryFn: async () => (await getData<DocumentOnWire<typeof resourceCountsSchema>>(path)).attributes,
+  })
 }

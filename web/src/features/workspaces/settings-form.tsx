@@ -1,44 +1,69 @@
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ChangeEvent, type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
-import { FormErrors } from '../../components/form.tsx'
+import { FormErrors, fieldError } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 
-/**
- * What a form holds: the saved values, with what has been changed on top. A value that another user saves meanwhile shows
- * through, unless it has been changed here too.
- */
-export function useDraft<Values extends Record<string, string | boolean>>(saved: Values) {
+/** State of a form: saved values, overlaid by edits. Values that other users save in the meantime appear unless edited here. */
+export function useDraft<Values extends Record<string, string | boolean | undefined>>(saved: Values) {
   const [edits, setEdits] = useState<Partial<Values>>({})
+  const [error, setError] = useState<Error | null>(null)
   const values = { ...saved, ...edits }
-  const changed = Object.fromEntries(
-    Object.entries(values).filter(([name, value]) => value !== saved[name]),
-  ) as Partial<Values>
+  const changed = changesOf(values, saved)
+  const set = (change: { [Name in keyof Values]?: string | boolean | undefined }) =>
+    setEdits({ ...edits, ...(change as Partial<Values>) })
   return {
     values,
     changed,
     isDirty: Object.keys(changed).length > 0,
-    set: (change: Partial<Values>) => setEdits({ ...edits, ...change }),
+    set,
     reset: () => setEdits({}),
+    error,
+    setError,
+    /** Props of the text field for an attribute. */
+    text: (name: keyof Values & string, attribute: string = name) => ({
+      value: String(values[name]),
+      onChange: ({ target }: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+        set({ [name]: target.value } as Partial<Values>),
+      error: fieldError(error, attribute),
+    }),
+    /** Props of the checkbox for an attribute. */
+    check: (name: keyof Values & string) => ({
+      checked: values[name] === true,
+      onChange: ({ target }: ChangeEvent<HTMLInputElement>) => set({ [name]: target.checked } as Partial<Values>),
+      error: fieldError(error, name),
+    }),
   }
 }
 
-/** A part of the settings with its own button to save. Errors are shown at the fields `names`, others above the button. */
-export function SettingsForm({
-  title,
-  about,
-  id,
-  names,
-  placed,
-  isDirty,
-  onSave,
-  onReset,
-  done,
-  children,
-}: SettingsFormProps) {
+/** The values that differ from the initial ones. */
+export function changesOf<Values extends object>(values: Values, initial: Values) {
+  const changes = Object.entries(values).filter(([name, value]) => value !== initial[name as keyof Values])
+  return Object.fromEntries(changes) as Partial<Values>
+}
+
+type SettingsFormProps = {
+  title: string
+  about?: ReactNode
+  /** The content for users who may not change these settings. */
+  readOnly?: ReactNode
+  /** Attributes whose errors the fields show. */
+  names: readonly string[]
+  /** Other pointers whose errors the fields show. */
+  placed?: RegExp
+  /** Its `error` is that of the last attempt to save. */
+  draft: Pick<ReturnType<typeof useDraft>, 'isDirty' | 'reset' | 'error' | 'setError'>
+  /** Saves the draft, which is reset afterwards. */
+  onSave: () => Promise<unknown>
+  done?: string
+  children: ReactNode
+}
+
+/** A section of the settings with its own save button. Errors that no field shows are above the button. */
+export function SettingsForm({ title, about, readOnly, names, placed, draft, onSave, ...props }: SettingsFormProps) {
   const [isPending, setIsPending] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
+  const { error, setError } = draft
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {
     if (error) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
@@ -46,76 +71,52 @@ export function SettingsForm({
 
   async function submit(event: FormEvent) {
     event.preventDefault()
-    if (!isDirty || isPending) return
+    if (!draft.isDirty || isPending) return
     setIsPending(true)
     setError(null)
     try {
       await onSave()
-      toast({ text: done })
+      draft.reset()
+      toast({ text: props.done ?? 'Settings saved' })
     } catch (cause) {
       setError(cause instanceof Error ? cause : new Error(String(cause)))
     } finally {
       setIsPending(false)
     }
   }
+  function discard() {
+    setError(null)
+    draft.reset()
+  }
+  if (readOnly) return <Card title={title}>{readOnly}</Card>
   return (
-    <div id={id}>
-      <Card title={title} about={about}>
-        <form ref={form} noValidate onSubmit={(event) => void submit(event)} className="max-w-xl space-y-4">
-          {children(error)}
-          <FormErrors error={unplaced(error, placed)} names={names} />
-          <div className="flex flex-wrap gap-2">
-            <Button
-              type="submit"
-              kind="primary"
-              isPending={isPending}
-              reason={isDirty ? undefined : 'nothing has been changed'}
-            >
-              Save
-            </Button>
-            {isDirty && (
-              <Button
-                kind="quiet"
-                onClick={() => {
-                  setError(null)
-                  onReset()
-                }}
-              >
-                Discard the changes
-              </Button>
-            )}
-          </div>
-        </form>
-      </Card>
-    </div>
+    <Card title={title} about={about}>
+      <form ref={form} noValidate onSubmit={(event) => void submit(event)} className="max-w-xl space-y-4">
+        {props.children}
+        <FormErrors error={unplaced(error, placed)} names={names} />
+        <div className="flex flex-wrap gap-2">
+          <Button
+            label="Save"
+            type="submit"
+            kind="primary"
+            isPending={isPending}
+            reason={draft.isDirty ? undefined : 'no changes to save'}
+          />
+          {draft.isDirty && <Button label="Discard changes" kind="quiet" onClick={discard} />}
+        </div>
+      </form>
+    </Card>
   )
 }
 
-type SettingsFormProps = {
-  title: string
-  about?: ReactNode
-  /** Anchor id in the URL. */
-  id?: string
-  names: readonly string[]
-  /** Other places of the body whose errors the fields show. */
-  placed?: RegExp
-  isDirty: boolean
-  onSave: () => Promise<unknown>
-  onReset: () => void
-  /** Toast after saving. */
-  done: string
-  /** The fields; they get the error of the last attempt to save. */
-  children: (error: Error | null) => ReactNode
-}
-
-/** The error without what the fields show of it; null when nothing is left. */
+/** The error without what the fields show of it; null if nothing is left. */
 function unplaced(error: Error | null, placed: RegExp | undefined) {
   if (!placed || !(error instanceof ApiError)) return error
   const rest = error.refusals.filter(({ pointer }) => pointer === undefined || !placed.test(pointer))
   return rest.length === 0 && error.refusals.length > 0 ? null : new ApiError(error.status, rest)
 }
 
-/** The errors at a place of the body that is no attribute, such as a related resource. */
+/** The first error below a pointer that is no attribute, such as that of a relationship. */
 export function errorAt(error: Error | null, pointer: string) {
   if (!(error instanceof ApiError)) return undefined
   return error.refusals.find((refusal) => refusal.pointer?.startsWith(pointer))?.detail

@@ -1,55 +1,135 @@
-import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { useMutation } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Trash2 } from 'lucide-react'
+import { request } from '../../api/client.ts'
+import { invalidate, queries } from '../../api/queries.ts'
+import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
+import { Confirm } from '../../components/confirm.tsx'
 import { Notice } from '../../components/feedback.tsx'
-import { DeletionSettings } from './deletion-settings.tsx'
+import { WorkspaceLink } from '../../components/links.tsx'
+import { counted } from '../../components/numbers.ts'
+import { toast } from '../../components/overlay-hosts.tsx'
 import { ExecutionSettings } from './execution-settings.tsx'
 import { GeneralSettings } from './general-settings.tsx'
+import { lockHolder, lockReason } from './lock-words.ts'
 import { RetentionSettings } from './retention-settings.tsx'
 import { SharingSettings } from './sharing-settings.tsx'
 import { TagsSettings } from './tags-settings.tsx'
-import { useOpenWorkspace } from './workspace.ts'
+import { useOpenWorkspace, workspaceKey } from './workspace.ts'
 
-/** The settings of a workspace, one form per part; read-only for users who may not change them. */
+const RELATED = [
+  {
+    tab: 'triggers',
+    text: 'Run triggers',
+    about: 'workspaces whose applies start runs here, and the other way round.',
+  },
+  { tab: 'tasks', text: 'Run tasks', about: 'external checks at each stage of a run.' },
+  { tab: 'access', text: 'Access', about: 'permissions of teams.' },
+] as const
+
+/** The settings of a workspace, one form per section; read-only for users who may not change them. */
 export function SettingsTab() {
   const { workspace } = useOpenWorkspace()
+  const { name, permissions } = workspace.attributes
   return (
     <div className="max-w-4xl space-y-4">
-      {!workspace.attributes.permissions['can-update'] && (
-        <Notice>You see these settings; to change them takes admin access to the workspace.</Notice>
+      {!permissions['can-update'] && (
+        <Notice>You can view these settings. Changing them requires admin access to the workspace.</Notice>
       )}
       <GeneralSettings />
       <TagsSettings />
       <ExecutionSettings />
       <SharingSettings />
-      <Card title="Set up elsewhere">
+      <Card title="Related settings">
         <ul className="list-disc space-y-1 pl-5">
-          <li>
-            <TabLink to="triggers">Run triggers</TabLink>: which applies start runs here, and where runs here lead on.
-          </li>
-          <li>
-            <TabLink to="tasks">Run tasks</TabLink>: what is asked at each stage of a run.
-          </li>
-          <li>
-            <TabLink to="access">Access</TabLink>: which teams may do what.
-          </li>
+          {RELATED.map(({ tab, text, about }) => (
+            <li key={tab}>
+              <WorkspaceLink tab={tab} workspace={name} className="text-accent underline">
+                {text}
+              </WorkspaceLink>
+              : {about}
+            </li>
+          ))}
         </ul>
       </Card>
       <RetentionSettings />
-      <DeletionSettings />
+      {permissions['can-destroy'] && <DeletionSettings />}
     </div>
   )
 }
 
-function TabLink({ to, children }: { to: 'triggers' | 'tasks' | 'access'; children: ReactNode }) {
-  const { organization, workspace } = useOpenWorkspace()
-  return (
-    <Link
-      to={`/app/$organization/workspaces/$workspace/${to}`}
-      params={{ organization, workspace: workspace.attributes.name }}
-      className="text-accent underline"
-    >
-      {children}
-    </Link>
+function DeletionSettings() {
+  const { organization, document, workspace } = useOpenWorkspace()
+  const { attributes } = workspace
+  const { name, permissions, 'resource-count': count } = attributes
+  const holder = lockHolder(document)
+  const remove = useDeleteWorkspace(organization)
+  const resources = counted(count, 'resource')
+  const common = { icon: Trash2, kind: 'danger', typedName: name, action: `Delete ${name}` } as const
+
+  if (count === 0)
+    return (
+      <Card
+        title="Delete workspace"
+        tone="bad"
+        about="It manages no resources. Its runs, states, variables and settings are deleted too."
+      >
+        <Confirm
+          {...common}
+          label="Delete workspace"
+          reason={holder ? lockReason(holder, attributes) : undefined}
+          title={`Delete ${name}?`}
+          consequence="Its runs, states, variables and settings are permanently deleted."
+          onConfirm={async () => remove.mutateAsync({ id: workspace.id, name, isForced: false })}
+        />
+      </Card>
+    )
+  const destroy = permissions['can-queue-destroy'] ? (
+    <WorkspaceLink workspace={name} search={{ start: true }} className="text-accent underline">
+      start a destroy run
+    </WorkspaceLink>
+  ) : (
+    'start a destroy run'
   )
+  const about = (
+    <>
+      It manages {resources}. To remove {count === 1 ? 'it' : 'them'} first, {destroy}.
+    </>
+  )
+  return (
+    <Card title="Delete workspace" tone="bad" about={about}>
+      {permissions['can-force-delete'] ? (
+        <Confirm
+          {...common}
+          label="Force-delete workspace"
+          title={`Delete ${name} without destroying ${resources}?`}
+          consequence={`${resources} will continue to exist, but nothing will manage them. The state that describes them is permanently deleted, with all runs, variables and settings.`}
+          onConfirm={async () => remove.mutateAsync({ id: workspace.id, name, isForced: true })}
+        />
+      ) : (
+        <Button
+          label="Delete workspace"
+          icon={Trash2}
+          kind="danger"
+          reason={`it manages ${resources}: destroy them first, or ask an owner of the organization`}
+        />
+      )}
+    </Card>
+  )
+}
+
+/** The server rejects a safe deletion of a workspace that manages resources. */
+function useDeleteWorkspace(organization: string) {
+  const navigate = useNavigate()
+  return useMutation({
+    mutationFn: async ({ id, isForced }: { id: string; name: string; isForced: boolean }) =>
+      isForced ? request('DELETE', `/workspaces/${id}`) : request('POST', `/workspaces/${id}/actions/safe-delete`),
+    onSuccess: async (_, { name }) => {
+      toast({ text: `${name} deleted` })
+      await navigate({ to: '/app/$organization/workspaces', params: { organization } })
+      queries.removeQueries({ queryKey: workspaceKey(organization, name) })
+      await invalidate(['workspaces', organization])
+    },
+  })
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readTag, readTags, taggedParams, tagText } from './tag-filter.ts'
 
-describe('tags in an address', () => {
+describe('tags in a URL', () => {
   test.each([
     { key: 'kafka', value: '' },
     { key: 'env', value: 'prod' },
@@ -12,7 +12,7 @@ describe('tags in an address', () => {
     expect(readTag(tagText(tag))).toEqual(tag)
   })
 
-  test('several are separated by commas, and empty ones are left out', () => {
+  test('tags are separated by commas, and empty ones are skipped', () => {
     expect(readTags('env=prod,,kafka')).toEqual([
       { key: 'env', value: 'prod' },
       { key: 'kafka', value: '' },
@@ -20,7 +20,7 @@ describe('tags in an address', () => {
     expect(readTags(undefined)).toEqual([])
   })
 
-  test('each is asked for by key and value', () => {
+  test('each tag filters by key and value', () => {
     expect(taggedParams(readTags('env=prod,kafka'))).toEqual({
       'filter[tagged][0][key]': 'env',
       'filter[tagged][0][value]': 'prod',

@@ -1,27 +1,32 @@
-/** A tag of a workspace: the value is empty for one that is a name only. */
+/** A tag of a workspace; the value is empty for a tag without one. */
 export type Tag = { key: string; value: string }
 
-/** "kafka", "env=prod". A key may contain "=", which no tag may write as "%3D". */
+/** "kafka", "env: prod", for display. */
+export function tagLabel({ key, value }: Tag) {
+  return value === '' ? key : `${key}: ${value}`
+}
+
+/** "kafka", "env=prod", for input and URLs. A "=" in the key is written "%3D", which no tag contains. */
 export function tagText({ key, value }: Tag) {
   const name = key.replaceAll('=', '%3D')
   return value === '' ? name : `${name}=${value}`
 }
 
-/** Reads `tagText`; without "=" any value will do. */
+/** Parses `tagText`. Without "=", any value matches. */
 export function readTag(text: string): Tag {
   const [key = '', ...value] = text.split('=')
   return { key: key.replaceAll('%3D', '=').trim(), value: value.join('=').trim() }
 }
 
-/** The tags of an address, which are separated by commas: no tag contains one. */
-export function readTags(text: string | undefined): Tag[] {
-  return (text ?? '')
+/** Parses the comma-separated tags of a URL; no tag contains a comma. */
+export function readTags(text = ''): Tag[] {
+  return text
     .split(',')
     .map(readTag)
     .filter(({ key }) => key !== '')
 }
 
-/** The parameters of the API that ask for workspaces with all of the tags. */
+/** API parameters that filter workspaces by all of the tags. */
 export function taggedParams(tags: readonly Tag[]) {
   return Object.fromEntries(
     tags.flatMap(({ key, value }, index) => [

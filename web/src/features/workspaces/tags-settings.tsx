@@ -1,37 +1,33 @@
 import type { PageOnWire } from '@groundstate/contract/responses'
 import type { tagBindingSchema } from '@groundstate/contract/tags'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
-import { ApiError, get, request } from '../../api/client.ts'
-import { failureOf, includedOf } from '../../api/queries.ts'
+import { getData, request } from '../../api/client.ts'
+import { includedOf, useChange } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
-import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { loaded } from '../../components/feedback.tsx'
 import { TextField } from '../../components/form.tsx'
 import { Badge } from '../../components/status.tsx'
-import { SettingsForm } from './settings-form.tsx'
-import { type Tag, tagText } from './tag-filter.ts'
+import { SettingsForm, errorAt } from './settings-form.tsx'
+import { type Tag, tagLabel, tagText } from './tag-filter.ts'
 import { useOpenWorkspace } from './workspace.ts'
 
-/** The tags of the workspace and of its project, with their values. */
 export function TagsSettings() {
   const { document, workspace } = useOpenWorkspace()
-  const tags = useOwnTags(workspace.id)
+  const { data: tags, fallback } = loaded(useOwnTags(workspace.id), { rows: 2 })
   const inherited = includedOf(document)
     .many('effective-tag-bindings', workspace.relationships['effective-tag-bindings'])
     .filter(({ relationships }) => relationships?.['inherited-from'] !== undefined)
     .map(({ attributes }) => attributes)
-  const failure = failureOf(tags)
-  if (failure || !tags.data)
-    return <Card title="Tags">{failure ? <ErrorNote {...failure} /> : <Skeleton rows={2} />}</Card>
-  if (!workspace.attributes.permissions['can-manage-tags'])
-    return (
-      <Card title="Tags">
-        <TagList tags={[...tags.data, ...inherited]} />
-      </Card>
-    )
-  return <TagsForm saved={tags.data} inherited={inherited} />
+  if (!tags) return <Card title="Tags">{fallback}</Card>
+  if (workspace.attributes.permissions['can-manage-tags']) return <TagsForm saved={tags} inherited={inherited} />
+  return (
+    <Card title="Tags">
+      <TagList tags={[...tags, ...inherited]} />
+    </Card>
+  )
 }
 
 function TagList({ tags }: { tags: readonly Tag[] }) {
@@ -40,7 +36,7 @@ function TagList({ tags }: { tags: readonly Tag[] }) {
     <ul className="flex flex-wrap gap-1.5">
       {tags.map((tag) => (
         <li key={tag.key}>
-          <Badge>{tag.value === '' ? tag.key : `${tag.key}: ${tag.value}`}</Badge>
+          <Badge text={tagLabel(tag)} />
         </li>
       ))}
     </ul>
@@ -53,79 +49,63 @@ function TagsForm({ saved, inherited }: { saved: readonly Tag[]; inherited: read
   const { organization, workspace } = useOpenWorkspace()
   const replace = useReplaceTags(organization, workspace.id)
   const [edited, setEdited] = useState<readonly Row[]>()
+  const [error, setError] = useState<Error | null>(null)
   const rows = edited ?? saved.map((tag, id) => ({ ...tag, id }))
-  const kept = rows
-    .filter(({ key }) => key.trim() !== '')
-    .map(({ key, value }) => ({ key: key.trim(), value: value.trim() }))
-  const isDirty = edited !== undefined && texts(kept) !== texts(saved)
   // Rows without a key are not sent.
-  const placeOf = (index: number) => rows.slice(0, index).filter(({ key }) => key.trim() !== '').length
+  const complete = rows.filter(({ key }) => key.trim() !== '')
+  const tags = complete.map(({ key, value }) => ({ key: key.trim(), value: value.trim() }))
+  const isDirty = edited !== undefined && texts(tags) !== texts(saved)
   const change = (id: number, part: Partial<Tag>) =>
     setEdited(rows.map((row) => (row.id === id ? { ...row, ...part } : row)))
 
   return (
     <SettingsForm
       title="Tags"
-      about="They group workspaces: lists are filtered by them, and a cloud block can name workspaces by tags."
+      about="Tags group workspaces: filter lists by them, or select workspaces by tags in a cloud block."
       names={[]}
       placed={/^\/data\/\d+\/attributes/}
-      isDirty={isDirty}
-      onSave={async () => {
-        await replace.mutateAsync(kept)
-        setEdited(undefined)
-      }}
-      onReset={() => setEdited(undefined)}
-      done="The tags are saved"
+      draft={{ isDirty, reset: () => setEdited(undefined), error, setError }}
+      onSave={async () => replace.mutateAsync(tags)}
+      done="Tags saved"
     >
-      {(error) => (
-        <div className="space-y-2">
-          {rows.map((row, index) => (
-            <div key={row.id} className="flex items-start gap-2">
-              <div className="min-w-0 flex-1">
+      <div className="space-y-2">
+        {rows.map((row, index) => (
+          <div key={row.id} className="flex items-start gap-2">
+            {(['key', 'value'] as const).map((part) => (
+              <div key={part} className="min-w-0 flex-1">
                 <TextField
-                  label={`Key of tag ${index + 1}`}
+                  label={`${part === 'key' ? 'Key' : 'Value'} of tag ${index + 1}`}
                   isLabelHidden
-                  placeholder="Key"
-                  value={row.key}
-                  onChange={({ target }) => change(row.id, { key: target.value })}
-                  error={tagError(error, placeOf(index), 'key')}
+                  placeholder={part === 'key' ? 'Key' : 'Value (optional)'}
+                  value={row[part]}
+                  onChange={({ target }) => change(row.id, { [part]: target.value })}
+                  error={errorAt(error, `/data/${complete.indexOf(row)}/attributes/${part}`)}
                 />
               </div>
-              <div className="min-w-0 flex-1">
-                <TextField
-                  label={`Value of tag ${index + 1}`}
-                  isLabelHidden
-                  placeholder="Value (optional)"
-                  value={row.value}
-                  onChange={({ target }) => change(row.id, { value: target.value })}
-                  error={tagError(error, placeOf(index), 'value')}
-                />
-              </div>
-              <div className="pt-1">
-                <IconButton
-                  label={`Remove tag ${row.key || index + 1}`}
-                  icon={X}
-                  onClick={() => setEdited(rows.filter(({ id }) => id !== row.id))}
-                />
-              </div>
+            ))}
+            <div className="pt-1">
+              <IconButton
+                label={`Remove tag ${row.key || index + 1}`}
+                icon={X}
+                onClick={() => setEdited(rows.filter(({ id }) => id !== row.id))}
+              />
             </div>
-          ))}
-          <Button
-            size="small"
-            icon={Plus}
-            onClick={() =>
-              setEdited([...rows, { key: '', value: '', id: Math.max(-1, ...rows.map(({ id }) => id)) + 1 }])
-            }
-          >
-            Add a tag
-          </Button>
-          {inherited.length > 0 && (
-            <div className="flex flex-wrap items-center gap-2 text-dim">
-              From the project: <TagList tags={inherited} />
-            </div>
-          )}
-        </div>
-      )}
+          </div>
+        ))}
+        <Button
+          label="Add tag"
+          size="small"
+          icon={Plus}
+          onClick={() =>
+            setEdited([...rows, { key: '', value: '', id: Math.max(-1, ...rows.map(({ id }) => id)) + 1 }])
+          }
+        />
+        {inherited.length > 0 && (
+          <div className="flex flex-wrap items-center gap-2 text-dim">
+            Inherited from the project: <TagList tags={inherited} />
+          </div>
+        )}
+      </div>
     </SettingsForm>
   )
 }
@@ -134,34 +114,24 @@ function texts(tags: readonly Tag[]) {
   return tags.map(tagText).toSorted().join('\n')
 }
 
-function tagError(error: Error | null, place: number, part: 'key' | 'value') {
-  if (!(error instanceof ApiError)) return undefined
-  return error.refusals.find(({ pointer }) => pointer === `/data/${place}/attributes/${part}`)?.detail
-}
-
-/** The tags that the workspace has itself, without those of its project. */
+/** The tags of the workspace itself, without those of its project. */
 function useOwnTags(workspaceId: string) {
   return useQuery({
     queryKey: ['workspaces', workspaceId, 'tags'],
     queryFn: async () => {
-      const { data } = await get<PageOnWire<typeof tagBindingSchema>>(`/workspaces/${workspaceId}/tag-bindings`)
+      const data = await getData<PageOnWire<typeof tagBindingSchema>>(`/workspaces/${workspaceId}/tag-bindings`)
       return data.map(({ attributes: { key, value } }): Tag => ({ key, value }))
     },
   })
 }
 
-/** Replaces the tags of the workspace. */
 function useReplaceTags(organization: string, workspaceId: string) {
-  const queries = useQueryClient()
-  return useMutation({
-    mutationFn: async (tags: readonly Tag[]) =>
+  return useChange(
+    async (tags: readonly Tag[]) =>
       request('PATCH', `/workspaces/${workspaceId}/relationships/tag-bindings`, {
         data: tags.map((attributes) => ({ type: 'tag-bindings', attributes })),
       }),
-    onSuccess: async () =>
-      Promise.all([
-        queries.invalidateQueries({ queryKey: ['workspaces', workspaceId, 'tags'] }),
-        queries.invalidateQueries({ queryKey: ['workspaces', organization] }),
-      ]),
-  })
+    ['workspaces', workspaceId, 'tags'],
+    ['workspaces', organization],
+  )
 }

@@ -1,30 +1,268 @@
-import { getRouteApi, Outlet } from '@tanstack/react-router'
-import { useEffect } from 'react'
-import { failureOf } from '../../api/queries.ts'
-import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
-import { WorkspaceHeader } from './workspace-header.tsx'
-import { useWorkspace } from './workspace.ts'
+import { Outlet, getRouteApi } from '@tanstack/react-router'
+import { Lock, LockOpen, Pencil, Play } from 'lucide-react'
+import { Suspense, lazy, useEffect } from 'react'
+import { failureOf, includedOf } from '../../api/queries.ts'
+import { Button, IconButton } from '../../components/button.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
+import { TextArea, fieldError, formValues } from '../../components/form.tsx'
+import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
+import { toast } from '../../components/overlay-hosts.tsx'
+import { Page } from '../../components/page.tsx'
+import { Tabs } from '../../components/tabs.tsx'
+import { RelativeTime } from '../../components/time.tsx'
+import { RunLink } from '../runs/run-navigation.tsx'
+import { NoRun, RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
+import { waitingReason } from '../runs/run-text.ts'
+import { useSession } from '../session/session.ts'
+import { holderText, lockHolder, lockReason } from './lock-words.ts'
+import type { WorkspaceAttributes } from './workspace.ts'
+import { useOpenWorkspace, useUpdateWorkspace, useWorkspace, useWorkspaceLock } from './workspace.ts'
 
+const NewRunDialog = lazy(async () => ({
+  default: (await import('../runs/new-run/new-run-dialog.tsx')).NewRunDialog,
+}))
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace')
 
-/** Layout around the tabs of a workspace. */
+const TABS: readonly [text: string, path: string, permission?: keyof WorkspaceAttributes['permissions']][] = [
+  ['Overview', ''],
+  ['Runs', '/runs', 'can-read-run'],
+  ['States', '/states', 'can-read-state-versions'],
+  ['Variables', '/variables', 'can-read-variable'],
+  ['Tasks', '/tasks'],
+  ['Triggers', '/triggers', 'can-read-run'],
+  ['Access', '/access'],
+  ['Settings', '/settings', 'can-read-settings'],
+]
+
 export function WorkspaceFrame() {
   const { organization, workspace: name } = route.useParams()
   const navigate = route.useNavigate()
   const workspace = useWorkspace(organization, name)
-  const now = workspace.data?.data.attributes.name
+  const currentName = workspace.data?.data.attributes.name
 
   useEffect(() => {
-    if (now !== undefined && now !== name)
-      void navigate({ to: '.', params: (before) => ({ ...before, workspace: now }), search: true, replace: true })
-  }, [navigate, name, now])
+    if (currentName !== undefined && currentName !== name)
+      void navigate({
+        to: '.',
+        params: (before) => ({ ...before, workspace: currentName }),
+        search: true,
+        replace: true,
+      })
+  }, [navigate, name, currentName])
 
   if (workspace.isPending) return <Skeleton label="Loading the workspace" rows={8} />
   const failure = failureOf(workspace)
-  if (failure) return <ErrorPage {...failure} what="workspace" />
+  return failure ? <ErrorPage {...failure} what="workspace" /> : <Layout />
+}
+
+function Layout() {
+  const { organization, document, workspace } = useOpenWorkspace()
+  const { attributes, relationships } = workspace
+  const { name, permissions, 'waiting-reason': waiting } = attributes
+  const run = includedOf(document).one('runs', relationships['current-run'])
+  const { start } = route.useSearch()
+  const navigate = route.useNavigate()
+  // Closing replaces the history entry, so that Back does not reopen the dialog.
+  const setStart = (isOpen: boolean) =>
+    void navigate({ to: '.', search: (before) => ({ ...before, start: isOpen || undefined }), replace: !isOpen })
+  const tabs = TABS.filter(([, , permission]) => !permission || permissions[permission]).map(([text, path]) => ({
+    text,
+    isExact: path === '',
+    link: { to: `/app/$organization/workspaces/$workspace${path}`, params: { organization, workspace: name } },
+  }))
+
   return (
-    <WorkspaceHeader>
-      <Outlet />
-    </WorkspaceHeader>
+    <Page
+      title={name}
+      documentTitle={run ? `${name} · run ${runState(run.attributes).text}` : name}
+      badge={
+        run ? (
+          <>
+            <RunLink workspace={name} run={run}>
+              <RunStatus run={run.attributes} isBadge />
+            </RunLink>
+            <RunBadges run={run.attributes} />
+          </>
+        ) : (
+          permissions['can-read-run'] && <NoRun hasPlans={relationships['latest-run'].data !== null} />
+        )
+      }
+      about={<Description />}
+      actions={
+        <>
+          <LockActions />
+          {permissions['can-queue-run'] && (
+            <Button
+              label="New run"
+              kind="primary"
+              icon={Play}
+              reason={
+                attributes['execution-mode'] === 'local'
+                  ? 'execution mode is local: runs execute in the CLI'
+                  : undefined
+              }
+              onClick={() => setStart(true)}
+            />
+          )}
+        </>
+      }
+    >
+      <div className="-mt-3 mb-4 space-y-3">
+        <LockLine />
+        {waiting && <Notice tone="warn">{waitingReason(waiting)}</Notice>}
+      </div>
+      <Tabs label="Workspace" tabs={tabs} />
+      <div className="mt-4">
+        <Outlet />
+      </div>
+      {permissions['can-queue-run'] && start && (
+        <Suspense>
+          <NewRunDialog workspace={workspace} isOpen onClose={() => setStart(false)} />
+        </Suspense>
+      )}
+    </Page>
+  )
+}
+
+/** The workspace's description, edited in place. */
+function Description() {
+  const { organization, workspace } = useOpenWorkspace()
+  const { description, permissions } = workspace.attributes
+  const { isOpen, opener, open, close } = useInlineForm()
+  const update = useUpdateWorkspace(organization)
+  const edit = { ref: opener, size: 'small', icon: Pencil, onClick: open } as const
+
+  function submit(form: HTMLFormElement) {
+    const attributes = { description: formValues(form)['description']?.trim() || null }
+    update.mutate({ id: workspace.id, attributes }, { onSuccess: () => close('Description saved') })
+  }
+  function cancel() {
+    update.reset()
+    close()
+  }
+  if (isOpen)
+    return (
+      <InlineForm
+        action="Save"
+        size="small"
+        names={['description']}
+        mutation={update}
+        onSubmit={submit}
+        onCancel={cancel}
+      >
+        <TextArea
+          label="Description"
+          isLabelHidden
+          name="description"
+          rows={2}
+          // The user opened the form by its button.
+          // oxlint-disable-next-line jsx-a11y/no-autofocus
+          autoFocus
+          defaultValue={description ?? ''}
+          error={fieldError(update.error, 'description')}
+        />
+      </InlineForm>
+    )
+  if (!description)
+    return permissions['can-update'] && <Button label="Add description" kind="quiet" className="-ml-2" {...edit} />
+  return (
+    <div className="flex items-start gap-1">
+      <p className="line-clamp-3 min-w-0" title={description}>
+        {description}
+      </p>
+      {permissions['can-update'] && <IconButton label="Edit description" {...edit} />}
+    </div>
+  )
+}
+
+function LockLine() {
+  const { document, workspace } = useOpenWorkspace()
+  const holder = lockHolder(document)
+  if (!holder) return null
+  const { name, 'locked-at': at, 'locked-reason': reason } = workspace.attributes
+  return (
+    <p className="mt-3 flex items-start gap-1.5 text-warn">
+      <Lock size={15} className="mt-0.5 shrink-0" />
+      <span className="min-w-0">
+        <span className="font-medium">
+          Locked by{' '}
+          {holder.kind === 'run' ? (
+            <RunLink workspace={name} run={holder} className="underline">
+              {holder.id}
+            </RunLink>
+          ) : (
+            holderText(holder)
+          )}
+        </span>
+        {at !== null && (
+          <>
+            {' '}
+            <RelativeTime at={at} />
+          </>
+        )}
+        {reason ? `: ${reason}` : holder.kind === 'run' && ' while it runs'}
+      </span>
+    </p>
+  )
+}
+
+function LockActions() {
+  const { organization, document, workspace } = useOpenWorkspace()
+  const change = useWorkspaceLock(organization)
+  const { data: account } = useSession()
+  const { name, permissions } = workspace.attributes
+  const holder = lockHolder(document)
+  if (!holder) {
+    return permissions['can-lock'] ? (
+      <Confirm
+        key="lock"
+        label="Lock"
+        icon={Lock}
+        kind="plain"
+        title={`Lock ${name}?`}
+        consequence="No run starts, and no CLI can change the state, until the workspace is unlocked."
+        comment="Reason (visible to others)"
+        action="Lock workspace"
+        done={`${name} locked`}
+        onConfirm={async (reason) => change.mutateAsync({ id: workspace.id, action: 'lock', reason })}
+      />
+    ) : null
+  }
+  const isOwn = holder.kind === 'user' && holder.id === account?.id
+  const done = `${name} unlocked`
+  const unlock = () =>
+    change.mutate(
+      { id: workspace.id, action: 'unlock' },
+      {
+        onSuccess: () => toast({ text: done }),
+        onError: ({ message }) => toast({ text: message, tone: 'bad' }),
+      },
+    )
+  return (
+    <>
+      {permissions['can-unlock'] && (
+        <Button
+          label="Unlock"
+          icon={LockOpen}
+          isPending={change.isPending}
+          reason={isOwn ? undefined : lockReason(holder, workspace.attributes)}
+          onClick={unlock}
+        />
+      )}
+      {permissions['can-force-unlock'] && !isOwn && (
+        <Confirm
+          key="force"
+          label="Force-unlock"
+          icon={LockOpen}
+          reason={holder.kind === 'run' ? `${holder.id} is running: cancel it to release the lock` : undefined}
+          title={`Force-unlock ${name}, locked by ${holderText(holder)}?`}
+          consequence="The lock holder assumes exclusive access. A state upload in progress is discarded, and its changes may be lost."
+          action="Force-unlock"
+          done={done}
+          onConfirm={async () => change.mutateAsync({ id: workspace.id, action: 'force-unlock' })}
+        />
+      )}
+    </>
   )
 }

@@ -7,9 +7,10 @@ import type { effectiveTagBindingSchema } from '@groundstate/contract/tags'
 import type { teamSchema } from '@groundstate/contract/teams'
 import type { userSchema } from '@groundstate/contract/users'
 import type { CreateWorkspace, workspaceSchema } from '@groundstate/contract/workspaces'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { ApiError, get, request } from '../../api/client.ts'
+import { get, isNotFound, request } from '../../api/client.ts'
+import { queries } from '../../api/queries.ts'
 
 export type WorkspaceResource = Wire<typeof workspaceSchema>
 export type WorkspaceAttributes = WorkspaceResource['attributes']
@@ -24,7 +25,7 @@ export type WorkspaceDocument = DocumentOnWire<
   | typeof userSchema
 >
 
-/** Related resources that the workspace layout loads, in its only request. */
+/** Related resources, so that the workspace layout needs only one request. */
 const INCLUDE =
   'include=project,agent_pool,locked_by,current_run,latest_run,latest_run.plan,latest_run.created_by,effective_tag_bindings'
 
@@ -32,9 +33,7 @@ export function workspaceKey(organization: string, name: string) {
   return ['workspaces', organization, 'named', name]
 }
 
-/** A workspace with its project, its runs, who holds its lock, and its tags. */
 export function useWorkspace(organization: string, name: string) {
-  const queries = useQueryClient()
   const queryKey = workspaceKey(organization, name)
   return useQuery({
     queryKey,
@@ -42,9 +41,9 @@ export function useWorkspace(organization: string, name: string) {
       try {
         return await get<WorkspaceDocument>(`/organizations/${organization}/workspaces/${name}?${INCLUDE}`)
       } catch (error) {
-        // A workspace that has been renamed while its page is open is found by its id; the frame follows the name.
+        // A workspace that was renamed while its page is open is found by its id; the frame then changes the URL.
         const id = queries.getQueryData<WorkspaceDocument>(queryKey)?.data.id
-        if (id === undefined || !(error instanceof ApiError) || error.status !== 404) throw error
+        if (id === undefined || !(error instanceof Error && isNotFound(error))) throw error
         return get<WorkspaceDocument>(`/workspaces/${id}?${INCLUDE}`)
       }
     },
@@ -60,46 +59,41 @@ export function useOpenWorkspace() {
 }
 
 type Changes = {
+  id: string
   attributes?: Partial<CreateWorkspace['attributes']>
   relationships?: Record<string, { data: unknown }>
 }
 
-/** Changes settings of a workspace. A new name is known here before the address follows it. */
+/** Updates a workspace. A new name is cached before the URL changes to it. */
 export function useUpdateWorkspace(organization: string) {
-  const keep = useKeepWorkspace(organization)
   return useMutation({
-    mutationFn: async ({ id, ...changes }: Changes & { id: string }) =>
+    mutationFn: async ({ id, ...changes }: Changes) =>
       request<WorkspaceDocument>('PATCH', `/workspaces/${id}?${INCLUDE}`, {
         data: { id, type: 'workspaces', ...changes },
       }),
-    onSuccess: keep,
+    onSuccess: async (document) => cacheWorkspace(organization, document),
   })
 }
 
-/** Locks the workspace, or opens its lock. */
+type LockChange = { id: string; action: 'lock' | 'unlock' | 'force-unlock'; reason?: string | undefined }
+
 export function useWorkspaceLock(organization: string) {
-  const keep = useKeepWorkspace(organization)
   return useMutation({
-    mutationFn: async ({ id, action, reason }: { id: string; action: LockAction; reason?: string | undefined }) =>
+    mutationFn: async ({ id, action, reason }: LockChange) =>
       request<WorkspaceDocument>(
         'POST',
         `/workspaces/${id}/actions/${action}?${INCLUDE}`,
         reason === undefined ? {} : { reason },
       ),
-    onSuccess: keep,
+    onSuccess: async (document) => cacheWorkspace(organization, document),
   })
 }
-export type LockAction = 'lock' | 'unlock' | 'force-unlock'
 
 /** Caches the workspace of a response, and invalidates lists. */
-function useKeepWorkspace(organization: string) {
-  const queries = useQueryClient()
-  return (document: WorkspaceDocument) => {
-    const key = workspaceKey(organization, document.data.attributes.name)
-    queries.setQueryData(key, document)
-    return queries.invalidateQueries({
-      queryKey: ['workspaces', organization],
-      predicate: ({ queryKey }) => queryKey[2] !== 'named',
-    })
-  }
+async function cacheWorkspace(organization: string, document: WorkspaceDocument) {
+  queries.setQueryData(workspaceKey(organization, document.data.attributes.name), document)
+  await queries.invalidateQueries({
+    queryKey: ['workspaces', organization],
+    predicate: ({ queryKey }) => queryKey[2] !== 'named',
+  })
 }

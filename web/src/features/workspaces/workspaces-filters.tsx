@@ -1,30 +1,29 @@
 import type { PageOnWire } from '@groundstate/contract/responses'
-import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import type { tagSchema } from '@groundstate/contract/tags'
-import { CircleDashed, Lock, Waves } from 'lucide-react'
-import { get, queryString } from '../../api/client.ts'
+import { Lock, Waves } from 'lucide-react'
+import { getData, queryString } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
-import { ActiveFilter, type Chip, FilterChips, SearchField } from '../../components/filters.tsx'
+import { ActiveFilter, FilterChips, SearchField } from '../../components/filters.tsx'
 import { Picker } from '../../components/picker.tsx'
-import { useOverview } from '../overview/overview.ts'
-import { RUN_GROUP_STYLE } from '../runs/run-status.tsx'
+import { useOverview, workspaceGroups } from '../overview/overview.ts'
 import { readTag, readTags, tagText } from './tag-filter.ts'
 import { type ListedWorkspace, type WorkspaceSearch, findProjects, useProjectName } from './workspaces.ts'
 
 export type ChangeSearch = (change: Partial<WorkspaceSearch>, options?: { isTyping?: boolean }) => void
 
-/** Filters of the address; `sort` and `page` are none. */
-export const NO_FILTER = {
-  q: undefined,
-  status: undefined,
-  project: undefined,
-  tag: undefined,
-  version: undefined,
-  locked: undefined,
-  drifted: undefined,
-} as const satisfies Partial<WorkspaceSearch>
+/** Search parameters that clear all filters; `sort` and `page` are none. */
+export const NO_FILTER: Partial<WorkspaceSearch> = Object.fromEntries(
+  ['q', 'status', 'project', 'tag', 'version', 'locked', 'drifted'].map((name) => [name, undefined]),
+)
 
-/** Filters of the list of workspaces. Tags and versions of the shown `rows` are suggested. */
+type WorkspacesFiltersProps = {
+  organization: string
+  search: WorkspaceSearch
+  rows: readonly ListedWorkspace[]
+  onChange: ChangeSearch
+}
+
+/** Filters of the list of workspaces. Suggests tags and versions of the current `rows`. */
 export function WorkspacesFilters({ organization, search, rows, onChange }: WorkspacesFiltersProps) {
   return (
     <div className="mb-3 space-y-2.5">
@@ -33,15 +32,22 @@ export function WorkspacesFilters({ organization, search, rows, onChange }: Work
         <SearchField
           label="Search by name"
           value={search.q ?? ''}
-          onChange={(q) => onChange({ q: q === '' ? undefined : q }, { isTyping: true })}
+          onChange={(q) => onChange({ q: q || undefined }, { isTyping: true })}
         />
         <Picker
           label="Project"
           about={['projects', organization]}
-          load={async (text, signal) => findProjects({ organization }, text, signal)}
+          load={findProjects(organization)}
           onChoose={({ value }) => onChange({ project: value })}
         />
-        <TagPicker organization={organization} search={search} rows={rows} onChange={onChange} />
+        <Picker
+          label="Tag"
+          placeholder="A key, or key=value"
+          about={['tags', organization, rows.length]}
+          load={async (text, signal) => findTags({ organization, rows }, text, signal)}
+          freeText={(text) => ({ value: tagText(readTag(text)), text })}
+          onChoose={({ value }) => onChange({ tag: withTag(search.tag, value) })}
+        />
         <Picker
           label="Engine version"
           placeholder="1.11.4, ~> 1.11, latest"
@@ -61,35 +67,19 @@ export function WorkspacesFilters({ organization, search, rows, onChange }: Work
   )
 }
 
-type WorkspacesFiltersProps = {
-  organization: string
-  search: WorkspaceSearch
-  rows: readonly ListedWorkspace[]
-  onChange: ChangeSearch
-}
-
-/** The counts are those of the whole organization, so that they say where to look whatever is filtered. */
+/** Status filters with counts of the whole organization, whatever is filtered. */
 function CountedChips({ organization, search, onChange }: Omit<WorkspacesFiltersProps, 'rows'>) {
   const counts = useOverview(organization).data?.overview.workspaces
-  const groups = new Set((search.status ?? '').split(',').filter((group) => group !== ''))
-  const groupChips: Chip[] = [
-    ...RUN_GROUP_NAMES.map((value) => ({
-      value,
-      ...RUN_GROUP_STYLE[value],
-      count: counts?.[value === 'needs_approval' ? 'needs-approval' : value],
-    })),
-    { value: 'none', text: 'No runs', icon: CircleDashed, count: counts?.['without-runs'] },
-  ]
+  const groups = new Set(search.status?.split(','))
   const marks = (['locked', 'drifted'] as const).filter((name) => search[name] === 'true')
   return (
     <div className="flex flex-wrap gap-x-4 gap-y-1.5">
       <FilterChips
         label="Status"
-        chips={groupChips}
+        chips={workspaceGroups(counts)}
         chosen={groups}
         onToggle={(value) => {
-          const next = [...groups.symmetricDifference(new Set([value]))]
-          onChange({ status: next.length === 0 ? undefined : next.join(',') })
+          onChange({ status: [...groups.symmetricDifference(new Set([value]))].join(',') || undefined })
         }}
       />
       <FilterChips
@@ -105,31 +95,18 @@ function CountedChips({ organization, search, onChange }: Omit<WorkspacesFilters
   )
 }
 
-function TagPicker({ organization, search, rows, onChange }: WorkspacesFiltersProps) {
-  const add = (tag: string) => {
-    const tags = new Set([...readTags(search.tag).map(tagText), tag])
-    onChange({ tag: [...tags].join(',') })
-  }
-  return (
-    <Picker
-      label="Tag"
-      placeholder="A key, or key=value"
-      about={['tags', organization, rows.length]}
-      load={async (text, signal) => findTags({ organization, rows }, text, signal)}
-      freeText={(text) => ({ value: tagText(readTag(text)), text })}
-      onChoose={({ value }) => add(value)}
-    />
-  )
+export function withTag(tags: string | undefined, tag: string) {
+  return [...new Set([...readTags(tags).map(tagText), tag])].join(',')
 }
 
-/** The API lists tags without a value only; those with one are suggested from what the page shows. */
+/** Suggests tags. The API lists only tags without a value; those with one come from the rows. */
 async function findTags(
-  { organization, rows }: { organization: string; rows: readonly ListedWorkspace[] },
+  { organization, rows }: Pick<WorkspacesFiltersProps, 'organization' | 'rows'>,
   text: string,
   signal: AbortSignal,
 ) {
   const query = queryString({ q: text, 'page[size]': 30 })
-  const { data } = await get<PageOnWire<typeof tagSchema>>(`/organizations/${organization}/tags${query}`, signal)
+  const data = await getData<PageOnWire<typeof tagSchema>>(`/organizations/${organization}/tags${query}`, signal)
   const shown = rows.flatMap(({ tags }) => tags.map(tagText)).filter((tag) => tag.includes(text))
   const known = data.map(({ attributes }) => tagText({ key: attributes.name, value: '' }))
   return [...new Set([...shown, ...known])].toSorted().map((tag) => ({ value: tag, text: tag }))
@@ -140,20 +117,15 @@ function ActiveFilters({ search, onChange }: Pick<WorkspacesFiltersProps, 'searc
   const tags = readTags(search.tag).map(tagText)
   const single = (
     [
-      ['project', 'Project', project.data ?? search.project],
-      ['version', 'Engine version', search.version],
+      { name: 'project', label: 'Project', value: search.project && (project.data ?? search.project) },
+      { name: 'version', label: 'Engine version', value: search.version },
     ] as const
-  ).filter(([name]) => search[name] !== undefined)
+  ).filter(({ value }) => value !== undefined)
   if (single.length === 0 && tags.length === 0) return null
   return (
     <div className="flex flex-wrap items-center gap-1.5">
-      {single.map(([name, text, value]) => (
-        <ActiveFilter
-          key={name}
-          name={text}
-          value={value ?? search[name] ?? ''}
-          onRemove={() => onChange({ [name]: undefined })}
-        />
+      {single.map(({ name, label, value = '' }) => (
+        <ActiveFilter key={name} name={label} value={value} onRemove={() => onChange({ [name]: undefined })} />
       ))}
       {tags.map((tag) => (
         <ActiveFilter
@@ -163,9 +135,7 @@ function ActiveFilters({ search, onChange }: Pick<WorkspacesFiltersProps, 'searc
           onRemove={() => onChange({ tag: tags.filter((other) => other !== tag).join(',') || undefined })}
         />
       ))}
-      <Button kind="quiet" size="small" onClick={() => onChange(NO_FILTER)}>
-        Clear all
-      </Button>
+      <Button label="Clear all" kind="quiet" size="small" onClick={() => onChange(NO_FILTER)} />
     </div>
   )
 }

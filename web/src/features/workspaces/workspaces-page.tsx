@@ -1,24 +1,25 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { Boxes, Plus, SearchX } from 'lucide-react'
+import { Boxes, FolderInput, Lock, LockOpen, type LucideIcon, Play, Plus, SearchX, Tag, Tags } from 'lucide-react'
 import { Suspense, lazy, useCallback, useState } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
-import { BulkBar } from './bulk-bar.tsx'
+import { BULK_ACTIONS, type BulkActionName } from './bulk-actions.ts'
 import { ConnectCli } from './connect-cli.tsx'
 import { useCreatableProjects } from './new-workspace.ts'
-import { readTags, tagText } from './tag-filter.ts'
-import { type ChangeSearch, NO_FILTER, WorkspacesFilters } from './workspaces-filters.tsx'
+import { type ChangeSearch, NO_FILTER, WorkspacesFilters, withTag } from './workspaces-filters.tsx'
 import { WorkspacesTable } from './workspaces-table.tsx'
-import { type WorkspaceSearch, useWorkspaces } from './workspaces.ts'
+import { type ListedWorkspace, type WorkspaceSearch, useWorkspaces } from './workspaces.ts'
 
+const BulkDialog = lazy(async () => import('./bulk-dialog.tsx'))
 const NewWorkspaceDialog = lazy(async () => import('./new-workspace-dialog.tsx'))
 
 const route = getRouteApi('/frame/app/$organization/workspaces')
 
-/** The workspaces of an organization: searched, filtered and sorted by the server, as the address says. */
+/** The workspaces of an organization: searched, filtered and sorted by the server, as the URL specifies. */
 export function WorkspacesPage() {
   const { organization } = route.useParams()
   const { new: isNew = false, ...search } = route.useSearch()
@@ -30,12 +31,8 @@ export function WorkspacesPage() {
     [navigate],
   )
   const setNew = (open: boolean) =>
-    void navigate({ search: (before) => ({ ...before, new: open ? true : undefined }), replace: true })
-  const create = mayCreate && (
-    <Button kind="primary" icon={Plus} onClick={() => setNew(true)}>
-      New workspace
-    </Button>
-  )
+    void navigate({ search: (before) => ({ ...before, new: open || undefined }), replace: true })
+  const create = mayCreate && <Button label="New workspace" kind="primary" icon={Plus} onClick={() => setNew(true)} />
   return (
     <Page title="Workspaces" documentTitle={`Workspaces · ${organization}`} actions={create}>
       <WorkspaceList organization={organization} search={search} onChange={change} create={create} />
@@ -48,30 +45,24 @@ export function WorkspacesPage() {
   )
 }
 
-function WorkspaceList({
-  organization,
-  search,
-  onChange,
-  create,
-}: {
+type WorkspaceListProps = {
   organization: string
   search: WorkspaceSearch
   onChange: ChangeSearch
   create: React.ReactNode
-}) {
+}
+
+function WorkspaceList({ organization, search, onChange, create }: WorkspaceListProps) {
   const list = useWorkspaces(organization, search)
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   const failure = failureOf(list)
   const rows = failure ? [] : (list.data?.rows ?? [])
-  // What has left the page is not acted on by something that no one sees.
+  // Bulk actions must not affect workspaces that are no longer visible.
   const selected = rows.filter(({ id }) => ids.has(id))
   const isFiltered = Object.keys(NO_FILTER).some((name) => search[name as keyof WorkspaceSearch] !== undefined)
   const isBeyond = rows.length === 0 && (search.page ?? 1) > 1
   const isEmpty = list.data !== undefined && !failure && rows.length === 0
-  const addTag = useCallback(
-    (tag: string) => onChange({ tag: [...new Set([...readTags(search.tag).map(tagText), tag])].join(',') }),
-    [onChange, search.tag],
-  )
+  const addTag = useCallback((tag: string) => onChange({ tag: withTag(search.tag, tag) }), [onChange, search.tag])
 
   if (isEmpty && !isFiltered && !isBeyond) return <NoWorkspaces organization={organization} create={create} />
   return (
@@ -105,14 +96,15 @@ function NoMatch({ isBeyond, onChange }: { isBeyond: boolean; onChange: ChangeSe
   return (
     <EmptyState
       icon={SearchX}
-      title={isBeyond ? 'There is no such page' : 'No workspace matches'}
+      title={isBeyond ? 'Page not found' : 'No workspaces match'}
       actions={
-        <Button onClick={() => onChange(isBeyond ? { page: undefined } : NO_FILTER)}>
-          {isBeyond ? 'To the first page' : 'Clear the filters'}
-        </Button>
+        <Button
+          label={isBeyond ? 'Go to first page' : 'Clear filters'}
+          onClick={() => onChange(isBeyond ? { page: undefined } : NO_FILTER)}
+        />
       }
     >
-      {!isBeyond && <p>A search finds any part of a name. Filters narrow it further: all of them must match.</p>}
+      {!isBeyond && <p>The search matches any part of a name. Workspaces must match all filters.</p>}
     </EmptyState>
   )
 }
@@ -127,4 +119,63 @@ function NoWorkspaces({ organization, create }: { organization: string; create: 
       <ConnectCli organization={organization} workspace="my-first-workspace" />
     </EmptyState>
   )
+}
+
+const ICONS: Record<BulkActionName, LucideIcon> = {
+  lock: Lock,
+  unlock: LockOpen,
+  addTag: Tag,
+  removeTag: Tags,
+  plan: Play,
+  move: FolderInput,
+}
+const NAMES = Object.keys(BULK_ACTIONS) as BulkActionName[]
+
+type BulkBarProps = { organization: string; workspaces: readonly ListedWorkspace[]; onClear: () => void }
+
+function BulkBar({ organization, workspaces, onClear }: BulkBarProps) {
+  const [open, setOpen] = useState<{ action: BulkActionName; workspaces: readonly ListedWorkspace[] }>()
+  return (
+    <>
+      {workspaces.length > 0 && (
+        <div
+          role="region"
+          aria-label="Selected workspaces"
+          className="sticky top-12 z-10 mb-3 flex flex-wrap items-center gap-2 rounded-lg border border-accent bg-accent-soft px-3 py-2"
+        >
+          <span role="status" className="mr-2 font-medium">
+            {counted(workspaces.length, 'workspace')} selected
+          </span>
+          {NAMES.map((action) => (
+            <Button
+              label={BULK_ACTIONS[action].label}
+              key={action}
+              size="small"
+              icon={ICONS[action]}
+              reason={reasonOf(action, workspaces)}
+              onClick={() => setOpen({ action, workspaces })}
+            />
+          ))}
+          <Button label="Clear selection" size="small" kind="quiet" onClick={onClear} />
+        </div>
+      )}
+      {open && (
+        <Suspense>
+          <BulkDialog
+            organization={organization}
+            action={BULK_ACTIONS[open.action]}
+            workspaces={open.workspaces}
+            onClose={() => setOpen(undefined)}
+          />
+        </Suspense>
+      )}
+    </>
+  )
+}
+
+/** Why the action applies to none of the workspaces. If it applies to some, the dialog lists the obstacles. */
+function reasonOf(action: BulkActionName, workspaces: readonly ListedWorkspace[]) {
+  const obstacles = workspaces.map((workspace) => BULK_ACTIONS[action].obstacle(workspace))
+  if (obstacles.includes(undefined)) return undefined
+  return workspaces.length === 1 ? obstacles[0] : `not possible for any: ${[...new Set(obstacles)].join('; ')}`
 }

@@ -1,46 +1,37 @@
-import { Link } from '@tanstack/react-router'
 import { Lock } from 'lucide-react'
 import { useMemo } from 'react'
+import { WorkspaceLink } from '../../components/links.tsx'
 import { Tooltip } from '../../components/overlay-hosts.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
+import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
 import { NoRun, RunBadges, RunStatus, planCounts } from '../runs/run-status.tsx'
 import { lockReason } from './lock-words.ts'
-import { tagText } from './tag-filter.ts'
+import { tagLabel, tagText } from './tag-filter.ts'
 import type { ListedWorkspace } from './workspaces.ts'
 
 type Row = ListedWorkspace
-
-/** Workspaces with what one has to know of each. */
-export function WorkspacesTable({ organization, rows, sort, onSort, onTag, selection }: WorkspacesTableProps) {
-  const columns = useMemo(() => columnsOf(organization, onTag), [organization, onTag])
-  return (
-    <Table
-      label={`Workspaces of ${organization}`}
-      rows={rows}
-      columns={columns}
-      sort={sort}
-      onSort={onSort}
-      selection={selection}
-      nameOf={({ attributes }) => attributes.name}
-    />
-  )
-}
 
 type WorkspacesTableProps = {
   organization: string
   rows: readonly Row[]
   sort: string
   onSort: (sort: string) => void
-  /** A tag was chosen, as `tagText` writes it. */
+  /** Receives the clicked tag in the format of `tagText`. */
   onTag: (tag: string) => void
   selection: { ids: ReadonlySet<string>; onChange: (ids: Set<string>) => void }
 }
 
-function columnsOf(organization: string, onTag: (tag: string) => void): readonly Column<Row>[] {
+export function WorkspacesTable({ organization, onTag, ...props }: WorkspacesTableProps) {
+  const columns = useMemo(() => columnsOf(onTag), [onTag])
+  const label = `Workspaces of ${organization}`
+  return <Table label={label} columns={columns} nameOf={({ attributes }) => attributes.name} {...props} />
+}
+
+function columnsOf(onTag: (tag: string) => void): readonly Column<Row>[] {
   return [
     { id: 'status', header: 'Status', className: 'w-px whitespace-nowrap', cell: (row) => <Status row={row} /> },
     {
@@ -48,7 +39,7 @@ function columnsOf(organization: string, onTag: (tag: string) => void): readonly
       header: 'Name',
       sort: 'name',
       className: 'min-w-36',
-      cell: (row) => <Name organization={organization} row={row} />,
+      cell: (row) => <Name row={row} />,
     },
     {
       id: 'project',
@@ -65,8 +56,8 @@ function columnsOf(organization: string, onTag: (tag: string) => void): readonly
           {tags.map((tag) => (
             <button key={tag.key} type="button" className="cursor-pointer" onClick={() => onTag(tagText(tag))}>
               <Badge>
-                <span className="sr-only">Only workspaces with the tag </span>
-                {tag.value === '' ? tag.key : `${tag.key}: ${tag.value}`}
+                <span className="sr-only">Filter by tag </span>
+                {tagLabel(tag)}
               </Badge>
             </button>
           ))}
@@ -78,7 +69,7 @@ function columnsOf(organization: string, onTag: (tag: string) => void): readonly
       header: 'Last run',
       sort: 'current-run.created-at',
       className: 'hidden md:table-cell',
-      cell: (row) => <LastRun organization={organization} row={row} />,
+      cell: (row) => <LastRun row={row} />,
     },
     {
       id: 'resources',
@@ -98,7 +89,7 @@ function columnsOf(organization: string, onTag: (tag: string) => void): readonly
       header: 'Lock',
       isHeaderHidden: true,
       className: 'w-px max-sm:hidden',
-      cell: (row) => <LockMark row={row} />,
+      cell: (row) => <LockIcon row={row} />,
     },
   ]
 }
@@ -116,21 +107,15 @@ function Status({ row: { attributes, currentRun, latestRun } }: { row: Row }) {
   )
 }
 
-function Name({ organization, row }: { organization: string; row: Row }) {
+function Name({ row }: { row: Row }) {
   const { name } = row.attributes
   return (
     <>
       <span className="flex flex-wrap items-center gap-x-2">
-        <Link
-          to="/app/$organization/workspaces/$workspace"
-          params={{ organization, workspace: name }}
-          className="font-medium hover:underline"
-        >
-          {name}
-        </Link>
-        {row.attributes['has-drift'] === true && <Badge tone="warn">drift</Badge>}
+        <WorkspaceLink workspace={name} className="font-medium hover:underline" />
+        {row.attributes['has-drift'] === true && <Badge tone="warn" text="drift" />}
         <span className="sm:hidden">
-          <LockMark row={row} />
+          <LockIcon row={row} />
         </span>
       </span>
       <span className="flex flex-wrap gap-x-2 text-dim md:hidden">
@@ -141,31 +126,25 @@ function Name({ organization, row }: { organization: string; row: Row }) {
   )
 }
 
-function LastRun({ organization, row: { attributes, currentRun, latestRun } }: { organization: string; row: Row }) {
+function LastRun({ row: { attributes, currentRun, latestRun } }: { row: Row }) {
   if (!latestRun) return attributes.permissions['can-read-run'] && <span className="text-dim">none</span>
   const { run, plan, author } = latestRun
   return (
     <span className="flex flex-wrap items-center gap-x-2.5">
-      <Link
-        to="/app/$organization/workspaces/$workspace/runs/$run"
-        params={{ organization, workspace: attributes.name, run: run.id }}
-        className="hover:underline"
-      >
+      <RunLink workspace={attributes.name} run={run} className="hover:underline">
         <span className="sr-only">Last run of {attributes.name}, </span>
         <RelativeTime at={run.attributes['created-at']} />
-      </Link>
+      </RunLink>
       <RunAuthorName run={run.attributes} author={author} />
       {plan && <PlanCounts counts={planCounts(plan)} />}
-      {/* The current run has its badges next to its status. */}
+      {/* The badges of the current run are next to its status. */}
       {run.id !== currentRun?.id && <RunBadges run={run.attributes} />}
     </span>
   )
 }
 
-function LockMark({ row: { attributes, holder } }: { row: Row }) {
+function LockIcon({ row: { attributes, holder } }: { row: Row }) {
   if (holder === undefined) return null
-  // A run holds the lock while it is at work, which its state says already.
-  const isOfRun = holder.kind === 'run'
   const text = lockReason(holder, attributes)
   return (
     <Tooltip text={text}>
@@ -173,9 +152,10 @@ function LockMark({ row: { attributes, holder } }: { row: Row }) {
         role="img"
         aria-label={text}
         tabIndex={0}
-        className={`inline-flex rounded p-0.5 ${isOfRun ? 'text-dim' : 'text-warn'}`}
+        // The lock of a run is not remarkable: the status shows the run.
+        className={`inline-flex rounded p-0.5 ${holder.kind === 'run' ? 'text-dim' : 'text-warn'}`}
       >
-        <Lock size={15} aria-hidden="true" />
+        <Lock size={15} />
       </span>
     </Tooltip>
   )

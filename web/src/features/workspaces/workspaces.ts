@@ -1,46 +1,27 @@
 import type { planSchema } from '@groundstate/contract/plans'
 import type { projectSchema } from '@groundstate/contract/projects'
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { effectiveTagBindingSchema } from '@groundstate/contract/tags'
 import type { teamSchema } from '@groundstate/contract/teams'
 import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
-import { get, queryString } from '../../api/client.ts'
+import { get, getData, queryString } from '../../api/client.ts'
 import { includedOf, isOfScope } from '../../api/queries.ts'
 import type { Choice } from '../../components/picker.tsx'
-import { type LockHolder, holderOf } from './lock-words.ts'
-import { type Tag, readTags, taggedParams } from './tag-filter.ts'
+import type { SearchParams } from '../../search-params.ts'
+import { holderOf } from './lock-words.ts'
+import { readTags, taggedParams } from './tag-filter.ts'
 
-/** Filters and sorting of the list of workspaces, as in the URL. */
-export type WorkspaceSearch = {
-  q?: string | undefined
-  /** Groups of the current run, separated by commas; `none` is without a run. */
-  status?: string | undefined
-  /** The id of a project. */
-  project?: string | undefined
-  /** Tags, separated by commas: `env=prod,kafka`. */
-  tag?: string | undefined
-  version?: string | undefined
-  /** `true` or `false`, as `drifted`. */
-  locked?: string | undefined
-  drifted?: string | undefined
-  sort?: string | undefined
-  page?: number | undefined
-}
-
-/** A row of the list of workspaces. */
-export type ListedWorkspace = Wire<typeof workspaceSchema> & {
-  project: Wire<typeof projectSchema> | undefined
-  tags: readonly Tag[]
-  /** Its state is the state of the workspace. Plan-only runs are never current. */
-  currentRun: Wire<typeof runSchema> | undefined
-  latestRun: { run: Wire<typeof runSchema>; plan?: Wire<typeof planSchema> | undefined; author?: Author } | undefined
-  /** The lock holder; undefined while unlocked. */
-  holder: LockHolder | undefined
-}
-type Author = Wire<typeof userSchema> | undefined
+/**
+ * Filters, sorting and page of the list, as in the URL. `status` has groups of the current run, separated by commas, `none`
+ * for workspaces without a run; `project` is an id; `tag` is a list such as `env=prod,kafka`; `locked` and `drifted` are
+ * `true` or `false`.
+ */
+export type WorkspaceSearch = SearchParams<
+  Record<'q' | 'status' | 'project' | 'tag' | 'version' | 'locked' | 'drifted' | 'sort', 'text'> & { page: 'number' }
+>
 
 const PAGE_SIZE = 50
 const RUN_PARTS = ['', '.plan', '.created_by']
@@ -51,15 +32,16 @@ const INCLUDE = [
   'effective_tag_bindings',
 ].join(',')
 
-type Included =
+type Page = PageOnWire<
+  typeof workspaceSchema,
   | typeof runSchema
   | typeof planSchema
   | typeof userSchema
   | typeof teamSchema
   | typeof projectSchema
   | typeof effectiveTagBindingSchema
+>
 
-/** A page of the workspaces of an organization. */
 export function useWorkspaces(organization: string, search: WorkspaceSearch) {
   const query = queryString({
     'page[size]': PAGE_SIZE,
@@ -77,21 +59,22 @@ export function useWorkspaces(organization: string, search: WorkspaceSearch) {
   return useQuery({
     queryKey: ['workspaces', organization, 'list', query],
     queryFn: async ({ signal }) => {
-      const document = await get<PageOnWire<typeof workspaceSchema, Included>>(
-        `/organizations/${organization}/workspaces${query}`,
-        signal,
-      )
+      const document = await get<Page>(`/organizations/${organization}/workspaces${query}`, signal)
       return { rows: rowsOf(document), pagination: document.meta.pagination }
     },
     placeholderData: (before, query) => (isOfScope(query, organization) ? before : undefined),
   })
 }
 
-function rowsOf(document: PageOnWire<typeof workspaceSchema, Included>): ListedWorkspace[] {
+/** A row of the list. `currentRun` determines the status of the workspace; plan-only runs are never current. */
+export type ListedWorkspace = ReturnType<typeof rowsOf>[number]
+
+function rowsOf(document: Page) {
   const included = includedOf(document)
   return document.data.map((workspace) => {
     const { relationships } = workspace
     const latest = included.one('runs', relationships['latest-run'])
+    const holder = relationships['locked-by']
     return {
       ...workspace,
       project: included.one('projects', relationships.project),
@@ -104,38 +87,37 @@ function rowsOf(document: PageOnWire<typeof workspaceSchema, Included>): ListedW
         plan: included.one('plans', latest.relationships.plan),
         author: included.one('users', latest.relationships['created-by']),
       },
-      holder: holderOf(
-        workspace,
-        included.one('users', relationships['locked-by']) ?? included.one('teams', relationships['locked-by']),
-      ),
+      holder: holderOf(workspace, included.one('users', holder) ?? included.one('teams', holder)),
     }
   })
 }
 
-/** The name of a project of which an address has the id. */
 export function useProjectName(id: string | undefined) {
   return useQuery({
     queryKey: ['projects', id, 'name'],
     enabled: id !== undefined,
     staleTime: 60_000,
-    queryFn: async () => (await get<DocumentOnWire<typeof projectSchema>>(`/projects/${id}`)).data.attributes.name,
+    queryFn: async () => (await getData<DocumentOnWire<typeof projectSchema>>(`/projects/${id}`)).attributes.name,
   })
 }
 
-/** Projects with the text in their names, for a picker; `permission` omits those where the user lacks it. */
-export async function findProjects(
-  { organization, permission }: { organization: string; permission?: 'create-workspace' },
-  text: string,
-  signal?: AbortSignal,
-): Promise<Choice[]> {
-  const query = queryString({
-    q: text,
-    'page[size]': 30,
-    ...(permission && { [`filter[permissions][${permission}]`]: 'true' }),
-  })
-  const { data } = await get<PageOnWire<typeof projectSchema>>(
-    `/organizations/${organization}/projects${query}`,
-    signal,
-  )
-  return data.map(({ id, attributes }) => ({ value: id, text: attributes.name }))
+type Load = (text: string, signal: AbortSignal) => Promise<Choice[]>
+
+/** A picker's search for projects by name, or for those where the user has the permission. */
+export function findProjects(organization: string, permission?: 'create-workspace'): Load {
+  return async (q, signal) => {
+    const permitted = permission && { [`filter[permissions][${permission}]`]: 'true' }
+    const path = `/organizations/${organization}/projects${queryString({ q, 'page[size]': 30, ...permitted })}`
+    const data = await getData<PageOnWire<typeof projectSchema>>(path, signal)
+    return data.map(({ id, attributes }) => ({ value: id, text: attributes.name }))
+  }
+}
+
+/** A picker's search for workspaces by name, except for some ids. */
+export function findWorkspaces(organization: string, except: ReadonlySet<string | undefined>): Load {
+  return async (text, signal) => {
+    const path = `/organizations/${organization}/workspaces${queryString({ 'search[name]': text, 'page[size]': 30 })}`
+    const data = await getData<PageOnWire<typeof workspaceSchema>>(path, signal)
+    return data.filter(({ id }) => !except.has(id)).map(({ id, attributes }) => ({ value: id, text: attributes.name }))
+  }
 }

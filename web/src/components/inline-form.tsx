@@ -1,0 +1,99 @@
+import { Pencil } from 'lucide-react'
+import { type ReactNode, useRef, useState } from 'react'
+import { Button } from './button.tsx'
+import { FieldMessage, FormErrors } from './form.tsx'
+import { toast } from './overlay-hosts.tsx'
+
+type InlineFormProps = {
+  action: string
+  mutation: { error: Error | null; isPending: boolean }
+  /** Attributes whose errors the fields show. */
+  names?: readonly string[]
+  /** Why the form cannot be submitted. */
+  reason?: string | undefined
+  size?: 'small' | 'medium'
+  onSubmit: (form: HTMLFormElement) => void
+  onCancel: () => void
+  children: ReactNode
+}
+
+/** A form opened by a button in the page. Escape cancels it. */
+export function InlineForm({ action, mutation, names, reason, size = 'medium', ...props }: InlineFormProps) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        props.onSubmit(event.currentTarget)
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') props.onCancel()
+      }}
+      className={`text-ink ${size === 'small' ? 'space-y-2' : 'max-w-xl space-y-4'}`}
+    >
+      {props.children}
+      <FormErrors error={mutation.error} names={names ?? []} />
+      <div className="flex flex-wrap gap-2">
+        <Button
+          label={action}
+          type="submit"
+          kind="primary"
+          size={size}
+          isPending={mutation.isPending}
+          reason={reason}
+        />
+        <Button label="Cancel" kind="quiet" size={size} onClick={() => props.onCancel()} />
+      </div>
+    </form>
+  )
+}
+
+/** State of a form that a button opens in place. `close` shows a toast and returns the focus to the button. */
+export function useInlineForm() {
+  const [isOpen, setIsOpen] = useState(false)
+  const opener = useRef<HTMLButtonElement>(null)
+  function close(done?: string) {
+    setIsOpen(false)
+    if (done !== undefined) toast({ text: done })
+    // The button is rendered again only after this update.
+    requestAnimationFrame(() => opener.current?.focus())
+  }
+  return { isOpen, opener, open: () => setIsOpen(true), close }
+}
+
+type EditableRowProps = {
+  title: ReactNode
+  /** Label of the edit button for screen readers. */
+  editLabel: string
+  mayEdit: boolean
+  /** The button that removes the row. */
+  remove: ReactNode
+  renderForm: (close: (done?: string) => void) => ReactNode
+  children: ReactNode
+}
+
+/** A list item that is edited in place. */
+export function EditableRow({ title, editLabel, mayEdit, remove, renderForm, children }: EditableRowProps) {
+  const { isOpen, opener, open, close } = useInlineForm()
+  return (
+    <li className="space-y-3 px-4 py-3">
+      <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
+        <div className="min-w-0 flex-1 basis-64">
+          <h3 className="flex flex-wrap items-center gap-2 font-medium">{title}</h3>
+          {children}
+        </div>
+        {mayEdit && !isOpen && (
+          <div className="flex flex-wrap gap-2">
+            <Button label="Edit" ref={opener} size="small" icon={Pencil} aria-label={editLabel} onClick={open} />
+            {remove}
+          </div>
+        )}
+      </div>
+      {isOpen && renderForm(close)}
+    </li>
+  )
+}
+
+/** An error below a field that does not show its own. */
+export function FieldAlert({ text }: { text: string | undefined }) {
+  return <FieldMessage text={text} className="mt-1 text-bad" role="alert" />
+}
