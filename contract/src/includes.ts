@@ -42,21 +42,22 @@ function runOfWorkspace(path: string): IncludeTable {
   }
 }
 
-export const runIncludes: IncludeTable = {
+export const runIncludes = {
   plan: planSchema,
   apply: applySchema,
   created_by: userSchema,
   confirmed_by: userSchema,
   canceled_by: userSchema,
   cost_estimate: null,
-  ...configurationVersion('configuration_version'),
+  configuration_version: configurationVersionSchema,
+  'configuration_version.ingress_attributes': INGRESS_ATTRIBUTES,
   workspace: workspaceSchema,
   task_stages: taskStageSchema,
   tf_policy_evaluations: null,
-}
+} as const satisfies IncludeTable
 
 /** Includes of a single run, in addition to those of lists; our own. */
-export const shownRunIncludes: IncludeTable = {
+export const shownRunIncludes = {
   ...runIncludes,
   'task_stages.task_results': taskResultSchema,
   'task_stages.task_results.task_result_outcomes': taskResultOutcomeSchema,
@@ -70,7 +71,7 @@ export const shownRunIncludes: IncludeTable = {
   'triggering_runs.workspace': workspaceSchema,
   'workspace.project': projectSchema,
   'workspace.locked_by': [userSchema, runSchema, teamSchema],
-}
+} as const satisfies IncludeTable
 
 export const runDecidersIncludes: IncludeTable = {
   may_apply: teamSchema,
