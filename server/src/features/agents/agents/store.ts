@@ -193,6 +193,7 @@ export async function markTokensExited(tx: Tx, tokenIds: readonly string[], now:
     .execute()
   return rows.map(({ id }) => id)
 }
+
 /** Time without a heartbeat after which an agent counts as errored, in ms. */
 const ERRORED_AFTER_MS = 2 * 3_600_000
 
