@@ -40,7 +40,7 @@ function manifest() {
   return {
     name: 'groundstate-agent',
     version,
-    description: 'Takes the runs of an agent pool from a Groundstate server, and runs Terraform or OpenTofu for them.',
+    description: 'Executes the runs of an agent pool of a Groundstate server with Terraform or OpenTofu.',
     license: 'Apache-2.0',
     type: 'module',
     bin: { 'groundstate-agent': './groundstate-agent.js' },

@@ -1,5 +1,5 @@
-// The agent's command line from a clone: its sources for a Node that runs TypeScript, and for an older one the package that
-// `npm run build:agent` has built.
+// The agent's command line from a clone: the sources with a Node that runs TypeScript, otherwise the package built by
+// `npm run build:agent`.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -15,7 +15,7 @@ if (isNew) {
 } else {
   process.stderr.write(
     `groundstate-agent: a clone needs Node.js 24, this is ${process.version}. Build the package with npm run build:agent, or ` +
-      'install the one that your server hands out: npm install -g https://<server>/agent/groundstate-agent.tgz\n',
+      'install that of your server: npm install -g https://<server>/agent/groundstate-agent.tgz\n',
   )
   process.exitCode = 1
 }

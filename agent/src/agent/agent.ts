@@ -32,10 +32,7 @@ const WARNING_INTERVAL_MS = 10_000
 const ENGINE_SCAN_INTERVAL_MS = 5_000
 const SWEEP_MS = 10 * 60_000
 
-/**
- * Runs an agent until its signal aborts and its jobs have ended. Each free slot has a pending claim at the server. Rejects when the server
- * refuses the agent, or when the working directory is not usable.
- */
+/** Runs an agent until its signal aborts and its jobs have ended. Rejects if the server refuses it or the working directory is unusable. */
 export async function runAgent(options: AgentOptions): Promise<void> {
   const { token, log, signal, enginePath, concurrency, accepts = WORK_KINDS, single = false } = options
   const workDir = await openWorkDir(options.workDir)
@@ -102,8 +99,9 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     for (const journal of journals) recover(journal)
     const formerId = await readAgentId(workDir, connection.serverUrl)
     const registration = stack.use(
-      createRegistration(connection, options, formerId, {
+      createRegistration(connection, options, {
         workDir,
+        formerId,
         search,
         waitsForEngine,
         signal: stopping,

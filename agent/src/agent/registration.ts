@@ -19,6 +19,7 @@ const RETRY_DELAY_MS = 10_000
 
 type Input = {
   workDir: string
+  formerId: string | undefined
   search: EngineSearch
   /** Whether the agent accepts no runs without an engine. */
   waitsForEngine: boolean
@@ -33,8 +34,7 @@ type Engines = Awaited<ReturnType<typeof listEngines>>
 export function createRegistration(
   connection: Connection,
   options: AgentOptions,
-  formerId: string | undefined,
-  { workDir, search, waitsForEngine, isClaiming, signal }: Input,
+  { workDir, formerId, search, waitsForEngine, isClaiming, signal }: Input,
 ) {
   const { token, log, retryDelayMs = RETRY_DELAY_MS, accepts = WORK_KINDS, name, concurrency } = options
   const { version } = manifest

@@ -201,10 +201,7 @@ function platformName(): string {
 /** Hashes without known collisions. */
 const HASHES = new Set<number>([enums.hash.sha256, enums.hash.sha384, enums.hash.sha512])
 
-/**
- * Verifies a detached PGP signature, armored or binary, against trusted keys. Throws when none of them made it. Ignores the expiry of
- * keys, as the engines do for providers: it would only mean that this copy of the key is old.
- */
+/** Verifies a detached PGP signature against trusted keys; throws if none made it. Ignores the expiry of keys, as the engines do for providers. */
 async function checkSignature(signed: Uint8Array, signature: Uint8Array, armoredKeys: readonly string[]) {
   const keys = (await Promise.all(armoredKeys.map((armored) => readKeys({ armoredKeys: armored })))).flat()
   const { packets } = await parseSignature(signature)

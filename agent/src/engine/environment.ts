@@ -11,10 +11,7 @@ const AGENT_VERSION = '1.22.0'
 /** Variables that affect every command; they would change the output that the agent parses. */
 const TUNING = /^TF_(CLI_ARGS$|LOG)/
 
-/**
- * Environment of a command that needs little memory: the garbage collector waits until the heap has grown to five times the live data.
- * Collecting what its start leaves behind takes a fifth of such a command's processor time (measured).
- */
+/** For a command that needs little memory: collecting the garbage of its start takes a fifth of its processor time (measured). */
 export const SMALL_HEAP = { GOGC: '400' }
 
 type Shared = { certificates: string | undefined }

@@ -34,10 +34,7 @@ type ServeOptions = {
   former?: Promise<EngineResponses | undefined> | undefined
 }
 
-/**
- * Responds to the requests of engines on this machine. Of the ten or more requests of a job's engines the server gets one for all
- * responses, and one for each stored state. All others are proxied.
- */
+/** Responds to engines on this machine. The server gets one request for all responses, and one per stored state; others are proxied. */
 export type Gateway = ReturnType<typeof createGateway>
 export type Served = ReturnType<Gateway['serve']>
 
@@ -177,10 +174,7 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
   }
 }
 
-/**
- * Returns the responses for the engine of a job. Undefined if they are unavailable, since the server is of an earlier version or has
- * abandoned the job: the engine then requests them from the server. Does not reject.
- */
+/** Undefined if the server is of an earlier version or has abandoned the job: the engine then requests them from it. Does not reject. */
 async function responsesOf(former: ServeOptions['former'], client: JobClient, signal: AbortSignal) {
   try {
     const valid = await former

@@ -16,16 +16,13 @@ export function endToEnd<Value>(headers: Record<string, Value>): Record<string, 
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)))
 }
 
-/**
- * Proxies a request to `url`; `body` is its body if it has been read. Never retries: the engine does, and knows which requests it may
- * repeat. An unreachable server is a 502.
- */
+/** Proxies a request, whose body may have been read. Never retries, since the engine knows which requests it may repeat. */
 export async function proxyRequest(
   dispatcher: Dispatcher,
   url: string,
   { request, response }: Exchange,
   body?: Uint8Array,
-): Promise<void> {
+) {
   const closed = new AbortController()
   response.once('close', () => closed.abort())
   const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0

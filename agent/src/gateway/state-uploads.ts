@@ -39,23 +39,21 @@ const createdResponse = z.object({
 /** A URL of the gateway, until it is withdrawn. */
 export type Offer = { url: string; withdraw: () => void }
 
-/** A version as the engine knows it. */
 type Version = {
   id: string
   body: z.infer<typeof pendingBody>
   /** The JSON state, once its upload has started. */
-  json: Promise<Buffer> | undefined
+  json?: Promise<Buffer> | undefined
   jsonStarts: PromiseWithResolvers<void>
   /** The version at the server, if its content is sent in separate requests. */
-  atServer: Promise<Created> | undefined
-  storing: Promise<EngineResponse> | undefined
-  stored: EngineResponse | undefined
+  atServer?: Promise<Created> | undefined
+  storing?: Promise<EngineResponse> | undefined
+  stored?: EngineResponse
   offers: Offer[]
 }
 
 type Created = { id: string; rawUrl: string; jsonUrl: string | undefined }
 
-/** The server rejected a state. */
 class StateRejectedError extends Error {
   override name = 'StateRejectedError'
   response: EngineResponse
@@ -68,13 +66,11 @@ class StateRejectedError extends Error {
 
 type StateTarget = {
   dispatcher: Dispatcher
-  /** Base of the public API. */
   apiUrl: string
   workspaceId: string
   token: string
   /** Headers of the server's responses about states; one of them is the snapshot interval. */
   headers: Record<string, string>
-  /** Creates a URL of the gateway for `handle`. */
   offer: (handle: (exchange: Exchange) => Promise<void>) => Offer
   /** Writes to the log of the run. */
   say: (text: string) => void
@@ -85,9 +81,8 @@ type StateTarget = {
 export type StateUploads = ReturnType<typeof openStateUploads>
 
 /**
- * Stores the states of a job's engine. An engine creates a version, and uploads the state and its JSON. The server gets all
- * of it in one request, before the engine gets the response to the upload of the state. Large content, and a state without
- * JSON, is proxied.
+ * Stores the states of a job's engine, which creates a version and uploads the state and its JSON: the server gets all of it in one
+ * request, before the upload of the state gets its response. Large content, and a state without JSON, is proxied.
  */
 export function openStateUploads(target: StateTarget) {
   const versions = new Map<string, Version>()
@@ -106,11 +101,7 @@ export function openStateUploads(target: StateTarget) {
     const version: Version = {
       id: `sv-${randomUUID().replaceAll('-', '')}`,
       body,
-      json: undefined,
       jsonStarts: Promise.withResolvers(),
-      atServer: undefined,
-      storing: undefined,
-      stored: undefined,
       offers: [],
     }
     // An engine stores states sequentially, and many during a long apply.
@@ -217,7 +208,6 @@ export function openStateUploads(target: StateTarget) {
     return exchange(apiUrl + path, { method: 'POST', headers, body: JSON.stringify(document) })
   }
 
-  /** Throws `StateRejectedError` unless the response is a success. */
   async function exchange(url: string, options: Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'>) {
     const { statusCode: status, headers, body } = await send(url, { dispatcher, ...options })
     const response: EngineResponse = {

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { messageOf } from '../process/errors.ts'
 import type { CgroupSpec } from '../process/launcher-process.ts'
 
-/** Resource limits of one process of a run. */
 export type ResourceLimits = {
   /** In bytes. */
   memory?: number | undefined
@@ -32,7 +31,6 @@ export async function openCgroups(limits: ResourceLimits, base?: string): Promis
     if (missing.length > 0) return `${parent} has no controller for ${missing.join(', ')}`
     const home = await enable(parent, required)
     for (const name of await readdir(parent)) {
-      // Left by a killed agent; one with processes cannot be removed.
       if (name.startsWith(NAME)) await rmdir(join(parent, name)).catch(() => {})
     }
     const nextDirectory = () => join(parent, `${NAME}${randomUUID()}`)

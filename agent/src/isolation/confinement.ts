@@ -20,9 +20,7 @@ export type ConfinementOptions = {
   isolation?: 'auto' | 'user' | 'off' | undefined
   /** First user and group id for runs; unused ids by default. */
   firstRunUser?: number | undefined
-  /** Runs every program of a run in a bubblewrap sandbox. */
   sandbox?: boolean | undefined
-  /** Directories to hide in a sandbox, in addition to those of the agent. */
   hiddenDirectories?: readonly string[] | undefined
   limits?: ResourceLimits | undefined
   /** A directory of programs to run before and after plans and applies. */
@@ -93,7 +91,6 @@ export async function openConfinement(options: ConfinementOptions, site: Site) {
     confine,
     /** Writes the files that the confinement of this run needs. */
     prepare: async (directory: RunDirectory) => sandbox?.prepare(directory),
-    /** Interprets the exit of a confined program. */
     exitOf: sandbox === undefined ? (exit: Exit) => exit : exitInSandbox,
     memoryMessage: (file: string) =>
       `${basename(file)} exceeded the memory limit of runs, which is ${inUnits(limits.memory)}`,

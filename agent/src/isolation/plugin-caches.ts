@@ -12,10 +12,7 @@ export type PluginCache = { organizationId: string; path: string; gid: number | 
 const FILLING = '.filling-'
 let inits = 0
 
-/**
- * Opens the plugin caches of an agent, one per organization. `groups` allocates their group ids when runs have dedicated users. Removes
- * caches whose id belongs to another agent; evicts idle ones when their group is needed.
- */
+/** Opens the plugin caches of an agent. `groups` allocates their group ids when runs have dedicated users; idle caches are evicted for them. */
 export async function openPluginCaches(workDir: string, groups: IdPool | undefined) {
   const parent = join(workDir, 'plugins')
   await mkdir(parent, { recursive: true })
@@ -59,7 +56,6 @@ export async function openPluginCaches(workDir: string, groups: IdPool | undefin
   function findOrAdd(organizationId: string): PluginCache {
     if (!isOrganization(organizationId)) throw new Error(`invalid organization id "${organizationId}"`)
     const cache = caches.get(organizationId) ?? add(organizationId, takeGroup())
-    // Keeps the map in order of last use.
     caches.delete(organizationId)
     caches.set(organizationId, cache)
     return cache
@@ -122,13 +118,9 @@ function isOrganization(name: string): boolean {
 /** Exit code of an engine; null when the agent killed it. */
 type ExitCode = number | null
 
-/** Maximum number of remembered provider sets. */
 const MAX_INSTALLED = 10_000
 
-/**
- * Serialises inits that fill the shared plugin cache: engines do not lock it, and two that install the same provider would write the
- * same files. An init whose providers are already installed only reads, and runs at once.
- */
+/** Serialises inits that fill the plugin cache, which engines do not lock. An init whose providers are installed only reads, and runs at once. */
 type InitGate = ReturnType<typeof createInitGate>
 
 export function createInitGate() {
@@ -136,10 +128,7 @@ export function createInitGate() {
   let last: Promise<void> = Promise.resolve()
 
   return {
-    /**
-     * Runs `init` and returns its exit code. `providers` identifies what it installs; `init` learns whether it runs exclusively. Rejects
-     * when the signal aborts the wait.
-     */
+    /** `providers` identifies what `init` installs; it learns whether it runs exclusively. Rejects when the signal aborts the wait. */
     async pass(providers: string, signal: AbortSignal, init: (alone: boolean) => Promise<ExitCode>): Promise<ExitCode> {
       if (installed.has(providers)) return init(false)
       const previous = last

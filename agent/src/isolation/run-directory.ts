@@ -24,10 +24,7 @@ const keptRecord = z.object({
   uid: z.number().optional(),
 })
 
-/**
- * The directories of one run, all below `root`. As a dedicated user the run may write only `configuration`, `home`, `tmp` and
- * `output`. The agent's own files are next to them, where the run cannot create links.
- */
+/** The directories of one run, which may write only `configuration`, `home`, `tmp` and `output` as a dedicated user, and create no other links. */
 export type RunDirectory = {
   root: string
   user: RunUser | undefined
@@ -53,12 +50,10 @@ type Kept = {
   jobId: string
   engineVersion: string
   keptAt: number
-  /** Resolves when the directory is shut. */
   shut?: Promise<void>
 }
 
 type DirectoryLimits = {
-  /** Maximum wait of a directory for its apply, in ms. */
   keepMs: number
   /** Maximum number of waiting directories; the oldest are removed first. */
   keepCount: number
@@ -73,16 +68,12 @@ export type DirectoryOwners = {
 }
 
 /**
- * The working directories of an agent. The directory of a plan is kept for its apply, which then needs no download and no init; it is
- * removed after the apply or a timeout. Kept directories survive a restart of the agent, all others are removed by it.
+ * The working directories of an agent. That of a plan is kept for its apply, which then needs no download and no init; kept ones survive
+ * a restart of the agent, which removes all others.
  */
 export type RunDirectories = Awaited<ReturnType<typeof openRunDirectories>>
 
-export async function openRunDirectories(
-  workDir: string,
-  { keepMs, keepCount }: DirectoryLimits,
-  owners: DirectoryOwners,
-) {
+export async function openRunDirectories(workDir: string, limits: DirectoryLimits, owners: DirectoryOwners) {
   const { caches, users } = owners
   const parent = join(workDir, 'runs')
   await mkdir(parent, { recursive: true, mode: 0o700 })
@@ -124,8 +115,8 @@ export async function openRunDirectories(
 
   async function sweep() {
     const oldest = [...kept].toSorted(([, a], [, b]) => a.keptAt - b.keptAt)
-    const surplus = oldest.length - keepCount
-    const due = oldest.filter(([, { keptAt }], index) => index < surplus || Date.now() - keptAt > keepMs)
+    const surplus = oldest.length - limits.keepCount
+    const due = oldest.filter(([, { keptAt }], index) => index < surplus || Date.now() - keptAt > limits.keepMs)
     for (const [runId] of due) kept.delete(runId)
     await Promise.all(due.map(([, { directory }]) => remove(directory)))
   }
@@ -152,10 +143,7 @@ export async function openRunDirectories(
       return directory
     },
 
-    /**
-     * Takes the directory of this job's plan, made with this engine. Removes that of another attempt, whose plan the server never
-     * received or did not accept.
-     */
+    /** Takes the directory of this job's plan. Removes that of another attempt, whose plan the server never received or did not accept. */
     async take(runId: string, plan: { jobId: string | undefined; engineVersion: string }) {
       const entry = kept.get(runId)
       if (entry === undefined) return undefined
@@ -171,10 +159,7 @@ export async function openRunDirectories(
       return undefined
     },
 
-    /**
-     * Runs `make` for the pending documents of a plan in its kept directory, which the apply may take at any time. Undefined if the apply
-     * already has it. Holds the directory without awaiting.
-     */
+    /** Runs `make` in the kept directory of a plan; undefined if the apply has taken it. Holds the directory without awaiting. */
     makeDocuments(job: Pick<AgentJob, 'id' | 'runId'>, make: (directory: RunDirectory) => Promise<void>) {
       const entry = kept.get(job.runId)
       if (entry?.jobId !== job.id) return undefined
@@ -201,7 +186,6 @@ export async function openRunDirectories(
   }
 }
 
-/** Gives the user of a run access to the directory. */
 function open({ root, variables, user }: RunDirectory) {
   mkdirSync(variables, { recursive: true, mode: 0o700 })
   if (user === undefined) return

@@ -39,8 +39,8 @@ export async function freeIds(firstId: number | undefined): Promise<Ids[] | stri
 }
 
 /**
- * Claims a block of ids for the lifetime of this process. Returns a text if there is none. Prefers the agent's last block, which owns
- * its directories. Blocks with processes come last: they may be engines of a dead agent that are storing their state.
+ * Claims a block of ids, or returns a text if there is none. Prefers the agent's last block, which owns its directories; blocks with
+ * processes come last, since they may be engines of a dead agent that are storing their state.
  */
 export async function claimIds(
   firstId: number | undefined,
@@ -83,7 +83,6 @@ export function createIdPool(block: Ids, held: Iterable<number> = []) {
       }
       throw new Error(`all ${size} ids from ${first} on are in use`)
     },
-    /** Allocates this id; returns false if it is in use or of another block. */
     reserve(id: number): boolean {
       if (!isInBlock(block, id) || used.has(id)) return false
       used.add(id)

@@ -12,16 +12,12 @@ import type { RunDirectory, RunSite } from './run-directory.ts'
 type Command = { file: string; args: string[] }
 
 type SandboxOptions = {
-  /** Directories that are hidden from runs. */
   hidden: readonly string[]
   /** Files and directories in hidden ones that runs need. */
   shown: readonly string[]
 }
 
-/**
- * An interrupt goes to the whole process group. It would kill the monitor of bubblewrap and so the engine; the monitor ignores it, and
- * the engine gets the default behaviour back.
- */
+/** An interrupt of the process group would kill the monitor of bubblewrap, which therefore ignores it; the engine gets the default back. */
 const OUTSIDE = ['/bin/sh', '-c', `trap '' INT; exec "$@"`, 'sh']
 const INSIDE = ['env', '--default-signal=INT']
 
@@ -47,8 +43,8 @@ export async function openSandbox(options: SandboxOptions, launcher: Launcher, u
 }
 
 /**
- * Runs a program in a bubblewrap sandbox: the machine's files are read-only, /tmp, /dev, /proc and processes private. Of the agent's
- * files only the directory of its run and the plugin cache of its organization are visible. The network is not restricted.
+ * A bubblewrap sandbox: the machine is read-only, /tmp, /dev, /proc and processes are private, and of the agent's files only the
+ * directory of the run and the plugin cache of its organization are visible. The network is not restricted.
  */
 function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
   const existing = [homedir(), ...hidden].filter((path) => existsSync(path)).map((path) => realpathSync(path))

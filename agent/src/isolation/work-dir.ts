@@ -23,10 +23,7 @@ export async function openWorkDir(directory: string): Promise<string> {
   }
 }
 
-/**
- * Creates missing directories one at a time. Node's recursive option loops forever where the kernel denies that an existing directory
- * exists, as below `/proc`.
- */
+/** Node's recursive option loops forever where the kernel denies that an existing directory exists, as below `/proc`. */
 async function makeDirectory(path: string) {
   const missing: string[] = []
   for (let directory = path; !(await exists(directory)); directory = dirname(directory)) missing.unshift(directory)
@@ -55,11 +52,7 @@ async function exists(path: string): Promise<boolean> {
  * Each claim is a file with the next number, which only one process can create; the highest number counts. A claim is replaced by a
  * later one, never removed: of two processes that find its owner dead, the slower one would remove the claim of the faster.
  */
-export async function claimWorkDir(
-  workDir: string,
-  signal: AbortSignal,
-  retryTimeoutMs = RETRY_TIMEOUT_MS,
-): Promise<Disposable | undefined> {
+export async function claimWorkDir(workDir: string, signal: AbortSignal, retryTimeoutMs = RETRY_TIMEOUT_MS) {
   const inUse = () => new Error(`the working directory ${workDir} is used by another agent`)
   if (held.has(workDir)) throw inUse()
   held.add(workDir)
@@ -86,7 +79,6 @@ async function latestClaim(workDir: string): Promise<number> {
   return Math.max(-1, ...(await listClaims(workDir)))
 }
 
-/** Whether a live process has claimed the directory. */
 export async function isClaimed(workDir: string): Promise<boolean> {
   return held.has(workDir) || isHeld(claimFile(workDir, await latestClaim(workDir)))
 }
@@ -125,7 +117,6 @@ async function startTime(pid: number): Promise<string | undefined> {
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   if (status !== undefined) {
     const [state = '', ...fields] = status.slice(status.lastIndexOf(')') + 2).split(' ')
-    // A zombie has exited but was not reaped.
     return 'ZX'.includes(state) ? undefined : fields[18]
   }
   if (process.platform === 'linux') return undefined

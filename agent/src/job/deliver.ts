@@ -24,10 +24,7 @@ export async function deliverApply(client: JobClient, journal: Journal, outcome:
   await client.finish(withNotes(outcome, [missing, kept]), signal)
 }
 
-/**
- * Sends the state that the engine could not store, if any. A rejected one, for example too large for a proxy,
- * is kept on the agent. Returns a note about it.
- */
+/** Sends the state that the engine could not store, if any. Keeps a rejected one on the agent, and returns a note about it. */
 export async function sendErroredState(client: JobClient, journal: Journal, { workDir, signal }: Delivery) {
   const { erroredState: file } = journal
   try {

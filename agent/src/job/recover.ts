@@ -8,8 +8,7 @@ import type { AgentLog } from '../log.ts'
 import { type Journal, readExit, saveErroredState, storeErroredState } from '../results/journal.ts'
 import { holdLease } from '../results/lease.ts'
 import type { AgentContext, EngineSite } from '../run/context.ts'
-import { deliverDocuments, noDocuments } from '../run/documents.ts'
-import { planSchemas } from '../run/provider-schemas.ts'
+import { deliverDocuments, noDocuments, planSchemas } from '../run/documents.ts'
 import { LONE_GRACE_MS } from '../run/stop.ts'
 import { type Connection, RequestRejectedError } from '../server/connection.ts'
 import { type JobClient, LeaseLost, jobClient } from '../server/job-client.ts'
@@ -115,9 +114,8 @@ async function runsIn(pid: number, root: string | undefined): Promise<boolean> {
 }
 
 /**
- * Delivers the pending documents of a plan whose agent was killed, from the directory kept with the plan. Reports that there are none
- * if an apply has taken the directory, or if they cannot be created. The workspace's variables are no longer on the disk, so an
- * engine cannot read a plan that they encrypt. Rejects when the signal aborts before the report.
+ * Delivers the pending documents of a plan whose agent was killed, or reports that there are none. The workspace's variables are no
+ * longer on the disk, so plans that they encrypt are unreadable. Rejects when the signal aborts before the report.
  */
 async function recoverDocuments(client: JobClient, journal: Journal, recovery: Recovery) {
   const { signal } = recovery
@@ -145,12 +143,8 @@ async function recoverDocuments(client: JobClient, journal: Journal, recovery: R
   }
 }
 
-async function siteOf(
-  client: JobClient,
-  journal: Journal,
-  { agent, search, signal }: Recovery,
-  directory: RunDirectory,
-): Promise<EngineSite> {
+async function siteOf(client: JobClient, journal: Journal, recovery: Recovery, directory: RunDirectory) {
+  const { agent, search, signal } = recovery
   const { engine: wanted, workingDirectory } = journal.record()
   if (wanted === undefined || workingDirectory === undefined) throw new Error('its record is incomplete')
   const { engine } = await findEngine({ ...wanted, required: true }, search)
@@ -167,5 +161,5 @@ async function siteOf(
     stop: { interrupt: signal, kill: signal, graceMs: () => 0 },
     outbox: undefined,
     alive: signal,
-  }
+  } satisfies EngineSite
 }

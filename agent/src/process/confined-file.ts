@@ -19,8 +19,8 @@ type ConfinedFile = Disposable & { fd: number; stats: fs.Stats }
 export type Bounds = { root: string; user: Pick<RunUser, 'uid'> | undefined }
 
 /**
- * Opens a file in a directory that a run may write, for reading; undefined if it does not exist. Throws for a link out of the
- * directory and for a file of another user: the agent may read more than the run, and must not read it on the run's behalf.
+ * Opens a file in a directory that a run may write; undefined if it does not exist. Throws for a link out of the directory and a file of
+ * another user: the agent must not read them on the run's behalf.
  */
 export function openConfined(path: string, bounds: Bounds): ConfinedFile | undefined {
   if (process.platform !== 'linux') return openPlain(path)
@@ -30,10 +30,7 @@ export function openConfined(path: string, bounds: Bounds): ConfinedFile | undef
   return closing(openWithoutLease(`/proc/self/fd/${place.fd}`, path), place.stats)
 }
 
-/**
- * Opens a directory that a run may have replaced, on Linux: `/proc/self/fd/` leads to the checked one even if the path changes
- * later. Throws if it does not exist or does not belong to the run.
- */
+/** Opens a directory of the run on Linux, or throws: `/proc/self/fd/` leads to the checked one even if the path changes later. */
 export function openConfinedDirectory(path: string, bounds: Bounds): ConfinedFile {
   const place = openPlace(path, bounds)
   if (place?.isOwn === true && place.stats.isDirectory()) return place

@@ -147,10 +147,7 @@ function launch(id: number, spec: LaunchSpec) {
   }
 }
 
-/**
- * A process starts in the cgroup of its parent, so this process enters it for the fork. The limits are set afterwards, so
- * that they do not apply to the launcher.
- */
+/** A child starts in its parent's cgroup, so this process enters it for the fork. The limits are set later, and so do not apply to it. */
 function start({ file, args, cwd, root, env, user, cgroup }: LaunchSpec, output: number | undefined): ChildProcess {
   // The child enters its directory before it drops root.
   using place = root === undefined ? undefined : openConfinedDirectory(cwd, { root, user })

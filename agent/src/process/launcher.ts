@@ -15,10 +15,7 @@ type Launched = {
   closed: Promise<void>
 }
 
-/**
- * Starts processes from a small helper process. Forking the server would copy its page tables and block its event loop: some
- * 6 ms at 150 MB and 60 ms at 370 MB, for each of the four engines of a run.
- */
+/** Starts processes from a small helper. Forking the server would block it for 6 ms at 150 MB and 60 ms at 370 MB, four times per run. */
 export type Launcher = Disposable & {
   launch: (spec: LaunchSpec) => Promise<Launched>
   /** Kills all processes of a user, including those outside their group. Rejects when some survive. */

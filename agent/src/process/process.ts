@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { codeOf } from './errors.ts'
-import type { Exit, LaunchSpec } from './launcher-process.ts'
+import type { LaunchSpec } from './launcher-process.ts'
 import type { Launcher } from './launcher.ts'
 import type { Watchdog } from './watchdog.ts'
 
@@ -39,6 +39,8 @@ export type ProcessSpec = LaunchSpec & {
   onOutput: (lines: Buffer, stream: 'stdout' | 'stderr') => Promise<void> | void
 }
 
+type ProcessServices = { launcher: Launcher; watchdog: Watchdog }
+
 /** Longer lines are split, in bytes. */
 const MAX_LINE_BYTES = 65_536
 
@@ -49,11 +51,8 @@ const MAX_LINE_BYTES = 65_536
  * second SIGINT after half of the grace period stops it at once; at its end the group is killed. Throws the `Stopped` of a signal
  * that aborted before the start.
  */
-export async function runProcess(
-  { onOutput, ...spec }: ProcessSpec,
-  stop: StopSignals,
-  { launcher, watchdog }: { launcher: Launcher; watchdog: Watchdog },
-): Promise<Exit> {
+export async function runProcess({ onOutput, ...spec }: ProcessSpec, stop: StopSignals, services: ProcessServices) {
+  const { launcher, watchdog } = services
   stop.kill.throwIfAborted()
   stop.interrupt.throwIfAborted()
   const { pid, stdout, stderr, exited, closed } = await launcher.launch(spec)

@@ -33,7 +33,7 @@ const RETRY_DELAY_MS = 50
 /**
  * Replaces the gateway of a dead agent and proxies engines' requests to the public API, so that they can store their
  * state. A version created through the gateway is unknown here: the engine keeps that state in a file. Rejects when the
- * certificates can't be read.
+ * certificates are unreadable.
  *
  * The launcher loads this module at its start, since an upgrade may replace its files later. Large modules of Node are loaded on
  * demand to keep it small.

@@ -4,10 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** Maximum number of attempts to kill a user's processes; the delay grows with each. */
 const ROUNDS = 20
 
-/**
- * Kills all processes of these users; returns the ids of those that survive. Each round stops all of them before killing, so that
- * none can fork in time.
- */
+/** Kills all processes of these users; returns the survivors. Stops all of them before killing, so that none can fork in time. */
 export async function endProcessesOf(uids: readonly number[]): Promise<number[]> {
   for (let round = 0; ; round += 1) {
     const pids = processesOf(uids)
@@ -26,10 +23,7 @@ export function activeUsers(): number[] {
   return [...new Set(listProcesses().flatMap(({ uids }) => uids))]
 }
 
-/**
- * Known processes, since reading one takes ten times as long as checking that it is the same: each has a separate inode. The users of a
- * process change only between fork and exec, while its parent is blocked.
- */
+/** Reading a process takes ten times as long as checking that its inode is known. Its users change only between fork and exec. */
 const known = new Map<string, { inode: number; owner: number; uids: number[] }>()
 
 /** Reads user ids from `status`, since root owns the directory of a process that is not dumpable. */

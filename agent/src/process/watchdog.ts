@@ -31,8 +31,8 @@ done
 `
 
 /**
- * Kills engines that outlive their agent. Node has no access to the kernel's parent death signal, which would not reach the
- * engine's children anyway, so a shell in a separate session waits on a pipe that only the agent holds open.
+ * Kills engines that outlive their agent. The kernel's death signal is not available in Node, and would not reach the engine's
+ * children, so a shell in a separate session waits on a pipe that only the agent holds open.
  */
 export type Watchdog = ReturnType<typeof startWatchdog>
 

@@ -28,10 +28,7 @@ const journalRecord = z.object({
 })
 type JournalRecord = z.infer<typeof journalRecord>
 
-/**
- * The record of a job for recovery: a directory with its token, progress and log. It exists from the start of the job until the
- * server has its outcome.
- */
+/** A directory with the token, progress and log of a job, for recovery until the server has its outcome. */
 export type Journal = ReturnType<typeof journalAt>
 
 const journalsOf = (workDir: string) => join(workDir, 'jobs')
@@ -109,10 +106,7 @@ export async function readExit(journal: Journal): Promise<{ code: number | null 
 /** The file in which the engine leaves state that it could not store. */
 const ERRORED_STATE = 'errored.tfstate'
 
-/**
- * Copies the state that the engine could not store to the journal, where it stays until the server has it; returns whether there
- * is one. Throws if the file is not one of the run.
- */
+/** Copies the state that the engine could not store to the journal; returns whether there is one. Throws if it is not a file of the run. */
 export async function saveErroredState(journal: Journal, bounds: Bounds, workingDirectory: string): Promise<boolean> {
   using file = openConfined(join(workingDirectory, ERRORED_STATE), bounds)
   if (file === undefined) return false

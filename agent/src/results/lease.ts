@@ -32,11 +32,8 @@ type LeaseEvents = {
  * The agent counts the lease from when it sent the last successful heartbeat, the server from its arrival. So the agent stops first.
  * Heartbeats continue: after a restart a server waits before it abandons jobs.
  */
-export function holdLease(
-  client: JobClient,
-  { leaseMs }: Pick<AgentJob, 'leaseMs'>,
-  { onCommand, onUnreachable, onLost, onRejected }: LeaseEvents,
-) {
+export function holdLease(client: JobClient, { leaseMs }: Pick<AgentJob, 'leaseMs'>, events: LeaseEvents) {
+  const { onCommand, onUnreachable, onLost, onRejected } = events
   const ended = new AbortController()
   const { signal } = ended
   // The lease starts before the last successful poll, and may include one that is interrupted.
@@ -119,8 +116,8 @@ export function holdLease(
 
   return {
     /**
-     * Resolves when the server has the acknowledgement of the job. Before that it may requeue the job, so no program may start; a directory
-     * may be prepared. Rejects with the reason when it has requeued the job.
+     * Resolves when the server has the acknowledgement. Before that no program may start; a directory may be prepared. Rejects when the
+     * server has requeued the job.
      */
     acknowledged: acknowledged.promise,
     /** Call before reporting the outcome. The response to the report then decides, and a rejected heartbeat means that it arrived. */

@@ -162,10 +162,7 @@ export function openLogStream(options: LogOptions) {
       store(bytes.subarray(0, room))
       store(Buffer.from(`\nThe log is cut off here: it is longer than ${limitBytes} bytes. The run continues.\n`))
     },
-    /**
-     * Ends the log, and returns the bytes that the server does not have, to send with another request; undefined if they exceed `limit` or
-     * some were rejected: `close` sends them.
-     */
+    /** Ends the log; returns the bytes to send with another request, or undefined if they exceed `limit` or were rejected: use `close`. */
     async rest(limit: number) {
       closed = true
       held = true

@@ -54,7 +54,6 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
     await saveErroredState(journal, directory, workingDirectory)
   }
 
-  /** A failing hook does not fail a completed apply. */
   async function warn(error: unknown) {
     if (!(error instanceof HookFailed)) throw error
     log.write(`\nWarning: ${error.message}. The apply itself succeeded.\n`)

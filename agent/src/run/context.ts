@@ -14,16 +14,13 @@ import type { JobClient } from '../server/job-client.ts'
 /** Content of `.terraform` after `init`, by relative path; directories come before their content, links have a target. */
 export type InitResult = { workspaceId: string; entries: { path: string; text?: string; target?: string }[] }
 
-/** Services shared by all jobs of an agent. */
 export type AgentContext = {
-  /** Base of the server's public API. */
   apiUrl: string
   gateway: Gateway
   directories: RunDirectories
   launcher: Launcher
   watchdog: Watchdog
   confinement: Confinement
-  /** A directory of programs to run before and after plans and applies. */
   hooks: string | undefined
   schemaCache: string
   /** By a digest of everything that determines them, in the order of last use. */
@@ -40,7 +37,6 @@ export type JobContext = {
   job: AgentJob
   client: JobClient
   log: LogStream
-  /** Base of the public API for the engine of this job. */
   engineApiUrl: Promise<string>
   engine: Engine
   stop: StopSignals

@@ -1,11 +1,14 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeForAll } from '../process/confined-file.ts'
 import { messageOf } from '../process/errors.ts'
 import { RequestRejectedError } from '../server/connection.ts'
 import { LeaseLost } from '../server/job-client.ts'
 import { uploadBytes, uploadFile } from './artifacts.ts'
 import type { EngineSite, Outbox } from './context.ts'
 import { type PlanDocument, readPlan } from './plan-document.ts'
-import type { PlanSchemas } from './provider-schemas.ts'
-import { runToFile } from './run-engine.ts'
+import { lockFile, lockFileDigest, runToFile } from './run-engine.ts'
 
 /** Creates the JSON of a plan file, with and without sensitive values, and uploads both. */
 export async function makeDocuments(context: EngineSite, schemas: PlanSchemas): Promise<PlanDocument> {
@@ -30,10 +33,7 @@ export async function makeDocuments(context: EngineSite, schemas: PlanSchemas): 
 /** Time limit of the pending documents, whose run continues in the meantime, in ms. */
 const LIMIT_MS = 30 * 60_000
 
-/**
- * Creates the pending documents of a plan whose outcome the server has. Reports the reason if they cannot be created.
- * Rejects when the signal aborts before the server has them, or when the report fails.
- */
+/** Creates the pending documents of a plan, or reports why that failed. Rejects when the signal aborts, or when the report fails. */
 export async function deliverDocuments(context: EngineSite, schemas: PlanSchemas, signal: AbortSignal) {
   const stopped = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)])
   const outbox: Outbox = { files: [] }
@@ -52,8 +52,60 @@ export async function deliverDocuments(context: EngineSite, schemas: PlanSchemas
   })
 }
 
-/** A report in place of the documents: the problem, and its cause if known. */
 export function noDocuments(problem: string, error?: unknown) {
   const cause = error === undefined ? '' : `: ${messageOf(error)}`
   return { files: [], problem: `${problem}${cause}`.slice(0, 1_000) }
+}
+
+/** Files of `providers schema -json` for the providers of a plan, complete once `fetched` resolves. */
+export type PlanSchemas = Awaited<ReturnType<typeof planSchemas>>
+
+/** Uses only the provider that is built into every engine, which needs no init. */
+const BUILT_IN = 'data "terraform_remote_state" "any" {\n  backend = "local"\n}\n'
+
+/** The schemas of the providers in the lock file of an initialized directory, and of the built-in one. They depend on nothing else. */
+export async function planSchemas(context: EngineSite) {
+  const builtIn = cacheFile(context, 'built in')
+  const pinned = existsSync(lockFile(context)) ? [cacheFile(context, await lockFileDigest(context))] : []
+  const files = [builtIn, ...pinned]
+  const fetchMissing = async (path: string) => {
+    if (!existsSync(path)) await fetchSchemas(context, path)
+  }
+  // Runs concurrently with the plan.
+  const fetched = Promise.all([fetchBuiltIn(context, builtIn), ...pinned.map(fetchMissing)])
+  fetched.catch(() => {})
+  return {
+    files,
+    fetched,
+    async fetchAgain() {
+      await fetchBuiltIn(context, builtIn)
+      for (const path of pinned) await fetchSchemas(context, path)
+    },
+    /** Removes files that a full disk or a power failure has truncated; they would fail every plan. */
+    remove(): undefined {
+      for (const path of files) rmSync(path, { force: true })
+    },
+  }
+}
+
+/** Schemas mark sensitive attributes, so they are not shared between organizations. */
+function cacheFile({ engine, agent, directory }: EngineSite, name: string) {
+  const key = `${directory.cache.organizationId} ${engine.product} ${engine.version} ${name}`
+  return join(agent.schemaCache, `${createHash('sha256').update(key).digest('hex')}.json`)
+}
+
+async function fetchBuiltIn(context: EngineSite, path: string) {
+  if (existsSync(path)) return
+  // The run may read this directory, but neither write nor replace it.
+  const workingDirectory = join(context.directory.variables, 'built-in')
+  mkdirSync(workingDirectory, { recursive: true, mode: 0o755 })
+  await writeForAll(join(workingDirectory, 'main.tf'), BUILT_IN)
+  await fetchSchemas({ ...context, workingDirectory }, path)
+}
+
+/** Replaces the file atomically: another job may be reading it. */
+async function fetchSchemas(context: EngineSite, path: string) {
+  const draft = `${path}.${randomUUID()}`
+  await runToFile(context, ['providers', 'schema', '-json'], draft)
+  renameSync(draft, path)
 }

@@ -18,10 +18,7 @@ const MAX_TOTAL_LENGTH = 16 * 1024 * 1024
 const MAX_FILE_LENGTH = 256 * 1024
 const MAX_ENTRIES = 1_000
 
-/**
- * The cached or future result of this job's `init`; undefined where inits may differ, or must run. A result consists of links to
- * providers in the plugin cache, and small files.
- */
+/** The result of this job's `init`: links to providers and small files. Undefined where inits may differ, or must run. */
 export async function openInitCache(context: EngineContext) {
   const { agent, job, environment, directory, workingDirectory, archiveDigest } = context
   const results = agent.initResults

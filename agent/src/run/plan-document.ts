@@ -12,7 +12,6 @@ const LARGE = 2 * 1024 * 1024
 type PlanFiles = { planJson: string; schemas: string[] }
 
 export type PlanDocument = {
-  /** The redacted document, as JSON. */
   redacted: Uint8Array
   counts: ReturnType<typeof planCounts>
   hasChanges: boolean

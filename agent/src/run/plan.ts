@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import { uploadResult } from './artifacts.ts'
 import type { EngineContext } from './context.ts'
-import { makeDocuments } from './documents.ts'
-import { type PlanSchemas, planSchemas } from './provider-schemas.ts'
+import { type PlanSchemas, makeDocuments, planSchemas } from './documents.ts'
 import { EngineFailed, lockFile, runEngine, runHook } from './run-engine.ts'
 import { readPlanSummary } from './summaries.ts'
 import { readDeclaredVariables, writeVariables } from './variables.ts'
@@ -16,10 +15,7 @@ export type Planned = { outcome: FinishJob; pending?: PlanSchemas }
 /** Exit code with `-detailed-exitcode`: the plan succeeded and has changes. */
 const HAS_CHANGES = 2
 
-/**
- * Plans in a prepared directory and uploads the results. With auto-apply, a plan with changes is reported before its documents are
- * created. Throws `EngineFailed` when init or the plan fails.
- */
+/** Plans and uploads the results. With auto-apply, a plan with changes is reported before its documents are created. Throws `EngineFailed`. */
 export async function runPlan(context: EngineContext): Promise<Planned> {
   const { directory, job, log, workingDirectory } = context
   const mayReportEarly = job.documentsMayFollow && context.outbox !== undefined

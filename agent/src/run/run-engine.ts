@@ -28,10 +28,7 @@ type EngineRun = Pick<ProcessSpec, 'onOutput' | 'stdoutFile' | 'orphan'> & {
   quiet?: boolean
 }
 
-/**
- * Runs the engine in the working directory and returns its exit code, or null if the agent killed it. Throws if another process
- * killed it.
- */
+/** Runs the engine; returns its exit code, or null if the agent killed it. Throws if another process killed it. */
 export async function runEngine(context: EngineSite, args: string[], { quiet = false, ...output }: EngineRun) {
   const { engine, environment, stop } = context
   const variables = quiet ? environment.quiet : environment.run
@@ -44,10 +41,7 @@ export async function runEngine(context: EngineSite, args: string[], { quiet = f
   return code
 }
 
-/**
- * Runs a program in the working directory as the run's user, with the limits and sandbox of the agent. Throws if it exceeded its
- * memory limit.
- */
+/** Runs a program as the run's user, with the limits and sandbox of the agent. Throws if it exceeded its memory limit. */
 async function runConfined(context: EngineSite, spec: Omit<ProcessSpec, 'cwd'>): Promise<Exit> {
   const { agent, stop } = context
   const { confine, exitOf, memoryMessage } = agent.confinement
@@ -56,10 +50,7 @@ async function runConfined(context: EngineSite, spec: Omit<ProcessSpec, 'cwd'>):
   return exitOf(exit)
 }
 
-/**
- * Whether the engine needs little memory: the state is small, and no schemas are read. An init reads none, and without a lock
- * file there are none. False for an apply, since its child processes inherit the environment.
- */
+/** Whether the state is small and no schemas are read: by init, or without a lock file. False for an apply, whose children inherit this. */
 function needsLittleMemory(context: EngineSite, [command]: string[]): boolean {
   const { stateBytes } = context.job
   if (command === 'apply' || stateBytes === undefined || stateBytes > SMALL_STATE) return false
@@ -79,7 +70,6 @@ export function lockFile({ workingDirectory }: Pick<EngineContext, 'workingDirec
   return join(workingDirectory, '.terraform.lock.hcl')
 }
 
-/** A digest of the providers that a directory's lock file pins. */
 export async function lockFileDigest(context: Pick<EngineContext, 'workingDirectory' | 'directory'>): Promise<string> {
   const lock = await readConfined(lockFile(context), context.directory)
   return createHash('sha256')
@@ -98,10 +88,7 @@ export async function hasHook({ hooks }: Pick<AgentContext, 'hooks'>, name: Hook
   return hooks !== undefined && (await stat(join(hooks, name)).catch(() => undefined)) !== undefined
 }
 
-/**
- * Runs the program of that name in the hooks directory, if it exists, like the engine: in the same directory, with its environment, as its
- * user. Logs its output. Throws `HookFailed` for an exit code other than 0.
- */
+/** Runs a program of the hooks directory, if it exists, like the engine, and logs its output. Throws `HookFailed` if it fails. */
 export async function runHook(context: EngineContext, name: HookName): Promise<void> {
   const { agent, job, log, environment, workingDirectory } = context
   if (agent.hooks === undefined || !(await hasHook(agent, name))) return

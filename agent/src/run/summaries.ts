@@ -16,7 +16,6 @@ const changeSummary = z.object({
   }),
 })
 
-/** Reads the summary of a plan in these lines of its output, in either format. */
 export function readPlanSummary(lines: Buffer): Counts {
   if (lines.includes('"change_summary"')) return readMessage(lines.toString())
   if (!lines.includes('Plan:')) return undefined

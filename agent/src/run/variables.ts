@@ -6,7 +6,6 @@ import { type RunDirectory, handOver } from '../isolation/run-directory.ts'
 import { readConfined } from '../process/confined-file.ts'
 import { parseJson } from '../server/connection.ts'
 
-/** The variables that a configuration declares, by name. */
 type DeclaredVariables = Map<string, { ephemeral: boolean }>
 
 /**
@@ -38,10 +37,7 @@ export function writeVariables(
   })
 }
 
-/**
- * Reads the variables of the root module in a directory. Recognises strings, comments and heredocs, but is not a full parser: the engine
- * reports errors in invalid files.
- */
+/** Recognises strings, comments and heredocs, but is not a full parser: the engine reports errors in invalid files. */
 export async function readDeclaredVariables(
   workingDirectory: string,
   bounds: Pick<RunDirectory, 'root' | 'user'>,
@@ -122,7 +118,6 @@ function endOfString(text: string, start: number): number {
     if (char === '"') return at + 1
     if (char === '\\') at += 1
     else if ((char === '$' || char === '%') && text[at + 1] === '{') {
-      // A doubled mark is an escape.
       if (text[at - 1] === char) at += 1
       else at = endOfTemplate(text, at + 2) - 1
     }

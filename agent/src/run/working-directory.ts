@@ -21,7 +21,6 @@ export async function prepareDirectory(jobContext: JobContext, directory: RunDir
   const signal = AbortSignal.any([jobContext.alive, jobContext.stop.interrupt])
   let isFirst = true
   const archiveDigest = await client.getConfiguration(signal, async (archive) => {
-    // An interrupted download has left files.
     if (!isFirst) await emptyDirectory(directory)
     isFirst = false
     return unpackArchive(archive, directory)
@@ -42,15 +41,11 @@ async function emptyDirectory(directory: RunDirectory) {
 /** Maximum unpacked size of a configuration, in bytes: a small archive can expand without bound. */
 const MAX_CONFIGURATION_BYTES = 2 * 1024 ** 3
 
-/** The archive is invalid; the message is for its author. */
 class ArchiveRefused extends Error {
   override name = 'ArchiveRefused'
 }
 
-/**
- * Unpacks a tar, compressed or not, for the user of the run, and returns its SHA-256. Throws `ArchiveRefused` for an invalid archive;
- * rethrows errors of the download.
- */
+/** Unpacks a tar and returns its SHA-256. Throws `ArchiveRefused` for an invalid archive; rethrows errors of the download. */
 async function unpackArchive(archive: Readable, { configuration: cwd, user }: RunDirectory): Promise<string> {
   const seen = newSeenEntries()
   let problem: string | undefined
@@ -103,7 +98,6 @@ function isArchiveError(error: unknown): error is Error {
   return error instanceof Error && ('tarCode' in error || /^(Z_|TAR_)/.test(codeOf(error)))
 }
 
-/** Enters a prepared directory, and writes the files of this job. */
 export async function enterDirectory(jobContext: JobContext, directory: RunDirectory): Promise<EngineContext> {
   const { job, agent } = jobContext
   const problem = entryProblem({ path: job.workingDirectory, type: 'Directory' }, newSeenEntries())
@@ -123,9 +117,8 @@ export async function enterDirectory(jobContext: JobContext, directory: RunDirec
 const ENGINE_HOST = 'groundstate.internal'
 
 /**
- * Writes the CLI configuration of one run. Its `host` blocks name the services, which avoids a discovery request over https. The token
- * is valid under every name of the server. The engine's own workspace is at `engineApiUrl`; data sources of the configuration use the
- * server directly.
+ * Writes the CLI configuration of one run. Its `host` blocks avoid a discovery request over https; the token is valid under every name
+ * of the server. Data sources use the server directly, the engine's own workspace is at `engineApiUrl`.
  */
 function writeCliConfig(path: string, { agent: { apiUrl }, job }: JobContext, engineApiUrl: string) {
   const names = [...new Set([ENGINE_HOST, new URL(apiUrl).host, ...job.hostNames])]
@@ -148,8 +141,8 @@ function servicesAt(apiUrl: string) {
 const CONFIGURATION = /^[^.].*\.(?:tf|tofu)(?:\.json)?$/
 
 /**
- * Throws if there is no configuration: the override file hides that from the engine, which would plan to destroy all resources of
- * the workspace. Only a destroy run may have an empty configuration, which has no working directory either.
+ * Throws if there is no configuration: the override file hides that from the engine, which would plan to destroy everything. Only a
+ * destroy run may have none, and then no working directory either.
  */
 function requireConfiguration({ directory, workingDirectory, job }: EngineContext) {
   const exists = statsOf(workingDirectory)?.isDirectory() === true
@@ -179,10 +172,7 @@ const EARLIER_STATE = [
   '.terraform/environment',
 ]
 
-/**
- * Removes state files that an archive contains from before its use with this server: init would offer to migrate a local state or that of
- * the former backend, and would use the formerly selected workspace.
- */
+/** Removes state of another backend from the archive: init would offer to migrate it, and use the workspace that was selected. */
 async function removeEarlierState(workingDirectory: string) {
   for (const name of EARLIER_STATE) {
     const path = join(workingDirectory, name)
@@ -196,10 +186,7 @@ async function removeEarlierState(workingDirectory: string) {
 /** Override files are merged in the order of their names; the last one takes precedence. */
 const OVERRIDE_FILE = 'zzzz_groundstate_override.tf.json'
 
-/**
- * Connects the configuration to its workspace on this server. A `cloud` block in an override file replaces any `cloud` or `backend` block
- * of the configuration. Returns the path of the file.
- */
+/** Connects the configuration to its workspace: a `cloud` block in an override file replaces any `cloud` or `backend` block. */
 function writeOverride(workingDirectory: string, job: JobContext['job']) {
   const path = join(workingDirectory, OVERRIDE_FILE)
   const workspaces = { name: job.workspaceName }
@@ -236,8 +223,8 @@ export async function runInit(context: EngineContext) {
 }
 
 /**
- * Makes the providers that an init has installed in the plugin cache writable by its group, the other runs of the organization: the engine creates
- * directories that only their owner may write. Runs as the run's user, to have no further permissions.
+ * Makes installed providers writable by the group of the organization; the engine permits only their owner. Runs as the run's user, to
+ * have no further permissions.
  */
 async function shareProviders({ agent, directory, workingDirectory }: EngineContext): Promise<void> {
   const { user, cache } = directory

@@ -36,14 +36,10 @@ export async function register(connection: Connection, token: string, agent: Reg
 }
 
 type Poll = { waitMs: number; signal: AbortSignal }
+type JobPoll = Poll & { warmRunIds: string[]; accepts: readonly WorkKind[] }
 
 /** Waits up to `waitMs` for a job. */
-export async function claim(
-  connection: Connection,
-  token: string,
-  agentId: string,
-  { accepts, ...poll }: Poll & { warmRunIds: string[]; accepts: readonly WorkKind[] },
-) {
+export async function claim(connection: Connection, token: string, agentId: string, { accepts, ...poll }: JobPoll) {
   const body = { ...poll, accepts: accepts.filter((kind) => kind !== 'task'), sendsReceipt: true }
   return agentJob.optional().parse(await longPoll(connection, token, `/agents/${agentId}/claim`, body))
 }
@@ -61,11 +57,8 @@ async function longPoll(connection: Connection, token: string, path: string, { s
   return jsonOf(response)
 }
 
-export async function answerTask(
-  connection: Connection,
-  { id, token, leaseMs }: Pick<TaskRequest, 'id' | 'token' | 'leaseMs'>,
-  answer: AnswerTaskRequest,
-) {
+export async function answerTask(connection: Connection, request: TaskRequest, answer: AnswerTaskRequest) {
+  const { id, token, leaseMs } = request
   const path = `/task-requests/${id}/answer`
   const signal = AbortSignal.timeout(leaseMs)
   const call: Call = { method: 'POST', path, token, body: JSON.stringify(answer), signal }

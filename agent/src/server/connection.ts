@@ -72,10 +72,7 @@ export function openConnection(
   return { serverUrl: serverUrl.replace(/\/+$/, ''), dispatcher, onRetry, onResponse }
 }
 
-/**
- * Sends a call, and retries it after a transport error, a 429 or a 5xx until the signal aborts: every request of the protocol may be
- * repeated, so that a restart of the server only delays a job.
- */
+/** Sends a call, and retries it after a transport error, a 429 or a 5xx until the signal aborts: all requests may be repeated. */
 export async function send(connection: Connection, first: Call): Promise<Dispatcher.ResponseData> {
   let call = first
   const proxyRetriesUntil = performance.now() + (first.proxyRetryTimeoutMs ?? 0)

@@ -52,6 +52,8 @@ type ResultParts = {
   takesApply: boolean
 }
 
+type Documents = Omit<DocumentsHeader, 'files'> & { files: readonly JobFile[] }
+
 function sizesOf(files: readonly JobFile[]) {
   return files.map(({ kind, bytes }) => ({ kind, size: bytes.length }))
 }
@@ -98,18 +100,14 @@ export function jobClient(connection: Connection, { id, token }: Pick<AgentJob, 
 
   return {
     /** A retry returns at once, which shows that the agent is online. */
-    async heartbeat(
-      waitMs: number,
-      seen: JobCommand,
-      { responseMs, signal }: { responseMs: number; signal: AbortSignal },
-    ): Promise<JobCommand> {
+    async heartbeat(waitMs: number, seen: JobCommand, options: { responseMs: number; signal: AbortSignal }) {
       const body = JSON.stringify({ waitMs, seen })
       const again = { body: JSON.stringify({ waitMs: 0, seen }), longPollMs: 0 }
-      const call = { method: 'POST', path: '/heartbeat', body, longPollMs: waitMs, responseMs, again, signal } as const
+      const call = { method: 'POST', path: '/heartbeat', body, longPollMs: waitMs, again, ...options } as const
       const response = await sendForJob(call, [200])
       return heartbeatResponse.parse(await response.body.json()).command
     },
-    async appendLog(offset: number, body: Uint8Array, signal: AbortSignal): Promise<number> {
+    async appendLog(offset: number, body: Uint8Array, signal: AbortSignal) {
       const response = await sendForJob({ method: 'PUT', path: `/log?offset=${offset}`, body, signal }, [200])
       return logResponse.parse(await response.body.json()).size
     },
@@ -148,13 +146,12 @@ export function jobClient(connection: Connection, { id, token }: Pick<AgentJob, 
       return agentJob.safeParse(await jsonOf(response).catch(() => undefined)).data
     },
     /** Sends the pending documents of a plan; `files` are those not sent before. */
-    async sendDocuments(
-      { files, ...rest }: Omit<DocumentsHeader, 'files'> & { files: readonly JobFile[] },
-      signal: AbortSignal,
-    ) {
+    async sendDocuments({ files, ...rest }: Documents, signal: AbortSignal) {
       const header = { ...rest, files: sizesOf(files) } satisfies DocumentsHeader
-      const chunks = files.map(({ bytes }) => bytes)
-      const body = packEnvelope(header, chunks)
+      const body = packEnvelope(
+        header,
+        files.map(({ bytes }) => bytes),
+      )
       await report({ method: 'POST', path: '/documents', body, proxyRetryTimeoutMs: FINISH_RETRY_TIMEOUT_MS, signal })
     },
     async release(signal: AbortSignal) {

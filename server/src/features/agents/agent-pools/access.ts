@@ -10,12 +10,7 @@ import { onlineSince } from './store.ts'
 export type AgentPool = store.AgentPoolRow & { can: ReadonlySet<OrganizationPermission> }
 
 /** Loads the pool and checks `permission` in its organization in one query; `noun` names the requested resource in errors. */
-export async function requireAgentPool(
-  ctx: Ctx,
-  id: string,
-  permission: OrganizationPermission,
-  noun = 'agent pool',
-): Promise<AgentPool> {
+export async function requireAgentPool(ctx: Ctx, id: string, permission: OrganizationPermission, noun = 'agent pool') {
   const [row] = await store.findAgentPools(ctx.db, ctx.actor, { ids: [id], since: onlineSince(ctx.now()) })
   if (!row) throw notFound(noun)
   const { access: column, ...pool } = row

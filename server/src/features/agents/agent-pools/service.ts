@@ -2,7 +2,7 @@ import type { CreateAgentPool, UpdateAgentPool } from '@groundstate/contract/age
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
-import { type Page, type Paged, isForeignKeyViolation, refuseTakenName, transact } from '../../../db/db.ts'
+import { type Page, isForeignKeyViolation, refuseTakenName, transact } from '../../../db/db.ts'
 import { conflict, invalid } from '../../../errors.ts'
 import { domainEvent, raise } from '../../../events.ts'
 import { type IssuedToken, issueToken } from '../../identity/tokens/service.ts'
@@ -14,11 +14,8 @@ import { type AgentPool, requireAgentPool, requireTokenPool } from './access.ts'
 import { BUILT_IN_POOL_ID, type PoolUsage, listTokens, onlineSince } from './store.ts'
 import * as store from './store.ts'
 
-export async function createAgentPool(
-  ctx: Ctx,
-  organization: { id: string },
-  { attributes, relationships }: CreateAgentPool,
-): Promise<AgentPool> {
+export async function createAgentPool(ctx: Ctx, organization: { id: string }, input: CreateAgentPool) {
+  const { attributes, relationships } = input
   const { name, 'organization-scoped': scoped, 'max-concurrent-jobs': limit } = attributes
   const pool = { id: ctx.newId('apool'), organizationId: organization.id }
   return withUniqueName(name, () =>
@@ -41,17 +38,13 @@ export async function createAgentPool(
 export async function listAgentPools(
   ctx: Ctx,
   organizationName: string,
-  { page, filter }: { page: Page; filter: store.PoolFilter },
-): Promise<Paged<store.AgentPoolRow>> {
+  input: { page: Page; filter: store.PoolFilter },
+) {
   const { id: organizationId } = await requireOrganization(ctx, organizationName, 'agent-pools:read')
-  return store.listAgentPools(ctx.db, ctx.actor, { organizationId, page, since: onlineSince(ctx.now()), filter })
+  return store.listAgentPools(ctx.db, ctx.actor, { organizationId, since: onlineSince(ctx.now()), ...input })
 }
 
-export async function updateAgentPool(
-  ctx: Ctx,
-  pool: AgentPool,
-  { attributes, relationships }: UpdateAgentPool,
-): Promise<AgentPool> {
+export async function updateAgentPool(ctx: Ctx, pool: AgentPool, { attributes, relationships }: UpdateAgentPool) {
   const { name, 'organization-scoped': scoped, 'max-concurrent-jobs': limit } = attributes
   const changes = {
     ...(name !== undefined && { name }),

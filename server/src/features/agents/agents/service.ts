@@ -3,7 +3,7 @@ import manifest from '../../../../package.json' with { type: 'json' }
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { type Paged, transact } from '../../../db/db.ts'
+import { transact } from '../../../db/db.ts'
 import { invalid, preconditionFailed, unauthorized } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import { PLAN_LIMITS } from '../../organizations/organizations/quotas.ts'
@@ -80,11 +80,7 @@ async function checkQuota(ctx: TransactionCtx, organizationId: string, agent: Ne
   )
 }
 
-export async function listAgents(
-  ctx: Ctx,
-  poolId: string,
-  input: store.AgentListInput,
-): Promise<Paged<store.AgentRow>> {
+export async function listAgents(ctx: Ctx, poolId: string, input: store.AgentListInput) {
   const pool = await requireAgentPool(ctx, poolId, 'agent-pools:read')
   return store.listAgents(ctx.db, { poolId: pool.id, now: ctx.now(), ...input })
 }
@@ -129,10 +125,7 @@ export async function deregisterAgent(ctx: Ctx, id: string) {
   await transact(ctx, async (ctx) => raise(ctx, agentRemoved, { agentId: agent.id }))
 }
 
-/**
- * Ends the sessions of agents whose tokens this transaction deletes: they exit, and their waiting claims return at once.
- * Running jobs have separate tokens and finish.
- */
+/** Makes the agents of deleted tokens exit and their pending claims return. Running jobs have separate tokens and finish. */
 export async function endAgentSessions(ctx: TransactionCtx, tokenIds: readonly string[]) {
   await announceAgents(ctx, await store.markTokensExited(ctx.db, tokenIds, ctx.now()))
   for (const id of tokenIds) ctx.signals.publish(ctx.db, tokenTopic(id))
@@ -145,10 +138,7 @@ function tokenTopic(tokenId: string) {
 /** Margin beyond the long poll before the revocation watch ends, in ms. */
 const CLAIM_MARGIN_MS = 10_000
 
-/**
- * Runs a long poll until its client disconnects or its token is revoked on any replica: `wait` gets a signal for both. Throws
- * `unauthorized` if the token was revoked.
- */
+/** Runs a long poll until its client disconnects or its token is revoked on any replica; the latter throws `unauthorized`. */
 export async function waitUnlessRevoked<T>(
   ctx: Ctx,
   { waitMs, client }: { waitMs: number; client: AbortSignal },

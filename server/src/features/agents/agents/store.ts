@@ -97,10 +97,7 @@ export async function findOrganizationPlan(db: Db, organizationId: string) {
   return db.selectFrom('organizations').select(['name', 'plan']).where('id', '=', organizationId).executeTakeFirst()
 }
 
-/**
- * The agents of an organization that have not exited, and whether each is present (`isPresent`). Locks the organization's row
- * against concurrent registrations.
- */
+/** The agents of an organization that have not exited. Locks the organization's row against concurrent registrations. */
 export async function listRegisteredAgents(
   tx: Tx,
   { organizationId, since, now }: { organizationId: string; since: Date; now: Date },
@@ -196,6 +193,7 @@ export async function markTokensExited(tx: Tx, tokenIds: readonly string[], now:
     .execute()
   return rows.map(({ id }) => id)
 }
+
 /** Time without a heartbeat after which an agent counts as errored, in ms. */
 const ERRORED_AFTER_MS = 2 * 3_600_000
 
