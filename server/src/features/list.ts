@@ -85,8 +85,12 @@ import {
   workspaceTagLoaders,
   workspaceTagRoutes,
 } from './workspaces/workspace-tags/routes.ts'
-import { workspaceLoaders } from './workspaces/workspaces/includes.ts'
-import { consumerRoutes, workspaceLockRoutes, workspaceRoutes } from './workspaces/workspaces/routes.ts'
+import {
+  consumerRoutes,
+  workspaceLoaders,
+  workspaceLockRoutes,
+  workspaceRoutes,
+} from './workspaces/workspaces/routes.ts'
 
 /** All routes of the server. */
 export const ROUTES: readonly Routes[] = [

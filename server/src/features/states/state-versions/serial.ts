@@ -1,8 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { conflict, preconditionFailed } from '../../../errors.ts'
 import type { Workspace } from '../../workspaces/workspaces/access.ts'
-import { isLockedBy } from '../../workspaces/workspaces/audit.ts'
-import { describeLock } from '../../workspaces/workspaces/lock.ts'
+import { describeLock, isLockedBy } from '../../workspaces/workspaces/lock.ts'
 import type { WorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import { findRunStatus } from './store.ts'
 

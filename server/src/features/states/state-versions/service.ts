@@ -9,7 +9,7 @@ import { AppError, invalid, notFound } from '../../../errors.ts'
 import { outputsFromJson } from '../../../terraform-state/extraction.ts'
 import type { PackedExtraction } from '../../../terraform-state/packed-extraction.ts'
 import { RUNS_USER_ID } from '../../identity/users/store.ts'
-import { type Workspace, requireWorkspaceByName } from '../../workspaces/workspaces/access.ts'
+import { type Workspace, requireWorkspaceBy } from '../../workspaces/workspaces/access.ts'
 import { type WorkspaceRow, lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import { announceVersions, stateVersionAudit } from './audit.ts'
 import { type ReadableHeader, checkContent, checkJsonState, examineContent } from './content-rules.ts'
@@ -30,7 +30,7 @@ export async function listStateVersions(
   { organization, workspace: name, status }: StateVersionFilter,
   page: Page,
 ): Promise<Paged<store.PresentedRow> & { display: DisplayContext }> {
-  const workspace = await requireWorkspaceByName(ctx, organization, name, 'workspace:read')
+  const workspace = await requireWorkspaceBy(ctx, { organization, name }, 'workspace:read')
   if (!workspace.can.has('state-versions:read')) throw notFound('workspace')
   const [rows, total] = await Promise.all([
     store.listStateVersions(ctx.db, workspace.id, { page, status }),

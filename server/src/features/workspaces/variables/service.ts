@@ -4,7 +4,7 @@ import type { App, Ctx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { badRequest, invalid, notFound } from '../../../errors.ts'
-import { requireWorkspace, requireWorkspaceByName } from '../workspaces/access.ts'
+import { requireWorkspace, requireWorkspaceBy } from '../workspaces/access.ts'
 import {
   type NoticedSet,
   type WorkspaceVariableKey,
@@ -63,7 +63,7 @@ export async function listVariablesByNames(
   ctx: Ctx,
   { organization, workspace }: { organization: string; workspace: string },
 ) {
-  const found = await requireWorkspaceByName(ctx, organization, workspace, 'variables:read')
+  const found = await requireWorkspaceBy(ctx, { organization, name: workspace }, 'variables:read')
   return store.listVariables(ctx.db, { workspaceId: found.id })
 }
 
