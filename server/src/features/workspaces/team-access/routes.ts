@@ -11,20 +11,22 @@ export const teamAccessRoutes: Routes = (http) => {
   for (const kind of Object.values(GRANT_KINDS)) registerGrants(http, kind)
 }
 
-const ON_WORKSPACE = {
-  list: { workspace: 'workspace:read' },
-  read: [{ workspace: 'team-access:read' }, 'team-member'],
-  manage: { workspace: 'team-access:manage' },
-} as const
-const ON_PROJECT = {
-  list: { project: 'project:read' },
-  read: [{ project: 'team-access:read' }, 'team-member'],
-  manage: { project: 'team-access:manage' },
+const ACCESS = {
+  workspace: {
+    list: { workspace: 'workspace:read' },
+    read: [{ workspace: 'team-access:read' }, 'team-member'],
+    manage: { workspace: 'team-access:manage' },
+  },
+  project: {
+    list: { project: 'project:read' },
+    read: [{ project: 'team-access:read' }, 'team-member'],
+    manage: { project: 'team-access:manage' },
+  },
 } as const
 
 function registerGrants(http: Http, kind: GrantKind) {
   const { noun, schemas } = kind
-  const access = noun === 'workspace' ? ON_WORKSPACE : ON_PROJECT
+  const access = ACCESS[noun]
   const filter = `filter[${noun}][id]`
   const all = `/${schemas.type}` as const
   const parameter = noun === 'workspace' ? 'teamWorkspaceId' : 'teamProjectId'
@@ -67,8 +69,8 @@ function registerGrants(http: Http, kind: GrantKind) {
     one,
     { summary: `Show what a team may do to a ${noun}`, access: access.read, responses: ONE },
     async (req) => {
-      const id = idOf(req.params)
-      return ok(grantResource(kind, await requireGrant(req.ctx, kind, { id, permission: 'team-access:read' })))
+      const grant = await requireGrant(req.ctx, kind, { id: idOf(req.params), permission: 'team-access:read' })
+      return ok(grantResource(kind, grant))
     },
   )
   http.patch(
@@ -81,8 +83,7 @@ function registerGrants(http: Http, kind: GrantKind) {
       body: schemas.updateBody,
     },
     async (req) => {
-      const id = idOf(req.params)
-      const grant = await requireGrant(req.ctx, kind, { id, permission: 'team-access:manage' })
+      const grant = await requireGrant(req.ctx, kind, { id: idOf(req.params), permission: 'team-access:manage' })
       const input = req.body.data.attributes
       return ok(grantResource(kind, await updateGrant(req.ctx, kind, { grant, input })))
     },
@@ -96,8 +97,8 @@ function registerGrants(http: Http, kind: GrantKind) {
       responses: { 204: null },
     },
     async (req) => {
-      const id = idOf(req.params)
-      await deleteGrant(req.ctx, kind, await requireGrant(req.ctx, kind, { id, permission: 'team-access:manage' }))
+      const grant = await requireGrant(req.ctx, kind, { id: idOf(req.params), permission: 'team-access:manage' })
+      await deleteGrant(req.ctx, kind, grant)
     },
   )
 }

@@ -11,21 +11,18 @@ import { listVariablesOfSets } from '../variables/store.ts'
 import { requireVariableSet } from './access.ts'
 import { variableSetResource } from './resource.ts'
 import {
-  addSetProjects,
-  addSetWorkspaces,
+  changeSetScope,
   createVariableSet,
   deleteVariableSet,
   listOrganizationSets,
   listProjectSets,
   listWorkspaceSets,
-  removeSetProjects,
-  removeSetWorkspaces,
   updateVariableSet,
 } from './service.ts'
 
 // A set belongs to an organization or to a project.
-const READ = [{ organization: 'variable-sets:read' }, { project: 'variable-sets:read' }] as const
-const MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
+export const READ = [{ organization: 'variable-sets:read' }, { project: 'variable-sets:read' }] as const
+export const MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
 
 const q = text().describe('part of the name')
 const LIST = { responses: { 200: pageOf(variableSetSchema) }, include: variableSetIncludes }
@@ -49,6 +46,19 @@ const LIST_OF_PROJECT = {
   query: { q, scope: text().describe('`owned` for the sets that the project owns instead') },
 } as const
 
+const LISTS_OF_WORKSPACE = [
+  {
+    path: '/workspaces/:id/varsets',
+    kind: 'workspace',
+    summary: 'List the variable sets in force in a workspace',
+  },
+  {
+    path: '/workspaces/:id/applicable-varsets',
+    kind: 'applicable',
+    summary: 'List the variable sets that can be applied to a workspace',
+  },
+] as const
+
 const CREATE = {
   summary: 'Create a variable set',
   access: MANAGE,
@@ -66,63 +76,46 @@ const UPDATE = {
   body: updateVariableSetBody,
 } as const
 
-/** Lists of the sets of a workspace by their path. */
-const OF_WORKSPACE = [
-  {
-    path: '/workspaces/:id/varsets',
-    kind: 'workspace',
-    summary: 'List the variable sets in force in a workspace',
-    access: { workspace: 'variables:read' },
-  },
-  {
-    path: '/workspaces/:id/applicable-varsets',
-    kind: 'applicable',
-    summary: 'List the variable sets that can be applied to a workspace',
-    access: { workspace: 'variables:read' },
-  },
-] as const
+const DELETE = {
+  summary: 'Delete a variable set',
+  access: MANAGE,
+  audit: 'variable_set destroy',
+  responses: { 204: null },
+} as const
 
 export const variableSetRoutes: Routes = (http) => {
   http.get('/organizations/:organization/varsets', LIST_OF_ORGANIZATION, async (req) => {
-    const page = req.page()
-    const filter = {
-      q: req.query.q,
-      global: req.query['filter[global]'],
-      ownedByOrganization: req.query.scope === 'owned',
-    }
-    const { rows, total } = await listOrganizationSets(req.ctx, req.params.organization, { page, filter })
-    return req.list({ rows, total }, variableSetResource)
+    const { q, scope, 'filter[global]': global } = req.query
+    const filter = { q, global, ownedByOrganization: scope === 'owned' }
+    const sets = await listOrganizationSets(req.ctx, req.params.organization, { page: req.page(), filter })
+    return req.list(sets, variableSetResource)
   })
   http.get('/projects/:id/varsets', LIST_OF_PROJECT, async (req) => {
-    const kind = req.query.scope === 'owned' ? 'owned' : 'project'
-    const filter = { q: req.query.q }
-    const { rows, total } = await listProjectSets(req.ctx, req.params.id, { page: req.page(), filter, kind })
-    return req.list({ rows, total }, variableSetResource)
+    const { q, scope } = req.query
+    const kind = scope === 'owned' ? 'owned' : 'project'
+    const sets = await listProjectSets(req.ctx, req.params.id, { page: req.page(), filter: { q }, kind })
+    return req.list(sets, variableSetResource)
   })
-  for (const { path, kind, summary, access } of OF_WORKSPACE) {
-    http.get(path, { ...LIST, summary, access, query: { q } }, async (req) => {
-      const filter = { q: req.query.q }
-      const { rows, total } = await listWorkspaceSets(req.ctx, req.params.id, { page: req.page(), filter, kind })
-      return req.list({ rows, total }, variableSetResource)
+  for (const { path, kind, summary } of LISTS_OF_WORKSPACE) {
+    http.get(path, { ...LIST, summary, access: { workspace: 'variables:read' }, query: { q } }, async (req) => {
+      const { q } = req.query
+      const sets = await listWorkspaceSets(req.ctx, req.params.id, { page: req.page(), filter: { q }, kind })
+      return req.list(sets, variableSetResource)
     })
   }
-  http.post('/organizations/:organization/varsets', CREATE, async (req) => {
-    return created(variableSetResource(await createVariableSet(req.ctx, req.params.organization, req.body.data)))
-  })
-  http.get('/varsets/:id', { ...ONE, summary: 'Show a variable set', access: READ }, async (req) => {
-    return ok(variableSetResource(await requireVariableSet(req.ctx, req.params.id, 'read')))
-  })
-  // Both methods change a set (public documentation: variable sets).
-  for (const method of ['patch', 'post'] as const) {
-    http[method]('/varsets/:id', UPDATE, async (req) => {
-      return ok(variableSetResource(await updateVariableSet(req.ctx, req.params.id, req.body.data)))
-    })
-  }
-  http.delete(
-    '/varsets/:id',
-    { summary: 'Delete a variable set', access: MANAGE, audit: 'variable_set destroy', responses: { 204: null } },
-    async (req) => deleteVariableSet(req.ctx, req.params.id),
+  http.post('/organizations/:organization/varsets', CREATE, async (req) =>
+    created(variableSetResource(await createVariableSet(req.ctx, req.params.organization, req.body.data))),
   )
+  http.get('/varsets/:id', { ...ONE, summary: 'Show a variable set', access: READ }, async (req) =>
+    ok(variableSetResource(await requireVariableSet(req.ctx, req.params.id, 'read'))),
+  )
+  // Both methods update a set (public documentation: variable sets).
+  for (const method of ['patch', 'post'] as const) {
+    http[method]('/varsets/:id', UPDATE, async (req) =>
+      ok(variableSetResource(await updateVariableSet(req.ctx, req.params.id, req.body.data))),
+    )
+  }
+  http.delete('/varsets/:id', DELETE, async (req) => deleteVariableSet(req.ctx, req.params.id))
 }
 
 export const variableSetLoaders: readonly Loader[] = [
@@ -137,34 +130,19 @@ export const variableSetLoaders: readonly Loader[] = [
   },
 ]
 
-// A set belongs to an organization or to a project.
-const SCOPE_MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
+const SCOPE_CHANGES = [
+  { method: 'post', change: 'add', kind: 'workspaces', summary: 'Apply a variable set to workspaces' },
+  { method: 'delete', change: 'remove', kind: 'workspaces', summary: 'Remove a variable set from workspaces' },
+  { method: 'post', change: 'add', kind: 'projects', summary: 'Apply a variable set to projects' },
+  { method: 'delete', change: 'remove', kind: 'projects', summary: 'Remove a variable set from projects' },
+] as const
 
-const WORKSPACES = { access: SCOPE_MANAGE, body: identifiersBody('workspaces'), responses: { 204: null } }
-const PROJECTS = { access: SCOPE_MANAGE, body: identifiersBody('projects'), responses: { 204: null } }
-
-/** The scope of variable sets. */
 export const variableSetScopeRoutes: Routes = (http) => {
-  const workspaces = '/varsets/:id/relationships/workspaces'
-  http.post(
-    workspaces,
-    { ...WORKSPACES, summary: 'Apply a variable set to workspaces', audit: 'variable_set add_workspaces' },
-    async (req) => addSetWorkspaces(req.ctx, req.params.id, req.body.data),
-  )
-  http.delete(
-    workspaces,
-    { ...WORKSPACES, summary: 'Remove a variable set from workspaces', audit: 'variable_set remove_workspaces' },
-    async (req) => removeSetWorkspaces(req.ctx, req.params.id, req.body.data),
-  )
-  const projects = '/varsets/:id/relationships/projects'
-  http.post(
-    projects,
-    { ...PROJECTS, summary: 'Apply a variable set to projects', audit: 'variable_set add_projects' },
-    async (req) => addSetProjects(req.ctx, req.params.id, req.body.data),
-  )
-  http.delete(
-    projects,
-    { ...PROJECTS, summary: 'Remove a variable set from projects', audit: 'variable_set remove_projects' },
-    async (req) => removeSetProjects(req.ctx, req.params.id, req.body.data),
-  )
+  for (const { method, change, kind, summary } of SCOPE_CHANGES) {
+    const audit = `variable_set ${change}_${kind}` as const
+    const options = { summary, access: MANAGE, audit, body: identifiersBody(kind), responses: { 204: null } }
+    http[method](`/varsets/:id/relationships/${kind}`, options, async (req) =>
+      changeSetScope(req.ctx, req.params.id, { change, kind, identifiers: req.body.data }),
+    )
+  }
 }

@@ -12,7 +12,7 @@ import type { VariableSet } from './store.ts'
 import * as store from './store.ts'
 import { changeVariables } from './variables.ts'
 
-/** Creates a set with its variables and where it applies, owned by the organization or by one of its projects. */
+/** Creates a set with its variables and its scope, owned by the organization or by one of its projects. */
 export async function createVariableSet(
   ctx: Ctx,
   organizationName: string,
@@ -38,7 +38,7 @@ export async function createVariableSet(
       const scope = { id, organization_id: organization.id, project_id: owner }
       await replaceSetScope(ctx, scope, relationships)
       await changeVariables(ctx, scope, relationships.vars?.data ?? [])
-      // The variables have events of their own.
+      // The variables have separate events.
       const { vars: _, ...applied } = relationships
       const meta = { changes: { ...attributes, ...applied } }
       await recordAudit(ctx, await variableSetAudit(ctx, { ...scope, name: attributes.name }, 'create', meta))
@@ -47,22 +47,19 @@ export async function createVariableSet(
   )
 }
 
-/** The id of the project that is to own a new set; null for the organization itself. */
+/** The id of the project that will own a new set; null for the organization. */
 async function requireOwner(
   ctx: Ctx,
   organization: Awaited<ReturnType<typeof requireOrganization>>,
   parent: Identifier | undefined,
 ) {
+  const pointer = '/data/relationships/parent'
   if (parent?.type === 'projects') {
-    const project = await requireProjectIn(ctx, organization.id, {
-      id: parent.id,
-      permission: 'variable-sets:manage',
-      pointer: '/data/relationships/parent',
-    })
-    return project.id
+    const reference = { id: parent.id, permission: 'variable-sets:manage', pointer } as const
+    return (await requireProjectIn(ctx, organization.id, reference)).id
   }
   if (parent && parent.id.toLowerCase() !== organization.name.toLowerCase()) {
-    throw invalid(`a set of ${organization.name} can't belong to ${parent.id}`, '/data/relationships/parent')
+    throw invalid(`a set of ${organization.name} can't belong to ${parent.id}`, pointer)
   }
   if (!organization.can.has('variable-sets:manage')) {
     throw forbidden(`this needs the permission variable-sets:manage in the organization ${organization.name}`)
@@ -105,18 +102,12 @@ async function listSets(
   scope: store.VariableSetScope,
   { page, filter }: ListVariableSets,
 ): Promise<Paged<VariableSet>> {
-  const { rows, total } = await store.listVariableSets(
-    ctx.db,
-    ctx.actor,
-    { organizationId, scope, filter },
-    { limit: page.size, offset: pageOffset(page) },
-  )
+  const window = { limit: page.size, offset: pageOffset(page) }
+  const { rows, total } = await store.listVariableSets(ctx.db, ctx.actor, { organizationId, scope, filter }, window)
   return { rows: await readableSets(ctx, organizationId, rows), total }
 }
 
-/**
- * Changes a set. Workspaces and projects in the body replace those where it applies; variables are added or changed.
- */
+/** Changes a set. Workspaces and projects in the body replace its scope; variables are added or changed. */
 export async function updateVariableSet(
   ctx: Ctx,
   id: string,
@@ -141,59 +132,47 @@ export async function updateVariableSet(
   )
 }
 
-export async function addSetWorkspaces(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
-  const set = await requireVariableSet(ctx, id, 'manage')
-  const workspaces = await requireSetWorkspaces(ctx, set, { identifiers, pointer: '/data' })
-  const event = await variableSetAudit(ctx, set, 'add_workspaces', { workspaces })
-  await audited(ctx, event, (ctx) => store.insertWorkspaces(ctx.db, id, workspaces))
-}
-
-export async function removeSetWorkspaces(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
-  const set = await requireVariableSet(ctx, id, 'manage')
-  const workspaces = await requireVisibleWorkspaces(ctx, set.organization_id, identifiers)
-  const event = await variableSetAudit(ctx, set, 'remove_workspaces', { workspaces })
-  await audited(ctx, event, (ctx) => store.deleteWorkspaces(ctx.db, id, workspaces))
-}
-
-export async function addSetProjects(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
-  const set = await requireVariableSet(ctx, id, 'manage')
-  const projects = await requireSetProjects(ctx, set, { identifiers, pointer: '/data' })
-  const event = await variableSetAudit(ctx, set, 'add_projects', { projects })
-  await audited(ctx, event, (ctx) => store.insertProjects(ctx.db, id, projects))
-}
-
-export async function removeSetProjects(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
-  const set = await requireVariableSet(ctx, id, 'manage')
-  const projects = await requireSetProjects(ctx, set, { identifiers, pointer: '/data' })
-  const event = await variableSetAudit(ctx, set, 'remove_projects', { projects })
-  await audited(ctx, event, (ctx) => store.deleteProjects(ctx.db, id, projects))
-}
-
 type Scoped = Pick<VariableSet, 'id' | 'organization_id' | 'project_id'>
+type Named = { identifiers: readonly Identifier[]; pointer: string }
+
+/** Applies a set to workspaces or projects, or removes it from them. */
+export async function changeSetScope(
+  ctx: Ctx,
+  id: string,
+  {
+    change,
+    kind,
+    identifiers,
+  }: { change: 'add' | 'remove'; kind: store.ScopeKind; identifiers: readonly Identifier[] },
+) {
+  const set = await requireVariableSet(ctx, id, 'manage')
+  const ids =
+    change === 'remove' && kind === 'workspaces'
+      ? await requireVisibleWorkspaces(ctx, set.organization_id, identifiers)
+      : await REQUIRE[kind](ctx, set, { identifiers, pointer: '/data' })
+  const event = await variableSetAudit(ctx, set, `${change}_${kind}`, { [kind]: ids })
+  const write = change === 'add' ? store.insertScope : store.deleteScope
+  await audited(ctx, event, (ctx) => write(ctx.db, id, kind, ids))
+}
 
 /** Replaces the workspaces or projects where the set applies by those in the body; an omitted list is unchanged. */
 async function replaceSetScope(
   ctx: TransactionCtx,
   set: Scoped,
-  { workspaces, projects }: Pick<UpdateVariableSet['relationships'], 'workspaces' | 'projects'>,
+  relationships: Pick<UpdateVariableSet['relationships'], store.ScopeKind>,
 ) {
-  if (workspaces) {
-    const pointer = '/data/relationships/workspaces/data'
-    const ids = await requireSetWorkspaces(ctx, set, { identifiers: workspaces.data, pointer })
-    await store.deleteVisibleWorkspaces(ctx.db, ctx.actor, set.id)
-    await store.insertWorkspaces(ctx.db, set.id, ids)
-  }
-  if (projects) {
-    const pointer = '/data/relationships/projects/data'
-    const ids = await requireSetProjects(ctx, set, { identifiers: projects.data, pointer })
-    await store.deleteVisibleProjects(ctx.db, ctx.actor, set.id)
-    await store.insertProjects(ctx.db, set.id, ids)
+  for (const kind of ['workspaces', 'projects'] as const) {
+    const identifiers = relationships[kind]?.data
+    if (!identifiers) continue
+    const ids = await REQUIRE[kind](ctx, set, { identifiers, pointer: `/data/relationships/${kind}/data` })
+    await store.deleteVisibleScope(ctx.db, ctx.actor, set.id, kind)
+    await store.insertScope(ctx.db, set.id, kind, ids)
   }
 }
 
-type Named = { identifiers: readonly Identifier[]; pointer: string }
+const REQUIRE = { workspaces: requireSetWorkspaces, projects: requireSetProjects }
 
-/** Workspaces that the actor sees; a project's set applies inside its project only. */
+/** The ids of workspaces that the actor sees; a project's set applies only inside its project. */
 async function requireSetWorkspaces(ctx: Ctx, set: Scoped, { identifiers, pointer }: Named) {
   const ids = await requireVisibleWorkspaces(ctx, set.organization_id, identifiers, pointer)
   if (set.project_id === null) return ids
@@ -209,9 +188,8 @@ async function requireSetWorkspaces(ctx: Ctx, set: Scoped, { identifiers, pointe
 async function requireSetProjects(ctx: Ctx, set: Scoped, { identifiers, pointer }: Named) {
   const ids = identifiers.map(({ id }) => id)
   const projects = await listReadableProjects(ctx, ids)
-  const known = new Set(
-    projects.filter((project) => project.organization_id === set.organization_id).map((project) => project.id),
-  )
+  const inOrganization = projects.filter((project) => project.organization_id === set.organization_id)
+  const known = new Set(inOrganization.map((project) => project.id))
   const missing = ids.findIndex((id) => !known.has(id))
   if (missing >= 0) throw invalid(`there is no project ${ids[missing]} in the organization`, `${pointer}/${missing}/id`)
   const outside = set.project_id === null ? -1 : ids.findIndex((id) => id !== set.project_id)
@@ -224,7 +202,7 @@ export async function deleteVariableSet(ctx: Ctx, id: string) {
   await audited(ctx, await variableSetAudit(ctx, set, 'destroy'), (ctx) => store.deleteVariableSet(ctx.db, id))
 }
 
-/** Runs a change that sets the name of a set. Throws `invalid` when the owner has another set of that name. */
+/** Runs a change that sets a set's name. Throws `invalid` when the owner has another set with that name. */
 async function refuseTakenSetName<T>(work: () => Promise<T>) {
   return refuseTakenName({ constraint: 'variable_sets_name_key' }, work)
 }

@@ -9,7 +9,7 @@ import { findVariable, listVariables, lockVariables } from '../variables/store.t
 import { requireWorkspace } from '../workspaces/access.ts'
 import { noticedSet, requireVariableSet } from './access.ts'
 import { listOverwrites } from './effective-variables.ts'
-import { type VariableSet, listEffectiveSets } from './store.ts'
+import { type VariableSet, selectEffectiveSets } from './store.ts'
 
 export async function createSetVariable(ctx: Ctx, variableSetId: string, input: CreateVariable) {
   const set = await requireVariableSet(ctx, variableSetId, 'manage')
@@ -29,39 +29,30 @@ export async function updateSetVariable(
 
 export async function deleteSetVariable(ctx: Ctx, { variableSetId, id }: { variableSetId: string; id: string }) {
   const set = await requireVariableSet(ctx, variableSetId, 'manage')
-  await destroyVariable(
-    ctx,
-    { variableSetId },
-    {
-      id,
-      organizationId: set.organization_id,
-      set: await noticedSet(ctx, set),
-    },
-  )
+  const noticed = { organizationId: set.organization_id, set: await noticedSet(ctx, set) }
+  await destroyVariable(ctx, { variableSetId }, { id, ...noticed })
 }
 
 type VariableChange = NonNullable<UpdateVariableSet['relationships']['vars']>['data'][number]
 
-/**
- * Adds variables to the set, and changes those that are given with their id. Each change has a separate audit event.
- */
+/** Adds the variables without an id to the set and changes those with one. Each change has a separate audit event. */
 export async function changeVariables(
   ctx: TransactionCtx,
   set: Pick<VariableSet, 'id' | 'organization_id'>,
   changes: readonly VariableChange[],
 ) {
   const owner = { variableSetId: set.id }
-  const named = changes.flatMap(({ id }) => id ?? [])
-  const known = new Set(named.length === 0 ? [] : await lockVariables(ctx.db, owner, named))
+  const ids = changes.flatMap(({ id }) => id ?? [])
+  const existing = new Set(ids.length === 0 ? [] : await lockVariables(ctx.db, owner, ids))
   for (const [index, change] of changes.entries()) {
-    const place = `/data/relationships/vars/data/${index}`
-    const pointer = `${place}/attributes`
+    const item = `/data/relationships/vars/data/${index}`
+    const pointer = `${item}/attributes`
     if (change.id === undefined) {
       const { attributes: input } = change
       const event = variableAudit(set.organization_id, 'create')
       await audited(ctx, event, (ctx) => insertVariable(ctx, owner, { input, pointer }))
-    } else if (!known.has(change.id)) {
-      throw invalid(`the set has no variable ${change.id}`, `${place}/id`)
+    } else if (!existing.has(change.id)) {
+      throw invalid(`the set has no variable ${change.id}`, `${item}/id`)
     } else if (change.attributes) {
       const { id, attributes: input } = change
       const event = variableAudit(set.organization_id, 'update', { changes: input })
@@ -82,7 +73,7 @@ export async function showSetVariable(ctx: Ctx, variableSetId: string, id: strin
   return variable
 }
 
-/** The variables of a set that is in force in the workspace, with what each overwrites there and is overwritten by. */
+/** The variables of a set that is effective in the workspace, each with the variables that it overwrites or is overwritten by. */
 export async function listSetVariablesIn(ctx: Ctx, workspaceId: string, variableSetId: string) {
   const { project_id: projectId, organization_id: organizationId } = await requireWorkspace(
     ctx,
@@ -91,7 +82,8 @@ export async function listSetVariablesIn(ctx: Ctx, workspaceId: string, variable
   )
   const set = await requireVariableSet(ctx, variableSetId, 'read')
   const scope = { workspaceId, projectId, organizationId }
-  if (!(await listEffectiveSets(ctx.db, scope)).some(({ id }) => id === set.id)) throw notFound('variable set')
+  const { rows: effective } = await selectEffectiveSets(scope).execute(ctx.db)
+  if (!effective.some(({ id }) => id === set.id)) throw notFound('variable set')
   const [rows, overwrites] = await Promise.all([listVariables(ctx.db, { variableSetId }), listOverwrites(ctx, scope)])
   return rows.map((row) => ({ row, overwrites: overwrites.get(row.id) }))
 }

@@ -28,10 +28,9 @@ export async function listWorkspaceEffectiveTagBindings(ctx: Ctx, workspaceId: s
   return store.listEffectiveTagBindings(ctx.db, [workspaceId])
 }
 
-/** The tags of workspaces, with those of their projects, by workspace id. The caller has authorised the workspaces. */
+/** Effective tag bindings by workspace id. The caller has authorised the workspaces. */
 export async function listEffectiveTagBindings(ctx: Ctx, workspaceIds: readonly string[]) {
-  const bindings = await store.listEffectiveTagBindings(ctx.db, workspaceIds)
-  return Map.groupBy(bindings, (binding) => binding.for_id)
+  return Map.groupBy(await store.listEffectiveTagBindings(ctx.db, workspaceIds), (binding) => binding.for_id)
 }
 
 export async function changeWorkspaceTagBindings(ctx: Ctx, workspaceId: string, change: TagChange) {
@@ -40,7 +39,7 @@ export async function changeWorkspaceTagBindings(ctx: Ctx, workspaceId: string, 
   return changeTagBindings(ctx, target, change)
 }
 
-/** Flat tags of a workspace: those of its bindings that have no value. */
+/** Flat tags of a workspace: its tag bindings without a value. */
 export async function listWorkspaceTags(
   ctx: Ctx,
   workspaceId: string,
@@ -48,13 +47,11 @@ export async function listWorkspaceTags(
 ) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'workspace:read')
   const window = { limit: page.size, offset: pageOffset(page), name }
-  return {
-    ...(await store.listWorkspaceTags(ctx.db, ctx.actor, workspaceId, window)),
-    organization: workspace.organization_name,
-  }
+  const tags = await store.listWorkspaceTags(ctx.db, ctx.actor, workspaceId, window)
+  return { ...tags, organization: workspace.organization_name }
 }
 
-/** The organization's flat tags, as far as they are on workspaces that the actor may see. */
+/** The organization's flat tags on workspaces that the actor may see. */
 export async function listTags(
   ctx: Ctx,
   organizationName: string,
@@ -93,7 +90,7 @@ export async function deleteTags(ctx: Ctx, organizationName: string, tags: reado
   })
 }
 
-/** Adds a flat tag to more workspaces: to all of them or to none. */
+/** Adds a flat tag to workspaces: to all of them or to none. */
 export async function addWorkspacesToTag(ctx: Ctx, tagId: string, identifiers: readonly Identifier[]) {
   const tag = await store.findTag(ctx.db, tagId)
   if (!tag) throw notFound('tag')
