@@ -4,24 +4,19 @@ import type { Output } from '../state-versions/sealed-outputs.ts'
 
 /** With `withheld`, the value of a sensitive output is null. */
 export function stateVersionOutputResource(
-  output: Output,
+  { id, name, sensitive, type, value, detailedType }: Output,
   options: { withheld?: boolean } = {},
 ): StateVersionOutputResource {
+  const shown = options.withheld && sensitive ? null : value
   return {
-    id: output.id,
+    id,
     type: 'state-version-outputs',
-    attributes: {
-      name: output.name,
-      sensitive: output.sensitive,
-      type: output.type,
-      value: options.withheld && output.sensitive ? null : output.value,
-      'detailed-type': output.detailedType,
-    },
-    links: { self: `${API_PREFIX}/state-version-outputs/${output.id}` },
+    attributes: { name, sensitive, type, value: shown, 'detailed-type': detailedType },
+    links: { self: `${API_PREFIX}/state-version-outputs/${id}` },
   }
 }
 
-/** An output of the current state as workspaces include it: the value of a sensitive one is withheld. */
+/** An output of the current state, included in a workspace; the value of a sensitive one is withheld. */
 export function workspaceOutputResource(output: Output): WorkspaceOutputResource {
   const { id, name, sensitive, type, value } = output
   return {

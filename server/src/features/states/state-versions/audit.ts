@@ -2,14 +2,9 @@ import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { announce } from '../../../changes/announce.ts'
 
-type AuditedVersion = {
-  id: string
-  serial: number
-  workspace_id: string
-  organization_id: string
-}
+type VersionLocation = { id: string; workspace_id: string; organization_id: string }
+type AuditedVersion = VersionLocation & { serial: number }
 
-/** The audit event of a change to a state version. */
 export function stateVersionAudit(version: AuditedVersion, action: string, meta?: { rollback_of: string }): AuditEvent {
   const { id, serial, workspace_id: workspace, organization_id: organizationId } = version
   return {
@@ -24,10 +19,8 @@ export function stateVersionAudit(version: AuditedVersion, action: string, meta?
   }
 }
 
-type Place = { id: string; workspace_id: string; organization_id: string }
-
-/** Notifies open pages of state versions that no audit event is about, and of their workspaces, which show the current one. */
-export function announceVersions(ctx: Ctx, versions: readonly Place[]) {
+/** Announces changes to state versions without an audit event, and to their workspaces, which show the current version. */
+export function announceVersions(ctx: Ctx, versions: readonly VersionLocation[]) {
   for (const { id, workspace_id: workspace, organization_id: organization } of versions) {
     announce(
       ctx,

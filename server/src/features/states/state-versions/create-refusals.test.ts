@@ -230,10 +230,14 @@ test('inline content that is no state, and a lineage that is another one, are po
 })
 
 test.each([
-  [{ state: 'e30!' }, 'state', 'state is not valid base64: it has "!"'],
-  [{ state: 'QQ==QQ==' }, 'state', 'state is not valid base64: it ends within a byte, or goes on after its padding'],
-  [{ 'json-state': '😀' }, 'json-state', 'json-state is not valid base64: it has "😀"'],
-  [{ 'json-state-outputs': 'e30=e30=' }, 'json-state-outputs', 'json-state-outputs is not valid base64: it ends'],
+  [{ state: 'e30!' }, 'state', 'state is not valid base64: it contains "!"'],
+  [{ state: 'QQ==QQ==' }, 'state', 'state is not valid base64: it is truncated, or has data after its padding'],
+  [{ 'json-state': '😀' }, 'json-state', 'json-state is not valid base64: it contains "😀"'],
+  [
+    { 'json-state-outputs': 'e30=e30=' },
+    'json-state-outputs',
+    'json-state-outputs is not valid base64: it is truncated',
+  ],
   [
     { 'json-state-outputs': 'W10=' },
     'json-state-outputs',

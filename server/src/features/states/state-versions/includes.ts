@@ -13,7 +13,7 @@ export const stateVersionLoaders: readonly Loader[] = [
   },
 ]
 
-/** Versions as resources, with their lists of resources loaded for all of them at once. */
+/** Converts versions to resources; loads the resource lists of all of them in one query. */
 export async function stateVersionResources<Version extends PresentedRow>(
   ctx: Ctx,
   versions: readonly Version[],
@@ -30,7 +30,6 @@ export async function stateVersionResources<Version extends PresentedRow>(
   )
 }
 
-/** One version as a resource. */
 export async function presentStateVersion(
   ctx: Ctx,
   version: PresentedRow & DisplayContext,

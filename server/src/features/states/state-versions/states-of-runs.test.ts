@@ -262,7 +262,9 @@ describe("a run's token", () => {
     const response = await engine.post(rawState())
 
     expect(response.status).toBe(409)
-    expect(response.json().errors[0].detail).toBe(`the run ${runId} is planning: a run writes state while it applies`)
+    expect(response.json().errors[0].detail).toBe(
+      `the run ${runId} is planning: a run may write state only while it applies`,
+    )
     await plan.finish({ hasChanges: false })
   })
 
