@@ -75,8 +75,12 @@ import { taskResultJobs } from './tasks/task-results/jobs.ts'
 import { taskResultLoaders, taskResultRoutes } from './tasks/task-results/routes.ts'
 import { workspaceTaskLoaders, workspaceTaskRoutes } from './tasks/workspace-tasks/routes.ts'
 import { teamAccessRoutes } from './workspaces/team-access/routes.ts'
-import { variableSetLoaders, variableSetRoutes, variableSetScopeRoutes } from './workspaces/variable-sets/routes.ts'
-import { variableSetVariableRoutes } from './workspaces/variable-sets/variable-routes.ts'
+import {
+  variableSetLoaders,
+  variableSetRoutes,
+  variableSetScopeRoutes,
+  variableSetVariableRoutes,
+} from './workspaces/variable-sets/routes.ts'
 import { legacyVariableRoutes, variableLoaders, variableRoutes } from './workspaces/variables/routes.ts'
 import {
   tagRoutes,

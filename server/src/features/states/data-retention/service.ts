@@ -9,10 +9,8 @@ import * as store from './store.ts'
 /** The owner of a policy: an organization by name, or a workspace by id. */
 type PolicyOwner = { organization: string } | { workspaceId: string }
 
-/** A policy with the resource that it is attached to. */
 type DataRetentionPolicy = store.PolicyRow & { target: { id: string; type: 'organizations' | 'workspaces' } }
 
-/** Sets how long backing data is kept. */
 export async function setDataRetentionPolicy(ctx: Ctx, owner: PolicyOwner, input: DataRetentionPolicyInput) {
   const { key, target, organizationId } = await requirePolicyOwner(ctx, owner, 'write')
   const policy = { id: ctx.newId('drp'), deleteOlderThanDays: input.deleteOlderThanDays, now: ctx.now() }

@@ -19,7 +19,6 @@ export async function findPolicy(db: Db, target: PolicyTarget) {
 
 type NewPolicy = { id: string; deleteOlderThanDays: number | null; now: Date }
 
-/** Creates or changes the target's policy. */
 export async function upsertPolicy(db: Db, target: PolicyTarget, policy: NewPolicy) {
   const { name, id } = column(target)
   const { rows } = await sql<PolicyRow>`
@@ -76,10 +75,7 @@ export async function softDeleteBefore(db: Db, workspaceId: string, { before, no
 
 type Limits = { kept: number; months: number; now: Date; limit: number }
 
-/**
- * Deletes up to `limit` states of an organization, oldest first, that are neither among its newest `kept`, nor the newest of their
- * workspace, nor younger than `months`. Returns their locations.
- */
+/** Deletes the oldest states beyond the newest `kept`, older than `months`, and not the newest of their workspace. */
 export async function deleteBeyond(tx: Tx, organizationId: string, { kept, months, now, limit }: Limits) {
   // If one becomes current concurrently, a foreign key rejects the deletion, and the job runs again.
   const { rows } = await sql<ContentLocations & DeletedVersion>`

@@ -7,7 +7,6 @@ import { lookup } from '../../../db/lookup.ts'
 import { countRows } from '../../workspaces/workspaces/store.ts'
 import type { OutputRow } from '../state-versions/sealed-outputs.ts'
 
-/** An output with the access context of its workspace for the actor. */
 export async function findOutput(db: Db, actor: Actor, id: string) {
   if (actor.kind === 'user') return findForUser(db, { userId: actor.userId, id })
   const { rows } = await selectOutput(actor, id).execute(db)
@@ -38,7 +37,6 @@ export async function listOutputsOf(db: Db, stateVersionIds: readonly string[]):
   return rows
 }
 
-/** The outputs of the current states of workspaces. */
 export async function listCurrentOutputsOf(db: Db, workspaceIds: readonly string[]) {
   const { rows } = await sql<OutputRow & { workspace_id: string }>`
     select o.*, w.id as workspace_id

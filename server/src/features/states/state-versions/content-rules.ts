@@ -9,7 +9,6 @@ import {
   readStateHeader,
 } from '../../../terraform-state/state-header.ts'
 
-/** The JSON pointer to the whole body. */
 const WHOLE_BODY = ''
 
 /** The header of a state, or of OpenTofu's encrypted envelope around one. */
@@ -19,10 +18,7 @@ export type ReadableHeader = Exclude<StateHeader, { kind: 'invalid' }>
 const WORKER_FROM = 4 * 1024 * 1024
 /** Size up to which a state is examined on the event loop, in bytes: that takes 1 or 2 ms. */
 const EXAMINED_HERE = 256 * 1024
-/**
- * Size up to which a state is extracted during its request, in bytes, so that one statement stores the version, without a job. A larger
- * one would occupy a thread for long and take hundreds of MB.
- */
+/** Size up to which a state is extracted during its request, in bytes: a larger one would occupy a thread and hundreds of MB. */
 export const EXAMINED_BYTES = 16 * 1024 * 1024
 
 /** If `extraction` is undefined, the job extracts the state. */
@@ -44,10 +40,7 @@ export async function readHeader(ctx: Ctx, content: Buffer): Promise<StateHeader
   return outcome.ok ? outcome.value : { kind: 'invalid', reason: outcome.reason }
 }
 
-/**
- * Checks a raw state against its declared properties; throws `invalid`. `pointer` is that of the declaration; for an upload, which has
- * none, the error points to the whole body. The serial and lineage of an encrypted state are not checked.
- */
+/** Throws `invalid` if a state contradicts its declaration at `pointer`, which an upload has not. For an encrypted state, checks only the MD5. */
 export function checkContent(
   ctx: Ctx,
   { md5, header }: InspectedState,
@@ -69,10 +62,7 @@ export function checkContent(
   return header
 }
 
-/**
- * Throws `invalid` unless a JSON state is a JSON object. Nested values of a large one are not checked. Unless the buffer is in shared
- * memory, it must not be used afterwards, as for `readHeader`.
- */
+/** Throws `invalid` unless content is a JSON object. A large buffer outside of shared memory is transferred to a worker. */
 export async function checkJsonState(ctx: Ctx, content: Buffer, pointer = WHOLE_BODY) {
   const fault = await findJsonFault(ctx, content)
   if (fault !== undefined) throw invalid(`the JSON state ${fault}`, pointer)
@@ -93,20 +83,14 @@ const LIFETIME_MS = 25 * 3_600_000
 
 export const OBJECT_PATH = '/_objects/v1/object'
 
-/**
- * The URL to read or upload the content of version `id` without a token (INTERFACE §4.4). The signature is in the path, since the CLI's
- * log readers replace the query.
- */
+/** A URL that needs no token (INTERFACE §4.4). The signature is in the path, since the CLI's log readers replace the query. */
 export function objectUrl(app: Pick<App, 'baseUrl' | 'secrets' | 'now'>, kind: ObjectKind, id: string) {
   const expiresAt = new Date(app.now().getTime() + LIFETIME_MS)
   return `${app.baseUrl}${OBJECT_PATH}/${app.secrets.signPath({ purpose: PURPOSE, id: `${id}-${kind}`, expiresAt })}`
 }
 
 /** The grant of a signed URL's id; undefined if its signature is invalid or it has expired. */
-export function openObjectId(
-  app: Pick<App, 'secrets' | 'now'>,
-  objectId: string,
-): { kind: ObjectKind; id: string } | undefined {
+export function openObjectId(app: Pick<App, 'secrets' | 'now'>, objectId: string) {
   const verified = app.secrets.verifyPath(objectId, PURPOSE, app.now())
   if ('problem' in verified) return undefined
   const [, id, kind] = /^(sv-[^-]+)-(.+)$/.exec(verified.id) ?? []

@@ -3,7 +3,6 @@ import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { StateVersionRow } from './store.ts'
 
-/** Locations of a version's content. */
 export type ContentLocations = Pick<StateVersionRow, 'id' | 'raw_location' | 'json_location'> & {
   size?: number | null
   /** The sealed content, if it was read in the same query. */
@@ -43,7 +42,6 @@ export async function addJsonContent(db: Db, id: string, location: string, seale
   return rows.length > 0
 }
 
-/** The keys of the versions' blobs. */
 export async function findNamedLocations(db: Db, ids: readonly string[]) {
   const { rows } = await sql<{ location: string }>`
     select location from state_versions sv, unnest(array[sv.raw_location, sv.json_location]) location

@@ -26,10 +26,7 @@ export function md5Of(content: Buffer) {
   return createHash('md5').update(content).digest('hex')
 }
 
-/**
- * Stores the content of version `id` before the version is inserted: small content is sealed for a row, other content becomes a durable
- * blob. A blob that no version refers to is swept later. `md5` is that of the content, if known.
- */
+/** Stores content before its version is inserted, in a row or as a durable blob. A blob without a version is swept later. */
 export async function storeContent(
   app: App,
   { id, kind, md5 }: { id: string; kind: ContentKind; md5?: string },
@@ -107,7 +104,6 @@ async function readRow(app: App, { id, ...read }: ContentLocations, kind: Conten
   return encoded[0] === PLAIN[0] ? content : zstdDecompressSync(content)
 }
 
-/** Deletes the blobs of a version. */
 export async function deleteContent(app: App, version: ContentLocations) {
   for (const location of [version.raw_location, version.json_location]) {
     if (location !== null && location !== IN_ROW) await app.blobs.delete(location)
@@ -127,12 +123,10 @@ const MAX_SHARED_BYTES = 16 * 1024 * 1024
 /** A multiple of a socket's buffer. */
 const CHUNK_BYTES = 512 * 1024
 
-/** Content in memory while it has readers. */
 type Held = { content: Promise<Buffer>; size: number; readers: number }
 
 /** If no memory was freed for this long, in ms, slow clients hold it: then waiting readers get separate streams. */
 const STALLED_MS = 250
-/** Number of waiting readers that get separate streams at a time. */
 const RELEASED_READERS = 8
 
 const held = new Map<string, Held>()

@@ -64,7 +64,6 @@ const extraction = template<Extracted, never>(
     ${insertOutputs(slot, (values) => values, sql`sv`)}`,
 )
 
-/** Saves the extraction of a finalized version, at most once. */
 export async function saveExtraction(db: Db, id: string, extracted: ExtractionColumns) {
   await rowsOf(db, extraction({ id, extracted }))
 }

@@ -59,10 +59,7 @@ function extractionColumns(
   return { ...extraction, processed: true, format: stateVersion, outputs: [...requested, ...sealOutputs(app, others)] }
 }
 
-/**
- * Extracts the outputs and resources of a version, off the event loop. Does nothing for a version that was deleted or already extracted.
- * A version with unreadable content counts as processed, without outputs or resources.
- */
+/** Extracts a version off the event loop, at most once. Unreadable content counts as processed, without outputs or resources. */
 export async function extractVersion(ctx: Ctx, id: string) {
   const version = await store.findVersion(ctx.db, id)
   if (!version || version.status !== 'finalized' || version.resources_processed) return
@@ -101,17 +98,13 @@ async function extractContent(ctx: Ctx, version: PresentedRow) {
   return raw && ctx.workers.extract(raw)
 }
 
-/**
- * The number of resources that a version manages; extracts them if necessary. Undefined if the state is encrypted or has a format that
- * the server does not read.
- */
+/** Undefined if the state is encrypted or has a format that the server does not read. Extracts the version if necessary. */
 export async function countManaged(ctx: Ctx, id: string): Promise<number | undefined> {
   await extractVersion(ctx, id)
   const version = await store.findVersion(ctx.db, id)
   return version?.modules == null ? undefined : version.resource_count
 }
 
-/** Extracts outputs and resources from the content of a finalized version. */
 export const extractionJob = jobKind('state-versions.extract', z.object({ id: z.string() }), { concurrency: 2 })
 
 /** Immutable resource lists by version id. */
@@ -121,10 +114,7 @@ const cache = new LRUCache<string, RawJson>({
 })
 dropWhenIdle(() => cache.clear())
 
-/**
- * The resource lists of versions, as JSON. Those of large states have hundreds of KB; they are read separately from their rows and cached,
- * so that the cost of a response depends on the size of the state only by the bytes sent.
- */
+/** Resource lists as JSON. Lists of large states have hundreds of KB, so they are read separately from their rows and cached. */
 export async function resourceLists(app: Pick<App, 'db'>, versions: readonly PresentedRow[]) {
   const lists = new Map<string, RawJson>()
   const missing: string[] = []

@@ -37,7 +37,6 @@ type Content = Pick<
   'id' | 'serial' | 'md5' | 'lineage' | 'intermediate' | 'rawSealed' | 'createdAt' | 'extracted' | 'audit'
 > & { size: number; rawLocation: string }
 
-/** Returns slots by the name of a field. */
 function fieldsOf<Values, Fields>(slot: Slots<Values>, read: (values: Values) => Fields) {
   return <Name extends keyof Fields>(name: Name) => slot((values) => read(values)[name])
 }
@@ -84,11 +83,7 @@ const addition = templateOf<AdditionForm, Addition, PresentedRow>(({ pending, in
  * if the workspace's states or lock have changed since they were `checked`: the caller checks again. The update of the workspace's row
  * orders concurrent writers.
  */
-export async function insertStateVersion(
-  db: Db,
-  checked: CheckedWorkspace,
-  version: NewVersion,
-): Promise<PresentedRow | undefined> {
+export async function insertStateVersion(db: Db, checked: CheckedWorkspace, version: NewVersion) {
   const form = {
     pending: version.size === null,
     intermediate: version.intermediate,
@@ -128,10 +123,7 @@ const finalization = templateOf<{ intermediate: boolean }, Finalization, { id: s
     returning sv.id`
 })
 
-/**
- * Finalizes a pending version with its content and makes it the current one or the latest snapshot. Returns false if the workspace's
- * states or lock have changed since they were `checked`.
- */
+/** Finalizes a pending version. Returns false if the workspace's states or lock have changed since they were `checked`. */
 export async function finalizeStateVersion(db: Db, checked: CheckedWorkspace, version: Content): Promise<boolean> {
   const rows = await rowsOf(db, finalization({ intermediate: version.intermediate }, { checked, version }))
   return rows.length > 0
@@ -148,7 +140,6 @@ type Versioned = {
   version: Pick<NewVersion, 'id' | 'serial' | 'md5' | 'lineage' | 'createdAt' | 'extracted' | 'audit'>
 }
 
-/** SQL that inserts a version's outputs and its audit event. */
 function outputsAndEvent<Values extends Versioned>(slot: Slots<Values>) {
   const event = eventSlots(slot, ({ version }) => version.audit)
   return sql`outputs as (${insertOutputs(slot, ({ version }) => version, sql`w`)}),

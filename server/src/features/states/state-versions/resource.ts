@@ -15,11 +15,9 @@ export function displayContextOf({ organization_plan: plan, vcs_repo, access }: 
   return { plan, vcs_repo, access }
 }
 
-/** Data shown with a version that is not in its row. */
 export type DisplayOptions = {
   /** The commit of the run's configuration; absent if the workspace has no repository. */
   commit?: { sha: string | null; url: string | null } | undefined
-  /** Whether the caller may see metered usage. */
   seesBilling?: boolean
   /** Whether the caller may write states: an upload URL is its own authorisation, so readers must not get it. */
   mayUpload?: boolean

@@ -24,11 +24,7 @@ const POINTER = '/data/relationships/rollback-state-version'
  *
  * Throws `not-found` for a target of another workspace, `invalid` for one without readable content, `conflict` without the lock.
  */
-export async function rollbackStateVersion(
-  ctx: Ctx,
-  workspace: Workspace,
-  input: RollbackStateVersion,
-): Promise<store.PresentedRow> {
+export async function rollbackStateVersion(ctx: Ctx, workspace: Workspace, input: RollbackStateVersion) {
   const targetId = input.relationships['rollback-state-version'].data.id
   for (;;) {
     const target = await requireTarget(ctx, targetId, workspace.id)

@@ -169,7 +169,6 @@ export const stateContentRoutes: Routes = (http) => {
   })
 }
 
-/** The content of a signed download URL. Throws `not-found`. */
 async function downloadContent(ctx: Ctx, objectId: string) {
   const object = openObjectId(ctx, objectId)
   if (object?.kind !== 'raw' && object?.kind !== 'json') throw notFound('object')

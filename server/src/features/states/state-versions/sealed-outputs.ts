@@ -33,7 +33,6 @@ export function sealOutputs(app: App, outputs: readonly ExtractedOutput[]): Seal
   })
 }
 
-/** The outputs of a version, sealed again for a copy of it. */
 export function resealOutputs(app: App, rows: readonly OutputRow[]): SealedOutput[] {
   return rows.map(({ id: original, name, type, detailed_type: detailedType, sensitive, value }) => {
     const id = app.newId('wsout')

@@ -12,7 +12,6 @@ type StateIdentity = { serial: number; md5: string; lineage?: string | null | un
 /** The identity of a workspace's newest finalized version, snapshots included. */
 export type LatestState = Pick<WorkspaceRow, 'latest_state_serial' | 'latest_state_md5' | 'latest_state_lineage'>
 
-/** The state that the next one must follow, if any. */
 export function latestState(workspace: LatestState): StateIdentity | undefined {
   const { latest_state_serial: serial, latest_state_md5: md5, latest_state_lineage: lineage } = workspace
   return serial === null || md5 === null ? undefined : { serial, md5, lineage }
@@ -24,10 +23,7 @@ export function latestState(workspace: LatestState): StateIdentity | undefined {
  *
  * Throws `precondition-failed` for a serial that is behind, `conflict` for different content or another lineage.
  */
-export function checkSerial(
-  current: StateIdentity | undefined,
-  next: StateIdentity & { force?: boolean | null },
-): void {
+export function checkSerial(current: StateIdentity | undefined, next: StateIdentity & { force?: boolean | null }) {
   if (current === undefined || next.force === true) return
   if (next.serial < current.serial) {
     throw preconditionFailed(`serial ${next.serial} is behind the current serial ${current.serial}`, SERIAL)
@@ -55,10 +51,7 @@ export async function checkHoldsLock(ctx: Ctx, workspace: Lock & { name: string 
   throw conflict(`the workspace ${workspace.name} ${state}: ${remedy}`)
 }
 
-/**
- * A run holds the lock from its plan on, but only its apply may write state: code in a plan has the run's token too, and may come from
- * users who must not apply.
- */
+/** Only an apply may write state: code in a plan has the run's token too, and may come from users who must not apply. */
 async function checkApplies({ db, actor }: Ctx) {
   if (actor.kind !== 'run') return
   const status = await findRunStatus(db, actor.runId)

@@ -25,7 +25,6 @@ import * as store from './store.ts'
 type StateVersionFilter = { organization: string; workspace: string; status: z.infer<typeof listedStatus> | undefined }
 type StateVersionPage = Paged<store.PresentedRow> & { display: DisplayContext }
 
-/** The versions of one workspace, newest first. */
 export async function listStateVersions(
   ctx: Ctx,
   { organization, workspace: name, status }: StateVersionFilter,
@@ -51,11 +50,7 @@ type CurrentStates = Pick<WorkspaceRow, 'current_state_version_id' | 'latest_sta
  * Throws `invalid` for a contradictory body, `conflict` without the lock, `precondition-failed` for a serial that is behind, `conflict`
  * for different content or another lineage.
  */
-export async function createStateVersion(
-  ctx: Ctx,
-  workspace: Workspace,
-  input: NewVersionInput,
-): Promise<store.PresentedRow> {
+export async function createStateVersion(ctx: Ctx, workspace: Workspace, input: NewVersionInput) {
   const state = await readNewState(ctx, input)
   const existing = await checkNewState(ctx, workspace, state)
   if (existing) return existing
@@ -107,10 +102,7 @@ export async function addVersion(ctx: Ctx, checked: CheckedWorkspace, { audit, .
   )
 }
 
-/**
- * Inserts a version if the workspace has not changed since it was read. Otherwise locks the row and calls `check` again, which may return
- * an existing version that makes the new one unnecessary.
- */
+/** Inserts a version. If the workspace has changed since it was read, locks it and calls `check`, which may return an existing version. */
 async function insertChecked(
   ctx: Ctx,
   workspace: WritableWorkspace,
@@ -164,10 +156,7 @@ async function isRestart(ctx: Ctx, workspace: WritableWorkspace, { lineage }: Ne
   return latest.resource_count === 0 && latest.output_ids.length === 0
 }
 
-/**
- * The engine does not mark snapshots: each state that it stores during a run is one until the run releases the workspace. Other clients
- * may mark them.
- */
+/** Each state that an engine stores during a run is a snapshot until the run ends. Other clients mark snapshots. */
 function isIntermediate(ctx: Ctx, input: NewVersionInput) {
   return ctx.actor.kind === 'run' || (input.attributes.intermediate ?? false)
 }
@@ -186,14 +175,12 @@ async function checkRun(ctx: Ctx, workspaceId: string, runId: string | undefined
 
 const ATTRIBUTES = '/data/attributes'
 
-/** The attributes with base64 content. */
 export const CONTENT_FIELDS = ['state', 'json-state', 'json-state-outputs'] as const
 type ContentField = (typeof CONTENT_FIELDS)[number]
 
 /** A request for a new version. Long contents are in `contents`, decoded, and take precedence over the attributes. */
 type NewVersionInput = CreateStateVersion & { contents: Partial<Record<ContentField, Buffer>> }
 
-/** A decoded and validated request for a new version. */
 type NewState = {
   serial: number
   md5: string
@@ -270,10 +257,7 @@ function readOutputs(ctx: Ctx, content: Buffer) {
 /** The columns of a workspace's locked row that say whether its states depend on its lock. */
 type LockedStates = CurrentStates & Pick<WorkspaceRow, 'id' | 'organization_id' | 'pending_state_version_id'>
 
-/**
- * Settles the states of a workspace whose lock was released, also by force or by the end of a run: the last snapshot becomes the current
- * state, and a pending version is discarded.
- */
+/** Settles the states after the release of a lock: makes the last snapshot current and discards a pending version. */
 export async function settleStates(ctx: TransactionCtx, workspace: LockedStates) {
   if (workspace.latest_state_version_id !== workspace.current_state_version_id) {
     await promoteLatest(ctx.db, workspace.id)
@@ -297,8 +281,5 @@ function announceVersion(ctx: Ctx, workspace: Pick<LockedStates, 'id' | 'organiz
   announceVersions(ctx, [{ id, workspace_id: workspace.id, organization_id: workspace.organization_id }])
 }
 
-/**
- * Header of responses with state versions: seconds between the snapshots that the CLI stores during an apply. The CLI reads it from any
- * of these responses with the JSON:API content type.
- */
+/** Seconds between the snapshots that the CLI stores during an apply. The CLI reads it from any JSON:API response with a state version. */
 export const SNAPSHOT_INTERVAL = { 'x-terraform-snapshot-interval': '30' }

@@ -8,10 +8,7 @@ import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { type WorkspaceRow, countRows } from '../../workspaces/workspaces/store.ts'
 
-/**
- * A version without its instances, which only workspace resources read, and without a long list of resources (`findResourceLists`).
- * Extracted data is the JSON that responses contain.
- */
+/** Without instances and long lists of resources (`findResourceLists`). Extracted data is the JSON of responses. */
 export type StateVersionRow = Omit<
   Selectable<Schema['state_versions']>,
   'instances' | 'modules' | 'providers' | 'resources' | 'resource_list'
@@ -55,7 +52,6 @@ export async function findStateVersion(db: Db, actor: Actor, key: { id: string }
   return rows[0]
 }
 
-/** As `findStateVersion`, for several. */
 export async function findStateVersions(db: Db, actor: Actor, ids: readonly string[]) {
   const { rows } = await selectStateVersion(actor, { ids }).execute(db)
   return shareAccess(rows)
@@ -160,7 +156,6 @@ export async function discardPendingVersion(tx: Tx, workspaceId: string) {
   await deferWrite(tx, discarding)
 }
 
-/** Takes the row lock of a version's workspace. */
 export async function lockWorkspaceOf(tx: Tx, id: string) {
   const { rows } = await sql<
     Pick<WorkspaceRow, 'id' | 'organization_id' | 'current_state_version_id' | 'latest_state_version_id'>
@@ -211,7 +206,6 @@ export async function purgeStateVersion(tx: Tx, id: string) {
   })
 }
 
-/** Soft-deleted versions that can no longer be restored. */
 export async function listPurgeable(db: Db, now: Date, limit: number) {
   return db
     .selectFrom('state_versions')

@@ -183,7 +183,6 @@ type Arriving = {
 /** Size of the chunks in which buffered content is written, in bytes: each write takes several turns of the event loop. */
 const WRITE_CHUNK_BYTES = 512 * 1024
 
-/** Writes the rest of an upload to a blob as it arrives. */
 async function receiveStream<T>(
   ctx: Ctx,
   { id, kind }: { id: string; kind: ContentKind },

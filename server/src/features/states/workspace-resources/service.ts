@@ -27,7 +27,6 @@ type ResourceFilter = {
   sort: { name: ResourceSort; descending: boolean }
 }
 
-/** The instances in the current state. */
 export async function listWorkspaceResources(
   ctx: Ctx,
   workspaceId: string,
@@ -65,7 +64,6 @@ function compare(a: string, b: string) {
 /** Maximum number of names in the counts; those with the most instances are kept. */
 const MAX_NAMES = 1000
 
-/** The number of instances in the current state, by module and by type. */
 export async function countWorkspaceResources(ctx: Ctx, workspaceId: string): Promise<ResourceCounts> {
   const instances = (await readInstances(ctx, workspaceId))?.instances ?? []
   return {
@@ -112,7 +110,6 @@ const ROOT = 'root'
 /** `module.net` or `module.net["a"]`. A key may contain any characters. */
 const MODULE_STEP = /module\.([^.[]+(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?)/g
 
-/** An instance of a resource in a workspace's current state, with the version that it is from. */
 type ListedResource = ExtractedInstance & { id: string; stateVersionId: string; since: Date }
 
 export function workspaceResourceResource(instance: ListedResource): WorkspaceResourceResource {

@@ -62,10 +62,7 @@ export async function createGrant(ctx: Ctx, kind: GrantKind, { attributes, relat
   }
 }
 
-/**
- * The grants of teams on a workspace or project. An administrator of it sees all, other members those of their own teams (public
- * documentation, "Team access" and "Project team access").
- */
+/** Administrators see all grants, members those of their own teams (public documentation, "Team access", "Project team access"). */
 export async function listGrants(
   ctx: Ctx,
   kind: GrantKind,
@@ -78,11 +75,7 @@ export async function listGrants(
   return { rows: rows.map((row) => ({ ...row, subject })), total }
 }
 
-export async function updateGrant(
-  ctx: Ctx,
-  kind: GrantKind,
-  { grant, input }: { grant: Grant; input: GrantInput },
-): Promise<Grant> {
+export async function updateGrant(ctx: Ctx, kind: GrantKind, { grant, input }: { grant: Grant; input: GrantInput }) {
   const { subject } = grant
   const access = input.access ?? grant.access
   const columns = grantColumns(kind, { ...input, access }, grant)

@@ -81,10 +81,7 @@ export type Grant = GrantRow & { subject: GrantSubject }
 
 export type GrantInput = { access?: string }
 
-/**
- * The columns of a grant after `input`. A fixed level determines its parts; setting one of them to another value is `invalid`, with the
- * message of the public API.
- */
+/** The columns of a grant after `input`. Changing a part of a fixed level is `invalid`, with the message of the public API. */
 export function grantColumns(
   { parts, levels, custom }: GrantKind,
   input: GrantInput & { access: string },
@@ -130,7 +127,6 @@ type Part = readonly [column: keyof GrantColumns, path: string, label: string]
 
 type Level = Readonly<Record<string, string | boolean>>
 
-/** A kind of grant: on one workspace, or on a project and its workspaces. */
 export type GrantKind = {
   noun: 'workspace' | 'project'
   schemas: typeof teamWorkspaces | typeof teamProjects
@@ -140,7 +136,6 @@ export type GrantKind = {
   parts: readonly Part[]
   /** The initial values of custom access. */
   custom: Level
-  /** The parts of each fixed level. */
   levels: Readonly<Record<string, Level>>
 }
 

@@ -3,7 +3,7 @@ import type { AuditEvent } from '../../../audit/record.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
 import { listReadableProjects } from '../../organizations/projects/access.ts'
-import { type NoticedSet, setNotice } from '../variables/access.ts'
+import { setNotice } from '../variables/access.ts'
 import { type VariableSet, listTeamIds } from './store.ts'
 import * as store from './store.ts'
 
@@ -49,9 +49,6 @@ export async function variableSetAudit(ctx: Ctx, set: Audited, action: string, m
 }
 
 /** The set with the teams that see it, if a project owns it. */
-export async function noticedSet(
-  ctx: Ctx,
-  { id, project_id: projectId }: Pick<Audited, 'id' | 'project_id'>,
-): Promise<NoticedSet> {
+export async function noticedSet(ctx: Ctx, { id, project_id: projectId }: Pick<Audited, 'id' | 'project_id'>) {
   return { id, teams: projectId === null ? undefined : await listTeamIds(ctx.db, projectId) }
 }

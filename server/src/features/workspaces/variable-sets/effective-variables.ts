@@ -7,7 +7,6 @@ import { requireWorkspace } from '../workspaces/access.ts'
 import type { EffectiveVariable } from './resource.ts'
 import { type EffectiveSet, type WorkspaceScope, projectOf, selectEffectiveSets } from './store.ts'
 
-/** A variable for the engine, in plain text. */
 type RunVariable = { key: string; value: string } & Pick<store.VariableRow, 'hcl' | 'category' | 'sensitive'>
 
 /** Resolves to the variables of a run. `runVariables` are set on the run itself: HCL literals, as the CLI sends them. */
@@ -39,16 +38,11 @@ export async function readRunVariables(
   }
 }
 
-/**
- * The variables of the workspace and its effective sets, each with those that it overwrites; with `all`, also the overwritten ones.
- */
+/** The effective variables of the workspace with those that they overwrite; with `all`, also the overwritten ones. */
 export async function listAllWorkspaceVariables(ctx: Ctx, workspaceId: string, { all }: { all: boolean }) {
-  const { project_id: projectId, organization_id: organizationId } = await requireWorkspace(
-    ctx,
-    workspaceId,
-    'variables:read',
-  )
-  const variables = await listWithSources(ctx, { workspaceId, projectId, organizationId })
+  const workspace = await requireWorkspace(ctx, workspaceId, 'variables:read')
+  const scope = { workspaceId, projectId: workspace.project_id, organizationId: workspace.organization_id }
+  const variables = await listWithSources(ctx, scope)
   const byId = overwritesOf(variables)
   const shown = variables.flatMap((variable) => {
     const overwrites = byId.get(variable.id)
@@ -80,15 +74,11 @@ async function listWithSources(ctx: Ctx, scope: WorkspaceScope) {
   return withSources(ctx, await pipeline(ctx.db, sourceQueries(ctx, scope)))
 }
 
-/** Queries of the workspace's variables and of its effective sets. */
 function sourceQueries(ctx: Ctx, scope: WorkspaceScope) {
   return [store.selectVariables(ctx.db, { workspaceId: scope.workspaceId }), selectEffectiveSets(scope)] as const
 }
 
-async function withSources(
-  ctx: Ctx,
-  [own, sets]: readonly [readonly store.VariableRow[], readonly EffectiveSet[]],
-): Promise<EffectiveVariable[]> {
+async function withSources(ctx: Ctx, [own, sets]: readonly [readonly store.VariableRow[], readonly EffectiveSet[]]) {
   const sources = new Map(sets.map((set) => [set.id, set]))
   const inherited = sets.length === 0 ? [] : await store.listVariablesOfSets(ctx.db, [...sources.keys()])
   return [

@@ -43,7 +43,6 @@ export function variableSetResource(set: VariableSet): VariableSetResource {
 
 export type EffectiveVariable = VariableRow & { source: Exclude<VariableSource, { kind: 'run' }> }
 
-/** A variable that is effective or overwritten in a workspace, with its source. */
 export function effectiveVariableResource(row: EffectiveVariable, overwrites: Overwrites): VariableResource {
   const resource = variableResource(row, overwrites)
   return { ...resource, attributes: { ...resource.attributes, 'in-force-by': sourceAttribute(row.source) } }

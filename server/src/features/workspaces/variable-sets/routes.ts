@@ -1,28 +1,37 @@
 import { variableSetIncludes } from '@groundstate/contract/includes'
 import { identifiersBody } from '@groundstate/contract/json-api'
-import { documentOf, pageOf } from '@groundstate/contract/responses'
+import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { createVariableSetBody, updateVariableSetBody, variableSetSchema } from '@groundstate/contract/variable-sets'
+import { createVariableBody, updateVariableBody, variableSchema } from '@groundstate/contract/variables'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { boolean, text } from '../../../http/query.ts'
-import { created, ok } from '../../../http/responses.ts'
+import { created, listAll, ok } from '../../../http/responses.ts'
 import { variableResource } from '../variables/resource.ts'
 import { listVariablesOfSets } from '../variables/store.ts'
 import { requireVariableSet } from './access.ts'
-import { variableSetResource } from './resource.ts'
+import { listAllWorkspaceVariables } from './effective-variables.ts'
+import { effectiveVariableResource, variableSetResource } from './resource.ts'
 import {
   changeSetScope,
+  createSetVariable,
   createVariableSet,
+  deleteSetVariable,
   deleteVariableSet,
   listOrganizationSets,
   listProjectSets,
+  listSetVariables,
+  listSetVariablesIn,
   listWorkspaceSets,
+  showSetVariable,
+  showSetVariableIn,
+  updateSetVariable,
   updateVariableSet,
 } from './service.ts'
 
 // A set belongs to an organization or to a project.
-export const READ = [{ organization: 'variable-sets:read' }, { project: 'variable-sets:read' }] as const
-export const MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
+const READ = [{ organization: 'variable-sets:read' }, { project: 'variable-sets:read' }] as const
+const MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
 
 const q = text().describe('part of the name')
 const LIST = { responses: { 200: pageOf(variableSetSchema) }, include: variableSetIncludes }
@@ -145,4 +154,86 @@ export const variableSetScopeRoutes: Routes = (http) => {
       changeSetScope(req.ctx, req.params.id, { change, kind, identifiers: req.body.data }),
     )
   }
+}
+
+const VARIABLES = { responses: { 200: wholeListOf(variableSchema) } }
+const VARIABLE = { responses: { 200: documentOf(variableSchema) } }
+
+const LIST_VARIABLES = { ...VARIABLES, summary: 'List the variables of a variable set', access: READ } as const
+const SHOW_VARIABLE = { ...VARIABLE, summary: 'Show a variable of a variable set', access: READ } as const
+const CREATE_VARIABLE = {
+  summary: 'Create a variable in a variable set',
+  access: MANAGE,
+  audit: 'variable create',
+  responses: { 201: documentOf(variableSchema) },
+  body: createVariableBody,
+} as const
+const UPDATE_VARIABLE = {
+  ...VARIABLE,
+  summary: 'Update a variable of a variable set',
+  access: MANAGE,
+  audit: 'variable update',
+  body: updateVariableBody,
+} as const
+const DELETE_VARIABLE = {
+  summary: 'Delete a variable of a variable set',
+  access: MANAGE,
+  audit: 'variable destroy',
+  responses: { 204: null },
+} as const
+
+const LIST_EFFECTIVE = {
+  ...VARIABLES,
+  summary: 'List the variables in force in a workspace, those of sets included',
+  access: { workspace: 'variables:read' },
+  query: { overwritten: boolean().describe('our own: whether those that are overwritten are listed too') },
+} as const
+const IN_WORKSPACE = [
+  { workspace: 'variables:read', organization: 'variable-sets:read' },
+  { workspace: 'variables:read', project: 'variable-sets:read' },
+] as const
+const LIST_IN_WORKSPACE = {
+  ...VARIABLES,
+  summary: 'List the variables of a set in force in a workspace',
+  access: IN_WORKSPACE,
+} as const
+const SHOW_IN_WORKSPACE = {
+  ...VARIABLE,
+  summary: 'Show a variable of a set in force in a workspace',
+  access: IN_WORKSPACE,
+} as const
+
+export const variableSetVariableRoutes: Routes = (http) => {
+  http.get('/workspaces/:workspaceId/all-vars', LIST_EFFECTIVE, async (req) => {
+    const all = req.query.overwritten ?? false
+    const variables = await listAllWorkspaceVariables(req.ctx, req.params.workspaceId, { all })
+    return listAll(variables.map(({ variable, overwrites }) => effectiveVariableResource(variable, overwrites)))
+  })
+
+  const path = '/varsets/:variableSetId/relationships/vars'
+  http.get(path, LIST_VARIABLES, async (req) => {
+    const variables = await listSetVariables(req.ctx, req.params.variableSetId)
+    return listAll(variables.map((row) => variableResource(row)))
+  })
+  http.post(path, CREATE_VARIABLE, async (req) => {
+    const variable = await createSetVariable(req.ctx, req.params.variableSetId, req.body.data.attributes)
+    return created(variableResource(variable))
+  })
+  http.get(`${path}/:id`, SHOW_VARIABLE, async (req) =>
+    ok(variableResource(await showSetVariable(req.ctx, req.params.variableSetId, req.params.id))),
+  )
+  http.patch(`${path}/:id`, UPDATE_VARIABLE, async (req) =>
+    ok(variableResource(await updateSetVariable(req.ctx, req.params, req.body.data.attributes))),
+  )
+  http.delete(`${path}/:id`, DELETE_VARIABLE, async (req) => deleteSetVariable(req.ctx, req.params))
+
+  const inWorkspace = '/workspaces/:workspaceId/varsets/:variableSetId/relationships/vars'
+  http.get(inWorkspace, LIST_IN_WORKSPACE, async (req) => {
+    const variables = await listSetVariablesIn(req.ctx, req.params.workspaceId, req.params.variableSetId)
+    return listAll(variables.map(({ row, overwrites }) => variableResource(row, overwrites)))
+  })
+  http.get(`${inWorkspace}/:variableId`, SHOW_IN_WORKSPACE, async (req) => {
+    const { row, overwrites } = await showSetVariableIn(req.ctx, req.params)
+    return ok(variableResource(row, overwrites))
+  })
 }

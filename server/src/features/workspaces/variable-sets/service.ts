@@ -1,23 +1,24 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { CreateVariableSet, UpdateVariableSet } from '@groundstate/contract/variable-sets'
+import type { CreateVariable, UpdateVariable } from '@groundstate/contract/variables'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { type Page, type Paged, pageOffset, refuseTakenName, transact } from '../../../db/db.ts'
-import { forbidden, invalid } from '../../../errors.ts'
-import { requireOrganization } from '../../organizations/organizations/access.ts'
+import { forbidden, invalid, notFound } from '../../../errors.ts'
+import { type Organization, requireOrganization } from '../../organizations/organizations/access.ts'
 import { listReadableProjects, requireProject, requireProjectIn } from '../../organizations/projects/access.ts'
+import { variableAudit } from '../variables/access.ts'
+import { changeVariable, destroyVariable, insertVariable } from '../variables/service.ts'
+import { findVariable, listVariables, lockVariables } from '../variables/store.ts'
 import { listReadableWorkspaces, requireVisibleWorkspaces, requireWorkspace } from '../workspaces/access.ts'
-import { readableSets, requireVariableSet, variableSetAudit } from './access.ts'
+import { noticedSet, readableSets, requireVariableSet, variableSetAudit } from './access.ts'
+import { listOverwrites } from './effective-variables.ts'
 import type { VariableSet } from './store.ts'
 import * as store from './store.ts'
-import { changeVariables } from './variables.ts'
 
 /** Creates a set with its variables and its scope, owned by the organization or by one of its projects. */
-export async function createVariableSet(
-  ctx: Ctx,
-  organizationName: string,
-  { attributes, relationships }: CreateVariableSet,
-): Promise<VariableSet> {
+export async function createVariableSet(ctx: Ctx, organizationName: string, input: CreateVariableSet) {
+  const { attributes, relationships } = input
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const owner = await requireOwner(ctx, organization, relationships.parent?.data)
   return refuseTakenSetName(() =>
@@ -48,11 +49,7 @@ export async function createVariableSet(
 }
 
 /** The id of the project that will own a new set; null for the organization. */
-async function requireOwner(
-  ctx: Ctx,
-  organization: Awaited<ReturnType<typeof requireOrganization>>,
-  parent: Identifier | undefined,
-) {
+async function requireOwner(ctx: Ctx, organization: Organization, parent: Identifier | undefined) {
   const pointer = '/data/relationships/parent'
   if (parent?.type === 'projects') {
     const reference = { id: parent.id, permission: 'variable-sets:manage', pointer } as const
@@ -68,30 +65,20 @@ async function requireOwner(
 }
 
 type ListVariableSets = { page: Page; filter: store.VariableSetFilter }
+type WorkspaceSets = ListVariableSets & { kind: 'workspace' | 'applicable' }
+type ProjectSets = ListVariableSets & { kind: 'project' | 'owned' }
 
-export async function listOrganizationSets(
-  ctx: Ctx,
-  organizationName: string,
-  query: ListVariableSets,
-): Promise<Paged<VariableSet>> {
+export async function listOrganizationSets(ctx: Ctx, organizationName: string, query: ListVariableSets) {
   const organization = await requireOrganization(ctx, organizationName, 'variable-sets:read')
   return listSets(ctx, organization.id, { kind: 'organization' }, query)
 }
 
-export async function listWorkspaceSets(
-  ctx: Ctx,
-  workspaceId: string,
-  { kind, ...query }: ListVariableSets & { kind: 'workspace' | 'applicable' },
-): Promise<Paged<VariableSet>> {
+export async function listWorkspaceSets(ctx: Ctx, workspaceId: string, { kind, ...query }: WorkspaceSets) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'variables:read')
   return listSets(ctx, workspace.organization_id, { kind, workspaceId, projectId: workspace.project_id }, query)
 }
 
-export async function listProjectSets(
-  ctx: Ctx,
-  projectId: string,
-  { kind, ...query }: ListVariableSets & { kind: 'project' | 'owned' },
-): Promise<Paged<VariableSet>> {
+export async function listProjectSets(ctx: Ctx, projectId: string, { kind, ...query }: ProjectSets) {
   const project = await requireProject(ctx, projectId, 'project:read')
   return listSets(ctx, project.organization_id, { kind, projectId }, query)
 }
@@ -108,11 +95,7 @@ async function listSets(
 }
 
 /** Changes a set. Workspaces and projects in the body replace its scope; variables are added or changed. */
-export async function updateVariableSet(
-  ctx: Ctx,
-  id: string,
-  { attributes, relationships }: UpdateVariableSet,
-): Promise<VariableSet> {
+export async function updateVariableSet(ctx: Ctx, id: string, { attributes, relationships }: UpdateVariableSet) {
   const set = await requireVariableSet(ctx, id, 'manage')
   return refuseTakenSetName(() =>
     transact(ctx, async (ctx) => {
@@ -135,16 +118,9 @@ export async function updateVariableSet(
 type Scoped = Pick<VariableSet, 'id' | 'organization_id' | 'project_id'>
 type Named = { identifiers: readonly Identifier[]; pointer: string }
 
-/** Applies a set to workspaces or projects, or removes it from them. */
-export async function changeSetScope(
-  ctx: Ctx,
-  id: string,
-  {
-    change,
-    kind,
-    identifiers,
-  }: { change: 'add' | 'remove'; kind: store.ScopeKind; identifiers: readonly Identifier[] },
-) {
+type ScopeChange = { change: 'add' | 'remove'; kind: store.ScopeKind; identifiers: readonly Identifier[] }
+
+export async function changeSetScope(ctx: Ctx, id: string, { change, kind, identifiers }: ScopeChange) {
   const set = await requireVariableSet(ctx, id, 'manage')
   const ids =
     change === 'remove' && kind === 'workspaces'
@@ -205,4 +181,81 @@ export async function deleteVariableSet(ctx: Ctx, id: string) {
 /** Runs a change that sets a set's name. Throws `invalid` when the owner has another set with that name. */
 async function refuseTakenSetName<T>(work: () => Promise<T>) {
   return refuseTakenName({ constraint: 'variable_sets_name_key' }, work)
+}
+
+export async function createSetVariable(ctx: Ctx, variableSetId: string, input: CreateVariable) {
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  const event = variableAudit(set.organization_id, 'create', { set: await noticedSet(ctx, set) })
+  return audited(ctx, event, (ctx) => insertVariable(ctx, { variableSetId }, { input }))
+}
+
+type SetVariableKey = { variableSetId: string; id: string }
+
+export async function updateSetVariable(ctx: Ctx, { variableSetId, id }: SetVariableKey, input: UpdateVariable) {
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  const event = variableAudit(set.organization_id, 'update', { changes: input, set: await noticedSet(ctx, set) })
+  return audited(ctx, event, (ctx) => changeVariable(ctx, { variableSetId }, { id, input }))
+}
+
+export async function deleteSetVariable(ctx: Ctx, { variableSetId, id }: SetVariableKey) {
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  const noticed = { organizationId: set.organization_id, set: await noticedSet(ctx, set) }
+  await destroyVariable(ctx, { variableSetId }, { id, ...noticed })
+}
+
+type VariableChange = NonNullable<UpdateVariableSet['relationships']['vars']>['data'][number]
+
+/** Adds the variables without an id to the set and changes those with one. Each change has a separate audit event. */
+async function changeVariables(ctx: TransactionCtx, set: Scoped, changes: readonly VariableChange[]) {
+  const owner = { variableSetId: set.id }
+  const ids = changes.flatMap(({ id }) => id ?? [])
+  const existing = new Set(ids.length === 0 ? [] : await lockVariables(ctx.db, owner, ids))
+  for (const [index, change] of changes.entries()) {
+    const item = `/data/relationships/vars/data/${index}`
+    const pointer = `${item}/attributes`
+    if (change.id === undefined) {
+      const { attributes: input } = change
+      const event = variableAudit(set.organization_id, 'create')
+      await audited(ctx, event, (ctx) => insertVariable(ctx, owner, { input, pointer }))
+    } else if (!existing.has(change.id)) {
+      throw invalid(`the set has no variable ${change.id}`, `${item}/id`)
+    } else if (change.attributes) {
+      const { id, attributes: input } = change
+      const event = variableAudit(set.organization_id, 'update', { changes: input })
+      await audited(ctx, event, (ctx) => changeVariable(ctx, owner, { id, input, pointer }))
+    }
+  }
+}
+
+export async function listSetVariables(ctx: Ctx, variableSetId: string) {
+  await requireVariableSet(ctx, variableSetId, 'read')
+  return listVariables(ctx.db, { variableSetId })
+}
+
+export async function showSetVariable(ctx: Ctx, variableSetId: string, id: string) {
+  await requireVariableSet(ctx, variableSetId, 'read')
+  const variable = await findVariable(ctx.db, { variableSetId }, id)
+  if (!variable) throw notFound('variable')
+  return variable
+}
+
+/** The variables of a set that is effective in the workspace, each with the variables that it overwrites or is overwritten by. */
+export async function listSetVariablesIn(ctx: Ctx, workspaceId: string, variableSetId: string) {
+  const workspace = await requireWorkspace(ctx, workspaceId, 'variables:read')
+  const set = await requireVariableSet(ctx, variableSetId, 'read')
+  const scope = { workspaceId, projectId: workspace.project_id, organizationId: workspace.organization_id }
+  const { rows: effective } = await store.selectEffectiveSets(scope).execute(ctx.db)
+  if (!effective.some(({ id }) => id === set.id)) throw notFound('variable set')
+  const [rows, overwrites] = await Promise.all([listVariables(ctx.db, { variableSetId }), listOverwrites(ctx, scope)])
+  return rows.map((row) => ({ row, overwrites: overwrites.get(row.id) }))
+}
+
+export async function showSetVariableIn(
+  ctx: Ctx,
+  { workspaceId, variableSetId, variableId }: { workspaceId: string; variableSetId: string; variableId: string },
+) {
+  const variables = await listSetVariablesIn(ctx, workspaceId, variableSetId)
+  const variable = variables.find(({ row }) => row.id === variableId)
+  if (!variable) throw notFound('variable')
+  return variable
 }

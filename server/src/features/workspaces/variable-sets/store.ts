@@ -30,7 +30,6 @@ export async function findVariableSet(db: Db, actor: Actor, id: string) {
   return selectVariableSets(db, actor).where('s.id', '=', id).executeTakeFirst()
 }
 
-/** Filter of a list of sets, in addition to the organization and the actor's access. */
 export type VariableSetScope =
   | { kind: 'organization' }
   /** Effective in the workspace. */
@@ -39,7 +38,6 @@ export type VariableSetScope =
   | { kind: 'applicable'; workspaceId: string; projectId: string }
   /** Effective in the project's workspaces. */
   | { kind: 'project'; projectId: string }
-  /** Owned by the project. */
   | { kind: 'owned'; projectId: string }
 
 export type VariableSetFilter = {
@@ -101,7 +99,6 @@ export type EffectiveSet = { id: string; name: string; priority: boolean; scope:
 /** A workspace and its location; `projectOf` is the project where only the workspace is known. */
 export type WorkspaceScope = { workspaceId: string; projectId: string | RawBuilder<string>; organizationId: string }
 
-/** SQL of the id of a workspace's project. */
 export function projectOf(workspaceId: string) {
   return sql<string>`(select project_id from workspaces where id = ${workspaceId})`
 }
@@ -131,7 +128,6 @@ export async function deleteVariableSet(db: Db, id: string) {
   await db.deleteFrom('variable_sets').where('id', '=', id).execute()
 }
 
-/** The tables of the workspaces and projects where sets apply. */
 const SCOPES = {
   workspaces: {
     table: sql.table('variable_set_workspaces'),
@@ -172,5 +168,4 @@ export async function listTeamIds(db: Db, projectId: string) {
   return rows.map(({ team_id: id }) => id)
 }
 
-/** A variable set that the actor may see. */
 export type VariableSet = VariableSetRow & { canManage: boolean }

@@ -2,8 +2,8 @@ import { type CreateVariable, type UpdateVariable, variableKeyProblem } from '@g
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { isUniqueViolation } from '../../../db/db.ts'
-import { forbidden, invalid, notFound } from '../../../errors.ts'
-import { type Workspace, listReadableWorkspaces, requireWorkspace } from '../workspaces/access.ts'
+import { invalid, notFound } from '../../../errors.ts'
+import { checkPermission, listReadableWorkspaces, requireWorkspace } from '../workspaces/access.ts'
 import type { VariableRow } from './store.ts'
 import * as store from './store.ts'
 
@@ -16,17 +16,14 @@ export async function requireVariableWorkspace(ctx: Ctx, { workspaceId, id }: Wo
   const variable = await store.findWorkspaceVariable(ctx.db, id)
   const [workspace] = variable?.workspace_id ? await listReadableWorkspaces(ctx, [variable.workspace_id]) : []
   if (!workspace?.can.has('variables:read')) throw notFound('variable')
-  return checkWritable(workspace)
+  checkPermission(workspace, 'variables:write')
+  return workspace
 }
 
-/** As `requireVariableWorkspace`, by the id of the workspace. */
 export async function requireWritableVariables(ctx: Ctx, workspaceId: string) {
-  return checkWritable(await requireWorkspace(ctx, workspaceId, 'variables:read'))
-}
-
-function checkWritable(workspace: Workspace) {
-  if (workspace.can.has('variables:write')) return workspace
-  throw forbidden(`this needs the permission variables:write on the workspace ${workspace.name}`)
+  const workspace = await requireWorkspace(ctx, workspaceId, 'variables:read')
+  checkPermission(workspace, 'variables:write')
+  return workspace
 }
 
 /** A variable set in a notice; `teams` are those that see the set of a project. */

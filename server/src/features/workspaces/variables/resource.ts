@@ -33,7 +33,6 @@ export function variableResource(row: VariableRow, overwrites?: Overwrites): Var
   }
 }
 
-/** Source of an effective variable. */
 export type VariableSource =
   | { kind: 'run' }
   | { kind: 'workspace' }

@@ -92,7 +92,6 @@ const LIST_BY_NAMES = {
   },
 } as const
 
-/** The legacy API, without the workspace in the path. */
 export const legacyVariableRoutes: Routes = (http) => {
   http.get('/vars', LIST_BY_NAMES, async (req) => {
     const { 'filter[organization][name]': organization, 'filter[workspace][name]': name } = req.query

@@ -23,10 +23,7 @@ export async function createWorkspaceVariable(ctx: Ctx, workspaceId: string, inp
   return audited(ctx, event, (ctx) => insertVariable(ctx, { workspaceId }, { input }))
 }
 
-/**
- * Creates a variable on a workspace or in a set; the caller has authorised it. A sensitive value is sealed. Throws `invalid` for a key
- * that is taken or that the engine cannot read; `pointer` is that of the attributes in the body.
- */
+/** Creates a variable; the caller has authorised it. Throws `invalid` for a taken or invalid key; `pointer` is that of the attributes. */
 export async function insertVariable(
   ctx: Ctx,
   owner: store.VariableOwner,
@@ -156,7 +153,6 @@ function valueColumns(
     : { sensitive, value, sealed_value: null }
 }
 
-/** The value of a variable in plain text, for a run. */
 export function openValue({ secrets }: Pick<App, 'secrets'>, row: VariableRow) {
   return row.sealed_value === null ? (row.value ?? '') : secrets.openText(row.sealed_value, sealContext(row.id))
 }

@@ -3,7 +3,6 @@ import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type VariableRow = Selectable<Schema['variables']>
-/** The owner of a variable: a workspace or a variable set. */
 export type VariableOwner = { workspaceId: string } | { variableSetId: string }
 
 function of(owner: VariableOwner) {
@@ -25,7 +24,6 @@ export async function listVariables(db: Db, owner: VariableOwner) {
   return selectVariables(db, owner).execute()
 }
 
-/** The query of `listVariables`. */
 export function selectVariables(db: Db, owner: VariableOwner) {
   return selectSorted(db, of(owner))
 }

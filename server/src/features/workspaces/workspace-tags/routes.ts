@@ -135,7 +135,6 @@ const ADD_TO_WORKSPACES = {
   body: identifiersBody('workspaces'),
 }
 
-/** The flat tags of an organization's workspaces. */
 export const tagRoutes: Routes = (http) => {
   const path = '/organizations/:organization/tags'
   http.get(path, LIST_OF_ORGANIZATION, async (req) => {

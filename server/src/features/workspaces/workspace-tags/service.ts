@@ -4,7 +4,7 @@ import type { Ctx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { announce, workspaceNotice } from '../../../changes/announce.ts'
 import { type Page, pageOffset, transact } from '../../../db/db.ts'
-import { forbidden, invalid, notFound } from '../../../errors.ts'
+import { notFound } from '../../../errors.ts'
 import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
 import {
   type TagChange,
@@ -15,7 +15,7 @@ import {
   tagsAudit,
 } from '../../organizations/tags/service.ts'
 import { listTagBindings } from '../../organizations/tags/store.ts'
-import { listReadableWorkspaces, requireWorkspace } from '../workspaces/access.ts'
+import { requireWorkspace, requireWorkspaces } from '../workspaces/access.ts'
 import * as store from './store.ts'
 
 export async function listWorkspaceTagBindings(ctx: Ctx, workspaceId: string) {
@@ -39,19 +39,15 @@ export async function changeWorkspaceTagBindings(ctx: Ctx, workspaceId: string, 
   return changeTagBindings(ctx, target, change)
 }
 
-/** Flat tags of a workspace: its tag bindings without a value. */
-export async function listWorkspaceTags(
-  ctx: Ctx,
-  workspaceId: string,
-  { page, name }: { page: Page; name: string | undefined },
-) {
+type TagPage = { page: Page; name: string | undefined }
+
+export async function listWorkspaceTags(ctx: Ctx, workspaceId: string, { page, name }: TagPage) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'workspace:read')
   const window = { limit: page.size, offset: pageOffset(page), name }
   const tags = await store.listWorkspaceTags(ctx.db, ctx.actor, workspaceId, window)
   return { ...tags, organization: workspace.organization_name }
 }
 
-/** The organization's flat tags on workspaces that the actor may see. */
 export async function listTags(
   ctx: Ctx,
   organizationName: string,
@@ -77,12 +73,11 @@ export async function removeWorkspaceTags(ctx: Ctx, workspaceId: string, tags: r
   await audited(ctx, event, (ctx) => store.deleteFlatTags(ctx.db, workspaceId, keys))
 }
 
-/** Removes flat tags from every workspace of the organization. */
 export async function deleteTags(ctx: Ctx, organizationName: string, tags: readonly Identifier[]) {
   const { id, name } = await requireOrganization(ctx, organizationName, 'tags:manage')
-  const linkages = tags.map((tag) => ({ type: 'tags' as const, id: tag.id }))
-  const keys = await readTagKeys(ctx, id, { tags: linkages, pointer: '/data' })
   const tagIds = tags.map((tag) => tag.id)
+  const linkages = tagIds.map((id) => ({ type: 'tags' as const, id }))
+  const keys = await readTagKeys(ctx, id, { tags: linkages, pointer: '/data' })
   const event = tagsAudit({ type: 'organization', id, name, organizationId: id }, 'remove_tags', keys)
   await audited(ctx, event, async (ctx) => {
     const workspaces = await store.deleteTags(ctx.db, id, tagIds)
@@ -96,21 +91,11 @@ export async function addWorkspacesToTag(ctx: Ctx, tagId: string, identifiers: r
   if (!tag) throw notFound('tag')
   const [organization] = await listReadableOrganizations(ctx, [tag.organization_id])
   if (!organization) throw notFound('tag')
-  const ids = identifiers.map(({ id }) => id)
-  const readable = new Map((await listReadableWorkspaces(ctx, ids)).map((workspace) => [workspace.id, workspace]))
-  const workspaces = ids.map((id, index) => {
-    const workspace = readable.get(id)
-    if (workspace?.organization_id !== tag.organization_id) {
-      throw invalid(`there is no workspace ${id} in the organization`, `/data/${index}/id`)
-    }
-    if (!workspace.can.has('tags:manage')) {
-      throw forbidden(`this needs the permission tags:manage on the workspace ${workspace.name}`)
-    }
-    return workspace
-  })
+  const { organization_id: organizationId } = tag
+  const workspaces = await requireWorkspaces(ctx, { organizationId, permission: 'tags:manage' }, identifiers)
   await transact(ctx, async (ctx) => {
     for (const workspace of workspaces) {
-      const target = { organizationId: tag.organization_id, workspaceId: workspace.id }
+      const target = { organizationId, workspaceId: workspace.id }
       await addTagKeys(ctx, target, { keys: [tag.key], pointer: '/data' })
       await recordAudit(ctx, tagsAudit(tagged(workspace), 'add_tags', [tag.key]))
     }

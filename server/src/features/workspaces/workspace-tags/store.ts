@@ -5,10 +5,7 @@ import type { Db } from '../../../db/db.ts'
 import { containing } from '../../../db/sql.ts'
 import type { EffectiveTagBinding } from '../../organizations/tags/store.ts'
 
-/**
- * The workspaces' own tag bindings, and those of their projects under keys that they don't have or may not override; without flat tags,
- * which have a separate API.
- */
+/** Tag bindings of the workspaces, and those inherited from their projects; without flat tags, which have a separate API. */
 export async function listEffectiveTagBindings(db: Db, workspaceIds: readonly string[]) {
   const { rows } = await sql<EffectiveTagBinding>`
     select distinct on (w.id, b.key) w.id as for_id, b.id, b.key, b.value, b.created_at, b.project_id as inherited_from
@@ -26,7 +23,6 @@ export async function deleteFlatTags(db: Db, workspaceId: string, keys: readonly
     where workspace_id = ${workspaceId} and value = '' and key = any(${keys})`.execute(db)
 }
 
-/** The organization and key encoded in a tag's id. */
 export async function findTag(db: Db, tagId: string) {
   const query = db.selectFrom('tag_bindings').select(['organization_id', 'key']).where('tag_id', '=', tagId)
   return query.limit(1).executeTakeFirst()

@@ -11,26 +11,23 @@ import { invalid, notFound } from '../../../errors.ts'
 import { type Grants, findGrants } from './list-store.ts'
 import * as store from './store.ts'
 
-/**
- * Loads the workspace and checks `permission` in one query. Throws `not-found` when the actor may not see the workspace, or lacks a
- * permission to read; `forbidden` when it lacks another permission.
- */
+/** Throws `not-found` if the workspace is not visible or `permission` is to read, else `forbidden`. Loads and authorises in one query. */
 export async function requireWorkspace(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<Workspace> {
   return requireWorkspaceBy(ctx, { id }, permission)
 }
 
 /** As `requireWorkspace`, by id, or by the names of the organization and the workspace. */
-export async function requireWorkspaceBy(
-  ctx: Ctx,
-  key: store.WorkspaceKey,
-  permission: WorkspacePermission,
-): Promise<Workspace> {
+export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, permission: WorkspacePermission) {
   const row = await store.findWorkspace(ctx.db, ctx.actor, key)
   const workspace = row && readableWorkspace(ctx, row)
   if (!workspace) throw notFound('workspace')
   checkSignInPolicy(workspace.access)
-  if (!workspace.can.has(permission)) throw refusal(permission, `on the workspace ${workspace.name}`)
+  checkPermission(workspace, permission)
   return workspace
+}
+
+export function checkPermission({ can, name }: Workspace, permission: WorkspacePermission) {
+  if (!can.has(permission)) throw refusal(permission, `on the workspace ${name}`)
 }
 
 /** The workspace with the actor's permissions; undefined when the actor may not see it. */
@@ -41,7 +38,6 @@ export function readableWorkspace(ctx: Ctx, row: FoundWorkspace): Workspace | un
   return can.has('workspace:read') ? { ...row, can, access } : undefined
 }
 
-/** The workspaces among `ids` that the actor may see, ordered by name. */
 export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): Promise<Workspace[]> {
   if (ids.length === 0) return []
   const rows = await store.findWorkspaces(ctx.db, ctx.actor, ids)
@@ -51,10 +47,7 @@ export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): 
   })
 }
 
-/**
- * The ids of the workspaces in a body. Throws the same `invalid` for a workspace that does not exist, that the actor may not see, or
- * that belongs to another organization.
- */
+/** Throws the same `invalid` for a workspace that does not exist, is not visible, or belongs to another organization. */
 export async function requireVisibleWorkspaces(
   ctx: Ctx,
   organizationId: string,
@@ -69,9 +62,27 @@ export async function requireVisibleWorkspaces(
   return ids
 }
 
+/** The workspaces of a body. Throws `invalid` for one that is not visible in the organization, `forbidden` without `permission`. */
+export async function requireWorkspaces(
+  ctx: Ctx,
+  { organizationId, permission }: { organizationId: string; permission: WorkspacePermission },
+  identifiers: readonly Identifier[],
+) {
+  const ids = identifiers.map(({ id }) => id)
+  const readable = new Map((await listReadableWorkspaces(ctx, ids)).map((workspace) => [workspace.id, workspace]))
+  return ids.map((id, index) => {
+    const workspace = readable.get(id)
+    if (workspace?.organization_id !== organizationId) {
+      throw invalid(`there is no workspace ${id} in the organization`, `/data/${index}/id`)
+    }
+    checkPermission(workspace, permission)
+    return workspace
+  })
+}
+
 type FoundWorkspace = NonNullable<Awaited<ReturnType<typeof store.findWorkspace>>>
 
-/** A workspace that the actor may see, with its permissions. */
+/** A visible workspace with the actor's permissions. */
 export type Workspace = Omit<FoundWorkspace, 'access'> & {
   can: ReadonlySet<WorkspacePermission>
   access: AccessContext
@@ -123,11 +134,7 @@ export function mayForceDelete(workspace: Workspace) {
  */
 const cache = new LRUCache<string, { revision: number; grants: Grants }>({ max: 10_000, ttl: 60_000 })
 
-export async function readGrants(
-  ctx: Ctx,
-  actor: UserActor,
-  organization: { id: string; access_revision: number },
-): Promise<Grants> {
+export async function readGrants(ctx: Ctx, actor: UserActor, organization: { id: string; access_revision: number }) {
   const key = `${organization.id}/${actor.userId}`
   const cached = cache.get(key)
   if (cached?.revision === organization.access_revision) return cached.grants

@@ -9,23 +9,6 @@ import { type RawBuilder, sql } from 'kysely'
 import { containing, literals, wildcard } from '../../../db/sql.ts'
 import { type Query, boolean, exactText, listOf, text, textList } from '../../../http/query.ts'
 
-export type WorkspaceFilter = {
-  name?: string | undefined
-  /** `*` matches any text. */
-  wildcardName?: string | undefined
-  projectId?: string | undefined
-  /** Tags that a workspace binds or inherits from its project: all of them, or any with `union`. */
-  tagged?: { pairs: readonly TagPair[]; union: boolean } | undefined
-  /** Keys that must not be bound to the workspace itself. */
-  excludedTags?: readonly string[] | undefined
-  runStatuses?: readonly string[] | undefined
-  /** Groups of the current run; `none` for workspaces without one. */
-  runGroups?: readonly (RunGroup | 'none')[] | undefined
-  /** The setting: `latest`, a version or a constraint. */
-  engineVersion?: string | undefined
-  locked?: boolean | undefined
-  drifted?: boolean | undefined
-}
 /** A null value matches any. */
 type TagPair = { key: string; value: string | null }
 
@@ -55,7 +38,7 @@ const MAX_CONDITIONS = 20
  * One condition for each tag, or one for all with `union`. `coalesce` keeps PostgreSQL from turning the subquery into a join, since it
  * underestimates the rows that the other conditions leave and would choose a nested loop.
  */
-function taggedConditions(organizationId: string, { pairs, union }: NonNullable<WorkspaceFilter['tagged']>) {
+function taggedConditions(organizationId: string, { pairs, union }: NonNullable<ReturnType<typeof tagged>>) {
   if (!union && pairs.length > MAX_CONDITIONS)
     return [sql`coalesce(w.id in (${withAllTags(organizationId, pairs)}), false)`]
   const sets = union ? [pairs] : pairs.map((pair) => [pair])
@@ -113,7 +96,6 @@ function groupCondition(organizationId: string, groups: readonly (RunGroup | 'no
 
 const GROUPS = [...RUN_GROUP_NAMES, 'none'] as const
 
-/** The query parameters of a list of workspaces. */
 export const WORKSPACE_FILTER_QUERY = {
   'search[name]': text().describe('part of the name'),
   'search[wildcard-name]': text().describe('the name, in which `*` matches any text'),
@@ -134,8 +116,9 @@ export const WORKSPACE_FILTER_QUERY = {
 }
 
 type WorkspaceQuery = Query<typeof WORKSPACE_FILTER_QUERY>
+export type WorkspaceFilter = ReturnType<typeof workspaceFilter>
 
-export function workspaceFilter(query: WorkspaceQuery): WorkspaceFilter {
+export function workspaceFilter(query: WorkspaceQuery) {
   return {
     name: query['search[name]'],
     wildcardName: query['search[wildcard-name]'],
@@ -154,7 +137,7 @@ export function workspaceFilter(query: WorkspaceQuery): WorkspaceFilter {
  * The tags in a query: `search[tags]` has keys, `filter[tagged][0][key]` and `filter[tagged][0][value]` have pairs. The CLI sends both,
  * with an empty value for a key that may have any value; `filter[tag-value-default-null]` makes it match only tags without a value.
  */
-function tagged(query: WorkspaceQuery): WorkspaceFilter['tagged'] {
+function tagged(query: WorkspaceQuery) {
   const union = query['filter[tag-union]'] ?? false
   const defaultValue = query['filter[tag-value-default-null]'] ? '' : null
   const values = query['filter[tagged][0][value]']

@@ -9,16 +9,14 @@ import { countRows, selectWorkspaces } from './store.ts'
 export const SORTS = ['name', 'latest-change-at', 'current-run.created-at'] as const
 export type Sort = { name: (typeof SORTS)[number]; descending: boolean }
 
-/** Grants of a user's teams on single projects and workspaces of an organization. */
+/** Grants of a user's teams in an organization; `inProjects` and `all` are the numbers of workspaces at that time. */
 export type Grants = {
   teamIds: readonly string[]
   /** Projects granted as a whole. */
   projectIds: readonly string[]
   /** Number of workspaces granted one by one, outside of those projects. */
   direct: number
-  /** Number of workspaces of those projects when the grants were counted. */
   inProjects: number
-  /** Number of workspaces of the organization when the grants were counted. */
   all: number
 }
 
@@ -55,7 +53,6 @@ export async function findGrants(db: Db, actor: UserActor, organizationId: strin
   return rows[0] ?? { teamIds: [], projectIds: [], direct: 0, inProjects: 0, all: 0 }
 }
 
-/** The condition on workspaces `w` of a list. */
 function matches(actor: Actor, organizationId: string, reach: Reach | undefined, filter: WorkspaceFilter) {
   const conditions = [sql`w.organization_id = ${organizationId}`, ...filterConditions(organizationId, filter)]
   if (actor.kind === 'run') conditions.push(sql`w.id = ${actor.workspaceId}`)
@@ -95,10 +92,7 @@ function candidates(reach: Reach | undefined) {
 export type ListQuery = { organizationId: string; reach: Reach | undefined; filter: WorkspaceFilter }
 type RowOptions = { sort: Sort; limit: number; offset: number; counts: boolean; grants: boolean }
 
-/**
- * One page. Its ids are selected first, so that no other column of a skipped row is read. With `counts` each row has the total of all
- * pages, with `grants` the grants of teams on it.
- */
+/** One page. Selects the ids first. `counts` adds the total to each row, `grants` the grants of teams. */
 export async function listWorkspaceRows(
   db: Db,
   actor: Actor,

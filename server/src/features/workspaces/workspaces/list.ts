@@ -16,10 +16,7 @@ import * as store from './list-store.ts'
 import * as waitingStore from './waiting-store.ts'
 import { openTasks, waitingReason } from './waiting.ts'
 
-/**
- * One page of the organization's workspaces that the actor may see. The number of queries is independent of the size of the page, and
- * their cost of the size of the organization, except for filters that must compare every name.
- */
+/** One page of the workspaces that the actor may see. The cost does not depend on the size of the organization, unless filtered by name. */
 export async function listWorkspaces(
   ctx: Ctx,
   organizationName: string,

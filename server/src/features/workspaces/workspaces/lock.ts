@@ -36,10 +36,7 @@ async function takeLock(ctx: Ctx, workspace: Workspace, lock: store.Lock) {
   })
 }
 
-/**
- * Releases the caller's own lock. Throws `conflict`, with the text that clients match, when the workspace is not locked or another
- * user holds the lock.
- */
+/** Releases the caller's own lock. Throws `conflict`, with the text that clients match, if the caller does not hold it. */
 export async function unlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> {
   const workspace = await requireWorkspace(ctx, id, 'lock')
   const holder = await requireHolder(ctx, workspace)

@@ -3,7 +3,6 @@ import type { CreateWorkspace, UpdateWorkspace } from '@groundstate/contract/wor
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
 import { type Page, type Paged, pageOffset, transact } from '../../../db/db.ts'
-import { forbidden, invalid } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import { namedPool, requireOrganization, requirePoolFor } from '../../organizations/organizations/access.ts'
 import { listTeamsOfProject } from '../../organizations/organizations/store.ts'
@@ -11,11 +10,13 @@ import { requireDefaultProject, requireProject, requireProjectIn } from '../../o
 import { addFlatTags, replaceTagBindings } from '../../organizations/tags/service.ts'
 import {
   type Workspace,
+  checkPermission,
   readableWorkspace,
   refuseTakenWorkspaceName,
   requireVisibleWorkspaces,
   requireWorkspace,
   requireWorkspaceBy,
+  requireWorkspaces,
 } from './access.ts'
 import { workspaceAudit, workspaceCreating } from './audit.ts'
 import { listWaitingReasons } from './list.ts'
@@ -69,7 +70,6 @@ export async function createWorkspace(
   })
 }
 
-/** The project in which a workspace is to be created, or to which it is to be moved. */
 async function requireTargetProject(ctx: Ctx, organizationId: string, id: string) {
   const pointer = '/data/relationships/project/data/id'
   return requireProjectIn(ctx, organizationId, { id, permission: 'workspaces:create', pointer })
@@ -87,16 +87,12 @@ export async function showWorkspaces(ctx: Ctx, workspaces: readonly Workspace[])
   )
 }
 
-/**
- * Saves the query for idle workspaces and for callers who may not read the runs. The engine of the active run, which requests its
- * workspace with each command, does not need its own waiting reason.
- */
+/** Saves the query for idle workspaces and callers who may not read runs, and for the engine of the active run. */
 function mayHaveWaitingRun({ actor }: Ctx, { active_run_id, waiting_runs, can }: Workspace) {
   if (actor.kind === 'run' && actor.runId === active_run_id) return false
   return (active_run_id !== null || waiting_runs > 0) && can.has('runs:read')
 }
 
-/** As `showWorkspaces`, for one. */
 export async function showWorkspace(ctx: Ctx, workspace: Workspace): Promise<Resource> {
   const [resource] = await showWorkspaces(ctx, [workspace])
   return resource ?? workspaceResource(workspace)
@@ -112,7 +108,7 @@ export async function updateWorkspace(
   const { id: workspaceId, organization_id: organizationId } = workspace
   const projectId = input.relationships.project?.data.id
   const moves = projectId !== undefined && projectId !== workspace.project_id
-  if (moves) checkMayMove(workspace)
+  if (moves) checkPermission(workspace, 'workspace:move')
   const project = moves ? await requireTargetProject(ctx, organizationId, projectId) : undefined
   const execution = changeExecution(workspace, project ? defaultsOf(project) : workspace, input)
   if (execution.agent_pool_id !== null && execution.agent_pool_id !== workspace.agent_pool_id) {
@@ -137,23 +133,11 @@ export async function updateWorkspace(
   })
 }
 
-/**
- * Moves workspaces of the same organization into the project, all of them or none. Throws `invalid` for a workspace that the actor
- * does not see, `forbidden` for one that it may not move.
- */
+/** Moves all or none. Throws `invalid` for a workspace that the actor does not see, `forbidden` for one that it may not move. */
 export async function moveWorkspaces(ctx: Ctx, projectId: string, identifiers: readonly Identifier[]) {
   const { organization_id: organizationId } = await requireProject(ctx, projectId, 'workspaces:create')
   const ids = identifiers.map(({ id }) => id)
-  const rows = await store.findWorkspaces(ctx.db, ctx.actor, ids)
-  const readable = new Map(rows.flatMap((row) => readableWorkspace(ctx, row) ?? []).map((row) => [row.id, row]))
-  const workspaces = ids.map((id, index) => {
-    const workspace = readable.get(id)
-    if (workspace?.organization_id !== organizationId) {
-      throw invalid(`there is no workspace ${id} in the organization`, `/data/${index}/id`)
-    }
-    checkMayMove(workspace)
-    return workspace
-  })
+  const workspaces = await requireWorkspaces(ctx, { organizationId, permission: 'workspace:move' }, identifiers)
   await transact(ctx, async (ctx) => {
     await store.moveWorkspaces(ctx.db, ids, { organizationId, projectId, now: ctx.now() })
     for (const workspace of workspaces) {
@@ -161,11 +145,6 @@ export async function moveWorkspaces(ctx: Ctx, projectId: string, identifiers: r
       await recordAudit(ctx, await withMove(ctx, workspace, workspaceAudit(workspace, 'update', meta)))
     }
   })
-}
-
-function checkMayMove({ name, can }: Workspace) {
-  if (can.has('workspace:move')) return
-  throw forbidden(`this needs the permission workspace:move on the workspace ${name}`)
 }
 
 /** Adds a notice to the event of a move, for the teams of the workspace's previous project: they may no longer see it. */
@@ -186,7 +165,6 @@ async function changeTags(
   if (relationships.tags) await addFlatTags(ctx, target, relationships.tags.data, '/data/relationships/tags/data')
 }
 
-/** The tags in a body, for the audit trail. */
 function changedTags({ relationships }: Pick<UpdateWorkspace, 'relationships'>) {
   return {
     'tag-bindings': relationships['tag-bindings']?.data.map((tag) => tag.attributes),

@@ -85,7 +85,6 @@ export function effectiveExecution(workspace: ExecutionSettings & Defaults) {
   return { mode, agentPoolId: mode === 'agent' ? pool : null }
 }
 
-/** Execution defaults that workspaces of a project inherit. */
 export function defaultsOf(project: Project): Defaults {
   return {
     project_execution_mode: project.default_execution_mode,
@@ -95,15 +94,8 @@ export function defaultsOf(project: Project): Defaults {
   }
 }
 
-/**
- * The execution settings of a workspace after `input`; null follows the defaults. Throws `invalid` for an agent pool without execution
- * mode `agent`, for that mode without a pool, and if only one of them follows the defaults.
- */
-export function changeExecution(
-  current: ExecutionSettings,
-  defaults: Defaults,
-  input: UpdateWorkspace,
-): ExecutionSettings {
+/** The execution settings after `input`; null follows the defaults. Throws `invalid` if mode and agent pool contradict each other. */
+export function changeExecution(current: ExecutionSettings, defaults: Defaults, input: UpdateWorkspace) {
   const { attributes } = input
   const legacy = attributes.operations === true ? 'remote' : attributes.operations === false ? 'local' : undefined
   const requested = attributes['execution-mode'] ?? legacy

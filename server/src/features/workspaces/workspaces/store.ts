@@ -14,7 +14,6 @@ export type WorkspaceKey = { id: string } | { organization: string; name: string
 type InSql = string | RawBuilder<string>
 type KeyInSql = { id: InSql } | { organization: InSql; name: InSql } | { organizationId: InSql; name: InSql }
 
-/** The status of the current run of a workspace `w`. */
 export const currentRunStatus = sql<Selectable<Schema['runs']>['status'] | null>`case
   when w.current_run_final_status is not null or w.current_run_id is null then w.current_run_final_status
   else (select r.status from runs r where r.id = w.current_run_id) end`
@@ -153,10 +152,7 @@ export const UNLOCKED = {
   locked_at: null,
 } as const satisfies Lock
 
-/**
- * The statement that locks an unlocked workspace on which an earlier holder has left no state version awaiting its upload. It returns
- * no row otherwise.
- */
+/** Locks an unlocked workspace without a pending state version; otherwise returns no row. */
 export const insertIdleLock = changeWithEvent<{ id: string } & Lock, { id: string }>(
   (_, slot) => sql<{ id: string }>`
     update workspaces
@@ -166,10 +162,7 @@ export const insertIdleLock = changeWithEvent<{ id: string } & Lock, { id: strin
     returning id`,
 )
 
-/**
- * The statement that releases the holder's lock when the release has no further effects: no upload is awaited, no snapshot becomes
- * current, and no run waits. It returns no row otherwise.
- */
+/** Releases the holder's lock if no upload, snapshot or run waits for that; otherwise returns no row. */
 export const deleteIdleLock = changeWithEvent<{ id: string; holder: LockHolder }, { id: string }>(
   (_, slot) => sql<{ id: string }>`
     update workspaces
@@ -184,7 +177,6 @@ export async function deleteLock(tx: Tx, id: string) {
   await tx.updateTable('workspaces').set(UNLOCKED).where('id', '=', id).execute()
 }
 
-/** The display name of a lock's holder; undefined when the holder was deleted. */
 export async function findLockHolderName(db: Db, { type, id }: LockHolder) {
   if (type === 'run') return id
   const row =
@@ -194,7 +186,6 @@ export async function findLockHolderName(db: Db, { type, id }: LockHolder) {
   return row?.name
 }
 
-/** The ids that are workspaces of the organization and visible to the actor. */
 export async function findVisibleWorkspaceIds(db: Db, actor: Actor, organizationId: string, ids: readonly string[]) {
   const rows = await db
     .selectFrom('workspaces as w')

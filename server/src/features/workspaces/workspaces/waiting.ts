@@ -31,13 +31,9 @@ const HEARTBEAT_TIMEOUT_MS = 15_000
 
 /** A run task whose result a run waits for; `pool` is the name of the agent pool in whose queue its request is. */
 type WaitingTask = { name: string; deadline: Date; pool?: string | null }
-/** A `WaitingTask` as the database returns it. */
 export type OpenTask = Omit<WaitingTask, 'deadline'> & { deadline: string }
 
-/**
- * The reason why a run waits, for the UI; null when it does not wait or its agent is running it. A user's lock takes precedence over
- * the queue position, since the queue does not move until it is released.
- */
+/** The reason why a run waits, or null. A user's lock takes precedence over the queue, which does not move until the lock is released. */
 export function waitingReason(
   cause: WaitingCause | null,
   { tasks = [], now }: { tasks?: readonly WaitingTask[]; now: Date },
