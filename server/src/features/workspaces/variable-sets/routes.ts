@@ -50,7 +50,7 @@ const LIST_OF_ORGANIZATION = {
 
 const LIST_OF_PROJECT = {
   ...LIST,
-  summary: 'List the variable sets in force in a project',
+  summary: 'List the effective variable sets of a project',
   access: { project: 'project:read' },
   query: { q, scope: text().describe('`owned` for the sets that the project owns instead') },
 } as const
@@ -59,7 +59,7 @@ const LISTS_OF_WORKSPACE = [
   {
     path: '/workspaces/:id/varsets',
     kind: 'workspace',
-    summary: 'List the variable sets in force in a workspace',
+    summary: 'List the effective variable sets of a workspace',
   },
   {
     path: '/workspaces/:id/applicable-varsets',
@@ -184,9 +184,9 @@ const DELETE_VARIABLE = {
 
 const LIST_EFFECTIVE = {
   ...VARIABLES,
-  summary: 'List the variables in force in a workspace, those of sets included',
+  summary: 'List the effective variables of a workspace, including those of sets',
   access: { workspace: 'variables:read' },
-  query: { overwritten: boolean().describe('our own: whether those that are overwritten are listed too') },
+  query: { overwritten: boolean().describe('our own: whether overwritten variables are listed too') },
 } as const
 const IN_WORKSPACE = [
   { workspace: 'variables:read', organization: 'variable-sets:read' },
@@ -194,12 +194,12 @@ const IN_WORKSPACE = [
 ] as const
 const LIST_IN_WORKSPACE = {
   ...VARIABLES,
-  summary: 'List the variables of a set in force in a workspace',
+  summary: 'List the variables of an effective set of a workspace',
   access: IN_WORKSPACE,
 } as const
 const SHOW_IN_WORKSPACE = {
   ...VARIABLE,
-  summary: 'Show a variable of a set in force in a workspace',
+  summary: 'Show a variable of an effective set of a workspace',
   access: IN_WORKSPACE,
 } as const
 
