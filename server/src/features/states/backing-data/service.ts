@@ -2,8 +2,12 @@ import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { badRequest, notFound } from '../../../errors.ts'
-import { type StateVersion, requireStateVersion } from '../state-versions/access.ts'
-import { announceVersions, stateVersionAudit } from '../state-versions/audit.ts'
+import {
+  type StateVersion,
+  announceVersions,
+  requireStateVersion,
+  stateVersionAudit,
+} from '../state-versions/access.ts'
 import { deleteContent } from '../state-versions/content.ts'
 import { isOwner } from '../state-versions/resource.ts'
 import * as store from '../state-versions/store.ts'

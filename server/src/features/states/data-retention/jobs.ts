@@ -5,7 +5,7 @@ import { type JobHandler, jobHandler } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { PLAN_LIMITS } from '../../organizations/organizations/quotas.ts'
 import { DAY_MS, GRACE_PERIOD_MS, purgeDeleted } from '../backing-data/service.ts'
-import { announceVersions } from '../state-versions/audit.ts'
+import { announceVersions } from '../state-versions/access.ts'
 import { deleteContent } from '../state-versions/content.ts'
 import { deleteBeyond, listDeletingWorkspaces, listFreeOrganizations, softDeleteBefore } from './store.ts'
 

@@ -63,11 +63,13 @@ async function requirePolicyOwner(ctx: Ctx, owner: PolicyOwner, access: 'read' |
   if ('organization' in owner) {
     const permission = access === 'read' ? 'organization:read' : 'owner'
     const { id, name } = await requireOrganization(ctx, owner.organization, permission)
-    return { key: { organizationId: id }, organizationId: id, target: { id: name, type: 'organizations' as const } }
+    const key = { column: 'organization_id' as const, id }
+    return { key, organizationId: id, target: { id: name, type: 'organizations' as const } }
   }
   const permission = access === 'read' ? 'workspace:read' : 'workspace:delete'
   const { id, organization_id: organizationId } = await requireWorkspace(ctx, owner.workspaceId, permission)
-  return { key: { workspaceId: id }, organizationId, target: { id, type: 'workspaces' as const } }
+  const key = { column: 'workspace_id' as const, id }
+  return { key, organizationId, target: { id, type: 'workspaces' as const } }
 }
 
 export function dataRetentionPolicyResource(policy: DataRetentionPolicy): DataRetentionPolicyResource {

@@ -4,27 +4,20 @@ import type { Schema } from '../../../db/schema.gen.ts'
 import type { ContentLocations } from '../state-versions/content-store.ts'
 
 export type PolicyRow = Selectable<Schema['data_retention_policies']>
-type PolicyTarget = { organizationId: string } | { workspaceId: string }
+/** The column of a policy's owner, and the owner's id. */
+type PolicyKey = { column: 'organization_id' | 'workspace_id'; id: string }
 
-function column(target: PolicyTarget) {
-  return 'organizationId' in target
-    ? ({ name: 'organization_id', id: target.organizationId } as const)
-    : ({ name: 'workspace_id', id: target.workspaceId } as const)
-}
-
-export async function findPolicy(db: Db, target: PolicyTarget) {
-  const { name, id } = column(target)
-  return db.selectFrom('data_retention_policies').selectAll().where(name, '=', id).executeTakeFirst()
+export async function findPolicy(db: Db, { column, id }: PolicyKey) {
+  return db.selectFrom('data_retention_policies').selectAll().where(column, '=', id).executeTakeFirst()
 }
 
 type NewPolicy = { id: string; deleteOlderThanDays: number | null; now: Date }
 
-export async function upsertPolicy(db: Db, target: PolicyTarget, policy: NewPolicy) {
-  const { name, id } = column(target)
+export async function upsertPolicy(db: Db, { column, id }: PolicyKey, policy: NewPolicy) {
   const { rows } = await sql<PolicyRow>`
-    insert into data_retention_policies (id, ${sql.ref(name)}, delete_older_than_days, created_at, updated_at)
+    insert into data_retention_policies (id, ${sql.ref(column)}, delete_older_than_days, created_at, updated_at)
     values (${policy.id}, ${id}, ${policy.deleteOlderThanDays}, ${policy.now}, ${policy.now})
-    on conflict (${sql.ref(name)}) where ${sql.ref(name)} is not null
+    on conflict (${sql.ref(column)}) where ${sql.ref(column)} is not null
     do update set delete_older_than_days = excluded.delete_older_than_days, updated_at = excluded.updated_at
     returning *`.execute(db)
   const [row] = rows
@@ -32,9 +25,8 @@ export async function upsertPolicy(db: Db, target: PolicyTarget, policy: NewPoli
   return { row, isNew: row.id === policy.id }
 }
 
-export async function deletePolicy(db: Db, target: PolicyTarget) {
-  const { name, id } = column(target)
-  return db.deleteFrom('data_retention_policies').where(name, '=', id).returningAll().executeTakeFirst()
+export async function deletePolicy(db: Db, { column, id }: PolicyKey) {
+  return db.deleteFrom('data_retention_policies').where(column, '=', id).returningAll().executeTakeFirst()
 }
 
 /** Workspaces whose effective policy deletes versions: their own, else the organization's. */

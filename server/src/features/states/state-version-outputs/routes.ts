@@ -1,12 +1,15 @@
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
-import { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
-import type { Routes } from '../../../http/http.ts'
+import {
+  type StateVersionOutputResource,
+  type WorkspaceOutputResource,
+  stateVersionOutputSchema,
+} from '@groundstate/contract/state-version-outputs'
+import { API_PREFIX, type Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { boolean } from '../../../http/query.ts'
 import { listAll, ok, unstored } from '../../../http/responses.ts'
 import type { permissionsBlock } from '../../workspaces/workspaces/access.ts'
-import { openOutput } from '../state-versions/sealed-outputs.ts'
-import { stateVersionOutputResource, workspaceOutputResource } from './resource.ts'
+import { type Output, openOutput } from '../state-versions/sealed-outputs.ts'
 import { listCurrentOutputs, listStateVersionOutputs, showStateVersionOutput } from './service.ts'
 import { listCurrentOutputsOf, listOutputsOf } from './store.ts'
 
@@ -78,3 +81,27 @@ export const stateVersionOutputLoaders: readonly Loader[] = [
     },
   },
 ]
+
+/** With `withheld`, the value of a sensitive output is null. */
+function stateVersionOutputResource(
+  { id, name, sensitive, type, value, detailedType }: Output,
+  options: { withheld?: boolean } = {},
+): StateVersionOutputResource {
+  const shown = options.withheld && sensitive ? null : value
+  return {
+    id,
+    type: 'state-version-outputs',
+    attributes: { name, sensitive, type, value: shown, 'detailed-type': detailedType },
+    links: { self: `${API_PREFIX}/state-version-outputs/${id}` },
+  }
+}
+
+/** An output of the current state, included in a workspace; the value of a sensitive one is withheld. */
+function workspaceOutputResource(output: Output): WorkspaceOutputResource {
+  const { id, name, sensitive, type, value } = output
+  return {
+    id,
+    type: 'workspace-outputs',
+    attributes: { name, sensitive, 'output-type': type, value: sensitive ? null : value },
+  }
+}

@@ -1,8 +1,10 @@
 import type { Ctx } from '../../../app.ts'
+import type { AuditEvent } from '../../../audit/record.ts'
 import type { AccessContext } from '../../../auth/access-context.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { readAccess } from '../../../auth/workspace-access.ts'
+import { announce } from '../../../changes/announce.ts'
 import { notFound } from '../../../errors.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import * as store from './store.ts'
@@ -58,4 +60,32 @@ export async function requireRollbackWorkspace(ctx: Ctx, workspaceId: string) {
   // A run's token writes only what its engine stores (INTERFACE §4.7.3).
   if (ctx.actor.kind === 'run') throw notFound('workspace')
   return workspace
+}
+
+type VersionLocation = { id: string; workspace_id: string; organization_id: string }
+type AuditedVersion = VersionLocation & { serial: number }
+
+export function stateVersionAudit(version: AuditedVersion, action: string, meta?: { rollback_of: string }): AuditEvent {
+  const { id, serial, workspace_id: workspace, organization_id: organizationId } = version
+  return {
+    organizationId,
+    action,
+    resource: { type: 'state_version', id },
+    meta: { workspace, serial, ...meta },
+    notices: [
+      { type: 'state-versions', id, workspace },
+      { type: 'workspaces', id: workspace, workspace },
+    ],
+  }
+}
+
+/** Announces changes to state versions without an audit event, and to their workspaces, which show the current version. */
+export function announceVersions(ctx: Ctx, versions: readonly VersionLocation[]) {
+  for (const { id, workspace_id: workspace, organization_id: organization } of versions) {
+    announce(
+      ctx,
+      { organization, type: 'state-versions', id, workspace },
+      { organization, type: 'workspaces', id: workspace, workspace },
+    )
+  }
 }

@@ -20,10 +20,8 @@ export async function stateVersionResources<Version extends PresentedRow>(
   optionsOf: (version: Version) => DisplayOptions,
 ) {
   const options = new Map(versions.map((version) => [version.id, optionsOf(version)]))
-  const lists = await resourceLists(
-    ctx,
-    versions.filter(({ id }) => !options.get(id)?.withoutResources),
-  )
+  const listed = versions.filter(({ id }) => !options.get(id)?.withoutResources)
+  const lists = await resourceLists(ctx, listed)
   // A version that was deleted after its row was read has no list.
   return versions.map((version) =>
     stateVersionResource(ctx, version, lists.get(version.id) ?? NO_LIST, options.get(version.id)),

@@ -163,18 +163,13 @@ export const stateContentRoutes: Routes = (http) => {
   })
 
   http.get(`${OBJECT_PATH}/:objectId`, download, async (req) => {
-    const { content, size } = await downloadContent(req.ctx, req.params.objectId)
+    const object = openObjectId(req.ctx, req.params.objectId)
+    if (object?.kind !== 'raw' && object?.kind !== 'json') throw notFound('object')
+    const version = await findDownload(req.ctx.db, { id: object.id, kind: object.kind })
+    if (!version || version.status !== 'finalized') throw notFound('object')
+    const content = await openContent(req.ctx, version, object.kind)
+    if (content === undefined) throw notFound('object')
     // A state has secrets, and no cached copy may be readable after a soft delete.
-    return unstored(bytes(content, OCTETS, size))
+    return unstored(bytes(content, OCTETS, object.kind === 'raw' ? (version.size ?? undefined) : undefined))
   })
-}
-
-async function downloadContent(ctx: Ctx, objectId: string) {
-  const object = openObjectId(ctx, objectId)
-  if (object?.kind !== 'raw' && object?.kind !== 'json') throw notFound('object')
-  const version = await findDownload(ctx.db, { id: object.id, kind: object.kind })
-  if (!version || version.status !== 'finalized') throw notFound('object')
-  const content = await openContent(ctx, version, object.kind)
-  if (content === undefined) throw notFound('object')
-  return { content, size: object.kind === 'raw' ? (version.size ?? undefined) : undefined }
 }

@@ -11,7 +11,7 @@ import type { PackedExtraction } from '../../../terraform-state/packed-extractio
 import { RUNS_USER_ID } from '../../identity/users/store.ts'
 import { type Workspace, requireWorkspaceBy } from '../../workspaces/workspaces/access.ts'
 import { type Lock, type WorkspaceRow, lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
-import { announceVersions, stateVersionAudit } from './audit.ts'
+import { announceVersions, stateVersionAudit } from './access.ts'
 import { type ReadableHeader, checkContent, checkJsonState, examineContent } from './content-rules.ts'
 import { dropRefused, storeContent } from './content.ts'
 import { examinedColumns, extractionJob, unprocessedColumns } from './extraction.ts'

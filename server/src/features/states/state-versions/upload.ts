@@ -5,7 +5,7 @@ import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, notFound, tooLarge } from '../../../errors.ts'
 import { GrowingBuffer, freeChunk } from '../../../http/bodies.ts'
-import { announceVersions, stateVersionAudit } from './audit.ts'
+import { announceVersions, stateVersionAudit } from './access.ts'
 import {
   EXAMINED_BYTES,
   type Examined,

@@ -30,9 +30,10 @@ export async function requireGrant(
 ): Promise<Grant> {
   const row = await store.findGrant(ctx.db, kind, id)
   if (!row) throw notFound('team access')
-  const subject = await notFoundAsTeamAccess(() =>
-    requireGrantSubject(ctx, kind, { id: row.subject_id, permission: 'read' }),
-  )
+  const reading = requireGrantSubject(ctx, kind, { id: row.subject_id, permission: 'read' })
+  const subject = await reading.catch((error: unknown) => {
+    throw error instanceof AppError && error.kind === 'not-found' ? notFound('team access') : error
+  })
   if (!subject.seesAllGrants) {
     const { actor } = ctx
     const isOwn = actor.kind === 'user' && (await store.isTeamMember(ctx.db, row.team_id, actor.userId))
@@ -40,14 +41,4 @@ export async function requireGrant(
   }
   if (permission === 'team-access:manage') await requireGrantSubject(ctx, kind, { id: row.subject_id, permission })
   return { ...row, subject }
-}
-
-/** Reports a workspace or project that is not found as team access that is not found. */
-async function notFoundAsTeamAccess<T>(load: () => Promise<T>): Promise<T> {
-  try {
-    return await load()
-  } catch (error) {
-    if (error instanceof AppError && error.kind === 'not-found') throw notFound('team access')
-    throw error
-  }
 }

@@ -15,7 +15,6 @@ import { variableResource } from './resource.ts'
 import {
   createWorkspaceVariable,
   deleteWorkspaceVariable,
-  listVariablesByNames,
   listWorkspaceVariables,
   showWorkspaceVariable,
   updateWorkspaceVariable,
@@ -62,7 +61,7 @@ const DELETE = {
 /** Lists have no pages: the CLI reads only the first one. */
 export const variableRoutes: Routes = (http) => {
   http.get(COLLECTION, { ...LIST, summary: 'List the variables of a workspace' }, async (req) => {
-    const variables = await listWorkspaceVariables(req.ctx, req.params.workspaceId)
+    const variables = await listWorkspaceVariables(req.ctx, { id: req.params.workspaceId })
     return listAll(variables.map((row) => variableResource(row)))
   })
   http.post(COLLECTION, { ...CREATE, body: createVariableBody }, async (req) => {
@@ -95,7 +94,7 @@ const LIST_BY_NAMES = {
 export const legacyVariableRoutes: Routes = (http) => {
   http.get('/vars', LIST_BY_NAMES, async (req) => {
     const { 'filter[organization][name]': organization, 'filter[workspace][name]': name } = req.query
-    const variables = await listVariablesByNames(req.ctx, { organization, name })
+    const variables = await listWorkspaceVariables(req.ctx, { organization, name })
     return listAll(variables.map((row) => variableResource(row)))
   })
   http.post('/vars', { ...CREATE, body: createLegacyVariableBody }, async (req) => {

@@ -5,6 +5,7 @@ import { audited } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { badRequest, invalid, notFound } from '../../../errors.ts'
 import { requireWorkspace, requireWorkspaceBy } from '../workspaces/access.ts'
+import type { WorkspaceKey } from '../workspaces/store.ts'
 import {
   type NoticedSet,
   type WorkspaceVariableKey,
@@ -50,13 +51,8 @@ export async function insertVariable(
   )
 }
 
-export async function listWorkspaceVariables(ctx: Ctx, workspaceId: string) {
-  await requireWorkspace(ctx, workspaceId, 'variables:read')
-  return store.listVariables(ctx.db, { workspaceId })
-}
-
-export async function listVariablesByNames(ctx: Ctx, names: { organization: string; name: string }) {
-  const workspace = await requireWorkspaceBy(ctx, names, 'variables:read')
+export async function listWorkspaceVariables(ctx: Ctx, key: WorkspaceKey) {
+  const workspace = await requireWorkspaceBy(ctx, key, 'variables:read')
   return store.listVariables(ctx.db, { workspaceId: workspace.id })
 }
 

@@ -1,10 +1,4 @@
-import {
-  FINAL_STATUSES,
-  RUN_GROUPS,
-  RUN_GROUP_NAMES,
-  type RunGroup,
-  UNFINISHED_STATUSES,
-} from '@groundstate/contract/run-status'
+import { FINAL_STATUSES, RUN_GROUPS, RUN_GROUP_NAMES, UNFINISHED_STATUSES } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
 import { containing, literals, wildcard } from '../../../db/sql.ts'
 import { type Query, boolean, exactText, listOf, text, textList } from '../../../http/query.ts'
@@ -88,7 +82,7 @@ function statusCondition(organizationId: string, statuses: readonly string[]) {
        and r.status = any(${unfinished}::text[])), false))`
 }
 
-function groupCondition(organizationId: string, groups: readonly (RunGroup | 'none')[]) {
+function groupCondition(organizationId: string, groups: readonly (typeof GROUPS)[number][]) {
   const statuses = groups.flatMap((group) => (group === 'none' ? [] : RUN_GROUPS[group]))
   const isIn = statusCondition(organizationId, statuses)
   return groups.includes('none') ? sql`(w.current_run_id is null or ${isIn})` : isIn

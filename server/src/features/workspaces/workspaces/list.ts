@@ -1,11 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import {
-  type AccessContext,
-  type GrantsColumn,
-  dependsOnGrants,
-  listedAccess,
-  seesEveryWorkspace,
-} from '../../../auth/access-context.ts'
+import { type AccessContext, dependsOnGrants, listedAccess, seesEveryWorkspace } from '../../../auth/access-context.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { type Db, type Page, type Paged, pageOffset } from '../../../db/db.ts'
@@ -30,7 +24,11 @@ export async function listWorkspaces(
     actor.kind === 'user' && !seesEveryWorkspace(organization.access)
       ? await listGranted(ctx, { ...query, grants: await readGrants(ctx, actor, organization) }, window)
       : await listEvery(ctx, query, window)
-  return { rows: rows.map(({ grants, ...row }) => present(row, organization.access, grants)), total }
+  const present = ({ grants, ...row }: (typeof rows)[number]): Workspace => {
+    const access = listedAccess(organization.access, grants)
+    return { ...row, access, can: workspacePermissions(access) }
+  }
+  return { rows: rows.map(present), total }
 }
 
 type Query = { organizationId: string; filter: WorkspaceFilter; access: AccessContext }
@@ -83,15 +81,11 @@ function isFiltered(filter: WorkspaceFilter) {
   return Object.values(filter).some((value) => value !== undefined)
 }
 
-function present(row: Omit<Workspace, 'can' | 'access'>, organization: AccessContext, grants: GrantsColumn): Workspace {
-  const access = listedAccess(organization, grants)
-  return { ...row, access, can: workspacePermissions(access) }
-}
-
 /** The waiting reasons of workspaces, by id: that of the active run, else that of the first run in the queue. */
-export async function listWaitingReasons(ctx: Ctx, workspaceIds: readonly string[]): Promise<Map<string, string>> {
+export async function listWaitingReasons(ctx: Ctx, workspaces: readonly Workspace[]) {
   const reasons = new Map<string, string>()
-  if (workspaceIds.length === 0) return reasons
+  if (workspaces.length === 0) return reasons
+  const workspaceIds = workspaces.map(({ id }) => id)
   const now = ctx.now()
   for (const run of await waitingStore.listWaiting(ctx.db, { workspaceIds, now })) {
     const reason = waitingReason(run.waiting, { tasks: openTasks(run.task_stages), now })

@@ -78,10 +78,7 @@ async function requireTargetProject(ctx: Ctx, organizationId: string, id: string
 /** The resources of requested workspaces, with the reasons why their runs wait. */
 export async function showWorkspaces(ctx: Ctx, workspaces: readonly Workspace[]): Promise<Resource[]> {
   const waiting = workspaces.filter((workspace) => mayHaveWaitingRun(ctx, workspace))
-  const reasons = await listWaitingReasons(
-    ctx,
-    waiting.map(({ id }) => id),
-  )
+  const reasons = await listWaitingReasons(ctx, waiting)
   return workspaces.map((workspace) =>
     workspaceResource(workspace, { waitingReason: reasons.get(workspace.id) ?? null }),
   )
