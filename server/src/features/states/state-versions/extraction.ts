@@ -108,10 +108,7 @@ export async function countManaged(ctx: Ctx, id: string): Promise<number | undef
 export const extractionJob = jobKind('state-versions.extract', z.object({ id: z.string() }), { concurrency: 2 })
 
 /** Immutable resource lists by version id. */
-const cache = new LRUCache<string, RawJson>({
-  maxSize: 16 * 1024 * 1024,
-  sizeCalculation: ({ bytes }) => bytes.length,
-})
+const cache = new LRUCache<string, RawJson>({ maxSize: 16 * 1024 * 1024, sizeCalculation: ({ bytes }) => bytes.length })
 dropWhenIdle(() => cache.clear())
 
 /** Resource lists as JSON. Lists of large states have hundreds of KB, so they are read separately from their rows and cached. */

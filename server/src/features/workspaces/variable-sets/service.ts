@@ -3,7 +3,7 @@ import type { CreateVariableSet, UpdateVariableSet } from '@groundstate/contract
 import type { CreateVariable, UpdateVariable } from '@groundstate/contract/variables'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
-import { type Page, type Paged, pageOffset, refuseTakenName, transact } from '../../../db/db.ts'
+import { type Page, type Paged, refuseTakenName, transact } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
 import { type Organization, requireOrganization } from '../../organizations/organizations/access.ts'
 import { listReadableProjects, requireProject, requireProjectIn } from '../../organizations/projects/access.ts'
@@ -89,8 +89,7 @@ async function listSets(
   scope: store.VariableSetScope,
   { page, filter }: ListVariableSets,
 ): Promise<Paged<VariableSet>> {
-  const window = { limit: page.size, offset: pageOffset(page) }
-  const { rows, total } = await store.listVariableSets(ctx.db, ctx.actor, { organizationId, scope, filter }, window)
+  const { rows, total } = await store.listVariableSets(ctx.db, ctx.actor, { organizationId, scope, filter }, page)
   return { rows: await readableSets(ctx, organizationId, rows), total }
 }
 

@@ -1,7 +1,7 @@
 import { type Insertable, type RawBuilder, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
-import type { Db, Tx } from '../../../db/db.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
 import { countRows } from '../workspaces/store.ts'
@@ -47,12 +47,10 @@ export type VariableSetFilter = {
   ownedByOrganization?: boolean
 }
 
-export async function listVariableSets(
-  db: Db,
-  actor: Actor,
-  { organizationId, scope, filter }: { organizationId: string; scope: VariableSetScope; filter: VariableSetFilter },
-  { limit, offset }: { limit: number; offset: number },
-) {
+type SetQuery = { organizationId: string; scope: VariableSetScope; filter: VariableSetFilter }
+
+export async function listVariableSets(db: Db, actor: Actor, query: SetQuery, page: Page) {
+  const { organizationId, scope, filter } = query
   const conditions = [
     sql`s.organization_id = ${organizationId}`,
     sql`(s.project_id is null or exists (select from projects p where p.id = s.project_id and ${visibleProject(actor)}))`,
@@ -62,9 +60,9 @@ export async function listVariableSets(
   if (filter.ownedByOrganization) conditions.push(sql`s.project_id is null`)
   if (filter.global !== undefined) conditions.push(sql`s.is_global = ${filter.global}`)
   const matches = sql<boolean>`(${sql.join(conditions, sql` and `)})`
-  const query = selectVariableSets(db, actor).where(matches).orderBy('s.name').orderBy('s.id')
+  const sets = selectVariableSets(db, actor).where(matches).orderBy('s.name').orderBy('s.id')
   const [rows, total] = await Promise.all([
-    query.limit(limit).offset(offset).execute(),
+    sets.limit(page.size).offset(pageOffset(page)).execute(),
     countRows(db, sql`variable_sets s where ${matches}`),
   ])
   return { rows, total }

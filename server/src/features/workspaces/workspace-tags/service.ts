@@ -3,7 +3,7 @@ import type { TagLinkage } from '@groundstate/contract/tags'
 import type { Ctx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { announce, workspaceNotice } from '../../../changes/announce.ts'
-import { type Page, pageOffset, transact } from '../../../db/db.ts'
+import { type Page, transact } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
 import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
 import {
@@ -39,12 +39,13 @@ export async function changeWorkspaceTagBindings(ctx: Ctx, workspaceId: string, 
   return changeTagBindings(ctx, target, change)
 }
 
-type TagPage = { page: Page; name: string | undefined }
-
-export async function listWorkspaceTags(ctx: Ctx, workspaceId: string, { page, name }: TagPage) {
+export async function listWorkspaceTags(
+  ctx: Ctx,
+  workspaceId: string,
+  query: { page: Page; name: string | undefined },
+) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'workspace:read')
-  const window = { limit: page.size, offset: pageOffset(page), name }
-  const tags = await store.listWorkspaceTags(ctx.db, ctx.actor, workspaceId, window)
+  const tags = await store.listWorkspaceTags(ctx.db, ctx.actor, workspaceId, query)
   return { ...tags, organization: workspace.organization_name }
 }
 
@@ -55,8 +56,7 @@ export async function listTags(
 ) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const filter = { organizationId: organization.id, q, exclude }
-  const window = { limit: page.size, offset: pageOffset(page) }
-  return { ...(await store.listTags(ctx.db, ctx.actor, filter, window)), organization: organization.name }
+  return { ...(await store.listTags(ctx.db, ctx.actor, filter, page)), organization: organization.name }
 }
 
 export async function addWorkspaceTags(ctx: Ctx, workspaceId: string, tags: readonly TagLinkage[]) {

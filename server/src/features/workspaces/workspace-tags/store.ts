@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
-import type { Db } from '../../../db/db.ts'
+import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 import { containing } from '../../../db/sql.ts'
 import type { EffectiveTagBinding } from '../../organizations/tags/store.ts'
 
@@ -28,15 +28,11 @@ export async function findTag(db: Db, tagId: string) {
   return query.limit(1).executeTakeFirst()
 }
 
+type TagFilter = { organizationId: string; q: string | undefined; exclude: string | undefined }
 export type Tag = { tag_id: string; key: string; created_at: Date; instance_count: number }
 
 /** One page of an organization's flat tags, each with the number of its workspaces that the actor may see. */
-export async function listTags(
-  db: Db,
-  actor: Actor,
-  { organizationId, q, exclude }: { organizationId: string; q: string | undefined; exclude: string | undefined },
-  { limit, offset }: { limit: number; offset: number },
-) {
+export async function listTags(db: Db, actor: Actor, { organizationId, q, exclude }: TagFilter, page: Page) {
   const excluded = sql`and not exists (select from tag_bindings x where x.workspace_id = ${exclude} and x.key = b.key
     and exists (select from workspaces w where w.id = x.workspace_id and ${visibleWorkspace(actor)}))`
   const { rows } = await sql<Tag & { total: number }>`
@@ -48,7 +44,7 @@ export async function listTags(
        ${exclude === undefined ? sql`` : excluded}
      group by b.tag_id, b.key
      order by b.key
-     limit ${limit} offset ${offset}`.execute(db)
+     limit ${page.size} offset ${pageOffset(page)}`.execute(db)
   return { rows, total: rows[0]?.total ?? 0 }
 }
 
@@ -57,7 +53,7 @@ export async function listWorkspaceTags(
   db: Db,
   actor: Actor,
   workspaceId: string,
-  { limit, offset, name }: { limit: number; offset: number; name: string | undefined },
+  { page, name }: { page: Page; name: string | undefined },
 ) {
   const { rows } = await sql<Tag & { total: number }>`
     select b.tag_id, b.key, b.created_at, count(*) over () as total,
@@ -68,7 +64,7 @@ export async function listWorkspaceTags(
      where b.workspace_id = ${workspaceId} and b.value = ''
        ${name === undefined ? sql`` : sql`and b.key ilike ${containing(name)}`}
      order by b.key
-     limit ${limit} offset ${offset}`.execute(db)
+     limit ${page.size} offset ${pageOffset(page)}`.execute(db)
   return { rows, total: rows[0]?.total ?? 0 }
 }
 

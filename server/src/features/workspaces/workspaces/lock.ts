@@ -13,12 +13,7 @@ import * as store from './store.ts'
 export async function lockWorkspace(ctx: Ctx, id: string, reason: string | null): Promise<Workspace> {
   const workspace = await requireWorkspace(ctx, id, 'lock')
   const holder = await requireHolder(ctx, workspace)
-  const lock = {
-    locked_by_type: holder.type,
-    locked_by_id: holder.id,
-    locked_reason: reason,
-    locked_at: ctx.now(),
-  }
+  const lock = { locked_by_type: holder.type, locked_by_id: holder.id, locked_reason: reason, locked_at: ctx.now() }
   const event = lockAudit(workspace, 'lock')
   const [locked] = await auditedStatement(ctx, event, { change: store.insertIdleLock, values: { id, ...lock } })
   if (!locked) await takeLock(ctx, workspace, lock)

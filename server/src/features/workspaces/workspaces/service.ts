@@ -2,7 +2,7 @@ import type { Identifier, Resource } from '@groundstate/contract/json-api'
 import type { CreateWorkspace, UpdateWorkspace } from '@groundstate/contract/workspaces'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
-import { type Page, type Paged, pageOffset, transact } from '../../../db/db.ts'
+import { type Page, type Paged, transact } from '../../../db/db.ts'
 import { raise } from '../../../events.ts'
 import { namedPool, requireOrganization, requirePoolFor } from '../../organizations/organizations/access.ts'
 import { listTeamsOfProject } from '../../organizations/organizations/store.ts'
@@ -172,8 +172,7 @@ function changedTags({ relationships }: Pick<UpdateWorkspace, 'relationships'>) 
 /** The visible workspaces whose runs may read this workspace's state. */
 export async function listRemoteStateConsumers(ctx: Ctx, id: string, page: Page): Promise<Paged<Workspace>> {
   await requireWorkspace(ctx, id, 'workspace:read')
-  const window = { limit: page.size, offset: pageOffset(page) }
-  const { rows, total } = await store.listConsumers(ctx.db, ctx.actor, id, window)
+  const { rows, total } = await store.listConsumers(ctx.db, ctx.actor, id, page)
   return { rows: rows.flatMap((row) => readableWorkspace(ctx, row) ?? []), total }
 }
 

@@ -73,10 +73,7 @@ function withDefault<T>(value: T | null | undefined, preset: T): T | undefined {
 }
 
 type ExecutionSettings = Pick<Workspace, 'execution_mode' | 'agent_pool_id'>
-type Defaults = Pick<
-  Workspace,
-  'project_execution_mode' | 'project_agent_pool_id' | 'organization_execution_mode' | 'organization_agent_pool_id'
->
+type Defaults = ReturnType<typeof defaultsOf>
 
 /** Effective execution of a workspace's runs: its own settings, else its project's, else its organization's. */
 export function effectiveExecution(workspace: ExecutionSettings & Defaults) {
@@ -85,7 +82,7 @@ export function effectiveExecution(workspace: ExecutionSettings & Defaults) {
   return { mode, agentPoolId: mode === 'agent' ? pool : null }
 }
 
-export function defaultsOf(project: Project): Defaults {
+export function defaultsOf(project: Project) {
   return {
     project_execution_mode: project.default_execution_mode,
     project_agent_pool_id: project.default_agent_pool_id,

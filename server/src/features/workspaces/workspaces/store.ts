@@ -3,7 +3,7 @@ import { changeWithEvent } from '../../../audit/store.ts'
 import { type ActorInSql, runInSql, userInSql, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import { type Actor, isOwnOrganizationName } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
-import type { Db, Tx } from '../../../db/db.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { policyColumn, raiseAccessRevision } from '../../organizations/organizations/store.ts'
@@ -204,17 +204,12 @@ export async function countRows(db: Db, from: RawBuilder<unknown>) {
 }
 
 /** One page of the visible workspaces that may read the state of the workspace `id`. */
-export async function listConsumers(
-  db: Db,
-  actor: Actor,
-  id: string,
-  { limit, offset }: { limit: number; offset: number },
-) {
+export async function listConsumers(db: Db, actor: Actor, id: string, page: Page) {
   const consumers = sql<boolean>`w.id in (select c.consumer_id from remote_state_consumers c where c.workspace_id = ${id})
     and ${visibleWorkspace(actor)}`
   const query = selectWorkspacesFor(db, actor).where(consumers).orderBy('w.name').orderBy('w.id')
   const [rows, total] = await Promise.all([
-    query.limit(limit).offset(offset).execute(),
+    query.limit(page.size).offset(pageOffset(page)).execute(),
     countRows(db, sql`workspaces w where ${consumers}`),
   ])
   return { rows, total }
