@@ -55,7 +55,7 @@ function compareText(a: string, b: string) {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** What each variable overwrites in the workspace, by id. The caller has authorised the workspace. */
+/** Overwrites of the workspace by variable id. The caller has authorised the workspace. */
 export async function listOverwrites(ctx: Ctx, scope: WorkspaceScope): Promise<Map<string, Overwrites>> {
   return overwritesOf(await listWithSources(ctx, scope))
 }

@@ -114,6 +114,7 @@ export async function updateVariableSet(ctx: Ctx, id: string, { attributes, rela
   )
 }
 
+type ScopeInput = Pick<UpdateVariableSet['relationships'], store.ScopeKind>
 type Scoped = Pick<VariableSet, 'id' | 'organization_id' | 'project_id'>
 type Named = { identifiers: readonly Identifier[]; pointer: string }
 
@@ -124,28 +125,24 @@ export async function changeSetScope(ctx: Ctx, id: string, { change, kind, ident
   const ids =
     change === 'remove' && kind === 'workspaces'
       ? await requireVisibleWorkspaces(ctx, set.organization_id, identifiers)
-      : await REQUIRE[kind](ctx, set, { identifiers, pointer: '/data' })
+      : await requireInScope[kind](ctx, set, { identifiers, pointer: '/data' })
   const event = await variableSetAudit(ctx, set, `${change}_${kind}`, { [kind]: ids })
   const write = change === 'add' ? store.insertScope : store.deleteScope
   await audited(ctx, event, (ctx) => write(ctx.db, id, kind, ids))
 }
 
 /** Replaces the workspaces or projects where the set applies by those in the body; an omitted list is unchanged. */
-async function replaceSetScope(
-  ctx: TransactionCtx,
-  set: Scoped,
-  relationships: Pick<UpdateVariableSet['relationships'], store.ScopeKind>,
-) {
+async function replaceSetScope(ctx: TransactionCtx, set: Scoped, relationships: ScopeInput) {
   for (const kind of ['workspaces', 'projects'] as const) {
     const identifiers = relationships[kind]?.data
     if (!identifiers) continue
-    const ids = await REQUIRE[kind](ctx, set, { identifiers, pointer: `/data/relationships/${kind}/data` })
+    const ids = await requireInScope[kind](ctx, set, { identifiers, pointer: `/data/relationships/${kind}/data` })
     await store.deleteVisibleScope(ctx.db, ctx.actor, set.id, kind)
     await store.insertScope(ctx.db, set.id, kind, ids)
   }
 }
 
-const REQUIRE = { workspaces: requireSetWorkspaces, projects: requireSetProjects }
+const requireInScope = { workspaces: requireSetWorkspaces, projects: requireSetProjects }
 
 /** The ids of workspaces that the actor sees; a project's set applies only inside its project. */
 async function requireSetWorkspaces(ctx: Ctx, set: Scoped, { identifiers, pointer }: Named) {
@@ -154,10 +151,8 @@ async function requireSetWorkspaces(ctx: Ctx, set: Scoped, { identifiers, pointe
   const workspaces = await listReadableWorkspaces(ctx, ids)
   const outside = workspaces.find((workspace) => workspace.project_id !== set.project_id)
   if (!outside) return ids
-  throw invalid(
-    `the workspace ${outside.name} is not in the project that owns the set`,
-    `${pointer}/${ids.indexOf(outside.id)}/id`,
-  )
+  const detail = `the workspace ${outside.name} is not in the project that owns the set`
+  throw invalid(detail, `${pointer}/${ids.indexOf(outside.id)}/id`)
 }
 
 async function requireSetProjects(ctx: Ctx, set: Scoped, { identifiers, pointer }: Named) {
