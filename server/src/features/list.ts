@@ -72,8 +72,7 @@ import { backingDataRoutes } from './states/backing-data/routes.ts'
 import { dataRetentionJobs } from './states/data-retention/jobs.ts'
 import { dataRetentionRoutes } from './states/data-retention/routes.ts'
 import { stateVersionDiffRoutes } from './states/state-version-diffs/routes.ts'
-import { stateVersionOutputLoaders } from './states/state-version-outputs/includes.ts'
-import { stateVersionOutputRoutes } from './states/state-version-outputs/routes.ts'
+import { stateVersionOutputLoaders, stateVersionOutputRoutes } from './states/state-version-outputs/routes.ts'
 import { stateVersionLoaders } from './states/state-versions/includes.ts'
 import { stateVersionJobs, stateVersionReactions } from './states/state-versions/jobs.ts'
 import { stateContentRoutes, stateVersionRoutes } from './states/state-versions/routes.ts'
@@ -86,8 +85,12 @@ import { taskResultJobs } from './tasks/task-results/jobs.ts'
 import { taskResultLoaders, taskResultRoutes } from './tasks/task-results/routes.ts'
 import { workspaceTaskLoaders, workspaceTaskRoutes } from './tasks/workspace-tasks/routes.ts'
 import { teamAccessRoutes } from './workspaces/team-access/routes.ts'
-import { variableSetLoaders, variableSetRoutes, variableSetScopeRoutes } from './workspaces/variable-sets/routes.ts'
-import { variableSetVariableRoutes } from './workspaces/variable-sets/variable-routes.ts'
+import {
+  variableSetLoaders,
+  variableSetRoutes,
+  variableSetScopeRoutes,
+  variableSetVariableRoutes,
+} from './workspaces/variable-sets/routes.ts'
 import { legacyVariableRoutes, variableLoaders, variableRoutes } from './workspaces/variables/routes.ts'
 import {
   tagRoutes,
@@ -95,8 +98,12 @@ import {
   workspaceTagLoaders,
   workspaceTagRoutes,
 } from './workspaces/workspace-tags/routes.ts'
-import { workspaceLoaders } from './workspaces/workspaces/includes.ts'
-import { consumerRoutes, workspaceLockRoutes, workspaceRoutes } from './workspaces/workspaces/routes.ts'
+import {
+  consumerRoutes,
+  workspaceLoaders,
+  workspaceLockRoutes,
+  workspaceRoutes,
+} from './workspaces/workspaces/routes.ts'
 
 /** All routes of the server. */
 export const ROUTES: readonly Routes[] = [

@@ -12,7 +12,7 @@ import { createWorkspaceTask } from '../../tasks/workspace-tasks/service.ts'
 import { createVariableSet } from '../../workspaces/variable-sets/service.ts'
 import { createWorkspaceVariable } from '../../workspaces/variables/service.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
-import { addRemoteStateConsumers, createWorkspace } from '../../workspaces/workspaces/service.ts'
+import { changeRemoteStateConsumers, createWorkspace } from '../../workspaces/workspaces/service.ts'
 import * as store from './store.ts'
 
 /** Directories in `configurations/`, one for each workspace of the sample. */
@@ -49,7 +49,8 @@ export async function ensureParts(ctx: TransactionCtx, organization: Organizatio
   await store.updateSample(ctx.db, sample.id, ids)
 
   const isLinked = before.network !== undefined && before.app !== undefined
-  if (!isLinked) await addRemoteStateConsumers(ctx, network.id, [{ type: 'workspaces', id: app.id }])
+  const consumers = [{ type: 'workspaces', id: app.id }]
+  if (!isLinked) await changeRemoteStateConsumers(ctx, network.id, { change: 'add', consumers })
   const detached = [network.id, app.id].filter((id) => !before.attachments.some((known) => known.workspace_id === id))
   for (const id of detached) await attach(ctx, id, taskId)
   if (!before.trigger)

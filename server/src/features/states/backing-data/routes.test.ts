@@ -36,7 +36,7 @@ describe('backing data', () => {
 
   const statusOf = async (id: string) => (await workspace.show(id)).attributes.status
 
-  test('that is soft-deleted is not downloaded any more, while the metadata stay', async () => {
+  test('cannot be downloaded after a soft delete, but its metadata stays', async () => {
     const url = first.attributes['hosted-state-download-url']
 
     const response = await workspace.action(first.id, SOFT)
@@ -51,7 +51,7 @@ describe('backing data', () => {
     expect(await statusOf(first.id)).toBe('backing_data_soft_deleted')
   })
 
-  test('that is soft-deleted shows no outputs any more, until it is restored', async () => {
+  test('has no readable outputs between soft delete and restore', async () => {
     const [output] = first.relationships.outputs.data
     const read = async () =>
       Promise.all([
@@ -71,7 +71,7 @@ describe('backing data', () => {
     expect(restored[2].json().included).toHaveLength(1)
   })
 
-  test('that is soft-deleted says until when it can be restored, and only then', async () => {
+  test('shows until when it can be restored only after a soft delete', async () => {
     const response = await workspace.action(first.id, SOFT, { 'delete-older-than-n-days': 2 })
     const restored = await workspace.action(first.id, RESTORE)
 
@@ -80,7 +80,7 @@ describe('backing data', () => {
     expect(restored.json().data.attributes['restorable-until']).toBeNull()
   })
 
-  test('says who may delete it: owners, and no one in the hosted edition', async () => {
+  test('has permissions for owners, except in the hosted edition', async () => {
     const hosted = await createTestApp({ GROUNDSTATE_EDITION: 'hosted' })
     const user = await createUser(hosted)
     const client = await lockedWorkspace(hosted, (await createOrganization(hosted, user)).name, user)
@@ -96,7 +96,7 @@ describe('backing data', () => {
     expect(response.json().data.attributes['delete-older-than-n-days']).toBe(23)
   })
 
-  test.each([-1, 1.5, 'x'])('refuses %j days', async (days) => {
+  test.each([-1, 1.5, 'x'])('rejects %j days', async (days) => {
     expect((await workspace.action(first.id, SOFT, { 'delete-older-than-n-days': days })).status).toBe(422)
     expect(await statusOf(first.id)).toBe('finalized')
   })
@@ -111,7 +111,7 @@ describe('backing data', () => {
     expect((await download(app, response.json().data.attributes['hosted-state-download-url'])).status).toBe(200)
   })
 
-  test('is deleted for good, and never restored', async () => {
+  test('cannot be restored after permanent deletion', async () => {
     await workspace.action(first.id, SOFT)
 
     const response = await workspace.action(first.id, PERMANENT)
@@ -138,7 +138,7 @@ describe('backing data', () => {
         await workspace.action(first.id, PERMANENT)
       },
     ],
-  ])('of %s: %s is refused', async (_, action, prepare) => {
+  ])('of %s: %s is rejected', async (_, action, prepare) => {
     await prepare()
 
     const response = await workspace.action(first.id, action)
@@ -147,20 +147,20 @@ describe('backing data', () => {
     expect(response.json().errors[0].detail).toContain('transition not allowed')
   })
 
-  test('of the current state is never deleted', async () => {
+  test('of the current state cannot be deleted', async () => {
     const response = await workspace.action(current.id, SOFT)
 
     expect(response.status).toBe(400)
     expect(response.json().errors[0].detail).toContain('transition not allowed')
   })
 
-  test('of a pending version is not deleted', async () => {
+  test('of a pending version cannot be deleted', async () => {
     const pending = await workspace.create(rawState({ serial: 3 }), { state: undefined })
 
     expect((await workspace.action(pending.id, SOFT)).status).toBe(400)
   })
 
-  test('is for owners of the organization alone', async () => {
+  test('can be deleted only by owners of the organization', async () => {
     const stranger = stateClient(app, workspace, (await createUser(app)).token)
 
     for (const action of [SOFT, RESTORE, PERMANENT]) {
@@ -168,7 +168,7 @@ describe('backing data', () => {
     }
   })
 
-  test('is not a part of the hosted edition', async () => {
+  test('is unavailable in the hosted edition', async () => {
     const hosted = await createTestApp({ GROUNDSTATE_EDITION: 'hosted' })
     const user = await createUser(hosted)
     const client = await lockedWorkspace(hosted, (await createOrganization(hosted, user)).name, user)
@@ -178,7 +178,7 @@ describe('backing data', () => {
     for (const action of [SOFT, RESTORE, PERMANENT]) expect((await client.action(id, action)).status).toBe(404)
   })
 
-  test('goes for good with the garbage collection, once its time is over', async () => {
+  test('is purged after its grace period', async () => {
     const { applyRetention } = await import('../data-retention/jobs.ts')
     const signal = new AbortController().signal
     await workspace.action(first.id, SOFT, { 'delete-older-than-n-days': 2 })
@@ -234,7 +234,7 @@ describe('days until a deletion', () => {
     ],
     ['next to the document', { data: { attributes: {} }, [DAYS]: 3 }, `/${DAYS}`, `${DAYS} belongs in data.attributes`],
     ['next to the attributes', { data: { [DAYS]: 3 } }, `/data/${DAYS}`, `${DAYS} belongs in data.attributes`],
-  ])('%s are refused, and nothing is deleted', async (_, body, pointer, detail) => {
+  ])('%s are rejected, and nothing is deleted', async (_, body, pointer, detail) => {
     const { id } = await workspace.create(rawState({ serial: 1 }))
     await workspace.create(rawState({ serial: 2 }))
 

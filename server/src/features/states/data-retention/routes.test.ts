@@ -70,7 +70,7 @@ describe('a data retention policy', () => {
     }
   })
 
-  test('is named by the resource that it is set on, with the type that clients must read', async () => {
+  test('is referenced by its owner, with the type that clients expect', async () => {
     const organization = await newOrganization()
     const workspace = await lockedWorkspace(app, organization, ada)
 
@@ -96,7 +96,7 @@ describe('a data retention policy', () => {
     }
   })
 
-  test('is not for strangers', async () => {
+  test('is not found by strangers', async () => {
     const organization = await newOrganization()
     const stranger = await createUser(app)
     const url = `/api/v2/organizations/${organization}/relationships/data-retention-policy`
@@ -132,7 +132,7 @@ describe('a data retention policy', () => {
     ])
   })
 
-  test('of a workspace goes before that of its organization', async () => {
+  test("of a workspace takes precedence over its organization's", async () => {
     const organization = await newOrganization()
     const keeping = await lockedWorkspace(app, organization, ada)
     const inheriting = await lockedWorkspace(app, organization, ada)
@@ -184,7 +184,7 @@ describe('the free plan', () => {
     expect(list.json().meta.pagination['total-count']).toBe(100)
   })
 
-  test('deletes in batches, with the content, and keeps all for an organization that has gone up meanwhile', async () => {
+  test('deletes in batches, with the content, and keeps everything after an upgrade', async () => {
     const organization = await newOrganization()
     const setPlan = async (plan: 'free' | 'standard') =>
       app.db.updateTable('organizations').set({ plan }).where('name', '=', organization).execute()
@@ -210,7 +210,7 @@ describe('the free plan', () => {
     expect(count).toBe(100)
   })
 
-  test.each(['standard', 'unlimited'] as const)('is no reason to delete on the plan %s', async (plan) => {
+  test.each(['standard', 'unlimited'] as const)('deletes nothing on the plan %s', async (plan) => {
     const organization = await newOrganization()
     await app.db.updateTable('organizations').set({ plan }).where('name', '=', organization).execute()
     const workspace = await lockedWorkspace(app, organization, ada)

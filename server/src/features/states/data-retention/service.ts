@@ -4,91 +4,73 @@ import { type AuditEvent, audited } from '../../../audit/record.ts'
 import { notFound } from '../../../errors.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
-import { type PolicyRow, findPolicy } from './store.ts'
 import * as store from './store.ts'
 
-/** Sets how long backing data is kept. Owners and administrators of the workspace may do so. */
+/** The owner of a policy: an organization by name, or a workspace by id. */
+type PolicyOwner = { organization: string } | { workspaceId: string }
+
+type DataRetentionPolicy = store.PolicyRow & { target: { id: string; type: 'organizations' | 'workspaces' } }
+
 export async function setDataRetentionPolicy(ctx: Ctx, owner: PolicyOwner, input: DataRetentionPolicyInput) {
   const { key, target, organizationId } = await requirePolicyOwner(ctx, owner, 'write')
-  const { row, created } = await audited(
+  const policy = { id: ctx.newId('drp'), deleteOlderThanDays: input.deleteOlderThanDays, now: ctx.now() }
+  const { row, isNew } = await audited(
     ctx,
-    ({ row, created }: { row: store.PolicyRow; created: boolean }) =>
-      dataRetentionPolicyAudit({ organizationId, target }, created ? 'create' : 'update', row),
-    (ctx) =>
-      store.upsertPolicy(ctx.db, key, {
-        id: ctx.newId('drp'),
-        deleteOlderThanDays: input.deleteOlderThanDays,
-        now: ctx.now(),
-      }),
+    (change: { row: store.PolicyRow; isNew: boolean }) =>
+      policyAudit({ organizationId, target }, change.isNew ? 'create' : 'update', change.row),
+    (ctx) => store.upsertPolicy(ctx.db, key, policy),
   )
-  return { policy: { ...row, target }, created }
+  return { policy: { ...row, target }, isNew }
 }
 
 export async function deleteDataRetentionPolicy(ctx: Ctx, owner: PolicyOwner) {
-  const { key, target, organizationId } = await requirePolicyOwner(ctx, owner, 'write')
-  await audited(
-    ctx,
-    (row: store.PolicyRow) => dataRetentionPolicyAudit({ organizationId, target }, 'destroy', row),
-    async (ctx) => {
-      const row = await store.deletePolicy(ctx.db, key)
-      if (!row) throw notFound('data retention policy')
-      return row
-    },
-  )
+  const { key, ...location } = await requirePolicyOwner(ctx, owner, 'write')
+  const event = (row: store.PolicyRow) => policyAudit(location, 'destroy', row)
+  await audited(ctx, event, async (ctx) => {
+    const row = await store.deletePolicy(ctx.db, key)
+    if (!row) throw notFound('data retention policy')
+    return row
+  })
 }
 
-function dataRetentionPolicyAudit(
+function policyAudit(
   { organizationId, target }: { organizationId: string; target: { id: string } },
   action: string,
-  row: store.PolicyRow,
+  { id, workspace_id: workspace, delete_older_than_days: days }: store.PolicyRow,
 ): AuditEvent {
   return {
     organizationId,
     action,
-    resource: { type: 'data_retention_policy', id: row.id },
-    meta: { workspace: row.workspace_id ?? undefined, delete_older_than_days: row.delete_older_than_days },
+    resource: { type: 'data_retention_policy', id },
+    meta: { workspace: workspace ?? undefined, delete_older_than_days: days },
     notices: [
-      row.workspace_id === null
-        ? { type: 'organizations', id: target.id }
-        : { type: 'workspaces', id: row.workspace_id, workspace: row.workspace_id },
+      workspace === null ? { type: 'organizations', id: target.id } : { type: 'workspaces', id: workspace, workspace },
     ],
   }
 }
 
-/** The policy that is set on the resource itself, not an inherited one. Throws `not-found` when there is none. */
+/** The policy of the resource itself, not an inherited one. Throws `not-found` if there is none. */
 export async function showDataRetentionPolicy(ctx: Ctx, owner: PolicyOwner): Promise<DataRetentionPolicy> {
   const { key, target } = await requirePolicyOwner(ctx, owner, 'read')
-  const row = await findPolicy(ctx.db, key)
+  const row = await store.findPolicy(ctx.db, key)
   if (!row) throw notFound('data retention policy')
   return { ...row, target }
 }
 
-/** Whose policy: an organization by its name, or a workspace by its id. */
-type PolicyOwner = { organization: string } | { workspaceId: string }
-
-/** The owner of a policy, which is a part of the self-managed edition, as is everything about backing data. */
+/** Throws `not-found` in the hosted edition: policies and backing data belong to the self-managed edition. */
 async function requirePolicyOwner(ctx: Ctx, owner: PolicyOwner, access: 'read' | 'write') {
   if (ctx.config.edition === 'hosted') throw notFound('data retention policy')
   if ('organization' in owner) {
     const permission = access === 'read' ? 'organization:read' : 'owner'
-    const organization = await requireOrganization(ctx, owner.organization, permission)
-    return {
-      key: { organizationId: organization.id },
-      organizationId: organization.id,
-      target: { id: organization.name, type: 'organizations' as const },
-    }
+    const { id, name } = await requireOrganization(ctx, owner.organization, permission)
+    const key = { column: 'organization_id' as const, id }
+    return { key, organizationId: id, target: { id: name, type: 'organizations' as const } }
   }
   const permission = access === 'read' ? 'workspace:read' : 'workspace:delete'
-  const workspace = await requireWorkspace(ctx, owner.workspaceId, permission)
-  return {
-    key: { workspaceId: workspace.id },
-    organizationId: workspace.organization_id,
-    target: { id: workspace.id, type: 'workspaces' as const },
-  }
+  const { id, organization_id: organizationId } = await requireWorkspace(ctx, owner.workspaceId, permission)
+  const key = { column: 'workspace_id' as const, id }
+  return { key, organizationId, target: { id, type: 'workspaces' as const } }
 }
-
-/** A policy with the resource that it is attached to. */
-export type DataRetentionPolicy = PolicyRow & { target: { id: string; type: 'organizations' | 'workspaces' } }
 
 export function dataRetentionPolicyResource(policy: DataRetentionPolicy): DataRetentionPolicyResource {
   const { id, delete_older_than_days: days } = policy

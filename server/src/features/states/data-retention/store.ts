@@ -4,43 +4,32 @@ import type { Schema } from '../../../db/schema.gen.ts'
 import type { ContentLocations } from '../state-versions/content-store.ts'
 
 export type PolicyRow = Selectable<Schema['data_retention_policies']>
-type PolicyTarget = { organizationId: string } | { workspaceId: string }
+/** The column of a policy's owner, and the owner's id. */
+type PolicyKey = { column: 'organization_id' | 'workspace_id'; id: string }
 
-function column(target: PolicyTarget) {
-  return 'organizationId' in target
-    ? ({ name: 'organization_id', id: target.organizationId } as const)
-    : ({ name: 'workspace_id', id: target.workspaceId } as const)
+export async function findPolicy(db: Db, { column, id }: PolicyKey) {
+  return db.selectFrom('data_retention_policies').selectAll().where(column, '=', id).executeTakeFirst()
 }
 
-export async function findPolicy(db: Db, target: PolicyTarget) {
-  const { name, id } = column(target)
-  return db.selectFrom('data_retention_policies').selectAll().where(name, '=', id).executeTakeFirst()
-}
+type NewPolicy = { id: string; deleteOlderThanDays: number | null; now: Date }
 
-/** Creates the target's policy or changes it; `created` says which. */
-export async function upsertPolicy(
-  db: Db,
-  target: PolicyTarget,
-  policy: { id: string; deleteOlderThanDays: number | null; now: Date },
-): Promise<{ row: PolicyRow; created: boolean }> {
-  const { name, id } = column(target)
+export async function upsertPolicy(db: Db, { column, id }: PolicyKey, policy: NewPolicy) {
   const { rows } = await sql<PolicyRow>`
-    insert into data_retention_policies (id, ${sql.ref(name)}, delete_older_than_days, created_at, updated_at)
+    insert into data_retention_policies (id, ${sql.ref(column)}, delete_older_than_days, created_at, updated_at)
     values (${policy.id}, ${id}, ${policy.deleteOlderThanDays}, ${policy.now}, ${policy.now})
-    on conflict (${sql.ref(name)}) where ${sql.ref(name)} is not null
+    on conflict (${sql.ref(column)}) where ${sql.ref(column)} is not null
     do update set delete_older_than_days = excluded.delete_older_than_days, updated_at = excluded.updated_at
     returning *`.execute(db)
   const [row] = rows
   if (!row) throw new Error('an upsert returned no row')
-  return { row, created: row.id === policy.id }
+  return { row, isNew: row.id === policy.id }
 }
 
-export async function deletePolicy(db: Db, target: PolicyTarget) {
-  const { name, id } = column(target)
-  return db.deleteFrom('data_retention_policies').where(name, '=', id).returningAll().executeTakeFirst()
+export async function deletePolicy(db: Db, { column, id }: PolicyKey) {
+  return db.deleteFrom('data_retention_policies').where(column, '=', id).returningAll().executeTakeFirst()
 }
 
-/** Workspaces where a policy deletes: their own one, else the organization's. */
+/** Workspaces whose effective policy deletes versions: their own, else the organization's. */
 export async function listDeletingWorkspaces(db: Db, page: { after: string; limit: number }) {
   const { rows } = await sql<{ id: string; days: number }>`
     select w.id, p.delete_older_than_days as days
@@ -58,19 +47,13 @@ export async function listFreeOrganizations(db: Db) {
   return db.selectFrom('organizations').select('id').where('plan', '=', 'free').orderBy('id').execute()
 }
 
-type VersionPlace = { id: string; workspace_id: string; organization_id: string }
+type DeletedVersion = { id: string; workspace_id: string; organization_id: string }
+type SoftDeletion = { before: Date; now: Date; purgeAt: Date }
 
-/**
- * Soft-deletes the versions of a workspace that were created before a moment, except its current and its latest one. Returns what was
- * soft-deleted.
- */
-export async function softDeleteBefore(
-  db: Db,
-  workspaceId: string,
-  { before, now, purgeAt }: { before: Date; now: Date; purgeAt: Date },
-) {
-  // The lock of the workspace's row keeps what is current from changing meanwhile.
-  const { rows } = await sql<VersionPlace>`
+/** Soft-deletes and returns the versions of a workspace created before a time, except the current and the latest one. */
+export async function softDeleteBefore(db: Db, workspaceId: string, { before, now, purgeAt }: SoftDeletion) {
+  // The row lock keeps the current version from changing.
+  const { rows } = await sql<DeletedVersion>`
     with w as (
       select id, organization_id, current_state_version_id, latest_state_version_id from workspaces where id = ${workspaceId} for update
     )
@@ -82,17 +65,12 @@ export async function softDeleteBefore(
   return rows
 }
 
-/**
- * Deletes up to `limit` states of an organization that are neither among its newest `kept`, nor the newest of their
- * workspace, nor younger than `months`; the oldest first. Returns where their content is.
- */
-export async function deleteBeyond(
-  tx: Tx,
-  organizationId: string,
-  { kept, months, now, limit }: { kept: number; months: number; now: Date; limit: number },
-): Promise<(ContentLocations & VersionPlace)[]> {
-  // If one of them becomes current meanwhile, a foreign key refuses the deletion, and the job runs again.
-  const { rows } = await sql<ContentLocations & VersionPlace>`
+type Limits = { kept: number; months: number; now: Date; limit: number }
+
+/** Deletes the oldest states beyond the newest `kept`, older than `months`, and not the newest of their workspace. */
+export async function deleteBeyond(tx: Tx, organizationId: string, { kept, months, now, limit }: Limits) {
+  // If one becomes current concurrently, a foreign key rejects the deletion, and the job runs again.
+  const { rows } = await sql<ContentLocations & DeletedVersion>`
     with states as (
       select sv.id, sv.workspace_id, sv.created_at,
              row_number() over (order by sv.created_at desc, sv.id desc) as rank,

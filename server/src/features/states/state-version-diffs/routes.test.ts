@@ -17,7 +17,7 @@ beforeEach(async () => {
 const SOFT = 'soft_delete_backing_data'
 
 describe('the diff of two versions', () => {
-  test('tells what changed since the version before, and masks what is sensitive', async () => {
+  test('shows the changes since the previous version, with sensitive values masked', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const secret = (value: string) => ({ password: { value, type: 'string', sensitive: true } })
     const first = await workspace.create(rawState({ serial: 1, outputs: secret('hunter2'), resources: ['web'] }))
@@ -36,7 +36,7 @@ describe('the diff of two versions', () => {
     expect(beginning.json().data.attributes.counts.resources).toEqual({ added: 1, changed: 0, removed: 0 })
   })
 
-  test('tells numbers apart that no double does, with all their digits', async () => {
+  test('distinguishes numbers beyond double precision', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const stateWith = (serial: number, digits: string) => {
       const raw = rawState({ serial, outputs: { wide: { value: '@', type: 'number' } } })
@@ -63,7 +63,7 @@ describe('the diff of two versions', () => {
     expect((await workspace.request('GET', `/state-versions/${id}/diff?from=${foreign.id}`)).status).toBe(404)
   })
 
-  test('is a document that names both', async () => {
+  test('is a document with both ids', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const first = await workspace.create(rawState({ serial: 1 }))
     const last = await workspace.create(rawState({ serial: 2, outputs: { a: 'b' } }))
@@ -100,7 +100,7 @@ describe('the diff of two versions', () => {
     expect(beginning.relationships.from.data).toBeNull()
   })
 
-  test('takes no other parameter', async () => {
+  test('rejects other parameters', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { id } = await workspace.create(rawState())
 
@@ -122,7 +122,7 @@ describe('the diff of two versions', () => {
   })
 })
 
-test('a diff from a version without content is refused with the parameter that named it', async () => {
+test('a diff from a version without content is rejected with the parameter', async () => {
   const first = await workspace.create(rawState({ serial: 1 }))
   const second = await workspace.create(rawState({ serial: 2 }))
   await workspace.action(first.id, SOFT)
@@ -139,7 +139,7 @@ test.each([
   ['sv-nowhere', 404, 'state version sv-nowhere not found'],
   ['', 422, 'from is empty'],
   ['%20', 422, 'from is empty'],
-])('a diff from %j is refused with the parameter that named it', async (from, status, detail) => {
+])('a diff from %j is rejected with the parameter', async (from, status, detail) => {
   const { id } = await workspace.create(rawState())
 
   const response = await workspace.request('GET', `/state-versions/${id}/diff?from=${from}`)

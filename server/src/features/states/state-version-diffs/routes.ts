@@ -23,13 +23,10 @@ const compare = {
 
 export const stateVersionDiffRoutes: Routes = (http) => {
   http.get('/state-versions/:id/diff', compare, async (req) => {
-    checkNames(Object.keys(req.raw.query as object))
+    const unknown = Object.keys(req.raw.query as object).find((name) => name !== 'from')
+    if (unknown !== undefined) {
+      throw invalidParameter(`unknown parameter ${unknown}: the only one is from, the id of a state version`, unknown)
+    }
     return ok(stateDiffResource(await compareStateVersions(req.ctx, req.params.id, req.query.from)))
   })
-}
-
-function checkNames(names: readonly string[]) {
-  const unknown = names.find((name) => name !== 'from')
-  if (unknown === undefined) return
-  throw invalidParameter(`${unknown} is no parameter of a diff: it takes from, the id of a state version`, unknown)
 }

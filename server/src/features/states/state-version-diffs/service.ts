@@ -10,29 +10,27 @@ import { readContent } from '../state-versions/content.ts'
 import { type PresentedRow, findVersion, findVersionBefore } from '../state-versions/store.ts'
 import { findDiff, insertDiff } from './store.ts'
 
-/** Raised when the form of a comparison changes: older cached ones are then computed again. */
+/** The format of cached comparisons; increment it to have them computed again. */
 const REVISION = 2
 
 /**
- * What changed from one version of a workspace to another, without sensitive values; from the version before it unless `fromId`
- * names one. It is computed once, off the event loop, and cached.
- *
- * Throws `not-found` for what may not be read, `invalid` for content that can't be compared.
+ * The changes from one version of a workspace to another, without sensitive values; by default from the previous version. Computed once,
+ * off the event loop, and cached. Throws `not-found` for an unreadable version, `invalid` for content that cannot be compared.
  */
 export async function compareStateVersions(ctx: Ctx, id: string, fromId?: string): Promise<ComparedVersions> {
   const to = await requireStateVersion(ctx, id)
-  const from = await earlier(ctx, to, fromId)
+  const from = await findEarlier(ctx, to, fromId)
   if (from && from.status !== 'finalized')
     throw invalidParameter(`from is ${from.id}, which is ${from.status}: it has no content`, 'from')
   if (to.status !== 'finalized') throw invalid(`${to.id} is ${to.status}, it has no content`)
   const key = { fromId: from?.id ?? null, toId: to.id }
   const sealKey = `state-diffs/${to.id}/${from?.id ?? 'none'}`
-  const known = await findDiff(ctx.db, { ...key, revision: REVISION })
-  if (known) return { ...key, diff: readDiff(ctx.blobs.unsealBuffer(sealKey, known)) }
+  const cached = await findDiff(ctx.db, { ...key, revision: REVISION })
+  if (cached) return { ...key, diff: readDiff(ctx.blobs.unsealBuffer(sealKey, cached)) }
 
   const [before, after] = await Promise.all([
-    from ? comparable(ctx, from) : Buffer.from(EMPTY_STATE),
-    comparable(ctx, to),
+    from ? readComparable(ctx, from) : Buffer.from(EMPTY_STATE),
+    readComparable(ctx, to),
   ])
   const outcome = await ctx.workers.diff(before, after)
   if (!outcome.ok) throw invalid(outcome.reason)
@@ -48,16 +46,16 @@ function readDiff(bytes: Buffer) {
 /** The empty state that the first version of a workspace is compared with. */
 const EMPTY_STATE = '{"version":4,"serial":0,"lineage":"","outputs":{},"resources":[]}'
 
-async function earlier(ctx: Ctx, to: PresentedRow, fromId: string | undefined) {
+async function findEarlier(ctx: Ctx, to: PresentedRow, fromId: string | undefined) {
   if (fromId === undefined) return findVersionBefore(ctx.db, to.workspace_id, to.revision)
-  // A caller who may read one version of a workspace may read all of them.
+  // A caller who may read one version of a workspace may read all.
   const from = await findVersion(ctx.db, fromId)
   if (from?.workspace_id === to.workspace_id) return from
   throw notFound(`state version ${fromId.slice(0, 100)}`, { parameter: 'from' })
 }
 
-/** The content to compare. Of an encrypted state it is the JSON state, if there is one. */
-async function comparable(ctx: Ctx, version: ContentLocations & { format: number | null }) {
+/** The content to compare: the JSON state of an encrypted state, if there is one, else the raw state. */
+async function readComparable(ctx: Ctx, version: ContentLocations & { format: number | null }) {
   const json = version.format === null ? await readContent(ctx, version, 'json') : undefined
   const content = json ?? (await readContent(ctx, version, 'raw'))
   if (content === undefined) throw invalid(`${version.id} has no content`)
@@ -66,10 +64,10 @@ async function comparable(ctx: Ctx, version: ContentLocations & { format: number
   return content
 }
 
-/** A comparison and the ids of the two versions; `fromId` is null when there is no earlier one. */
-export type ComparedVersions = { fromId: string | null; toId: string; diff: StateDiff }
+/** `fromId` is null if there is no earlier version. */
+type ComparedVersions = { fromId: string | null; toId: string; diff: StateDiff }
 
-/** Not part of the public API: a document of our own. */
+/** Not part of the public API. */
 export function stateDiffResource({ fromId, toId, diff }: ComparedVersions): StateVersionDiffResource {
   const { from, to, ...changes } = diff
   return {
@@ -83,6 +81,6 @@ export function stateDiffResource({ fromId, toId, diff }: ComparedVersions): Sta
   }
 }
 
-export function summary({ serial, lineage, engineVersion }: StateSummary) {
+function summary({ serial, lineage, engineVersion }: StateSummary) {
   return { serial, lineage, 'engine-version': engineVersion }
 }

@@ -34,7 +34,7 @@ describe('outputs', () => {
     ])
   })
 
-  test('show a sensitive value one by one', async () => {
+  test('show a sensitive value when requested individually', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { relationships } = await workspace.create(rawState({ outputs }))
 
@@ -46,7 +46,7 @@ describe('outputs', () => {
     })
   })
 
-  test('of a version withhold sensitive values where that is asked', async () => {
+  test('of a version withhold sensitive values on request', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { id } = await workspace.create(rawState({ outputs }))
 
@@ -58,7 +58,7 @@ describe('outputs', () => {
     expect(values(withheld)).toEqual([null, 'eu', ['a', 'b']])
   })
 
-  test('leave an event when someone asks for a single one that is sensitive', async () => {
+  test('record an audit event when a sensitive one is requested', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { relationships } = await workspace.create(rawState({ outputs }))
     const [password, region] = relationships.outputs.data.map(({ id }: { id: string }) => id)
@@ -76,7 +76,7 @@ describe('outputs', () => {
     ])
   })
 
-  test('are an empty list while there is no state', async () => {
+  test('are an empty list if there is no state', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
 
     const response = await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)
@@ -85,7 +85,7 @@ describe('outputs', () => {
     expect(response.json().data).toEqual([])
   })
 
-  test('of a version come in pages', async () => {
+  test('of a version are paginated', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { id } = await workspace.create(rawState({ outputs }))
 
@@ -109,7 +109,7 @@ describe('outputs', () => {
     }
   })
 
-  test('of a version that is pending came along with it', async () => {
+  test('of a pending version are those of its request', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const raw = rawState({ outputs })
     const given = Buffer.from(JSON.stringify({ region: { sensitive: false, type: 'string', value: 'us' } }))
@@ -145,11 +145,11 @@ describe('outputs', () => {
   })
 })
 
-describe('numbers that no double holds keep their digits', () => {
+describe('numbers beyond double precision keep their digits', () => {
   const WIDE = '12345678901234567890'
   const FINE = '0.12345678901234567890'
 
-  /** The raw state with an output of these numbers; `padding` makes it too large to be extracted at once. */
+  /** A raw state with an output of these numbers; `padding` makes it too large to be extracted immediately. */
   function wideState(padding = 0) {
     const outputs = { wide: { value: ['@'], type: ['list', 'number'] } }
     const raw = rawState({ outputs, resources: ['one'], padding })
@@ -175,7 +175,7 @@ describe('numbers that no double holds keep their digits', () => {
     expect(included.text).toContain(`"value":[${WIDE},${FINE}]`)
   })
 
-  test('in json-state-outputs, whose missing types are inferred', async () => {
+  test('in json-state-outputs, where missing types are inferred', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const given = Buffer.from(`{"wide":{"value":${WIDE}}}`).toString('base64')
 
@@ -184,7 +184,7 @@ describe('numbers that no double holds keep their digits', () => {
     expect(await currentOutputs(workspace)).toContain(`"type":"number","value":${WIDE},"detailed-type":"number"`)
   })
 
-  test('in a copy that a rollback makes', async () => {
+  test('in the copy of a rollback', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const raw = wideState()
     const { id } = await workspace.create(rawState(), { state: raw.toString('base64'), md5: md5(raw) })

@@ -9,11 +9,11 @@ import { listOutputs } from '../state-versions/extraction-store.ts'
 import { extractVersion } from '../state-versions/extraction.ts'
 import { type Output, comparableOutput, openOutput } from '../state-versions/sealed-outputs.ts'
 import { findVersion } from '../state-versions/store.ts'
-import { countOutputs, findOutput } from './store.ts'
+import { type FoundOutput, countOutputs, findOutput } from './store.ts'
 
 export async function listStateVersionOutputs(ctx: Ctx, stateVersionId: string, page: Page): Promise<Paged<Output>> {
   const version = await requireStateVersion(ctx, stateVersionId, 'state-outputs:read')
-  // Outputs are part of the content: they can't be read when it can't (INTERFACE §4.8.3).
+  // Outputs are part of the content and can only be read with it (INTERFACE §4.8.3).
   if (version.status === 'pending' || version.status === 'discarded') return { rows: [], total: 0 }
   if (version.status !== 'finalized') throw notFound('content of this state version')
   await checkExtracted(ctx, version)
@@ -23,18 +23,20 @@ export async function listStateVersionOutputs(ctx: Ctx, stateVersionId: string, 
   return { rows: rows.map((row) => openOutput(ctx, row)), total }
 }
 
-/** All outputs of the current state, on one page, since clients read no second one. Empty when there is no state. */
+/** All outputs of the current state, since clients read only the first page. Empty if there is no state. */
 export async function listCurrentOutputs(ctx: Ctx, workspaceId: string): Promise<Output[]> {
-  const workspace = await requireStateWorkspace(ctx, workspaceId, 'state-outputs:read')
-  if (workspace.current_state_version_id === null) return []
-  const rows = await listOutputs(ctx.db, workspace.current_state_version_id)
-  if (rows.length > 0) return rows.map((row) => openOutput(ctx, row))
-  // A version that was not extracted yet has none either.
-  await checkExtracted(ctx, await requireStateVersion(ctx, workspace.current_state_version_id, 'state-outputs:read'))
-  return (await listOutputs(ctx.db, workspace.current_state_version_id)).map((row) => openOutput(ctx, row))
+  const { current_state_version_id: id } = await requireStateWorkspace(ctx, workspaceId, 'state-outputs:read')
+  if (id === null) return []
+  let rows = await listOutputs(ctx.db, id)
+  if (rows.length === 0) {
+    // The version may not have been extracted yet.
+    await checkExtracted(ctx, await requireStateVersion(ctx, id, 'state-outputs:read'))
+    rows = await listOutputs(ctx.db, id)
+  }
+  return rows.map((row) => openOutput(ctx, row))
 }
 
-/** Clients read outputs right after an apply, perhaps before the job has extracted them: they are extracted here then. */
+/** Extracts the outputs if the job has not done so yet: clients read them immediately after an apply. */
 async function checkExtracted(ctx: Ctx, version: { id: string; status: string; resources_processed: boolean }) {
   if (version.status !== 'finalized' || version.resources_processed) return
   try {
@@ -45,7 +47,7 @@ async function checkExtracted(ctx: Ctx, version: { id: string; status: string; r
   }
 }
 
-/** One output with its value, even a sensitive one: the audit trail records its readers. */
+/** One output with its value. The audit trail records who reads a sensitive one. */
 export async function showStateVersionOutput(ctx: Ctx, id: string): Promise<Output> {
   const row = await findOutput(ctx.db, ctx.actor, id)
   if (!row || row.status !== 'finalized') throw notFound('state version output')
@@ -57,9 +59,8 @@ export async function showStateVersionOutput(ctx: Ctx, id: string): Promise<Outp
 }
 
 /**
- * The names of the outputs that differ between two versions; null means the state before the first. They are extracted if
- * that was not done yet. Undefined where outputs can't be known: content is deleted, encrypted, or of a format that the server
- * does not read.
+ * The names of the outputs that differ between two versions, extracted if necessary; a null id is the empty state before the first version.
+ * Undefined if the outputs are unknown: content is deleted, encrypted, or has a format that the server does not read.
  */
 export async function listChangedOutputs(
   ctx: Ctx,
@@ -73,7 +74,6 @@ export async function listChangedOutputs(
   return new Set([...names].filter((name) => before.get(name) !== after.get(name)))
 }
 
-/** Each output as text that is equal where the output is. */
 async function comparableOutputs(ctx: Ctx, id: string | null): Promise<ReadonlyMap<string, string> | undefined> {
   if (id === null) return new Map()
   await extractVersion(ctx, id)
@@ -83,20 +83,12 @@ async function comparableOutputs(ctx: Ctx, id: string | null): Promise<ReadonlyM
   return new Map(rows.map((row) => [row.name, comparableOutput(ctx, row)]))
 }
 
-/** The audit event of revealing a sensitive output. */
-function sensitiveOutputAudit(output: {
-  id: string
-  name: string
-  state_version_id: string
-  workspace_id: string
-  organization_id: string
-}): AuditEvent {
-  const { id, name, state_version_id: version, workspace_id: workspace, organization_id: organizationId } = output
+function sensitiveOutputAudit({ id, name, ...output }: FoundOutput): AuditEvent {
   return {
-    organizationId,
+    organizationId: output.organization_id,
     action: 'read',
     resource: { type: 'state_version_output', id },
-    meta: { workspace, state_version: version, name },
+    meta: { workspace: output.workspace_id, state_version: output.state_version_id, name },
     notices: [],
   }
 }

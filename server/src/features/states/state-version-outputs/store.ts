@@ -4,17 +4,24 @@ import { type ActorInSql, userInSql, workspaceAccessColumn } from '../../../auth
 import type { Actor } from '../../../auth/actor.ts'
 import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
+import { countRows } from '../../workspaces/workspaces/store.ts'
 import type { OutputRow } from '../state-versions/sealed-outputs.ts'
 
-/** An output, and the facts about its workspace for the actor. */
 export async function findOutput(db: Db, actor: Actor, id: string) {
   if (actor.kind === 'user') return findForUser(db, { userId: actor.userId, id })
   const { rows } = await selectOutput(actor, id).execute(db)
   return rows[0]
 }
 
+export type FoundOutput = OutputRow & {
+  status: string
+  workspace_id: string
+  organization_id: string
+  access: AccessColumn
+}
+
 function selectOutput(actor: ActorInSql, id: string | RawBuilder<string>) {
-  return sql<OutputRow & { status: string; workspace_id: string; organization_id: string; access: AccessColumn }>`
+  return sql<FoundOutput>`
     select o.*, sv.status, w.id as workspace_id, w.organization_id, ${workspaceAccessColumn(actor)} as access
       from state_version_outputs o
       join state_versions sv on sv.id = o.state_version_id
@@ -30,7 +37,6 @@ export async function listOutputsOf(db: Db, stateVersionIds: readonly string[]):
   return rows
 }
 
-/** The outputs of the current states of workspaces. */
 export async function listCurrentOutputsOf(db: Db, workspaceIds: readonly string[]) {
   const { rows } = await sql<OutputRow & { workspace_id: string }>`
     select o.*, w.id as workspace_id
@@ -41,7 +47,5 @@ export async function listCurrentOutputsOf(db: Db, workspaceIds: readonly string
 }
 
 export async function countOutputs(db: Db, stateVersionId: string) {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from state_version_outputs where state_version_id = ${stateVersionId}`.execute(db)
-  return rows[0]?.count ?? 0
+  return countRows(db, sql`state_version_outputs where state_version_id = ${stateVersionId}`)
 }

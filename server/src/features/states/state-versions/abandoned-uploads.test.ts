@@ -28,7 +28,7 @@ beforeAll(async () => {
 const PENDING = { state: undefined }
 const raw = rawState({ serial: 3, resources: ['one'] })
 
-/** A workspace that the owner locks, whose newest version awaits its content. */
+/** A workspace locked by the owner, whose newest version is pending. */
 async function abandoned() {
   const workspace = await lockedWorkspace(app, organization, owner)
   const current = await workspace.create(rawState({ serial: 1 }))
@@ -42,7 +42,7 @@ async function leaveUnlocked({ id }: StateClient) {
 }
 
 describe('a forced unlock', () => {
-  test('discards what was pending, so that the next holder of the lock can release it', async () => {
+  test('discards the pending version, so that the next lock holder can unlock', async () => {
     const { workspace, current, pending } = await abandoned()
 
     expect((await workspace.forceUnlock()).status).toBe(200)
@@ -56,7 +56,7 @@ describe('a forced unlock', () => {
     expect([(await workspace.lock()).status, (await workspace.unlock()).status]).toEqual([200, 200])
   })
 
-  test.each(['hosted-state-upload-url', 'hosted-json-state-upload-url'])('leaves no use for the %s', async (name) => {
+  test.each(['hosted-state-upload-url', 'hosted-json-state-upload-url'])('makes the %s unusable', async (name) => {
     const { workspace, pending } = await abandoned()
     await workspace.forceUnlock()
 
@@ -68,7 +68,7 @@ describe('a forced unlock', () => {
     )
   })
 
-  test('lets the one who comes back lock again and store the same state', async () => {
+  test('lets the previous holder lock again and store the same state', async () => {
     const { workspace, pending } = await abandoned()
     await workspace.forceUnlock()
 
@@ -83,7 +83,7 @@ describe('a forced unlock', () => {
     expect((await workspace.current()).json().data.id).toBe(again.id)
   })
 
-  test('at the moment of the upload either finds the state finalized or refuses it', async () => {
+  test('concurrent with the upload either finds the state finalized or rejects it', async () => {
     for (let round = 0; round < 12; round += 1) {
       const { workspace, current, pending } = await abandoned()
 
@@ -102,7 +102,7 @@ describe('a forced unlock', () => {
   })
 })
 
-describe('what is pending without its lock', () => {
+describe('a pending version without its lock', () => {
   test('is discarded when another user takes the lock', async () => {
     const { workspace, pending } = await abandoned()
     await leaveUnlocked(workspace)
@@ -114,7 +114,7 @@ describe('what is pending without its lock', () => {
     expect((await next.unlock()).status).toBe(200)
   })
 
-  test('takes no upload', async () => {
+  test('accepts no upload', async () => {
     const { workspace, current, pending } = await abandoned()
     await leaveUnlocked(workspace)
 
@@ -151,7 +151,7 @@ describe('the end of a run', () => {
       const pending = await engine.create(rawState({ serial: 2 }), PENDING)
 
       await apply.finish({ status, exitCode: status === 'finished' ? 0 : 1 })
-      // The run waits a little for its log to be opened.
+      // The run briefly waits for its log to be opened.
       app.clock.advance(60_000)
       await app.runJobs()
 
@@ -163,7 +163,7 @@ describe('the end of a run', () => {
     },
   )
 
-  test('changes nothing of the current lock holder', async () => {
+  test('does not affect the current lock holder', async () => {
     const setting = await createRunSetting(app)
     await createRun(app, setting)
     const plan = await agent.take()

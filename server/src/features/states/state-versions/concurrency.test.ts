@@ -29,7 +29,7 @@ async function listAll(client: StateClient) {
   }
 }
 
-/** A generator of numbers that is the same in every run (mulberry32). */
+/** A deterministic random number generator (mulberry32). */
 function seeded(seed: number) {
   let state = seed
   return (below: number) => {
@@ -40,8 +40,8 @@ function seeded(seed: number) {
   }
 }
 
-describe('sixteen clients at once', () => {
-  test('that post the same serial: one wins, and the others get an error', async () => {
+describe('sixteen concurrent clients', () => {
+  test('that post the same serial: one succeeds, the others get an error', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const states = Array.from({ length: CLIENTS }, (_, index) =>
       rawState({ serial: 1, outputs: { index: `${index}` } }),
@@ -59,7 +59,7 @@ describe('sixteen clients at once', () => {
     expect(await listAll(workspace)).toHaveLength(1)
   })
 
-  test('that post the very same state: all get the one version', async () => {
+  test('that post the same state: all get the same version', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const raw = rawState({ serial: 1 })
 
@@ -81,7 +81,7 @@ describe('sixteen clients at once', () => {
     expect(responses.filter((response) => response.status === 409)).toHaveLength(CLIENTS - 1)
   })
 
-  test('that do whatever they like leave one consistent history', async () => {
+  test('that act at random leave one consistent history', async () => {
     const client = stateClient(app, await createWorkspace(app, { organization }), ada.token)
     const acknowledged = new Map<string, Buffer>()
     const statuses = new Set<number>()
@@ -162,7 +162,7 @@ describe('sixteen clients at once', () => {
   }, 120_000)
 })
 
-test('a snapshot that becomes current while it is extracted brings the count of its resources along', async () => {
+test('a snapshot that becomes current during its extraction updates the resource count', async () => {
   const workspace = await lockedWorkspace(app, organization, ada)
   const raw = rawState({ resources: ['one', 'two', 'three'], padding: 200_000 })
   const { id, attributes } = await workspace.create(raw, { intermediate: true, state: undefined })
@@ -180,7 +180,7 @@ test('a snapshot that becomes current while it is extracted brings the count of 
   expect(response.json().data.attributes['resource-count']).toBe(3)
 })
 
-/** Until a statement in the database waits for another transaction. */
+/** Resolves when a statement in the database waits for another transaction. */
 async function untilSomethingWaits() {
   for (;;) {
     const { rows } = await sql<{ count: number }>`

@@ -9,45 +9,38 @@ import {
   readStateHeader,
 } from '../../../terraform-state/state-header.ts'
 
-/** The JSON pointer to all of a body. */
 const WHOLE_BODY = ''
 
 /** The header of a state, or of OpenTofu's encrypted envelope around one. */
 export type ReadableHeader = Exclude<StateHeader, { kind: 'invalid' }>
 
-/** From this size on (bytes) content is read by a worker: 20 ms of the event loop. */
+/** Size from which a worker reads content, in bytes: that takes 20 ms of the event loop. */
 const WORKER_FROM = 4 * 1024 * 1024
-/** Up to this size (bytes) a state is examined at once: 1 or 2 ms of the event loop. */
+/** Size up to which a state is examined on the event loop, in bytes: that takes 1 or 2 ms. */
 const EXAMINED_HERE = 256 * 1024
-/**
- * Up to this size (bytes) a state is extracted while its request waits: the bytes are there, and the version is stored by one
- * statement without a job. A larger one would take a thread for long, and hundreds of MB.
- */
+/** Size up to which a state is extracted during its request, in bytes: a larger one would occupy a thread and hundreds of MB. */
 export const EXAMINED_BYTES = 16 * 1024 * 1024
 
-/** Result of examining a raw state. If `extraction` is undefined, the job extracts it. */
+/** If `extraction` is undefined, the job extracts the state. */
 export type Examined = InspectedState & { extraction?: PackedExtraction | null }
 
-/** Reads a raw state, which is not given away: its MD5, its header, and up to `EXAMINED_BYTES` all that is extracted. */
+/** Reads the MD5 and header of a raw state, and extracts it up to `EXAMINED_BYTES`. The buffer is not transferred to the worker. */
 export async function examineContent(ctx: Ctx, content: Buffer): Promise<Examined> {
   if (content.length <= EXAMINED_HERE) return examineState(content)
   const examined = content.length <= EXAMINED_BYTES ? await ctx.workers.examine(content) : undefined
-  // What can't be examined as a whole may have a header all the same.
+  // Content that cannot be extracted may still have a header.
   const outcome = examined?.ok ? examined : await ctx.workers.inspect(content)
   return outcome.ok ? outcome.value : { md5: '', header: { kind: 'invalid', reason: outcome.reason } }
 }
 
-/** The header of a raw state, for content that no one uses afterwards: a large one is given away to a worker. */
+/** The header of a raw state. The buffer must not be used afterwards: a large one is transferred to a worker. */
 export async function readHeader(ctx: Ctx, content: Buffer): Promise<StateHeader> {
   if (content.length < WORKER_FROM) return readStateHeader(content)
   const outcome = await ctx.workers.readHeader(content)
   return outcome.ok ? outcome.value : { kind: 'invalid', reason: outcome.reason }
 }
 
-/**
- * Checks a raw state against its declared properties, and throws `invalid`. `pointer` points to the declaration; for an
- * upload, which has none, the error points to the whole body. The serial and lineage of an encrypted state are not checked.
- */
+/** Throws `invalid` if a state contradicts its declaration at `pointer`, which an upload has not. For an encrypted state, checks only the MD5. */
 export function checkContent(
   ctx: Ctx,
   { md5, header }: InspectedState,
@@ -55,28 +48,21 @@ export function checkContent(
   pointer?: string,
 ): ReadableHeader {
   const at = (name: string) => (pointer === undefined ? WHOLE_BODY : `${pointer}/${name}`)
-  if (md5 !== declared.md5) {
-    throw invalid(`md5 is ${declared.md5}, but the content of state has ${md5}`, at('md5'))
-  }
+  if (md5 !== declared.md5) throw invalid(`md5 is ${declared.md5}, but the content of state has ${md5}`, at('md5'))
   if (header.kind === 'invalid') throw invalid(`the state ${header.reason}`, at('state'))
   if (header.kind === 'state' && ctx.config.stateCheck === 'strict') {
     if (header.serial !== declared.serial) {
       throw invalid(`serial is ${declared.serial}, but the content of state has ${header.serial}`, at('serial'))
     }
     if (declared.lineage !== null && (header.lineage ?? declared.lineage) !== declared.lineage) {
-      throw invalid(
-        `lineage is ${declared.lineage || 'empty'}, but the content of state has ${header.lineage}`,
-        at('lineage'),
-      )
+      const detail = `lineage is ${declared.lineage || 'empty'}, but the content of state has ${header.lineage}`
+      throw invalid(detail, at('lineage'))
     }
   }
   return header
 }
 
-/**
- * Throws `invalid` unless a JSON state is a JSON object. What is nested in a large one is not checked; unless it is in shared
- * memory it is given away, as by `readHeader`.
- */
+/** Throws `invalid` unless content is a JSON object. A large buffer outside of shared memory is transferred to a worker. */
 export async function checkJsonState(ctx: Ctx, content: Buffer, pointer = WHOLE_BODY) {
   const fault = await findJsonFault(ctx, content)
   if (fault !== undefined) throw invalid(`the JSON state ${fault}`, pointer)
@@ -88,29 +74,23 @@ async function findJsonFault(ctx: Ctx, content: Buffer) {
   return outcome.ok ? outcome.value : outcome.reason
 }
 
-/** Grant of a signed URL: to read one content of one state version, or to upload it once. */
+/** The grant of a signed URL: to read or to upload one content of one state version. */
 type ObjectKind = 'raw' | 'json' | 'raw-upload' | 'json-upload'
 
 const PURPOSE = 'state-object'
-/** As in the public API: 25 h, in ms. */
+/** 25 hours, as in the public API. */
 const LIFETIME_MS = 25 * 3_600_000
 
 export const OBJECT_PATH = '/_objects/v1/object'
 
-/**
- * The URL under which the content of version `id` is read or uploaded without a token (INTERFACE §4.4). The signature is part of
- * the path, since the log readers of the command line replace the query.
- */
+/** A URL that needs no token (INTERFACE §4.4). The signature is in the path, since the CLI's log readers replace the query. */
 export function objectUrl(app: Pick<App, 'baseUrl' | 'secrets' | 'now'>, kind: ObjectKind, id: string) {
   const expiresAt = new Date(app.now().getTime() + LIFETIME_MS)
   return `${app.baseUrl}${OBJECT_PATH}/${app.secrets.signPath({ purpose: PURPOSE, id: `${id}-${kind}`, expiresAt })}`
 }
 
 /** The grant of a signed URL's id; undefined if its signature is invalid or it has expired. */
-export function openObjectId(
-  app: Pick<App, 'secrets' | 'now'>,
-  objectId: string,
-): { kind: ObjectKind; id: string } | undefined {
+export function openObjectId(app: Pick<App, 'secrets' | 'now'>, objectId: string) {
   const verified = app.secrets.verifyPath(objectId, PURPOSE, app.now())
   if ('problem' in verified) return undefined
   const [, id, kind] = /^(sv-[^-]+)-(.+)$/.exec(verified.id) ?? []

@@ -3,37 +3,31 @@ import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { StateVersionRow } from './store.ts'
 
-/** Location of a version's content. */
-export type ContentLocations = {
-  id: string
-  raw_location: string | null
-  json_location: string | null
-  /** The sealed content, where it was read in the same query. */
+export type ContentLocations = Pick<StateVersionRow, 'id' | 'raw_location' | 'json_location'> & {
+  size?: number | null
+  /** The sealed content, if it was read in the same query. */
   sealed?: Buffer | null
 }
 
 export async function findContent(db: Db, id: string, kind: 'raw' | 'json') {
-  const row = await db
-    .selectFrom('state_contents')
-    .select('sealed')
-    .where('state_version_id', '=', id)
-    .where('kind', '=', kind)
-    .executeTakeFirst()
-  return row?.sealed
+  const query = db.selectFrom('state_contents').select('sealed').where('state_version_id', '=', id)
+  return (await query.where('kind', '=', kind).executeTakeFirst())?.sealed
 }
 
-/** Location of a version's content for a download, or the content itself if it is stored in a row. */
+type Download = Pick<StateVersionRow, 'id' | 'status' | 'size' | 'raw_location' | 'json_location'> & {
+  sealed: Buffer | null
+}
+
+/** The location of a version's content for a download, or the content itself if it is stored in a row. */
 export const findDownload = lookup(
   ['id', 'kind'],
-  (_, { id, kind }) => sql<
-    Pick<StateVersionRow, 'id' | 'status' | 'size' | 'raw_location' | 'json_location'> & { sealed: Buffer | null }
-  >`
+  (_, { id, kind }) => sql<Download>`
     select sv.id, sv.status, sv.size, sv.raw_location, sv.json_location, c.sealed
       from state_versions sv left join state_contents c on c.state_version_id = sv.id and c.kind = ${kind}
      where sv.id = ${id}`,
 )
 
-/** Adds the JSON state to a version that awaits it; false when it no longer does. */
+/** Adds the JSON state to a version; returns false if the version does not await it. */
 export async function addJsonContent(db: Db, id: string, location: string, sealed: Buffer | undefined) {
   const { rows } = await sql`
     with sv as (
@@ -48,7 +42,6 @@ export async function addJsonContent(db: Db, id: string, location: string, seale
   return rows.length > 0
 }
 
-/** The keys of blobs that these versions name. */
 export async function findNamedLocations(db: Db, ids: readonly string[]) {
   const { rows } = await sql<{ location: string }>`
     select location from state_versions sv, unnest(array[sv.raw_location, sv.json_location]) location
@@ -56,7 +49,7 @@ export async function findNamedLocations(db: Db, ids: readonly string[]) {
   return new Set(rows.map((row) => row.location))
 }
 
-/** Deletes what versions had been given before they were discarded. */
+/** Deletes the content in rows of discarded versions. */
 export async function deleteDiscardedContents(db: Db) {
   await sql`
     delete from state_contents c using state_versions sv
@@ -65,7 +58,7 @@ export async function deleteDiscardedContents(db: Db) {
 
 export type Sampled = ContentLocations & { workspace_id: string; size: number; md5: string }
 
-/** The finalized versions from an id on, which is random; those from the beginning on follow when too few come after it. */
+/** Finalized versions from a random id on; continues at the lowest id if too few follow. */
 export async function sampleVersions(db: Db, from: string, limit: number): Promise<Sampled[]> {
   const page = (condition: ReturnType<typeof sql>, size: number) =>
     sql<Sampled>`
@@ -77,21 +70,13 @@ export async function sampleVersions(db: Db, from: string, limit: number): Promi
 }
 
 export async function isFinalized(db: Db, id: string) {
-  const row = await db
-    .selectFrom('state_versions')
-    .select('id')
-    .where('id', '=', id)
-    .where('status', '=', 'finalized')
-    .executeTakeFirst()
-  return row !== undefined
+  const query = db.selectFrom('state_versions').select('id').where('id', '=', id)
+  return (await query.where('status', '=', 'finalized').executeTakeFirst()) !== undefined
 }
 
-export async function insertCheck(
-  db: Db,
-  check: { at: Date; checked: number; damaged: readonly { id: string; reason: string }[] },
-) {
-  await db
-    .insertInto('content_checks')
-    .values({ checked_at: check.at, checked: check.checked, damaged: JSON.stringify(check.damaged) })
-    .execute()
+type ContentCheck = { at: Date; checked: number; damaged: readonly { id: string; reason: string }[] }
+
+export async function insertCheck(db: Db, { at, checked, damaged }: ContentCheck) {
+  const row = { checked_at: at, checked, damaged: JSON.stringify(damaged) }
+  await db.insertInto('content_checks').values(row).execute()
 }

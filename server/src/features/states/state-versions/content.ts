@@ -11,16 +11,13 @@ import { type ContentLocations, findContent } from './content-store.ts'
 /** The raw state, or `terraform show -json` of it. */
 export type ContentKind = 'raw' | 'json'
 
-/**
- * Up to this size (bytes) content is kept sealed in a row, so that it needs no separate file and fsync; measured, a
- * row is faster than a file up to several hundred KB.
- */
+/** Maximum size of content that is kept in a row, without a separate file and fsync. Rows are faster up to several hundred KB. */
 export const ROW_BYTES = 256 * 1024
 
-/** Content above this size (bytes) is read in small parts, so that concurrent uploads need little memory. */
+/** Size above which content is read in chunks, so that concurrent uploads need little memory. */
 export const LARGE_BYTES = 4 * 1024 * 1024
 
-/** Stored content: encrypted bytes for the transaction that inserts the version, or the key of a blob. */
+/** Stored content: encrypted bytes for the transaction that inserts the version, or the key of a blob. `size` is in bytes. */
 export type StoredContent = { location: string; sealed: Buffer | undefined; size: number }
 
 const IN_ROW = 'row'
@@ -29,10 +26,7 @@ export function md5Of(content: Buffer) {
   return createHash('md5').update(content).digest('hex')
 }
 
-/**
- * Stores the content of version `id` before the version is inserted: small content is sealed for a row, other content becomes a
- * durable blob. A blob that no version names in the end is swept. `md5` is that of the content, where it is known.
- */
+/** Stores content before its version is inserted, in a row or as a durable blob. A blob without a version is swept later. */
 export async function storeContent(
   app: App,
   { id, kind, md5 }: { id: string; kind: ContentKind; md5?: string },
@@ -44,7 +38,7 @@ export async function storeContent(
   return { location, sealed: undefined, size }
 }
 
-/** Seals small content for a row: a byte that says how it is encoded, then the content, encrypted. */
+/** Seals small content for a row: a byte for the encoding, then the content, encrypted. */
 function sealContent(app: App, id: string, kind: ContentKind, content: Buffer): StoredContent {
   const encoded =
     content.length < COMPRESSED_FROM
@@ -54,13 +48,13 @@ function sealContent(app: App, id: string, kind: ContentKind, content: Buffer): 
   return { location: IN_ROW, sealed, size: content.length }
 }
 
-/** Below this size (bytes) compression costs more time than the saved bytes are worth. */
+/** Size below which compression is not worth its time, in bytes. */
 const COMPRESSED_FROM = 4096
 const ZSTD_OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 const PLAIN = Buffer.from([0])
 const ZSTD = Buffer.from([1])
 
-/** The key of one attempt to store content. An upload may be tried again, and a key is never used twice. */
+/** The key of one attempt to store content. Keys are never reused, since an upload may be retried. */
 export function newBlobKey(id: string, kind: ContentKind) {
   return `${BLOB_PREFIX}${id}/${kind}-${randomText(12)}`
 }
@@ -71,34 +65,28 @@ function rowContext(id: string, kind: ContentKind) {
   return `${BLOB_PREFIX}${id}/${kind}`
 }
 
-/** The content of a version as a buffer or a stream; undefined when it has none. Verified while it is read. */
-export async function openContent(
-  app: App,
-  version: ContentLocations & { size?: number | null },
-  kind: ContentKind,
-): Promise<Buffer | Readable | undefined> {
-  const location = kind === 'raw' ? version.raw_location : version.json_location
+function blobOf(version: ContentLocations, kind: ContentKind) {
+  return kind === 'raw'
+    ? { location: version.raw_location, size: version.size }
+    : { location: version.json_location, size: undefined }
+}
+
+/** The content of a version as a buffer or a stream, verified while it is read; undefined if it has none. */
+export async function openContent(app: App, version: ContentLocations, kind: ContentKind) {
+  const { location, size } = blobOf(version, kind)
   if (location === null) return undefined
   if (location === IN_ROW) return readRow(app, version, kind)
-  const { size } = version
   const shared =
-    kind === 'raw' && size != null
-      ? await openShared(location, size, async () => app.blobs.read(location, { size }))
-      : undefined
+    size == null ? undefined : await openShared(location, size, async () => app.blobs.read(location, { size }))
   return shared ?? app.blobs.open(location)
 }
 
 /** As `openContent`, in memory. */
-export async function readContent(
-  app: App,
-  version: ContentLocations & { size?: number | null },
-  kind: ContentKind,
-): Promise<Buffer | undefined> {
-  const location = kind === 'raw' ? version.raw_location : version.json_location
+export async function readContent(app: App, version: ContentLocations, kind: ContentKind) {
+  const { location, size } = blobOf(version, kind)
   if (location === null) return undefined
-  if (location !== IN_ROW)
-    return app.blobs.read(location, kind === 'raw' && version.size != null ? { size: version.size } : {})
-  return readRow(app, version, kind)
+  if (location === IN_ROW) return readRow(app, version, kind)
+  return app.blobs.read(location, size == null ? {} : { size })
 }
 
 /** A whole blob of a known size (bytes), without a copy. */
@@ -116,64 +104,51 @@ async function readRow(app: App, { id, ...read }: ContentLocations, kind: Conten
   return encoded[0] === PLAIN[0] ? content : zstdDecompressSync(content)
 }
 
-/** Deletes the blobs of a version. */
 export async function deleteContent(app: App, version: ContentLocations) {
   for (const location of [version.raw_location, version.json_location]) {
     if (location !== null && location !== IN_ROW) await app.blobs.delete(location)
   }
 }
 
-/**
- * Deletes what was stored for a write that was refused. After any other error the content stays; if no version names it, it is
- * swept.
- */
+/** Deletes the stored content of a write that was definitely rejected. After any other error the content is left to the sweep. */
 export async function dropRefused(app: App, contents: readonly (StoredContent | undefined)[], error: unknown) {
   if (!isDefinitelyRejected(error)) return
   for (const stored of contents) if (stored && stored.sealed === undefined) await app.blobs.delete(stored.location)
 }
 
-/** How many bytes of content a process holds for downloads at once. */
+/** Maximum total size of the content that a process holds for downloads, in bytes. */
 const TOTAL_BYTES = 24 * 1024 * 1024
-/** Larger content (bytes) is a stream always. */
-const LARGEST_BYTES = 16 * 1024 * 1024
-/** A multiple of what a socket takes at a time. */
+/** Size above which content is always streamed, in bytes. */
+const MAX_SHARED_BYTES = 16 * 1024 * 1024
+/** A multiple of a socket's buffer. */
 const CHUNK_BYTES = 512 * 1024
 
-/** Content in memory for as long as someone is being sent it. */
 type Held = { content: Promise<Buffer>; size: number; readers: number }
 
-/**
- * When no room has become free for this long (ms), clients on slow lines hold it: so many of those who wait read streams of their own then.
- */
+/** If no memory was freed for this long, in ms, slow clients hold it: then waiting readers get separate streams. */
 const STALLED_MS = 250
-const LET_GO = 8
+const RELEASED_READERS = 8
 
 const held = new Map<string, Held>()
 let heldBytes = 0
 
-/** Readers that wait for room, in the order in which they came. */
+/** Readers waiting for memory, first come first served. */
 const waiting: { enter: () => Held | undefined; resolve: (entry: Held | undefined) => void }[] = []
 let stalled: NodeJS.Timeout | undefined
 
 /**
- * A content that never changes, for one more reader. Readers at the same time share it: a state that a dozen runs read at once
- * is decrypted and decompressed once. Where there is no room for it, the reader waits: streams of their own would take more memory, and
- * no less time. Undefined where room does not become free. The stream must be consumed or destroyed.
+ * A stream of immutable content that concurrent readers share: a state that a dozen runs read at once is decrypted and decompressed once.
+ * A reader waits for memory, since separate streams would take more memory and no less time. Returns undefined for large content, and if
+ * no memory is freed in time. The stream must be consumed or destroyed.
  */
-export async function openShared(
-  key: string,
-  size: number,
-  read: () => Promise<Buffer>,
-): Promise<Readable | undefined> {
-  if (size > LARGEST_BYTES) return undefined
-  const enter = () => entered(key, size, read)
+export async function openShared(key: string, size: number, read: () => Promise<Buffer>) {
+  if (size > MAX_SHARED_BYTES) return undefined
+  const enter = () => enterHeld(key, size, read)
   const entry = (waiting.length === 0 || held.has(key) ? enter() : undefined) ?? (await turn(enter))
   if (!entry) return undefined
   try {
-    const stream = Readable.from(slices(await entry.content, CHUNK_BYTES), {
-      objectMode: false,
-      highWaterMark: CHUNK_BYTES,
-    })
+    const chunks = slices(await entry.content, CHUNK_BYTES)
+    const stream = Readable.from(chunks, { objectMode: false, highWaterMark: CHUNK_BYTES })
     return stream.once('close', () => leave(key, entry))
   } catch (error) {
     leave(key, entry)
@@ -181,8 +156,8 @@ export async function openShared(
   }
 }
 
-/** The content, counted as read by one more; undefined where there is no room for it. */
-function entered(key: string, size: number, read: () => Promise<Buffer>): Held | undefined {
+/** The content with one more reader; undefined if there is no memory for it. */
+function enterHeld(key: string, size: number, read: () => Promise<Buffer>): Held | undefined {
   const entry = held.get(key) ?? hold(key, size, read)
   if (entry) entry.readers += 1
   return entry
@@ -197,10 +172,10 @@ function hold(key: string, size: number, read: () => Promise<Buffer>): Held | un
 }
 
 async function turn(enter: () => Held | undefined) {
-  return new Promise<Held | undefined>((resolve) => {
-    waiting.push({ enter, resolve })
-    if (waiting.length === 1) awaitStall()
-  })
+  const { promise, resolve } = Promise.withResolvers<Held | undefined>()
+  waiting.push({ enter, resolve })
+  if (waiting.length === 1) restartStallTimer()
+  return promise
 }
 
 function leave(key: string, entry: Held) {
@@ -218,23 +193,20 @@ function admit() {
     waiting.shift()
     next.resolve(entry)
   }
-  awaitStall()
+  restartStallTimer()
 }
 
-function awaitStall() {
+function restartStallTimer() {
   clearTimeout(stalled)
-  stalled = waiting.length > 0 ? setTimeout(letGo, STALLED_MS) : undefined
+  stalled = waiting.length > 0 ? setTimeout(releaseWaiting, STALLED_MS) : undefined
 }
 
-function letGo() {
-  for (const { resolve } of waiting.splice(0, LET_GO)) resolve(undefined)
-  awaitStall()
+function releaseWaiting() {
+  for (const { resolve } of waiting.splice(0, RELEASED_READERS)) resolve(undefined)
+  restartStallTimer()
 }
 
-/**
- * Makes a function that does one work after the other, in the order of the calls: large contents, of which only one may be in
- * memory at a time.
- */
+/** Returns a function that runs one task at a time, in call order: only one large content may be in memory. */
 export function inTurn() {
   let last: Promise<unknown> = Promise.resolve()
   return async <T>(work: () => Promise<T>): Promise<T> => {
@@ -244,19 +216,12 @@ export function inTurn() {
   }
 }
 
-/** How many bytes of uploads a process holds in memory at once, besides the few MB that each streamed upload takes. */
-const UPLOAD_MEMORY_TOTAL_BYTES = 64 * 1024 * 1024
-let free = UPLOAD_MEMORY_TOTAL_BYTES
+/** Free memory for uploads, in bytes, besides the few MB of each streamed upload. */
+let free = 64 * 1024 * 1024
 
-/** Takes room in memory for an upload of so many bytes, until it is disposed; undefined when there is not enough left. */
-export function takeRoom(bytes: number): Disposable | undefined {
+/** Reserves memory for an upload until it is disposed; undefined if there is not enough left. */
+export function reserveMemory(bytes: number): Disposable | undefined {
   if (bytes > free) return undefined
   free -= bytes
-  let isTaken = true
-  return {
-    [Symbol.dispose]() {
-      if (isTaken) free += bytes
-      isTaken = false
-    },
-  }
+  return { [Symbol.dispose]: () => void (free += bytes) }
 }

@@ -27,7 +27,7 @@ describe('who may create a version', () => {
     expect(response.status).toBe(404)
   })
 
-  test('a workspace that the caller may not see is not found, whatever the body', async () => {
+  test('a workspace that the caller may not see is not found, even with an invalid body', async () => {
     const stranger = await createUser(app)
 
     const client = stateClient(app, workspace, stranger.token)
@@ -36,7 +36,7 @@ describe('who may create a version', () => {
     expect((await client.post(raw, { serial: 'x' })).status).toBe(404)
   })
 
-  test('an organization token is refused as not found', async () => {
+  test('an organization token gets not found', async () => {
     const { text } = await createOrganizationToken(app.as(ada.actor), organization, { kind: 'organization' })
     const client = stateClient(app, await createWorkspace(app, { organization }), text)
     await client.lock()
@@ -91,11 +91,11 @@ describe('a malformed body is 422 with a pointer', () => {
     expect(pointerOf(response)).toBe('/data/type')
   })
 
-  test('a serial that is not the one inside the state', async () => {
+  test("a serial that differs from the state's", async () => {
     expect(pointerOf(await workspace.post(raw, { serial: 4 }))).toBe('/data/attributes/serial')
   })
 
-  test('a lineage that is not the one inside the state', async () => {
+  test("a lineage that differs from the state's", async () => {
     expect(pointerOf(await workspace.post(raw, { lineage: 'another' }))).toBe('/data/attributes/lineage')
   })
 
@@ -105,7 +105,7 @@ describe('a malformed body is 422 with a pointer', () => {
     expect(pointerOf(response)).toBe('/data/relationships/run')
   })
 
-  test('leaves nothing behind', async () => {
+  test('stores nothing', async () => {
     await workspace.post(raw, { serial: 4 })
 
     expect((await workspace.current()).status).toBe(404)
@@ -122,7 +122,7 @@ describe('the lock', () => {
     expect(response.json().errors[0].detail).toContain('is not locked')
   })
 
-  test('a lock of another user is a conflict that names them', async () => {
+  test("another user's lock is a conflict that names the user", async () => {
     const bob = await createUser(app, { username: 'bob-the-locker' })
     const other = await createWorkspace(app, { organization })
     await app.db
@@ -173,7 +173,7 @@ describe('serial and lineage', () => {
     expect(response.json().errors[0].detail).toMatch(/other-lineage.*8c6a3f0e/)
   })
 
-  test('an identical repetition is answered with the version that is there', async () => {
+  test('an identical retry returns the existing version', async () => {
     const current = (await workspace.current()).json().data.id
 
     const response = await workspace.post(raw)
@@ -195,9 +195,9 @@ describe('serial and lineage', () => {
   })
 })
 
-test('content from callers who may not write is not even read', async () => {
+test('content from callers who may not write is not read', async () => {
   const stranger = await createUser(app)
-  // Read, it would be answered as what is no JSON.
+  // If it were read, the error would be about invalid JSON.
   const body = 'x'.repeat(2_000_000)
 
   const responses = [stranger, ada].map(async ({ token }) =>
@@ -207,7 +207,7 @@ test('content from callers who may not write is not even read', async () => {
   expect((await Promise.all(responses)).map((response) => response.status)).toEqual([404, 422])
 })
 
-test('inline content that is no state, and a lineage that is another one, are pointed at', async () => {
+test('errors for an invalid inline state and for another lineage have pointers', async () => {
   const workspace = await lockedWorkspace(app, organization, ada)
   const refusal = async (attributes: object) => {
     const response = await workspace.post(rawState(), { ...attributes })
@@ -230,10 +230,14 @@ test('inline content that is no state, and a lineage that is another one, are po
 })
 
 test.each([
-  [{ state: 'e30!' }, 'state', 'state is not valid base64: it has "!"'],
-  [{ state: 'QQ==QQ==' }, 'state', 'state is not valid base64: it ends within a byte, or goes on after its padding'],
-  [{ 'json-state': '😀' }, 'json-state', 'json-state is not valid base64: it has "😀"'],
-  [{ 'json-state-outputs': 'e30=e30=' }, 'json-state-outputs', 'json-state-outputs is not valid base64: it ends'],
+  [{ state: 'e30!' }, 'state', 'state is not valid base64: it contains "!"'],
+  [{ state: 'QQ==QQ==' }, 'state', 'state is not valid base64: it is truncated, or has data after its padding'],
+  [{ 'json-state': '😀' }, 'json-state', 'json-state is not valid base64: it contains "😀"'],
+  [
+    { 'json-state-outputs': 'e30=e30=' },
+    'json-state-outputs',
+    'json-state-outputs is not valid base64: it is truncated',
+  ],
   [
     { 'json-state-outputs': 'W10=' },
     'json-state-outputs',
@@ -244,7 +248,7 @@ test.each([
     'json-state-outputs',
     'json-state-outputs: the output "a" is not an object',
   ],
-])('%j is refused with a pointer and the reason', async (attributes, name, detail) => {
+])('%j is rejected with a pointer and the reason', async (attributes, name, detail) => {
   const response = await workspace.post(rawState(), attributes)
 
   expect(response.status).toBe(422)
@@ -257,7 +261,7 @@ test.each([
   ['serial', { serial: 4 }, 412],
   ['serial', { serial: 5, outputs: { other: 'x' } }, 409],
   ['lineage', { serial: 6, lineage: 'another' }, 409],
-])('a %s that does not follow the current state is pointed at', async (name, content, status) => {
+])('the error for a %s that does not follow the current state has a pointer', async (name, content, status) => {
   await workspace.create(rawState({ serial: 5 }))
 
   const response = await workspace.post(rawState(content))

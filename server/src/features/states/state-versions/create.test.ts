@@ -50,7 +50,7 @@ describe('the response to a version created with its content', () => {
       status: 'finalized',
       'engine-version': '1.11.4',
       'terraform-version': '1.11.4',
-      // Our own.
+      // Not in the public API.
       'resource-count': 2,
       lineage: expect.any(String),
       md5: expect.stringMatching(/^[0-9a-f]{32}$/),
@@ -69,7 +69,7 @@ describe('the response to a version created with its content', () => {
     expect(data.links).toEqual({ self: `/api/v2/state-versions/${data.id}` })
   })
 
-  test('comes when the version is the current one already, byte for byte', async () => {
+  test('comes after the version has become current, byte for byte', async () => {
     const created = await workspace.create(raw)
 
     const current = (await workspace.current()).json().data
@@ -79,7 +79,7 @@ describe('the response to a version created with its content', () => {
     expect(content.bytes.equals(raw)).toBe(true)
   })
 
-  test('comes when outputs and the count of resources can be read already', async () => {
+  test('comes after outputs and the resource count are available', async () => {
     await workspace.create(raw)
 
     const outputs = (await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)).json()
@@ -88,7 +88,7 @@ describe('the response to a version created with its content', () => {
     expect(attributes['resource-count']).toBe(2)
   })
 
-  test('has a JSON state to download when one came along', async () => {
+  test('has a download URL for JSON state that was sent', async () => {
     const json = Buffer.from('{"format_version":"1.0"}')
 
     const { attributes } = await workspace.create(raw, { 'json-state': json.toString('base64') })
@@ -97,7 +97,7 @@ describe('the response to a version created with its content', () => {
     expect((await download(app, attributes['hosted-json-state-download-url'])).bytes).toEqual(json)
   })
 
-  test('has no JSON state to download for an engine older than 1.3', async () => {
+  test('has no download URL for JSON state of an engine before 1.3', async () => {
     const old = Buffer.from(raw.toString().replace('"1.11.4"', '"1.2.9"'))
 
     const { attributes } = await workspace.create(old, { 'json-state': Buffer.from('{}').toString('base64') })
@@ -106,7 +106,7 @@ describe('the response to a version created with its content', () => {
     expect(attributes['hosted-json-state-download-url']).toBeNull()
   })
 
-  test('shows outputs from json-state-outputs in place of those in the state', async () => {
+  test('prefers outputs from json-state-outputs to those in the state', async () => {
     const outputs = { region: { sensitive: false, type: 'string', value: 'us' } }
 
     const { id } = await workspace.create(raw, {
@@ -119,7 +119,7 @@ describe('the response to a version created with its content', () => {
     ])
   })
 
-  test('takes a content of megabytes in the body', async () => {
+  test('accepts content of several MB in the body', async () => {
     const large = rawState({ serial: 4, outputs: { region: 'eu' }, resources: ['big'], padding: 6_000_000 })
 
     const version = await workspace.create(large)
@@ -133,7 +133,7 @@ describe('the response to a version created with its content', () => {
     expect((await download(app, version.attributes['hosted-state-download-url'])).bytes.equals(large)).toBe(true)
   })
 
-  test('shows a long list of resources, however it is kept', async () => {
+  test('has a long list of resources, whatever its storage format', async () => {
     const names = Array.from({ length: 300 }, (_, index) => `item_${index}`)
 
     const version = await workspace.create(rawState({ serial: 4, resources: names }))
@@ -151,7 +151,7 @@ test('a lineage may be missing', async () => {
   expect((await workspace.post(content, { lineage: undefined })).status).toBe(201)
 })
 
-test("OpenTofu's encrypted state is kept as it is, and extracted to nothing", async () => {
+test("OpenTofu's encrypted state is stored unchanged, and nothing is extracted", async () => {
   const encrypted = Buffer.from(
     JSON.stringify({ serial: 5, lineage: 'l', meta: {}, encrypted_data: 'c2VjcmV0', encryption_version: 'v0' }),
   )
@@ -167,7 +167,7 @@ test("OpenTofu's encrypted state is kept as it is, and extracted to nothing", as
   expect(response.data).toMatchObject([{ attributes: { name: 'region', value: 'eu' } }])
 })
 
-test('with lenient checks, serial and lineage of the request count', async () => {
+test('with lenient checks, the serial and lineage of the request apply', async () => {
   const lenient = await createTestApp({ GROUNDSTATE_STATE_CHECK: 'lenient' })
   const user = await createUser(lenient)
   const client = await lockedWorkspace(lenient, (await createOrganization(lenient, user)).name, user)
@@ -178,7 +178,7 @@ test('with lenient checks, serial and lineage of the request count', async () =>
   expect((await client.post(rawState({ serial: 7 }), { serial: 1, lineage: 'another' })).status).toBe(409)
 })
 
-test('a run that is null is none', async () => {
+test('a null run is no run', async () => {
   const response = await workspace.post(rawState(), {}, { run: { data: null } })
 
   expect(response.status).toBe(201)

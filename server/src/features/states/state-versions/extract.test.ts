@@ -8,7 +8,7 @@ beforeEach(async () => {
   workspace = await lockedWorkspace(app, organization, ada)
 })
 
-/** Small states are extracted at once, large ones by a job. */
+/** Small states are extracted immediately, large ones by a job. */
 const SIZES = [
   ['small', 0],
   ['large', 200_000],
@@ -54,14 +54,17 @@ test.each(SIZES)('a %s state with names that the database cannot store is proces
   ])
 })
 
-test.each(SIZES)('a %s state with an endless name is processed, with nothing to show', async (_, padding) => {
-  const created = await workspace.create(stateOf({ outputs: { ['é'.repeat(3000)]: { value: 1 } } }, padding))
-  await app.runJobs()
+test.each(SIZES)(
+  'a %s state with an extremely long name is processed without outputs and resources',
+  async (_, padding) => {
+    const created = await workspace.create(stateOf({ outputs: { ['é'.repeat(3000)]: { value: 1 } } }, padding))
+    await app.runJobs()
 
-  const shown = await workspace.show(created.id)
-  expect(shown.attributes['resources-processed']).toBe(true)
-  expect((await outputs()).json().data).toEqual([])
-})
+    const shown = await workspace.show(created.id)
+    expect(shown.attributes['resources-processed']).toBe(true)
+    expect((await outputs()).json().data).toEqual([])
+  },
+)
 
 test.each([400, 3000, 9000])('a large state with a value of %i levels is processed', async (levels) => {
   const raw = stateOf({}, 200_000).toString()
@@ -81,7 +84,7 @@ test.each([400, 3000, 9000])('a large state with a value of %i levels is process
 test.each([
   ['is nested without end', `{"a":{"value":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`],
   ['has an endless name', JSON.stringify({ ['x'.repeat(3000)]: { value: 1 } })],
-])('json-state-outputs that %s is refused with a pointer', async (_, json) => {
+])('json-state-outputs that %s is rejected with a pointer', async (_, json) => {
   const response = await workspace.post(stateOf({}, 0), { 'json-state-outputs': Buffer.from(json).toString('base64') })
 
   expect(response.status).toBe(422)
@@ -92,7 +95,7 @@ test.each([
   ['terraform_version', { terraform_version: '1.\0' }],
   ['lineage', { lineage: 'a\ud800' }],
   ['version', { version: 3_000_000_000 }],
-])('a %s that no engine writes is refused with a pointer', async (name, content) => {
+])('a %s that no engine writes is rejected with a pointer', async (name, content) => {
   const response = await workspace.post(stateOf(content, 0), { lineage: undefined })
 
   expect(response.status).toBe(422)

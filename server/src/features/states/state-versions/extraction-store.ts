@@ -3,41 +3,78 @@ import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 import { type Slots, rowsOf, template } from '../../../db/template.ts'
 import type { OutputRow, SealedOutput } from './sealed-outputs.ts'
 
-type Output = ExtractionColumns['outputs'][number]
+/** Extracted data as columns; JSON as text. */
+export type ExtractionColumns = {
+  /** False until the content was extracted. */
+  processed: boolean
+  format: number | null
+  engineVersion: string | null
+  resourceCount: number
+  billableCount: number | null
+  modules: string | null
+  providers: string | null
+  /** A short list of resources, else null. */
+  resources: string | null
+  /** A long list of resources, packed, else null. */
+  resourceList: Buffer | null
+  instances: Buffer | null
+  outputs: SealedOutput[]
+}
 
 type Extracted = { id: string; extracted: ExtractionColumns }
 
-const extraction = template<Extracted, never>((_, slot) => {
-  const extracted = <Name extends keyof ExtractionColumns>(name: Name) => slot((values) => values.extracted[name])
-  return sql<never>`
+/** The columns of `state_versions` with extracted data, and their types. */
+const COLUMNS = {
+  processed: ['resources_processed', 'boolean'],
+  format: ['format', 'integer'],
+  engineVersion: ['engine_version', 'text'],
+  resourceCount: ['resource_count', 'integer'],
+  billableCount: ['billable_count', 'integer'],
+  modules: ['modules', 'jsonb'],
+  providers: ['providers', 'jsonb'],
+  resources: ['resources', 'jsonb'],
+  resourceList: ['resource_list', 'bytea'],
+  instances: ['instances', 'bytea'],
+} as const satisfies Record<Exclude<keyof ExtractionColumns, 'outputs'>, readonly [column: string, type: string]>
+
+/** SQL lists of the columns with extracted data: their names, their values, and their assignments in an update. */
+export function extractionSql<Values>(slot: Slots<Values>, read: (values: Values) => Extracted) {
+  const columns = Object.entries(COLUMNS) as [keyof typeof COLUMNS, (typeof COLUMNS)[keyof typeof COLUMNS]][]
+  const pairs = columns.map(([name, [column, type]]) => ({
+    column: sql.ref(column),
+    value: sql`${slot((values) => read(values).extracted[name])}::${sql.raw(type)}`,
+  }))
+  return {
+    names: sql.join(pairs.map(({ column }) => column)),
+    values: sql.join(pairs.map(({ value }) => value)),
+    assignments: sql.join(pairs.map(({ column, value }) => sql`${column} = ${value}`)),
+  }
+}
+
+const extraction = template<Extracted, never>(
+  (_, slot) => sql<never>`
     with sv as (
-      update state_versions set
-        format = ${extracted('format')}::integer, engine_version = ${extracted('engineVersion')}, resources_processed = true,
-        resource_count = ${extracted('resourceCount')}::integer, billable_count = ${extracted('billableCount')}::integer,
-        modules = ${extracted('modules')}::jsonb, providers = ${extracted('providers')}::jsonb,
-        resources = ${extracted('resources')}::jsonb, resource_list = ${extracted('resourceList')}::bytea,
-        instances = ${extracted('instances')}::bytea
+      update state_versions set ${extractionSql(slot, (values) => values).assignments}
       where id = ${slot(({ id }) => id)} and not resources_processed
       returning id, workspace_id
     ), w as (
-      update workspaces w set resource_count = ${extracted('resourceCount')}::integer
+      update workspaces w set resource_count = ${slot(({ extracted }) => extracted.resourceCount)}::integer
         from sv where w.id = sv.workspace_id and w.current_state_version_id = sv.id
     )
-    ${insertOutputs(slot, (values) => values, sql`sv`)}`
-})
+    ${insertOutputs(slot, (values) => values, sql`sv`)}`,
+)
 
-/** Saves what was extracted from a finalized version, at most once. */
 export async function saveExtraction(db: Db, id: string, extracted: ExtractionColumns) {
   await rowsOf(db, extraction({ id, extracted }))
 }
 
-/** SQL that adds outputs. Those that came with the request of the version stay: extracted ones don't replace them. */
+/** SQL that inserts outputs. Extracted outputs do not replace those that came with the request of the version. */
 export function insertOutputs<Values>(
   slot: Slots<Values>,
   read: (values: Values) => Extracted,
   from: RawBuilder<unknown>,
 ) {
-  const outputs = <Name extends keyof Output>(name: Name) =>
+  const outputs = (name: keyof SealedOutput) =>
     slot((values) => read(values).extracted.outputs.map((output) => output[name]))
   return sql`
     insert into state_version_outputs (id, state_version_id, name, type, detailed_type, sensitive, value)
@@ -48,7 +85,7 @@ export function insertOutputs<Values>(
     on conflict (state_version_id, name) do nothing`
 }
 
-/** The lists of resources of these versions: packed, or as JSON where they are short or of an earlier version of this server. */
+/** The resource lists of these versions: packed, or as JSON if they are short or were stored by an earlier release. */
 export async function findResourceLists(db: Db, ids: readonly string[]) {
   const { rows } = await sql<{ id: string; packed: Buffer | null; json: string | null }>`
     select id, resource_list as packed, resources::text as json from state_versions
@@ -69,22 +106,4 @@ export async function listOutputs(db: Db, stateVersionId: string, page?: Page): 
     .orderBy('name')
     .$if(page !== undefined, (query) => query.limit(page?.size ?? 0).offset(page ? pageOffset(page) : 0))
     .execute()
-}
-
-/** Extracted data as columns; JSON as text. */
-export type ExtractionColumns = {
-  /** False until the content was extracted. */
-  processed: boolean
-  format: number | null
-  engineVersion: string | null
-  resourceCount: number
-  billableCount: number | null
-  modules: string | null
-  providers: string | null
-  /** A short list of resources, else null. */
-  resources: string | null
-  /** A long list of resources, packed, else null. */
-  resourceList: Buffer | null
-  instances: Buffer | null
-  outputs: SealedOutput[]
 }

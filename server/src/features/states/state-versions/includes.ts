@@ -13,24 +13,21 @@ export const stateVersionLoaders: readonly Loader[] = [
   },
 ]
 
-/** Versions as resources, with their lists of resources loaded for all of them at once. */
+/** Converts versions to resources; loads the resource lists of all of them in one query. */
 export async function stateVersionResources<Version extends PresentedRow>(
   ctx: Ctx,
   versions: readonly Version[],
   optionsOf: (version: Version) => DisplayOptions,
 ) {
   const options = new Map(versions.map((version) => [version.id, optionsOf(version)]))
-  const lists = await resourceLists(
-    ctx,
-    versions.filter(({ id }) => !options.get(id)?.withoutResources),
-  )
+  const listed = versions.filter(({ id }) => !options.get(id)?.withoutResources)
+  const lists = await resourceLists(ctx, listed)
   // A version that was deleted after its row was read has no list.
   return versions.map((version) =>
     stateVersionResource(ctx, version, lists.get(version.id) ?? NO_LIST, options.get(version.id)),
   )
 }
 
-/** One version as a resource. */
 export async function presentStateVersion(
   ctx: Ctx,
   version: PresentedRow & DisplayContext,

@@ -4,7 +4,6 @@ import { blobOwner, sweepBlobs } from '../../../blobs/sweep.ts'
 import { type JobHandler, jobHandler, reaction } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { workspaceLocking, workspaceUnlocked } from '../../workspaces/workspaces/audit.ts'
-import { deleteDiscardedContents, findNamedLocations } from './content-store.ts'
 import * as contentStore from './content-store.ts'
 import { BLOB_PREFIX, md5Of, readContent } from './content.ts'
 import { extractVersion, extractionJob } from './extraction.ts'
@@ -27,29 +26,22 @@ export const stateVersionReactions = [
   reaction(workspaceLocking, discardPending),
 ]
 
-/**
- * Deletes blobs that no version names: the remains of failed requests, killed processes and deleted workspaces. Returns how
- * many.
- */
+/** Deletes orphaned blobs, left by failed requests, killed processes and deleted workspaces. Returns their number. */
 export async function sweepOrphans(ctx: Ctx, signal: AbortSignal) {
-  const named = async (keys: readonly string[]) =>
-    findNamedLocations(
-      ctx.db,
-      keys.map((key) => blobOwner(key, BLOB_PREFIX)),
-    )
+  const named = async (keys: readonly string[]) => {
+    const ids = keys.map((key) => blobOwner(key, BLOB_PREFIX))
+    return contentStore.findNamedLocations(ctx.db, ids)
+  }
   const swept = await sweepBlobs(ctx, BLOB_PREFIX, named, signal)
-  await deleteDiscardedContents(ctx.db)
-  if (swept > 0) ctx.log.info({ swept }, 'deleted state content that no state version names')
+  await contentStore.deleteDiscardedContents(ctx.db)
+  if (swept > 0) ctx.log.info({ swept }, 'deleted state content without a state version')
   return swept
 }
 
-/** How many versions are read back each day. */
+/** Number of versions that are verified each day. */
 const SAMPLE = 200
 
-/**
- * Reads the content of a random sample of versions back, and compares size and hash. Damage is reported in the log and recorded
- * in `content_checks`.
- */
+/** Reads the content of a random sample of versions and compares size and hash. Logs damage and records it in `content_checks`. */
 export async function verifySample(ctx: Ctx, signal: AbortSignal) {
   const damaged: { id: string; reason: string }[] = []
   const versions = await contentStore.sampleVersions(ctx.db, ctx.newId('sv'), SAMPLE)
@@ -58,13 +50,13 @@ export async function verifySample(ctx: Ctx, signal: AbortSignal) {
     if (signal.aborted) break
     try {
       const raw = await readContent(ctx, version, 'raw')
-      if (raw === undefined) throw new Error('the content is gone')
+      if (raw === undefined) throw new Error('the content is missing')
       if (raw.length !== version.size) throw new Error(`it has ${raw.length} bytes, not ${version.size}`)
       if (md5Of(raw) !== version.md5) throw new Error(`its md5 is ${md5Of(raw)}, not ${version.md5}`)
       if (version.json_location !== null) await readContent(ctx, version, 'json')
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      // A version that was deleted after it was chosen is not damaged.
+      // A version that was deleted after the selection is not damaged.
       if (!(await contentStore.isFinalized(ctx.db, version.id))) continue
       damaged.push({ id: version.id, reason })
       ctx.log.error({ version: version.id, workspace: version.workspace_id, reason }, 'stored state is damaged')

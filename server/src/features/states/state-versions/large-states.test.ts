@@ -18,7 +18,7 @@ beforeEach(async () => {
   workspace = await lockedWorkspace(app, organization, ada)
 })
 
-describe('a state of several MB, which a worker reads', () => {
+describe('a state of several MB, read by a worker', () => {
   const large = rawState({
     serial: 2,
     resources: Array.from({ length: 50 }, (_, index) => `r${index}`),
@@ -26,7 +26,7 @@ describe('a state of several MB, which a worker reads', () => {
   })
   const PENDING = { state: undefined }
 
-  test('is taken inline and by upload, byte for byte', async () => {
+  test('is stored byte for byte, inline and by upload', async () => {
     const inline = await workspace.create(large)
     const next = Buffer.from(large.toString().replace('"serial": 2', '"serial": 3'))
     const { id, attributes } = await workspace.create(rawState({ serial: 3 }), { ...PENDING, md5: md5(next) })
@@ -46,7 +46,7 @@ describe('a state of several MB, which a worker reads', () => {
     ['another MD5', large, { md5: '0'.repeat(32) }, 'md5'],
     ['another serial', large, { serial: 9 }, 'serial'],
     ['no end', large.subarray(0, -2), { md5: md5(large.subarray(0, -2)) }, 'state'],
-  ])('with %s is refused', async (_, content, attributes, name) => {
+  ])('with %s is rejected', async (_, content, attributes, name) => {
     const refused = await workspace.post(large, { state: content.toString('base64'), ...attributes })
 
     expect(refused.status).toBe(422)
@@ -58,7 +58,7 @@ describe('a state of several MB, which a worker reads', () => {
     ['raw', 'hosted-state-upload-url', large.subarray(0, -2), 'the state '],
     ['JSON', 'hosted-json-state-upload-url', large.subarray(0, -2), 'the JSON state '],
     ['JSON', 'hosted-json-state-upload-url', Buffer.alloc(5_000_000, ' '), 'the JSON state '],
-  ])('whose %s upload is not what was declared stays pending', async (_, url, wrong, words) => {
+  ])('whose %s upload differs from the declaration stays pending', async (_, url, wrong, words) => {
     const { id, attributes } = await workspace.create(large, { ...PENDING, md5: md5(wrong) })
 
     const refused = await upload(app, attributes[url], wrong)
@@ -71,7 +71,7 @@ describe('a state of several MB, which a worker reads', () => {
   test.each([
     ['of a declared length', (body: string) => body],
     ['without one', (body: string) => new Blob([body]).stream()],
-  ])('arrives over a connection in a body %s', async (_, bodyOf) => {
+  ])('is received over a connection in a body %s', async (_, bodyOf) => {
     const response = await fetch(`${await origin}/api/v2/workspaces/${workspace.id}/state-versions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${ada.token}`, 'content-type': 'application/vnd.api+json' },
@@ -98,11 +98,11 @@ describe('a state of several MB, which a worker reads', () => {
   })
 })
 
-describe('a state that is written as it arrives', () => {
+describe('a state that is streamed to storage', () => {
   const sizes = { resources: Array.from({ length: 17 }, (_, index) => `r${index}`), padding: 1_000_000 }
   const huge = rawState({ serial: 2, ...sizes })
 
-  /** Declares a version for some content, and sends it over a connection. */
+  /** Creates a pending version and uploads its content over a connection. */
   async function send(client: StateClient, content: Buffer, body: Buffer | ReadableStream = content) {
     const { id, attributes } = await client.create(rawState({ serial: 2 }), { state: undefined, md5: md5(content) })
     const { pathname } = new URL(attributes['hosted-state-upload-url'])
@@ -114,7 +114,7 @@ describe('a state that is written as it arrives', () => {
   test.each([
     ['of a declared length', (content: Buffer) => content],
     ['without one', (content: Buffer) => new Blob([content]).stream()],
-  ])('is kept byte for byte, in a body %s', async (_, bodyOf) => {
+  ])('is stored byte for byte, in a body %s', async (_, bodyOf) => {
     const { status, version } = await send(workspace, huge, bodyOf(huge))
 
     expect(status).toBe(200)
@@ -122,7 +122,7 @@ describe('a state that is written as it arrives', () => {
     expect(kept.bytes.equals(huge)).toBe(true)
   })
 
-  test('is kept where more arrive at once than there is room for', async () => {
+  test('is stored even if concurrent uploads exceed the memory', async () => {
     const states = Array.from({ length: 4 }, (_, n) => Buffer.from(huge.toString().replaceAll('xxxx', `x${n}xx`)))
     const clients = await Promise.all(states.map(async () => lockedWorkspace(app, organization, ada)))
 
@@ -138,14 +138,14 @@ describe('a state that is written as it arrives', () => {
   test.each([
     ['another serial', rawState({ serial: 9, ...sizes }), 'serial is 2, but the content of state has 9'],
     ['no end', huge.subarray(0, -2), 'the text ends'],
-  ])('with %s is refused, and stays pending', async (_, wrong, words) => {
+  ])('with %s is rejected and stays pending', async (_, wrong, words) => {
     const { status, fault, version } = await send(workspace, wrong)
 
     expect([status, version.attributes.status]).toEqual([422, 'pending'])
     expect(fault).toContain(words)
   })
 
-  test('with other bytes than declared is refused, and the right ones are taken afterwards', async () => {
+  test('with other bytes than declared is rejected, and a correct upload is accepted afterwards', async () => {
     const { id, attributes } = await workspace.create(rawState({ serial: 2 }), { state: undefined, md5: md5(huge) })
     const url = `${await origin}${new URL(attributes['hosted-state-upload-url']).pathname}`
     const other = Buffer.from(huge)

@@ -13,7 +13,7 @@ async function attributesOf(client: StateClient) {
   return (await client.request('GET', `/workspaces/${client.id}`)).json().data.attributes
 }
 
-/** A workspace that was created some time ago. */
+/** A workspace created some time ago. */
 async function oldWorkspace() {
   const workspace = await lockedWorkspace(app, organization, ada)
   app.clock.advance(60_000)
@@ -21,7 +21,7 @@ async function oldWorkspace() {
 }
 
 describe('the latest change of a workspace', () => {
-  test('is its creation while it has no state', async () => {
+  test('is its creation if it has no state', async () => {
     const workspace = await oldWorkspace()
 
     const attributes = await attributesOf(workspace)
@@ -37,7 +37,7 @@ describe('the latest change of a workspace', () => {
     expect((await attributesOf(workspace))['latest-change-at']).toBe(attributes['created-at'])
   })
 
-  test('is that of an uploaded state once the content is there', async () => {
+  test('is that of an uploaded state after the upload', async () => {
     const workspace = await oldWorkspace()
     const { attributes } = await workspace.create(rawState(), { state: undefined })
     const before = await attributesOf(workspace)
@@ -60,7 +60,7 @@ describe('the latest change of a workspace', () => {
     expect((await attributesOf(workspace))['latest-change-at']).toBe(attributes['created-at'])
   })
 
-  test('is that of the copy that a rollback makes', async () => {
+  test('is that of the copy after a rollback', async () => {
     const workspace = await oldWorkspace()
     const { id } = await workspace.create(rawState())
     app.clock.advance(60_000)

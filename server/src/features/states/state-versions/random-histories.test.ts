@@ -5,7 +5,7 @@ import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
 import { download, rawState, type StateClient, stateClient, upload } from '../../../testing/state-versions.ts'
 
-/** How many random histories are played, of 43 steps on average; more of them on demand. */
+/** Number of random histories, of 43 steps on average; more on demand. */
 const HISTORIES = Number(process.env['STATE_MODEL_HISTORIES'] ?? 50)
 const STEPS = 80
 
@@ -39,7 +39,7 @@ type Version = {
   uploadUrl: string | null
 }
 
-/** All that the interface promises about one workspace, in a few lines. */
+/** A model of the API's guarantees about one workspace. */
 type Model = { lock: number | undefined; versions: Version[]; current?: Version; latest?: Version; pending?: Version }
 type Real = { clients: StateClient[] }
 type Command = fc.AsyncCommand<Model, Real>
@@ -261,7 +261,7 @@ async function checkAll(model: Model, client: StateClient) {
   }
 }
 
-test('any interleaving of three users does what the model says', async () => {
+test('any interleaving of three users matches the model', async () => {
   const commands = fc.commands(
     [
       create,

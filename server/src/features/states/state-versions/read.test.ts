@@ -22,7 +22,7 @@ async function newOrganization() {
 }
 
 describe('the current state version', () => {
-  test('is not found while there is none', async () => {
+  test('is not found if there is none', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
 
     const response = await workspace.current()
@@ -30,7 +30,7 @@ describe('the current state version', () => {
     expect(response.status).toBe(404)
   })
 
-  test('is not found in a workspace that does not exist or may not be seen', async () => {
+  test('is not found in a missing or invisible workspace', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { id } = await workspace.create(rawState())
     const stranger = await createUser(app)
@@ -40,7 +40,7 @@ describe('the current state version', () => {
     expect((await stateClient(app, workspace, stranger.token).request('GET', `/state-versions/${id}`)).status).toBe(404)
   })
 
-  test('carries the interval of snapshots', async () => {
+  test('has the snapshot interval header', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { id } = await workspace.create(rawState())
 
@@ -49,7 +49,7 @@ describe('the current state version', () => {
     }
   })
 
-  test('is read by an organization token', async () => {
+  test('can be read with an organization token', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     await workspace.create(rawState())
     const { createOrganizationToken } = await import('../../organizations/authentication-tokens/service.ts')
@@ -75,7 +75,7 @@ describe('the list of state versions', () => {
     `filter%5Borganization%5D%5Bname%5D=${organization}&filter%5Bworkspace%5D%5Bname%5D=${name}`
   const list = (query = '') => workspace.request('GET', `/state-versions?${filters(workspace.name)}${query}`)
 
-  test('has the newest first, twenty to a page, with links and meta', async () => {
+  test('has the newest first, 20 per page, with links and meta', async () => {
     const response = (await list()).json()
 
     expect(response.data.map((version: any) => version.id)).toEqual(ids.slice(0, 20))
@@ -91,13 +91,13 @@ describe('the list of state versions', () => {
     expect((await app.request({ url: response.links.next, token: ada.token })).json().data).toHaveLength(5)
   })
 
-  test('takes a page number and size', async () => {
+  test('accepts a page number and size', async () => {
     const response = (await list('&page%5Bnumber%5D=3&page%5Bsize%5D=7')).json()
 
     expect(response.data.map((version: any) => version.id)).toEqual(ids.slice(14, 21))
   })
 
-  test('is empty beyond its end, and has the page that was asked for', async () => {
+  test('is empty beyond its end, with the requested page number', async () => {
     const response = await list('&page%5Bnumber%5D=99')
 
     expect(response.status).toBe(200)
@@ -109,14 +109,14 @@ describe('the list of state versions', () => {
     ['pending', 1],
     ['finalized', 23],
     ['discarded', 1],
-  ])('narrows to %s', async (status, count) => {
+  ])('is filtered by %s', async (status, count) => {
     const response = (await list(`&filter%5Bstatus%5D=${status}`)).json()
 
     expect(response.meta.pagination['total-count']).toBe(count)
     expect(new Set(response.data.map((version: any) => version.attributes.status))).toEqual(new Set([status]))
   })
 
-  test('refuses another status', async () => {
+  test('rejects another status', async () => {
     const response = await list('&filter%5Bstatus%5D=gone')
 
     expect(response.status).toBe(422)
@@ -133,7 +133,7 @@ describe('the list of state versions', () => {
     expect(response.json().errors[0].source.parameter).toBe(missing)
   })
 
-  test('of a workspace that does not exist or may not be seen is not found', async () => {
+  test('of a missing or invisible workspace is not found', async () => {
     const stranger = await createUser(app)
 
     expect((await workspace.request('GET', `/state-versions?${filters('nothing')}`)).status).toBe(404)
@@ -167,7 +167,7 @@ describe('include', () => {
     }
   })
 
-  test('of something else is a bad request', async () => {
+  test('of an unknown path is a bad request', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { id } = await workspace.create(rawState())
 
@@ -178,7 +178,7 @@ describe('include', () => {
   })
 })
 
-test('the list of resources is left out where the caller asks for that, and its count is not', async () => {
+test('the list of resources can be left out, but its count is always present', async () => {
   const { id } = await workspace.create(rawState({ serial: 1, resources: ['a', 'b'] }))
   const scope = `filter[organization][name]=${organization}&filter[workspace][name]=${workspace.name}`
   const responses = await Promise.all([
@@ -193,7 +193,7 @@ test('the list of resources is left out where the caller asks for that, and its 
   expect(whole.attributes.resources).toHaveLength(2)
 })
 
-test('billable resources are shown on a metered plan, to those who see the usage', async () => {
+test('billable resources are shown on a metered plan to members who may see usage', async () => {
   const organization = await newOrganization()
   const workspace = await lockedWorkspace(app, organization, ada)
   const { id, attributes } = await workspace.create(rawState({ resources: ['one'] }))
@@ -231,7 +231,7 @@ test('a member who must enable two-factor authentication gets that error', async
   }
 })
 
-test('a version that comes along with its workspace shows what it shows by itself', async () => {
+test('an included version is equal to one that is requested directly', async () => {
   await app.db.updateTable('organizations').set({ plan: 'standard' }).where('name', '=', organization).execute()
   const { id } = await workspace.create(rawState({ serial: 1, resources: ['one'] }), { state: undefined })
   const pending = await workspace.show(id)
@@ -246,7 +246,7 @@ test('a version that comes along with its workspace shows what it shows by itsel
   expect(Object.keys(included[0].attributes)).toEqual(Object.keys((await workspace.show(id)).attributes))
 })
 
-test('a list takes one workspace', async () => {
+test('a list needs exactly one workspace', async () => {
   const names = `filter[workspace][name]=${workspace.name}&filter[workspace][name]=other`
 
   const response = await workspace.request('GET', `/state-versions?filter[organization][name]=${organization}&${names}`)

@@ -3,7 +3,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser } from '../../../testing/factories.ts'
 import { lockedWorkspace, rawState } from '../../../testing/state-versions.ts'
 
-test('a state of thousands of resources shows all of them wherever it is shown', async () => {
+test('a state with thousands of resources lists all of them on every route', async () => {
   const app = await createTestApp()
   const user = await createUser(app)
   const organization = (await createOrganization(app, user)).name

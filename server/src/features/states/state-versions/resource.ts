@@ -4,37 +4,30 @@ import type { AccessContext } from '../../../auth/access-context.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { API_PREFIX } from '../../../http/http.ts'
 import { RawJson } from '../../../http/raw-json.ts'
+import type { Workspace } from '../../workspaces/workspaces/access.ts'
 import { objectUrl } from './content-rules.ts'
 import type { PresentedRow } from './store.ts'
 
-/** The parts of a version's workspace that decide how the version is shown. */
+/** The properties of a workspace that determine how its versions are shown. */
 export type DisplayContext = { plan: string; vcs_repo: unknown; access: AccessContext }
 
-export function displayContextOf(workspace: {
-  organization_plan: string
-  vcs_repo: unknown
-  access: AccessContext
-}): DisplayContext {
-  return { plan: workspace.organization_plan, vcs_repo: workspace.vcs_repo, access: workspace.access }
+export function displayContextOf({ organization_plan: plan, vcs_repo, access }: Workspace): DisplayContext {
+  return { plan, vcs_repo, access }
 }
 
-/** Data shown with a version that is not in its row. */
 export type DisplayOptions = {
-  /** The commit of the run's configuration; absent when the workspace has no repository. */
+  /** The commit of the run's configuration; absent if the workspace has no repository. */
   commit?: { sha: string | null; url: string | null } | undefined
-  /** Whether the caller may see metered usage. */
   seesBilling?: boolean
-  /** Whether the caller may write states: an upload URL is its own authorisation, which readers must not get. */
+  /** Whether the caller may write states: an upload URL is its own authorisation, so readers must not get it. */
   mayUpload?: boolean
-  /** Whether the caller may delete content and restore it, where the edition allows it. */
+  /** Whether the caller may delete and restore content, if the edition allows it. */
   mayDelete?: boolean
-  /** Whether the list of resources is left out. */
   withoutResources?: boolean
-  /** The retention requested with the soft delete. */
+  /** The retention requested with a soft delete. */
   deleteOlderThanDays?: number | undefined
 }
 
-/** Display options of a workspace's versions for the caller, on every route. */
 export function displayOptions(context: DisplayContext): DisplayOptions {
   return {
     seesBilling: seesBilling(context),
@@ -44,22 +37,18 @@ export function displayOptions(context: DisplayContext): DisplayOptions {
   }
 }
 
-/** The actions on content are for owners (INTERFACE §4.9.5). */
+/** Whether the caller may delete and restore content (INTERFACE §4.9.5). */
 export function isOwner({ role }: AccessContext) {
   return role === 'owner' || role === 'system'
 }
 
 /** Usage is metered on the standard plan, and shown to members who see all workspaces of the organization (INTERFACE §4.1.1). */
-function seesBilling({ plan, access }: DisplayContext) {
-  if (plan !== 'standard') return false
-  return (
-    access.role === 'owner' ||
-    (access.role === 'member' &&
-      (access.organizationAccess.has('manage_workspaces') || access.organizationAccess.has('read_workspaces')))
-  )
+function seesBilling({ plan, access: { role, organizationAccess } }: DisplayContext) {
+  const seesAll = organizationAccess.has('manage_workspaces') || organizationAccess.has('read_workspaces')
+  return plan === 'standard' && (role === 'owner' || (role === 'member' && seesAll))
 }
 
-/** INTERFACE §4.1.1. Both names of the engine's version are given: the neutral one, and the one that existing clients read. */
+/** INTERFACE §4.1.1. The engine's version has a neutral name and the one that existing clients read. */
 export function stateVersionResource(
   app: Pick<App, 'baseUrl' | 'secrets' | 'now' | 'config'>,
   row: PresentedRow,
@@ -69,6 +58,7 @@ export function stateVersionResource(
   const { id } = row
   const isReadable = row.status === 'finalized'
   const { mayUpload = false } = options
+  const mayUploadJson = mayUpload && row.awaits_json && (row.status === 'pending' || isReadable)
   const url = (kind: Parameters<typeof objectUrl>[1], condition: boolean) =>
     condition ? objectUrl(app, kind, id) : null
   return {
@@ -81,10 +71,7 @@ export function stateVersionResource(
       'hosted-state-download-url': url('raw', isReadable),
       'hosted-json-state-download-url': url('json', isReadable && hasJsonState(row)),
       'hosted-state-upload-url': url('raw-upload', mayUpload && row.status === 'pending'),
-      'hosted-json-state-upload-url': url(
-        'json-upload',
-        mayUpload && row.awaits_json && (row.status === 'pending' || isReadable),
-      ),
+      'hosted-json-state-upload-url': url('json-upload', mayUploadJson),
       modules: new RawJson(Buffer.from(row.modules ?? '{}')),
       providers: new RawJson(Buffer.from(row.providers ?? '{}')),
       resources,
@@ -101,9 +88,7 @@ export function stateVersionResource(
       'terraform-version': row.engine_version,
       ...(options.commit && { 'vcs-commit-sha': options.commit.sha, 'vcs-commit-url': options.commit.url }),
       ...(options.deleteOlderThanDays !== undefined && { 'delete-older-than-n-days': options.deleteOlderThanDays }),
-      permissions: {
-        'can-delete-backing-data': (options.mayDelete ?? false) && app.config.edition !== 'hosted',
-      },
+      permissions: { 'can-delete-backing-data': (options.mayDelete ?? false) && app.config.edition !== 'hosted' },
     },
     relationships: {
       run: { data: row.run_id === null ? null : { id: row.run_id, type: 'runs' } },
@@ -124,7 +109,7 @@ function createdBy(row: PresentedRow): StateVersionResource['relationships']['cr
   return { data: { id: row.created_by_user_id, type: 'users' }, links: { self: path, related: path } }
 }
 
-/** The JSON state of engines before 1.3 is not offered (INTERFACE §4.1.1). Where the version is not known, it is. */
+/** The JSON state is not offered for engines before 1.3 (INTERFACE §4.1.1); for an unknown version it is. */
 function hasJsonState(row: PresentedRow) {
   if (row.json_location === null) return false
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(row.engine_version ?? '') ?? []

@@ -26,7 +26,7 @@ function stateOf(content: object, padding: number) {
 }
 
 describe('roll back', () => {
-  test('makes a copy with the next serial current, whose bytes differ in the serial alone', async () => {
+  test('makes a copy current that differs only in its serial', async () => {
     const raw = rawState({ serial: 1, outputs: { region: 'eu' }, resources: ['one'] })
     const first = await workspace.create(raw)
     await workspace.create(rawState({ serial: 9, outputs: { region: 'us' } }))
@@ -44,7 +44,7 @@ describe('roll back', () => {
     expect(outputs.data).toMatchObject([{ attributes: { name: 'region', value: 'eu' } }])
   })
 
-  test('leaves the next serial free for the next apply', async () => {
+  test('leaves the next serial to the next apply', async () => {
     const first = await workspace.create(rawState({ serial: 1 }))
     await workspace.create(rawState({ serial: 2 }))
     const copy = (await workspace.rollBack(first.id)).json().data
@@ -64,7 +64,7 @@ describe('roll back', () => {
     expect((await workspace.show(pending.id)).attributes.status).toBe('discarded')
   })
 
-  test('copies the JSON state, and a content of megabytes', async () => {
+  test('copies the JSON state and content of several MB', async () => {
     const raw = rawState({ serial: 1, resources: ['big'], padding: 1_000_000 })
     const first = await workspace.create(raw, { 'json-state': Buffer.from('{"a":1}').toString('base64') })
 
@@ -75,8 +75,8 @@ describe('roll back', () => {
     expect(content.text).toBe(raw.toString().replace('"serial": 1,', '"serial": 2,'))
   })
 
-  // The database ends a transaction that is silent for seconds, and a store of objects may take longer.
-  test('has no transaction open while the content is copied', async () => {
+  // The database ends a transaction that is idle for seconds, and an object store may take longer.
+  test('has no open transaction while the content is copied', async () => {
     const first = await workspace.create(rawState({ serial: 1, resources: ['big'], padding: 1_000_000 }))
     const silent: number[] = []
     const { put } = app.blobs
@@ -126,7 +126,7 @@ describe('roll back', () => {
     }
   })
 
-  test('of a stranger is not found', async () => {
+  test('by a stranger is not found', async () => {
     const first = await workspace.create(rawState({ serial: 1 }))
     const stranger = stateClient(app, workspace, (await createUser(app)).token)
 
@@ -138,7 +138,7 @@ test.each([
   ['', 0],
   ['"serial":null,', 0],
   ['"serial":1e2,', 100],
-])('a state that begins with {%s is rolled back to as any other', async (field, serial) => {
+])('a state that begins with {%s can be rolled back to', async (field, serial) => {
   const raw = Buffer.from(`{${field}"version":4}`)
   const target = await workspace.create(rawState(), {
     serial,
@@ -154,7 +154,7 @@ test.each([
   expect(content.json()).toEqual({ serial: serial + 1, version: 4 })
 })
 
-test('a roll back to what is not there names it', async () => {
+test('a rollback to a missing version names it', async () => {
   const response = await workspace.rollBack('sv-nowhere')
 
   expect(response.status).toBe(404)
@@ -166,7 +166,7 @@ test('a roll back to what is not there names it', async () => {
   ])
 })
 
-test('a rollback above the highest serial that there is is refused', async () => {
+test('a rollback beyond the maximum serial is rejected', async () => {
   const raw = stateOf({ serial: Number.MAX_SAFE_INTEGER }, 0)
   const created = await workspace.create(raw)
 

@@ -5,7 +5,7 @@ import { conflict, invalid, notFound } from '../../../errors.ts'
 import { rewriteSerial } from '../../../terraform-state/rewrite-serial.ts'
 import type { Workspace } from '../../workspaces/workspaces/access.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
-import { stateVersionAudit } from './audit.ts'
+import { stateVersionAudit } from './access.ts'
 import { examineContent } from './content-rules.ts'
 import { dropRefused, readContent, storeContent } from './content.ts'
 import { listOutputs } from './extraction-store.ts'
@@ -19,22 +19,17 @@ import * as store from './store.ts'
 const POINTER = '/data/relationships/rollback-state-version'
 
 /**
- * Makes a copy of an earlier version the current state of a workspace from `requireRollbackWorkspace`. The copy's serial is above
- * every earlier one. It is written into the state as well, so that the next apply accepts it; no other byte differs.
+ * Makes a copy of an earlier version the current state of a workspace from `requireRollbackWorkspace`. The copy's serial is above all
+ * others. It is also written into the state, so that the next apply accepts it; no other byte differs.
  *
- * Throws `not-found` for a target of another workspace, `invalid` for one without readable content, `conflict` without
- * the lock.
+ * Throws `not-found` for a target of another workspace, `invalid` for one without readable content, `conflict` without the lock.
  */
-export async function rollbackStateVersion(
-  ctx: Ctx,
-  workspace: Workspace,
-  input: RollbackStateVersion,
-): Promise<store.PresentedRow> {
+export async function rollbackStateVersion(ctx: Ctx, workspace: Workspace, input: RollbackStateVersion) {
   const targetId = input.relationships['rollback-state-version'].data.id
   for (;;) {
     const target = await requireTarget(ctx, targetId, workspace.id)
     await checkHoldsLock(ctx, workspace)
-    // Outside of the transaction, which must not wait for the store of objects.
+    // Outside of the transaction, which must not wait for the object store.
     const { copy, contents } = await copyOf(ctx, target, await nextSerial(ctx, workspace.id))
     try {
       const row = await insertCopy(ctx, workspace, copy)
@@ -48,7 +43,7 @@ export async function rollbackStateVersion(
 
 type Copy = Omit<NewVersion, 'audit' | 'rollbackOfId'> & { rollbackOfId: string }
 
-/** Undefined when another version has taken the serial of the copy. What was stored for the copy is swept then. */
+/** Returns undefined if another version has taken the copy's serial; then the stored content of the copy is swept later. */
 async function insertCopy(ctx: Ctx, { id, organization_id }: Workspace, copy: Copy) {
   return transact(ctx, async (ctx) => {
     const locked = await lockWorkspaceRow(ctx.db, id)

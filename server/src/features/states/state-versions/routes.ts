@@ -28,8 +28,11 @@ import { rollbackStateVersion } from './roll-back.ts'
 import { CONTENT_FIELDS, SNAPSHOT_INTERVAL, createStateVersion, listStateVersions } from './service.ts'
 import { MAX_CONTENT_BYTES, uploadContent } from './upload.ts'
 
-/** The largest body with the content in it. It is put together on the event loop and in memory. Larger content is uploaded. */
+/** Maximum size of a body with inline content, in bytes: it is assembled in memory on the event loop. Larger content is uploaded. */
 const MAX_INLINE_BYTES = 128 * 1024 * 1024
+
+const READ = { access: { workspace: 'state-versions:read' } } as const
+const ONE = { responses: { 200: documentOf(stateVersionSchema) }, include: stateVersionIncludes }
 
 const create = {
   summary: 'Create a state version',
@@ -56,7 +59,7 @@ const withoutResources = {
   'without-resources': boolean().describe('our own: whether `resources` is empty; large states have megabytes of it'),
 }
 
-/** A name that is given once, as it is. */
+/** A name that must be given once; it is not trimmed. */
 const requiredName = z
   .string({
     error: ({ input }) =>
@@ -75,8 +78,8 @@ const STATUS = z.preprocess(
 )
 
 const list = {
+  ...READ,
   summary: 'List the state versions of a workspace',
-  access: { workspace: 'state-versions:read' },
   responses: { 200: pageOf(stateVersionSchema) },
   include: stateVersionIncludes,
   query: {
@@ -87,19 +90,8 @@ const list = {
   },
 } as const
 
-const showCurrent = {
-  summary: 'Show the current state version of a workspace',
-  access: { workspace: 'state-versions:read' },
-  responses: { 200: documentOf(stateVersionSchema) },
-  include: stateVersionIncludes,
-} as const
-
-const show = {
-  ...showCurrent,
-  summary: 'Show a state version',
-  access: { workspace: 'state-versions:read' },
-  query: withoutResources,
-} as const
+const showCurrent = { ...READ, ...ONE, summary: 'Show the current state version of a workspace' }
+const show = { ...READ, ...ONE, summary: 'Show a state version', query: withoutResources }
 
 export const stateVersionRoutes: Routes = (http) => {
   http.post('/workspaces/:workspaceId/state-versions', create, async (req) => {
@@ -116,13 +108,14 @@ export const stateVersionRoutes: Routes = (http) => {
 
   http.get('/state-versions', list, async (req) => {
     const page = req.page()
+    const { query } = req
     const filter = {
-      organization: req.query['filter[organization][name]'],
-      workspace: req.query['filter[workspace][name]'],
-      status: req.query['filter[status]'],
+      organization: query['filter[organization][name]'],
+      workspace: query['filter[workspace][name]'],
+      status: query['filter[status]'],
     }
     const { rows, total, display } = await listStateVersions(req.ctx, filter, page)
-    const options = { ...displayOptions(display), withoutResources: req.query['without-resources'] ?? false }
+    const options = { ...displayOptions(display), withoutResources: query['without-resources'] ?? false }
     const resources = await stateVersionResources(req.ctx, rows, () => options)
     return { ...req.list({ rows: resources, total }), headers: SNAPSHOT_INTERVAL }
   })
@@ -158,7 +151,7 @@ const download = {
   prefix: '',
 } as const
 
-/** The routes behind signed URLs, which need no token. */
+/** The routes of signed URLs, which need no token. */
 export const stateContentRoutes: Routes = (http) => {
   http.put(`${OBJECT_PATH}/:objectId`, upload, async (req) => {
     const length = req.header('content-length')
@@ -170,19 +163,13 @@ export const stateContentRoutes: Routes = (http) => {
   })
 
   http.get(`${OBJECT_PATH}/:objectId`, download, async (req) => {
-    const { content, size } = await downloadContent(req.ctx, req.params.objectId)
-    // A state holds secrets, and no cached copy may be readable after a soft delete.
-    return unstored(bytes(content, OCTETS, size))
+    const object = openObjectId(req.ctx, req.params.objectId)
+    if (object?.kind !== 'raw' && object?.kind !== 'json') throw notFound('object')
+    const version = await findDownload(req.ctx.db, { id: object.id, kind: object.kind })
+    if (!version || version.status !== 'finalized') throw notFound('object')
+    const content = await openContent(req.ctx, version, object.kind)
+    if (content === undefined) throw notFound('object')
+    // A state has secrets, and no cached copy may be readable after a soft delete.
+    return unstored(bytes(content, OCTETS, object.kind === 'raw' ? (version.size ?? undefined) : undefined))
   })
-}
-
-/** The content that a signed download URL names, as it was stored. Throws `not-found`. */
-async function downloadContent(ctx: Ctx, objectId: string) {
-  const object = openObjectId(ctx, objectId)
-  if (object?.kind !== 'raw' && object?.kind !== 'json') throw notFound('object')
-  const version = await findDownload(ctx.db, { id: object.id, kind: object.kind })
-  if (!version || version.status !== 'finalized') throw notFound('object')
-  const content = await openContent(ctx, version, object.kind)
-  if (content === undefined) throw notFound('object')
-  return { content, size: object.kind === 'raw' ? (version.size ?? undefined) : undefined }
 }

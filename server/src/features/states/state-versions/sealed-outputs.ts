@@ -5,29 +5,23 @@ import type { Schema } from '../../../db/schema.gen.ts'
 import type { ExtractedOutput } from '../../../terraform-state/extraction.ts'
 import { storableJson, storableText } from '../../../terraform-state/storable-text.ts'
 
+export type OutputRow = Selectable<Schema['state_version_outputs']>
+
 export type Output = {
   id: string
-  stateVersionId: string
   name: string
   sensitive: boolean
-  /** In terms of JSON, such as `array`. */
+  /** The JSON type, such as `array`. */
   type: string
-  /** As the engine has it, such as `["list","string"]`. */
+  /** The engine's type, such as `["list","string"]`. */
   detailedType: unknown
   value: unknown
 }
 
 /** An output as columns; `value` is encrypted. */
-export type SealedOutput = {
-  id: string
-  name: string
-  type: string
-  detailedType: string
-  sensitive: boolean
-  value: Buffer
-}
+export type SealedOutput = Omit<Output, 'detailedType' | 'value'> & { detailedType: string; value: Buffer }
 
-export function sealContext(id: string) {
+function sealContext(id: string) {
   return `state-version-outputs/${id}`
 }
 
@@ -39,7 +33,6 @@ export function sealOutputs(app: App, outputs: readonly ExtractedOutput[]): Seal
   })
 }
 
-/** The outputs of one version, sealed again for a copy of it. */
 export function resealOutputs(app: App, rows: readonly OutputRow[]): SealedOutput[] {
   return rows.map(({ id: original, name, type, detailed_type: detailedType, sensitive, value }) => {
     const id = app.newId('wsout')
@@ -51,7 +44,6 @@ export function resealOutputs(app: App, rows: readonly OutputRow[]): SealedOutpu
 export function openOutput(app: Pick<App, 'secrets'>, row: OutputRow): Output {
   return {
     id: row.id,
-    stateVersionId: row.state_version_id,
     name: row.name,
     sensitive: row.sensitive,
     type: row.type,
@@ -60,9 +52,7 @@ export function openOutput(app: Pick<App, 'secrets'>, row: OutputRow): Output {
   }
 }
 
-/** The value and type of an output as text, which is equal where they are. */
+/** The type and value of an output as text, for comparison. */
 export function comparableOutput(app: Pick<App, 'secrets'>, row: OutputRow) {
   return `${JSON.stringify(row.detailed_type)} ${app.secrets.openText(row.value, sealContext(row.id))}`
 }
-
-export type OutputRow = Selectable<Schema['state_version_outputs']>

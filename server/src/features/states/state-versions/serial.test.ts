@@ -30,7 +30,7 @@ describe('checkSerial', () => {
     })
   })
 
-  test('the same serial with another content is a conflict that names both', () => {
+  test('the same serial with different content is a conflict that names both', () => {
     expect(refusal({ serial: 5, md5: 'bbb', lineage: 'one' })).toEqual({
       kind: 'conflict',
       message: 'serial 5 already exists with md5 aaa, but this state has md5 bbb; the next serial is 6',
@@ -48,7 +48,7 @@ describe('checkSerial', () => {
     })
   })
 
-  test('force accepts what the rules refuse', () => {
+  test('force skips the rules', () => {
     expect(refusal({ serial: 4, md5: 'bbb', lineage: 'two', force: true })).toBeUndefined()
   })
 })

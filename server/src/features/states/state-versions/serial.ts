@@ -1,9 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { conflict, preconditionFailed } from '../../../errors.ts'
-import type { Workspace } from '../../workspaces/workspaces/access.ts'
-import { isLockedBy } from '../../workspaces/workspaces/audit.ts'
-import { describeLock } from '../../workspaces/workspaces/lock.ts'
-import type { WorkspaceRow } from '../../workspaces/workspaces/store.ts'
+import { describeLock, isLockedBy } from '../../workspaces/workspaces/lock.ts'
+import type { Lock, WorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import { findRunStatus } from './store.ts'
 
 const SERIAL = '/data/attributes/serial'
@@ -11,27 +9,21 @@ const SERIAL = '/data/attributes/serial'
 /** Identity of a state version's content; early engines wrote no lineage. */
 type StateIdentity = { serial: number; md5: string; lineage?: string | null | undefined }
 
-/** The columns of a workspace's row that identify its newest finalized version, snapshots included. */
-type LatestState = Pick<WorkspaceRow, 'latest_state_serial' | 'latest_state_md5' | 'latest_state_lineage'>
+/** The identity of a workspace's newest finalized version, snapshots included. */
+export type LatestState = Pick<WorkspaceRow, 'latest_state_serial' | 'latest_state_md5' | 'latest_state_lineage'>
 
-/** The state that the next one must follow; undefined without a state. */
 export function latestState(workspace: LatestState): StateIdentity | undefined {
   const { latest_state_serial: serial, latest_state_md5: md5, latest_state_lineage: lineage } = workspace
   return serial === null || md5 === null ? undefined : { serial, md5, lineage }
 }
 
 /**
- * Refuses a state that would move a workspace backwards or replace another one.
+ * Rejects a state that would move a workspace backwards or replace another one. The same serial is accepted again only with the same
+ * content, since terraform retries an upload whose response was lost. `force` skips all checks, like `terraform state push -force`.
  *
- * The same serial is accepted again only with the same content, since terraform retries an upload whose response it never
- * saw. `force` skips all three rules, as `terraform state push -force` does with its own.
- *
- * Throws `precondition-failed` for a serial that is behind, `conflict` for another content or lineage.
+ * Throws `precondition-failed` for a serial that is behind, `conflict` for different content or another lineage.
  */
-export function checkSerial(
-  current: StateIdentity | undefined,
-  next: StateIdentity & { force?: boolean | null | undefined },
-): void {
+export function checkSerial(current: StateIdentity | undefined, next: StateIdentity & { force?: boolean | null }) {
   if (current === undefined || next.force === true) return
   if (next.serial < current.serial) {
     throw preconditionFailed(`serial ${next.serial} is behind the current serial ${current.serial}`, SERIAL)
@@ -45,17 +37,13 @@ export function checkSerial(
     )
   }
   if (next.lineage && current.lineage && next.lineage !== current.lineage) {
-    throw conflict(
-      `lineage ${next.lineage} is not the current state's lineage ${current.lineage}`,
-      '/data/attributes/lineage',
-    )
+    const detail = `lineage ${next.lineage} is not the current state's lineage ${current.lineage}`
+    throw conflict(detail, '/data/attributes/lineage')
   }
 }
 
-type Lockable = Pick<Workspace, 'name' | 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
-
-/** Only the holder of a workspace's lock may write its state. Throws `conflict`, which names the holder. */
-export async function checkHoldsLock(ctx: Ctx, workspace: Lockable) {
+/** Throws `conflict`, with the name of the holder, unless the actor holds the workspace's lock. */
+export async function checkHoldsLock(ctx: Ctx, workspace: Lock & { name: string }) {
   if (isLockedBy(workspace, ctx.actor)) return checkApplies(ctx)
   const state = await describeLock(ctx, workspace)
   const remedy =
@@ -63,14 +51,11 @@ export async function checkHoldsLock(ctx: Ctx, workspace: Lockable) {
   throw conflict(`the workspace ${workspace.name} ${state}: ${remedy}`)
 }
 
-/**
- * A run holds the lock from its plan on, but only its apply writes state: code that runs in a plan has the run's token too, and
- * it may be chosen by users who must not apply.
- */
+/** Only an apply may write state: code in a plan has the run's token too, and may come from users who must not apply. */
 async function checkApplies({ db, actor }: Ctx) {
   if (actor.kind !== 'run') return
   const status = await findRunStatus(db, actor.runId)
   if (status !== 'applying') {
-    throw conflict(`the run ${actor.runId} is ${status ?? 'gone'}: a run writes state while it applies`)
+    throw conflict(`the run ${actor.runId} is ${status ?? 'deleted'}: a run may write state only while it applies`)
   }
 }

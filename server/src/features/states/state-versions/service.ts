@@ -9,28 +9,28 @@ import { AppError, invalid, notFound } from '../../../errors.ts'
 import { outputsFromJson } from '../../../terraform-state/extraction.ts'
 import type { PackedExtraction } from '../../../terraform-state/packed-extraction.ts'
 import { RUNS_USER_ID } from '../../identity/users/store.ts'
-import { type Workspace, requireWorkspaceByName } from '../../workspaces/workspaces/access.ts'
-import { type WorkspaceRow, lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
-import { announceVersions, stateVersionAudit } from './audit.ts'
+import { type Workspace, requireWorkspaceBy } from '../../workspaces/workspaces/access.ts'
+import { type Lock, type WorkspaceRow, lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
+import { announceVersions, stateVersionAudit } from './access.ts'
 import { type ReadableHeader, checkContent, checkJsonState, examineContent } from './content-rules.ts'
 import { dropRefused, storeContent } from './content.ts'
 import { examinedColumns, extractionJob, unprocessedColumns } from './extraction.ts'
 import { type CheckedWorkspace, type NewVersion, insertStateVersion } from './new-version-store.ts'
 import { type DisplayContext, displayContextOf } from './resource.ts'
 import { type SealedOutput, sealOutputs } from './sealed-outputs.ts'
-import { checkHoldsLock, checkSerial, latestState } from './serial.ts'
+import { type LatestState, checkHoldsLock, checkSerial, latestState } from './serial.ts'
 import { discardPendingVersion, promoteLatest } from './store.ts'
 import * as store from './store.ts'
 
 type StateVersionFilter = { organization: string; workspace: string; status: z.infer<typeof listedStatus> | undefined }
+type StateVersionPage = Paged<store.PresentedRow> & { display: DisplayContext }
 
-/** The versions of one workspace, the newest first. */
 export async function listStateVersions(
   ctx: Ctx,
   { organization, workspace: name, status }: StateVersionFilter,
   page: Page,
-): Promise<Paged<store.PresentedRow> & { display: DisplayContext }> {
-  const workspace = await requireWorkspaceByName(ctx, organization, name, 'workspace:read')
+): Promise<StateVersionPage> {
+  const workspace = await requireWorkspaceBy(ctx, { organization, name }, 'workspace:read')
   if (!workspace.can.has('state-versions:read')) throw notFound('workspace')
   const [rows, total] = await Promise.all([
     store.listStateVersions(ctx.db, workspace.id, { page, status }),
@@ -40,38 +40,20 @@ export async function listStateVersions(
 }
 
 /** The columns of a workspace's row that decide whether a state may be added. */
-type WritableWorkspace = Pick<
-  WorkspaceRow,
-  | 'id'
-  | 'name'
-  | 'locked_by_type'
-  | 'locked_by_id'
-  | 'locked_reason'
-  | 'locked_at'
-  | 'state_revision'
-  | 'pending_state_version_id'
-  | 'current_state_version_id'
-  | 'latest_state_version_id'
-  | 'latest_state_serial'
-  | 'latest_state_md5'
-  | 'latest_state_lineage'
->
+type WritableWorkspace = CheckedWorkspace & Lock & LatestState & Pick<WorkspaceRow, 'name' | keyof CurrentStates>
+type CurrentStates = Pick<WorkspaceRow, 'current_state_version_id' | 'latest_state_version_id'>
 
 /**
- * Adds a state version to a workspace whose state the caller may write. It is finalized when the request has the content, else
- * pending until the content is uploaded.
+ * Adds a state version to a workspace whose state the caller may write. It is finalized if the request has the content, else pending
+ * until the content is uploaded.
  *
- * Throws `invalid` for a body that contradicts itself, `conflict` without the lock, `precondition-failed` for a serial
- * that is behind, `conflict` for another content or lineage.
+ * Throws `invalid` for a contradictory body, `conflict` without the lock, `precondition-failed` for a serial that is behind, `conflict`
+ * for different content or another lineage.
  */
-export async function createStateVersion(
-  ctx: Ctx,
-  workspace: Workspace,
-  input: NewVersionInput,
-): Promise<store.PresentedRow> {
+export async function createStateVersion(ctx: Ctx, workspace: Workspace, input: NewVersionInput) {
   const state = await readNewState(ctx, input)
-  const known = await checkNewState(ctx, workspace, state)
-  if (known) return known
+  const existing = await checkNewState(ctx, workspace, state)
+  if (existing) return existing
   const runId = await checkRun(ctx, workspace.id, input.relationships.run?.data?.id)
 
   const id = ctx.newId('sv')
@@ -111,20 +93,16 @@ export async function createStateVersion(
 
 type AuditedVersion = Omit<NewVersion, 'audit'> & { audit: AuditEvent }
 
-/** Inserts a version with its audit event, unless the workspace has changed since it was `checked`. */
+/** Inserts a version with its audit event; returns undefined if the workspace has changed since it was `checked`. */
 export async function addVersion(ctx: Ctx, checked: CheckedWorkspace, { audit, ...version }: AuditedVersion) {
-  const pendingId = checked.pending_state_version_id
-  const superseded =
-    pendingId === null ? [] : [{ type: 'state-versions' as const, id: pendingId, workspace: checked.id }]
+  const { id: workspace, pending_state_version_id: id } = checked
+  const superseded = id === null ? [] : [{ type: 'state-versions' as const, id, workspace }]
   return announced(ctx, { ...audit, notices: [...audit.notices, ...superseded] }, () =>
     insertStateVersion(ctx.db, checked, { ...version, audit: auditRow(ctx, audit) }),
   )
 }
 
-/**
- * Inserts a version if the workspace has not changed since it was read. If it has, the row is locked and `check` decides again;
- * it may return an existing version that makes the new one unnecessary.
- */
+/** Inserts a version. If the workspace has changed since it was read, locks it and calls `check`, which may return an existing version. */
 async function insertChecked(
   ctx: Ctx,
   workspace: WritableWorkspace,
@@ -141,8 +119,8 @@ async function insertChecked(
     if (!row) {
       const fresh = await lockWorkspaceRow(ctx.db, workspace.id)
       if (!fresh) throw notFound('workspace')
-      const known = await check(ctx, fresh)
-      if (known) return known
+      const existing = await check(ctx, fresh)
+      if (existing) return existing
       row = await addVersion(ctx, fresh, version)
       if (!row) throw new Error(`the row of workspace ${fresh.id} changed under its lock`)
     }
@@ -151,11 +129,11 @@ async function insertChecked(
   })
 }
 
-/** Checks the lock and the order of serials. Returns the version that has this very content already, if there is one. */
+/** Checks the lock and the serial. Returns the existing version if it has the same serial and content. */
 async function checkNewState(ctx: Ctx, workspace: WritableWorkspace, state: NewState) {
   await checkHoldsLock(ctx, workspace)
   const latest = latestState(workspace)
-  if (latest && state.serial <= latest.serial && (await isForgotten(ctx, workspace, state))) return undefined
+  if (latest && state.serial <= latest.serial && (await isRestart(ctx, workspace, state))) return undefined
   checkSerial(latest, state)
   const isRepeated = latest !== undefined && latest.serial === state.serial && latest.md5 === state.md5
   if (!isRepeated || !state.raw || workspace.latest_state_version_id === null) return undefined
@@ -163,12 +141,12 @@ async function checkNewState(ctx: Ctx, workspace: WritableWorkspace, state: NewS
 }
 
 /**
- * Whether the newest version is the empty state that an engine stores when it is interrupted before it has made anything, in a workspace
- * that has no state yet. The engine forgets it (its `PersistState` takes what it has read for nothing, and asks for the current state, which
- * a snapshot is not) and begins again with serial 1 and another lineage. What it has made by then would be refused. A state of the same lineage
- * is no new beginning: it is sent again, or is older.
+ * Whether an engine starts over after an interruption. In a workspace without a state, an engine that is interrupted before it has created
+ * anything stores an empty state as a snapshot. Its `PersistState` does not find that state again, since it reads only the current one, and
+ * starts over with serial 1 and a new lineage. Without this exception, its later states would be rejected. A state of the same lineage
+ * is a retry or is older.
  */
-async function isForgotten(ctx: Ctx, workspace: WritableWorkspace, { lineage }: NewState) {
+async function isRestart(ctx: Ctx, workspace: WritableWorkspace, { lineage }: NewState) {
   const { current_state_version_id: currentId, latest_state_version_id: latestId } = workspace
   if (ctx.actor.kind !== 'run' || currentId !== null || latestId === null) return false
   const earlier = workspace.latest_state_lineage
@@ -178,10 +156,7 @@ async function isForgotten(ctx: Ctx, workspace: WritableWorkspace, { lineage }: 
   return latest.resource_count === 0 && latest.output_ids.length === 0
 }
 
-/**
- * The engine does not say which states are snapshots. Every state that it stores during a run is one until the run releases the
- * workspace. Other clients may say so themselves.
- */
+/** Each state that an engine stores during a run is a snapshot until the run ends. Other clients mark snapshots. */
 function isIntermediate(ctx: Ctx, input: NewVersionInput) {
   return ctx.actor.kind === 'run' || (input.attributes.intermediate ?? false)
 }
@@ -190,7 +165,7 @@ export function creatorId(ctx: Ctx) {
   return ctx.actor.kind === 'run' ? RUNS_USER_ID : actorUserId(ctx.actor)
 }
 
-/** The run that the version belongs to: the actor's own run, or a run of this workspace that the request names. */
+/** The run that the version belongs to: the actor's own run, or a run of this workspace in the request. */
 async function checkRun(ctx: Ctx, workspaceId: string, runId: string | undefined) {
   const own = ctx.actor.kind === 'run' ? ctx.actor.runId : undefined
   if (runId === undefined || runId === own) return own ?? null
@@ -200,18 +175,16 @@ async function checkRun(ctx: Ctx, workspaceId: string, runId: string | undefined
 
 const ATTRIBUTES = '/data/attributes'
 
-/** The attributes that hold a content, as base64. */
 export const CONTENT_FIELDS = ['state', 'json-state', 'json-state-outputs'] as const
 type ContentField = (typeof CONTENT_FIELDS)[number]
 
-/** A request for a new version. Long contents come as bytes, by name; ignore their texts in the attributes then. */
+/** A request for a new version. Long contents are in `contents`, decoded, and take precedence over the attributes. */
 type NewVersionInput = CreateStateVersion & { contents: Partial<Record<ContentField, Buffer>> }
 
-/** A request for a new version, decoded and free of contradictions. */
 type NewState = {
   serial: number
   md5: string
-  /** Null when it is not known; empty when the request for a pending version says that there is none. */
+  /** Null if unknown; empty if the request for a pending version says that there is none. */
   lineage: string | null
   force: boolean
   raw: { content: Buffer; header: ReadableHeader; extraction: PackedExtraction | null | undefined } | undefined
@@ -223,13 +196,12 @@ type NewState = {
 async function readNewState(ctx: Ctx, { attributes, contents }: NewVersionInput): Promise<NewState> {
   const state = { serial: attributes.serial, md5: attributes.md5, lineage: attributes.lineage ?? null }
   if (attributes.state === '') throw invalid('state is empty', `${ATTRIBUTES}/state`)
-  const given = (name: ContentField, text: string) => contents[name] ?? decoded(text, name)
-  const content = typeof attributes.state === 'string' ? given('state', attributes.state) : undefined
-  // An empty text is what the command line sends when it has no JSON state.
-  const json = attributes['json-state'] ? given('json-state', attributes['json-state']) : undefined
-  const outputs = attributes['json-state-outputs']
-    ? given('json-state-outputs', attributes['json-state-outputs'])
-    : undefined
+  const contentOf = (name: ContentField) => {
+    // The CLI sends an empty text when it has no JSON state.
+    const text = attributes[name] || undefined
+    return text === undefined ? undefined : (contents[name] ?? decoded(text, name))
+  }
+  const [content, json, outputs] = CONTENT_FIELDS.map(contentOf)
   if (json) await checkJsonState(ctx, json, `${ATTRIBUTES}/json-state`)
   const examined = content && (await examineContent(ctx, content))
   const raw = examined && {
@@ -247,19 +219,16 @@ async function readNewState(ctx: Ctx, { attributes, contents }: NewVersionInput)
   }
 }
 
-/** Node skips characters that are not base64; the length of what it decoded shows whether it did. */
+/** Node skips invalid characters, so the decoded length shows whether there were any. */
 function decoded(text: string, name: string): Buffer {
   const content = Buffer.from(text, 'base64')
   if (content.length === base64Bytes(text)) return content
   const bare = text.replaceAll(/\s+/g, '')
   if (content.length === base64Bytes(bare)) return content
   const at = bare.search(/[^A-Za-z0-9+/_=-]/)
-  const fault = at === -1 ? 'it ends within a byte, or goes on after its padding' : `it has ${shownCharacter(bare, at)}`
+  const character = JSON.stringify(String.fromCodePoint(bare.codePointAt(at) ?? 0))
+  const fault = at === -1 ? 'it is truncated, or has data after its padding' : `it contains ${character}`
   throw invalid(`${name} is not valid base64: ${fault}`, `${ATTRIBUTES}/${name}`)
-}
-
-function shownCharacter(text: string, at: number) {
-  return JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 0))
 }
 
 function base64Bytes(text: string) {
@@ -285,16 +254,10 @@ function readOutputs(ctx: Ctx, content: Buffer) {
   }
 }
 
-/** The columns of a workspace's row that say whether its states depend on its lock, as they are under the row lock. */
-type LockedStates = Pick<
-  WorkspaceRow,
-  'id' | 'organization_id' | 'latest_state_version_id' | 'current_state_version_id' | 'pending_state_version_id'
->
+/** The columns of a workspace's locked row that say whether its states depend on its lock. */
+type LockedStates = CurrentStates & Pick<WorkspaceRow, 'id' | 'organization_id' | 'pending_state_version_id'>
 
-/**
- * Settles the states of a workspace whose lock was released, forced releases and the ends of runs included: the last snapshot
- * becomes the current state, and a version that awaits its content is discarded.
- */
+/** Settles the states after the release of a lock: makes the last snapshot current and discards a pending version. */
 export async function settleStates(ctx: TransactionCtx, workspace: LockedStates) {
   if (workspace.latest_state_version_id !== workspace.current_state_version_id) {
     await promoteLatest(ctx.db, workspace.id)
@@ -303,10 +266,7 @@ export async function settleStates(ctx: TransactionCtx, workspace: LockedStates)
   await discardPending(ctx, workspace)
 }
 
-/**
- * Discards the version that awaits its content, unless the present holder of the lock created it. Its client has vanished, or
- * has lost the lock under which it may write.
- */
+/** Discards the pending version, unless the current lock holder created it: its client no longer holds the lock. */
 export async function discardPending(
   ctx: TransactionCtx,
   workspace: Pick<LockedStates, 'id' | 'organization_id' | 'pending_state_version_id'>,
@@ -316,17 +276,10 @@ export async function discardPending(
   announceVersion(ctx, workspace, workspace.pending_state_version_id)
 }
 
-function announceVersion(
-  ctx: TransactionCtx,
-  workspace: Pick<LockedStates, 'id' | 'organization_id'>,
-  id: string | null,
-) {
-  const { id: workspaceId, organization_id: organizationId } = workspace
-  if (id !== null) announceVersions(ctx, [{ id, workspace_id: workspaceId, organization_id: organizationId }])
+function announceVersion(ctx: Ctx, workspace: Pick<LockedStates, 'id' | 'organization_id'>, id: string | null) {
+  if (id === null) return
+  announceVersions(ctx, [{ id, workspace_id: workspace.id, organization_id: workspace.organization_id }])
 }
 
-/**
- * A header of responses that have state versions: the seconds between the snapshots that a command line stores while it applies. It
- * reads the header from any of these responses whose type is that of JSON:API.
- */
+/** Seconds between the snapshots that the CLI stores during an apply. The CLI reads it from any JSON:API response with a state version. */
 export const SNAPSHOT_INTERVAL = { 'x-terraform-snapshot-interval': '30' }

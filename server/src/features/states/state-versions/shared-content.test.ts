@@ -6,7 +6,7 @@ import { openShared } from './content.ts'
 const MB = 1024 * 1024
 const content = Buffer.alloc(3 * MB, 'state')
 
-/** Opens a content of which it counts how often it was read. */
+/** Opens a content and counts its reads. */
 function shared(key = randomUUID(), size = content.length) {
   const source = { reads: 0 }
   const open = async () =>
@@ -21,7 +21,7 @@ async function bytesOf(stream: Readable | undefined) {
   return Buffer.concat((await stream?.toArray()) as Buffer[])
 }
 
-test('readers at the same time share what is read once', async () => {
+test('concurrent readers share one read', async () => {
   const { source, open } = shared()
 
   const streams = await Promise.all([open(), open(), open()])
@@ -30,7 +30,7 @@ test('readers at the same time share what is read once', async () => {
   expect(source.reads).toBe(1)
 })
 
-test('nothing is kept once the last reader has gone, finished or not', async () => {
+test('nothing is retained after the last reader, whether it has finished or not', async () => {
   const { source, open } = shared()
   const [one, other] = await Promise.all([open(), open()])
   await bytesOf(one)
@@ -41,7 +41,7 @@ test('nothing is kept once the last reader has gone, finished or not', async () 
   expect(source.reads).toBe(2)
 })
 
-test('beyond the memory for downloads a reader waits until others have gone', async () => {
+test('a reader waits for others if the memory for downloads is exhausted', async () => {
   const stream = await shared(randomUUID(), 16 * MB).open()
   const { source, open } = shared(randomUUID(), 16 * MB)
   const [waiting, other] = [open(), open()]
@@ -53,7 +53,7 @@ test('beyond the memory for downloads a reader waits until others have gone', as
   expect({ readsBefore, reads: source.reads }).toEqual({ readsBefore: 0, reads: 1 })
 })
 
-test('who waits for a content overtakes no one, but may join what is held', async () => {
+test('waiting readers are served in order, but can join held content', async () => {
   const full = shared(randomUUID(), 16 * MB)
   const [first, waiting] = [await full.open(), shared(randomUUID(), 16 * MB).open()]
   const { source, open } = shared(randomUUID(), MB)
@@ -66,7 +66,7 @@ test('who waits for a content overtakes no one, but may join what is held', asyn
   await Promise.all([bytesOf(await waiting), bytesOf(await late)])
 })
 
-test('where no room becomes free nothing is held, and what is freed is free again', async () => {
+test('if no memory is freed nothing is held, and released memory is reusable', async () => {
   const stream = await shared(randomUUID(), 16 * MB).open()
 
   expect(await shared(randomUUID(), 16 * MB).open()).toBeUndefined()

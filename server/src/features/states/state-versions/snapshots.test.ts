@@ -19,7 +19,7 @@ const raw = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['one'] 
 const PENDING = { state: undefined }
 
 describe('a snapshot', () => {
-  test('is not current before the workspace is unlocked, then the last one is', async () => {
+  test('is not current until the unlock; then the last one becomes current', async () => {
     const first = await workspace.create(rawState({ serial: 1 }))
     const second = await workspace.create(rawState({ serial: 2, resources: ['a'] }), { intermediate: true })
     const third = await workspace.create(rawState({ serial: 3, resources: ['a', 'b'] }), { intermediate: true })
@@ -33,7 +33,7 @@ describe('a snapshot', () => {
     expect(attributes['resource-count']).toBe(2)
   })
 
-  test('becomes current with a forced unlock too', async () => {
+  test('also becomes current on a forced unlock', async () => {
     const snapshot = await workspace.create(raw, { intermediate: true })
 
     await workspace.forceUnlock()
@@ -41,7 +41,7 @@ describe('a snapshot', () => {
     expect((await workspace.current()).json().data.id).toBe(snapshot.id)
   })
 
-  test('that is uploaded waits as well', async () => {
+  test('is not current either if it was uploaded', async () => {
     const pending = await workspace.create(raw, { ...PENDING, intermediate: true })
 
     await upload(app, pending.attributes['hosted-state-upload-url'], raw)
@@ -51,7 +51,7 @@ describe('a snapshot', () => {
     expect((await workspace.current()).json().data.id).toBe(pending.id)
   })
 
-  test('counts for the serial of the next version', async () => {
+  test('determines the minimum serial of the next version', async () => {
     await workspace.create(raw, { intermediate: true })
 
     expect((await workspace.post(rawState({ serial: 2 }))).status).toBe(412)

@@ -13,7 +13,7 @@ beforeAll(async () => {
   agent = await createFakeAgent(app)
 })
 
-/** A run whose apply is at work, with the workspace as the engine sees it and as the user does. */
+/** A run that is applying, with its workspace as seen by the engine and by the user. */
 async function applying() {
   const setting = await createRunSetting(app)
   const runId = await createRun(app, setting, { 'auto-apply': true })
@@ -32,7 +32,7 @@ async function applying() {
   }
 }
 
-/** As terraform stores a state: pending, then the upload, tied to the run. */
+/** Stores a state like terraform: creates a pending version of the run, then uploads. */
 async function store(engine: StateClient, raw: Buffer, runId: string) {
   const response = await engine.post(raw, { state: undefined }, { run: { data: { type: 'runs', id: runId } } })
   expect(response.status).toBe(201)
@@ -42,8 +42,8 @@ async function store(engine: StateClient, raw: Buffer, runId: string) {
   return id as string
 }
 
-describe('the states that an engine stores while it applies', () => {
-  test('are snapshots of its run until the run ends, then the last one is current', async () => {
+describe('the states that an engine stores during an apply', () => {
+  test('are snapshots until the run ends; then the last one becomes current', async () => {
     const { setting, runId, apply, engine, user } = await applying()
     const first = await store(engine, rawState({ serial: 1, resources: ['a'] }), runId)
     const last = await store(engine, rawState({ serial: 2, resources: ['a', 'b'], outputs: { x: 'y' } }), runId)
@@ -61,7 +61,7 @@ describe('the states that an engine stores while it applies', () => {
     expect(outputs.json().data).toMatchObject([{ attributes: { name: 'x', value: 'y' } }])
   })
 
-  test('are the same whether they come in one request or one after the other', async () => {
+  test('are the same whether created inline or uploaded', async () => {
     const raw = rawState({ serial: 1, resources: ['a'], outputs: { x: 'y' } })
     const json = Buffer.from('{"format_version":"1.0"}')
     const outputs = Buffer.from('{"x":{"sensitive":false,"value":"y","type":"string"}}').toString('base64')
@@ -95,11 +95,11 @@ describe('the states that an engine stores while it applies', () => {
     expect(await shown(atOnce, other.json().data.id)).toEqual(await shown(announced, response.json().data.id))
   })
 
-  describe('of an engine that was interrupted before it had made anything, which forgets the empty state that it has stored then,', () => {
+  describe('of an engine that was interrupted before it created anything, and starts over after its empty state,', () => {
     const empty = rawState({ serial: 1, lineage: 'first' })
     const made = rawState({ serial: 1, lineage: 'second', resources: ['a'] })
 
-    test('are taken up from the beginning, and the last one becomes current', async () => {
+    test('are accepted from serial 1, and the last one becomes current', async () => {
       const { setting, runId, apply, engine, user } = await applying()
       await store(engine, empty, runId)
       await store(engine, made, runId)
@@ -111,7 +111,7 @@ describe('the states that an engine stores while it applies', () => {
       expect((await user.current()).json().data.id).toBe(last)
     })
 
-    test('replace no state that has something', async () => {
+    test('do not replace a state with resources', async () => {
       const { runId, engine } = await applying()
       await store(engine, made, runId)
 
@@ -120,14 +120,14 @@ describe('the states that an engine stores while it applies', () => {
       expect(refused.status).toBe(409)
     })
 
-    test('replace no state that only outputs something', async () => {
+    test('do not replace a state with outputs only', async () => {
       const { runId, engine } = await applying()
       await store(engine, rawState({ serial: 1, lineage: 'first', outputs: { x: 'y' } }), runId)
 
       expect((await engine.post(made)).status).toBe(409)
     })
 
-    test('are stored once, however often the empty one is sent', async () => {
+    test('are stored once, even if the empty state is sent repeatedly', async () => {
       const { setting, engine, user } = await applying()
       const first = await engine.post(empty)
 
@@ -139,7 +139,7 @@ describe('the states that an engine stores while it applies', () => {
       expect((await user.request('GET', `/state-versions?${filters}`)).json().data).toHaveLength(1)
     })
 
-    test('replace none of the same lineage, which the engine has not forgotten', async () => {
+    test('do not replace a state of the same lineage', async () => {
       const { engine } = await applying()
       const removed = rawState({ serial: 2, lineage: 'second' })
       await engine.post(made)
@@ -150,7 +150,7 @@ describe('the states that an engine stores while it applies', () => {
       expect(late.status).toBe(412)
     })
 
-    test('replace no state of an earlier run', async () => {
+    test('do not replace a state of an earlier run', async () => {
       const { setting, runId, apply, engine } = await applying()
       await store(engine, empty, runId)
       await apply.finish()
@@ -164,7 +164,7 @@ describe('the states that an engine stores while it applies', () => {
     })
   })
 
-  test('are listed by the apply, and by no other', async () => {
+  test('are listed by their apply only', async () => {
     const { runId, apply, engine, user } = await applying()
     const first = await store(engine, rawState({ serial: 1 }), runId)
     const last = await store(engine, rawState({ serial: 2 }), runId)
@@ -181,12 +181,12 @@ describe('the states that an engine stores while it applies', () => {
     expect(included).toHaveLength(2)
   })
 
-  test('become current too when the apply fails', async () => {
+  test('also become current when the apply fails', async () => {
     const { setting, runId, apply, engine, user } = await applying()
     const last = await store(engine, rawState({ serial: 1 }), runId)
 
     await apply.finish({ status: 'errored', exitCode: 1 })
-    // The run waits a little for its log to be opened.
+    // The run briefly waits for its log to be opened.
     app.clock.advance(60_000)
     await app.runJobs()
 
@@ -194,7 +194,7 @@ describe('the states that an engine stores while it applies', () => {
     expect((await user.current()).json().data.id).toBe(last)
   })
 
-  test('are created by an internal account, which include shows with the run and its configuration', async () => {
+  test('are created by an internal account, which can be included with the run and its configuration', async () => {
     const { setting, runId, apply, engine, user } = await applying()
     const id = await store(engine, rawState({ serial: 1 }), runId)
     await apply.finish()
@@ -216,7 +216,7 @@ describe('the states that an engine stores while it applies', () => {
 })
 
 describe("a run's token", () => {
-  test('writes to its own workspace alone', async () => {
+  test('writes only to its own workspace', async () => {
     const { apply, setting } = await applying()
     const other = await createWorkspace(app, { organization: setting.organization })
 
@@ -224,7 +224,7 @@ describe("a run's token", () => {
     await apply.finish()
   })
 
-  test('rolls nothing back', async () => {
+  test('cannot roll back', async () => {
     const { engine, apply, runId } = await applying()
     const id = await store(engine, rawState({ serial: 1 }), runId)
 
@@ -232,7 +232,7 @@ describe("a run's token", () => {
     await apply.finish()
   })
 
-  test('names no other run', async () => {
+  test('cannot reference another run', async () => {
     const { engine, apply } = await applying()
     const foreign = await applying()
 
@@ -243,7 +243,7 @@ describe("a run's token", () => {
     await foreign.apply.finish()
   })
 
-  test('of a run that does not hold the workspace writes nothing', async () => {
+  test('of a run that does not hold the lock cannot write', async () => {
     const setting: RunSetting = await createRunSetting(app)
     await createRun(app, setting, { 'plan-only': true })
     const plan = await agent.take()
@@ -253,7 +253,7 @@ describe("a run's token", () => {
     await plan.finish()
   })
 
-  test('writes nothing while it plans, although the run holds the workspace', async () => {
+  test('cannot write during the plan, although the run holds the lock', async () => {
     const setting: RunSetting = await createRunSetting(app)
     const runId = await createRun(app, setting)
     const plan = await agent.take()
@@ -262,11 +262,13 @@ describe("a run's token", () => {
     const response = await engine.post(rawState())
 
     expect(response.status).toBe(409)
-    expect(response.json().errors[0].detail).toBe(`the run ${runId} is planning: a run writes state while it applies`)
+    expect(response.json().errors[0].detail).toBe(
+      `the run ${runId} is planning: a run may write state only while it applies`,
+    )
     await plan.finish({ hasChanges: false })
   })
 
-  test('is worth nothing once the run has ended', async () => {
+  test('is invalid after the run has ended', async () => {
     const { apply, engine } = await applying()
     await apply.finish()
 
@@ -274,7 +276,7 @@ describe("a run's token", () => {
   })
 })
 
-test('a user may name a run of the workspace, and no other', async () => {
+test('a user may reference only a run of the workspace', async () => {
   const { runId, apply, user } = await applying()
   await apply.finish()
   await user.lock()
@@ -290,7 +292,7 @@ test('a user may name a run of the workspace, and no other', async () => {
   expect(refused.json().errors[0].source.pointer).toBe('/data/relationships/run')
 })
 
-test('a user writes no state while a run holds the workspace', async () => {
+test('a user cannot write state while a run holds the lock', async () => {
   const { apply, user, runId } = await applying()
 
   const response = await user.post(rawState())

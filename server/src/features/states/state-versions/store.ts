@@ -6,37 +6,34 @@ import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { type WorkspaceRow, countRows } from '../../workspaces/workspaces/store.ts'
 
-/**
- * A version without its list of instances, which only the workspace's resources read. What was extracted comes as the JSON that
- * is shown. A long list of resources is left out: see `findResourceLists`.
- */
+/** Without instances and long lists of resources (`findResourceLists`). Extracted data is the JSON of responses. */
 export type StateVersionRow = Omit<
   Selectable<Schema['state_versions']>,
   'instances' | 'modules' | 'providers' | 'resources' | 'resource_list'
 > & { modules: string | null; providers: string | null; resources: string | null; has_long_list: boolean }
 
-/** Bytes as stored; longer lists are read by `findResourceLists`. */
-const LONG_LIST = 2000
+/** Stored size of a list of resources above which `findResourceLists` reads it, in bytes. */
+const LONG_LIST_BYTES = 2000
 
 export const COLUMNS = sql.raw(
   `sv.id, sv.workspace_id, sv.revision, sv.status, sv.serial, sv.md5, sv.lineage, sv.size, sv.intermediate,
    sv.raw_location, sv.json_location, sv.awaits_json, sv.format, sv.engine_version, sv.resources_processed, sv.resource_count,
    sv.billable_count, sv.modules::text, sv.providers::text,
-   case when pg_column_size(sv.resources) <= ${LONG_LIST} then sv.resources::text end as resources,
-   sv.resource_list is not null or coalesce(pg_column_size(sv.resources) > ${LONG_LIST}, false) as has_long_list, sv.created_by_user_id, sv.lock_holder_id, sv.run_id,
-   sv.rollback_of_id, sv.created_at, sv.soft_deleted_at, sv.purge_at`,
+   case when pg_column_size(sv.resources) <= ${LONG_LIST_BYTES} then sv.resources::text end as resources,
+   sv.resource_list is not null or coalesce(pg_column_size(sv.resources) > ${LONG_LIST_BYTES}, false) as has_long_list,
+   sv.created_by_user_id, sv.lock_holder_id, sv.run_id, sv.rollback_of_id, sv.created_at, sv.soft_deleted_at, sv.purge_at`,
 )
-const OUTPUT_IDS = sql.raw(
-  `array(select o.id from state_version_outputs o where o.state_version_id = sv.id order by o.name)`,
-)
+const PRESENTED = sql`${COLUMNS},
+  array(select o.id from state_version_outputs o where o.state_version_id = sv.id order by o.name) as output_ids`
 
-/** A version as it is presented: with the ids of its outputs. */
+/** A version with the ids of its outputs, for a resource. */
 export type PresentedRow = StateVersionRow & { output_ids: string[] }
 
 type InSql = string | RawBuilder<string>
 
-/** A version with its workspace and what authorises the actor there: loading and authorising are one query. */
+/** A version with its workspace and the actor's access to it. */
 export type FoundStateVersion = PresentedRow & {
   organization_id: string
   workspace_name: string
@@ -55,7 +52,6 @@ export async function findStateVersion(db: Db, actor: Actor, key: { id: string }
   return rows[0]
 }
 
-/** As `findStateVersion`, for several. */
 export async function findStateVersions(db: Db, actor: Actor, ids: readonly string[]) {
   const { rows } = await selectStateVersion(actor, { ids }).execute(db)
   return shareAccess(rows)
@@ -73,7 +69,7 @@ function selectStateVersion(actor: ActorInSql, key: Key) {
             where ${'id' in key ? sql`sv.id = ${key.id}` : sql`sv.id = any(${key.ids})`}`
   const access = 'ids' in key ? sharedAccessColumn(actor) : workspaceAccessColumn(actor)
   return sql<FoundStateVersion>`
-    select ${COLUMNS}, ${OUTPUT_IDS} as output_ids, w.organization_id, w.name as workspace_name, w.vcs_repo,
+    select ${PRESENTED}, w.organization_id, w.name as workspace_name, w.vcs_repo,
            w.current_state_version_id, og.plan, ${access} as access
       from ${source}`
 }
@@ -83,24 +79,20 @@ const findForUserByWorkspace = lookup(['userId', 'currentOf'], (_, { userId, cur
   selectStateVersion(userInSql(userId), { currentOf }),
 )
 
-/** A version by its id alone, for jobs and for callers that have authorised its workspace. */
+/** A version by id, for jobs and for callers that have authorised its workspace. */
 export async function findVersion(db: Db, id: string): Promise<PresentedRow | undefined> {
   const { rows } = await sql<PresentedRow>`
-    select ${COLUMNS}, ${OUTPUT_IDS} as output_ids from state_versions sv where sv.id = ${id}`.execute(db)
+    select ${PRESENTED} from state_versions sv where sv.id = ${id}`.execute(db)
   return rows[0]
 }
+
+type UploadRow = StateVersionRow &
+  Pick<WorkspaceRow, 'state_revision' | 'pending_state_version_id' | 'locked_by_id' | 'organization_id'>
 
 /** A version and the state of its workspace, for an upload. */
 export const findUpload = lookup(
   ['id'],
-  (_, { id }) => sql<
-    StateVersionRow & {
-      state_revision: number
-      pending_state_version_id: string | null
-      locked_by_id: string | null
-      organization_id: string
-    }
-  >`
+  (_, { id }) => sql<UploadRow>`
     select ${COLUMNS}, w.organization_id, w.state_revision, w.pending_state_version_id, w.locked_by_id
       from state_versions sv join workspaces w on w.id = sv.workspace_id
      where sv.id = ${id}`,
@@ -112,9 +104,9 @@ export async function listStateVersions(
   options: { page: Page; status: string | undefined },
 ): Promise<PresentedRow[]> {
   const status = options.status === undefined ? sql`` : sql`and status = ${options.status}`
-  // The page is found in the index alone, so that a deep one costs little more than the first.
+  // An index-only scan finds the page, so that a deep one costs little more than the first.
   const { rows } = await sql<PresentedRow>`
-    select ${COLUMNS}, ${OUTPUT_IDS} as output_ids
+    select ${PRESENTED}
       from (select revision from state_versions
              where workspace_id = ${workspaceId} ${status}
              order by revision desc limit ${options.page.size} offset ${pageOffset(options.page)}) page
@@ -124,17 +116,14 @@ export async function listStateVersions(
 }
 
 export async function countStateVersions(db: Db, workspaceId: string, status: string) {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from state_versions
-     where workspace_id = ${workspaceId} and status = ${status}`.execute(db)
-  return rows[0]?.count ?? 0
+  return countRows(db, sql`state_versions where workspace_id = ${workspaceId} and status = ${status}`)
 }
 
 export async function updateStateVersion(db: Db, id: string, changes: Updateable<Schema['state_versions']>) {
   await db.updateTable('state_versions').set(changes).where('id', '=', id).execute()
 }
 
-/** The latest version of a workspace becomes its current one, where those differ. */
+/** Makes the latest version of a workspace its current one. */
 export async function promoteLatest(tx: Tx, workspaceId: string) {
   const promotion = sql`
     with w as (
@@ -152,7 +141,7 @@ export async function promoteLatest(tx: Tx, workspaceId: string) {
   await deferWrite(tx, promotion)
 }
 
-/** Discards the version whose content a workspace awaits, unless the holder of its lock created it. */
+/** Discards the pending version of a workspace, unless the current lock holder created it. */
 export async function discardPendingVersion(tx: Tx, workspaceId: string) {
   const discarding = sql`
     with abandoned as (
@@ -167,30 +156,19 @@ export async function discardPendingVersion(tx: Tx, workspaceId: string) {
   await deferWrite(tx, discarding)
 }
 
-/** Takes the row lock of a version's workspace. */
 export async function lockWorkspaceOf(tx: Tx, id: string) {
-  const { rows } = await sql<LockedWorkspaceOfVersion>`
+  const { rows } = await sql<
+    Pick<WorkspaceRow, 'id' | 'organization_id' | 'current_state_version_id' | 'latest_state_version_id'>
+  >`
     select id, organization_id, current_state_version_id, latest_state_version_id from workspaces
      where id = (select workspace_id from state_versions where id = ${id})
        for update`.execute(tx)
   return rows[0]
 }
 
-type LockedWorkspaceOfVersion = {
-  id: string
-  organization_id: string
-  current_state_version_id: string | null
-  latest_state_version_id: string | null
-}
-
 export async function isRunOf(db: Db, runId: string, workspaceId: string) {
-  const row = await db
-    .selectFrom('runs')
-    .select('id')
-    .where('id', '=', runId)
-    .where('workspace_id', '=', workspaceId)
-    .executeTakeFirst()
-  return row !== undefined
+  const { rows } = await sql`select from runs where id = ${runId} and workspace_id = ${workspaceId}`.execute(db)
+  return rows.length > 0
 }
 
 export async function findRunStatus(db: Db, runId: string) {
@@ -201,7 +179,7 @@ export async function findRunStatus(db: Db, runId: string) {
 /** The newest finalized version before `revision`. */
 export async function findVersionBefore(db: Db, workspaceId: string, revision: number) {
   const { rows } = await sql<PresentedRow>`
-    select ${COLUMNS}, ${OUTPUT_IDS} as output_ids
+    select ${PRESENTED}
       from state_versions sv
      where sv.workspace_id = ${workspaceId} and sv.status = 'finalized' and sv.revision < ${revision}
      order by sv.revision desc limit 1`.execute(db)
@@ -214,7 +192,7 @@ export async function findHighestSerial(db: Db, workspaceId: string) {
   return rows[0]?.serial ?? 0
 }
 
-/** Takes the content of a version and all that was derived from it; its metadata stays. */
+/** Deletes the content of a version and all derived data; its metadata stays. */
 export async function purgeStateVersion(tx: Tx, id: string) {
   await tx.deleteFrom('state_contents').where('state_version_id', '=', id).execute()
   await tx.deleteFrom('state_version_outputs').where('state_version_id', '=', id).execute()
@@ -228,7 +206,6 @@ export async function purgeStateVersion(tx: Tx, id: string) {
   })
 }
 
-/** Soft-deleted versions whose time to be restored is over. */
 export async function listPurgeable(db: Db, now: Date, limit: number) {
   return db
     .selectFrom('state_versions')

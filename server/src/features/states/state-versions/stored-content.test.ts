@@ -20,9 +20,9 @@ async function newOrganization() {
   return (await createOrganization(app, ada)).name
 }
 
-describe('upkeep', () => {
-  test('sweeps blobs that no version names, and leaves the others', async () => {
-    // The age of a blob is by the real clock, which the other tests have left behind.
+describe('maintenance', () => {
+  test('deletes orphaned blobs and keeps the others', async () => {
+    // The age of a blob is measured by the real clock, which the other tests have moved away from.
     const app = await createTestApp()
     const user = await createUser(app)
     const workspace = await lockedWorkspace(app, (await createOrganization(app, user)).name, user)
@@ -46,10 +46,10 @@ describe('upkeep', () => {
     expect(await app.blobs.stat('state-versions/sv-nothing/raw-lost')).toBeUndefined()
   })
 
-  test('reads a sample back, and reports what is damaged', async () => {
+  test('verifies a sample and reports damage', async () => {
     const workspace = await lockedWorkspace(app, await newOrganization(), ada)
     const { id } = await workspace.create(rawState())
-    // The sample begins at a new id: with this one the version is in it, however many others there are.
+    // The sample starts at a new id: this one includes the version, regardless of other tests.
     const ctx = { ...app.as(), newId: () => id }
     expect((await verifySample(ctx, signal)).damaged).toEqual([])
 

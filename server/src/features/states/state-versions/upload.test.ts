@@ -33,7 +33,7 @@ const raw = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['one'] 
 const PENDING = { state: undefined }
 
 describe('a version created without its content', () => {
-  test('is pending, with two upload URLs that no one can guess', async () => {
+  test('is pending, with two unguessable upload URLs', async () => {
     const { attributes } = await workspace.create(raw, PENDING)
 
     expect(attributes).toMatchObject({ status: 'pending', size: 0, 'resources-processed': false, resources: [] })
@@ -50,7 +50,7 @@ describe('a version created without its content', () => {
     expect((await workspace.current()).json().data.id).toBe(first.id)
   })
 
-  test('holds an unlock back', async () => {
+  test('prevents an unlock', async () => {
     await workspace.create(raw, PENDING)
 
     const response = await workspace.unlock()
@@ -59,13 +59,13 @@ describe('a version created without its content', () => {
     expect(response.json().errors[0].detail).toContain('latest state version is still pending')
   })
 
-  test('does not hold a forced unlock back', async () => {
+  test('does not prevent a forced unlock', async () => {
     await workspace.create(raw, PENDING)
 
     expect((await workspace.forceUnlock()).status).toBe(200)
   })
 
-  test('is checked for its serial at once', async () => {
+  test('has its serial checked immediately', async () => {
     await workspace.create(raw)
 
     expect((await workspace.post(rawState({ serial: 2 }), PENDING)).status).toBe(412)
@@ -86,7 +86,7 @@ test('readers of a pending version get no upload URLs', async () => {
   })
 })
 
-test('an empty JSON state is refused, and can be uploaded again', async () => {
+test('an empty JSON state is rejected, and the upload can be retried', async () => {
   const { attributes } = await workspace.create(raw, PENDING)
   const url = attributes['hosted-json-state-upload-url']
 
@@ -95,7 +95,7 @@ test('an empty JSON state is refused, and can be uploaded again', async () => {
 })
 
 describe('the upload of the raw state', () => {
-  test('finalizes the version before it is answered', async () => {
+  test('finalizes the version before the response', async () => {
     const pending = await workspace.create(raw, PENDING)
 
     const response = await upload(app, pending.attributes['hosted-state-upload-url'], raw)
@@ -108,7 +108,7 @@ describe('the upload of the raw state', () => {
     expect((await workspace.unlock()).status).toBe(200)
   })
 
-  test('hides its URL and leaves the one of the JSON state', async () => {
+  test('removes its URL but not that of the JSON state', async () => {
     const pending = await workspace.create(raw, PENDING)
 
     await upload(app, pending.attributes['hosted-state-upload-url'], raw)
@@ -130,7 +130,7 @@ describe('the upload of the raw state', () => {
   test.each([
     ['other content', rawState({ serial: 3, outputs: { region: 'us' } })],
     ['no content', Buffer.alloc(0)],
-  ])('with %s is refused, and can be tried again', async (_, content) => {
+  ])('with %s is rejected and can be retried', async (_, content) => {
     const pending = await workspace.create(raw, PENDING)
 
     const refused = await upload(app, pending.attributes['hosted-state-upload-url'], content)
@@ -141,7 +141,7 @@ describe('the upload of the raw state', () => {
     expect((await upload(app, pending.attributes['hosted-state-upload-url'], raw)).status).toBe(200)
   })
 
-  test('of a state with another serial than was declared is refused', async () => {
+  test('of a state with another serial than declared is rejected', async () => {
     const other = rawState({ serial: 4 })
     const pending = await workspace.create(raw, { ...PENDING, md5: md5(other) })
 
@@ -150,7 +150,7 @@ describe('the upload of the raw state', () => {
     expect(refused.status).toBe(422)
   })
 
-  test('of megabytes goes to a blob and is extracted at once where its size was declared', async () => {
+  test('of several MB goes to a blob and is extracted immediately if its size was declared', async () => {
     const large = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['big'], padding: 6_000_000 })
     const pending = await workspace.create(large, PENDING)
 
@@ -188,7 +188,7 @@ describe('the upload of the raw state', () => {
     })
   })
 
-  test('of many megabytes that are not what was declared is refused, and nothing of it is kept', async () => {
+  test('of many MB that differ from the declaration is rejected, and nothing is stored', async () => {
     const [large, other] = [1, 2].map((n) => rawState({ serial: 3, resources: [`big-${n}`], padding: 8_000_000 }))
     const pending = await workspace.create(large ?? raw, PENDING)
     const url = pending.attributes['hosted-state-upload-url']
@@ -200,7 +200,7 @@ describe('the upload of the raw state', () => {
     expect((await upload(app, url, large ?? raw)).status).toBe(200)
   })
 
-  test('makes the outputs readable, however large the state', async () => {
+  test('makes the outputs readable, regardless of the size', async () => {
     const large = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['big'], padding: 1_000_000 })
     const pending = await workspace.create(large, PENDING)
     await upload(app, pending.attributes['hosted-state-upload-url'], large)
@@ -210,7 +210,7 @@ describe('the upload of the raw state', () => {
     expect(outputs.json().data).toMatchObject([{ attributes: { name: 'region', value: 'eu' } }])
   })
 
-  test('is refused under a signature that was changed, and after 25 hours', async () => {
+  test('is rejected with a modified signature, and after 25 hours', async () => {
     const pending = await workspace.create(raw, PENDING)
     const url = pending.attributes['hosted-state-upload-url']
     const forged = url.slice(0, -1) + (url.endsWith('A') ? 'B' : 'A')
@@ -221,10 +221,10 @@ describe('the upload of the raw state', () => {
     expect((await upload(app, url, raw)).status).toBe(404)
   })
 
-  test('is refused once another user has taken the lock', async () => {
+  test('is rejected after another user has taken the lock', async () => {
     const pending = await workspace.create(raw, PENDING)
     await workspace.forceUnlock()
-    const holder = { locked_by_type: 'user' as const, locked_by_id: 'user-somebody', locked_at: app.now() }
+    const holder = { locked_by_type: 'user' as const, locked_by_id: 'user-other', locked_at: app.now() }
     await app.db.updateTable('workspaces').set(holder).where('id', '=', workspace.id).execute()
 
     expect((await upload(app, pending.attributes['hosted-state-upload-url'], raw)).status).toBe(409)
@@ -248,7 +248,7 @@ describe('the upload of the JSON state', () => {
   test.each([
     ['before', ['hosted-json-state-upload-url', 'hosted-state-upload-url']],
     ['after', ['hosted-state-upload-url', 'hosted-json-state-upload-url']],
-  ])('may come %s the raw state', async (_, order) => {
+  ])('is accepted %s the raw state', async (_, order) => {
     const pending = await workspace.create(raw, PENDING)
 
     for (const name of order) {
@@ -272,7 +272,7 @@ describe('a pending version that a newer one supersedes', () => {
   test.each([
     ['with content', {}],
     ['without content', PENDING],
-  ])('%s is discarded, and takes no upload', async (_, attributes) => {
+  ])('%s is discarded, and accepts no upload', async (_, attributes) => {
     const pending = await workspace.create(raw, PENDING)
 
     const newer = await workspace.create(rawState({ serial: 4 }), attributes)
@@ -296,7 +296,7 @@ describe('a JSON state', () => {
     ['text', Buffer.from('hello')],
     ['a list', Buffer.from('[1]')],
     ['a large one that is cut off', large.subarray(0, -1)],
-  ])('that is %s is refused, and its URL stays usable', async (_, content) => {
+  ])('that is %s is rejected, and its URL stays usable', async (_, content) => {
     const { id, attributes } = await workspace.create(raw, PENDING)
     const url = attributes['hosted-json-state-upload-url']
 
@@ -314,7 +314,7 @@ describe('a JSON state', () => {
   })
 })
 
-test('the JSON state is kept whole where its size is declared and it comes in pieces, as from a socket', async () => {
+test('a JSON state of declared size is stored completely when it arrives in chunks, as from a socket', async () => {
   const { id, attributes } = await workspace.create(raw, PENDING)
   const json = Buffer.from(JSON.stringify({ format_version: '1.0', values: {}, padding: 'a'.repeat(5_000_000) }))
   const size = { 'content-length': String(json.length) }
@@ -328,7 +328,7 @@ test('the JSON state is kept whole where its size is declared and it comes in pi
   expect(bytes.equals(json)).toBe(true)
 })
 
-test('an empty lineage is not that of an uploaded state which has one', async () => {
+test('an empty declared lineage does not match a state with a lineage', async () => {
   const { attributes } = await workspace.create(raw, { ...PENDING, lineage: '' })
 
   const refused = await upload(app, attributes['hosted-state-upload-url'], raw)
@@ -337,7 +337,7 @@ test('an empty lineage is not that of an uploaded state which has one', async ()
   expect(refused.json().errors[0].detail).toContain('lineage is empty')
 })
 
-test('a downloaded state is kept by no cache', async () => {
+test('a downloaded state is not cached', async () => {
   const { attributes } = await workspace.create(rawState())
 
   const response = await download(app, attributes['hosted-state-download-url'])

@@ -5,7 +5,7 @@ import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, notFound, tooLarge } from '../../../errors.ts'
 import { GrowingBuffer, freeChunk } from '../../../http/bodies.ts'
-import { announceVersions, stateVersionAudit } from './audit.ts'
+import { announceVersions, stateVersionAudit } from './access.ts'
 import {
   EXAMINED_BYTES,
   type Examined,
@@ -26,27 +26,25 @@ import {
   newBlobKey,
   readBlob,
   storeContent,
-  takeRoom,
+  reserveMemory,
 } from './content.ts'
 import { examinedColumns, extractionJob } from './extraction.ts'
 import { type CheckedWorkspace, finalizeStateVersion } from './new-version-store.ts'
 import * as store from './store.ts'
 
-/** The largest content that is accepted, in bytes. */
 export const MAX_CONTENT_BYTES = 512 * 1024 * 1024
 
 const checkInTurn = inTurn()
 
-/** Content as it arrives, and the size that the client announced. */
+/** The content and its `content-length`. */
 export type Upload = { body: Readable; declaredBytes: number | undefined }
 
 /**
- * Stores the content of a pending version, which was sent to its upload URL; the URL authorises it. The version is finalized when
- * this resolves. Refused content leaves the version pending and its URL usable. The JSON state may come before or after the raw
- * one, and does not finalize the version.
+ * Stores the content of a pending version, authorised by its upload URL, and finalizes the version. Rejected content leaves the version
+ * pending and the URL usable. The JSON state may come before or after the raw one, and does not finalize the version.
  *
- * Throws `not-found` for a URL with a wrong signature or one that has expired, `conflict` for a second upload or a discarded
- * version, `invalid` for content that is not what was declared.
+ * Throws `not-found` for an expired URL or a wrong signature, `conflict` for a second upload or a discarded version, `invalid` for content
+ * that differs from its declaration.
  */
 export async function uploadContent(ctx: Ctx, objectId: string, upload: Upload) {
   const object = openObjectId(ctx, objectId)
@@ -67,7 +65,7 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
     { id, kind: 'raw', md5: version.md5 },
     upload,
     async (content, md5) => {
-      // What is hashed as it arrives is large.
+      // Content that was hashed on arrival is large: the job extracts it.
       const examined: Examined =
         md5 === undefined
           ? await examineContent(ctx, content)
@@ -75,16 +73,15 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
       return { header: checkContent(ctx, examined, version), extraction: examined.extraction }
     },
   )
-  const { header } = checked
   try {
     const extracted = examinedColumns(ctx, checked)
-    // The URL authorises the upload; its user is in the event of the version's creation.
+    // The event of the version's creation has the user: the upload is authorised by the URL.
     const audit = stateVersionAudit(version, 'upload')
     const finalized = {
       id,
       serial: version.serial,
       md5: version.md5,
-      lineage: version.lineage || header.lineage || null,
+      lineage: version.lineage || checked.header.lineage || null,
       size: stored.size,
       intermediate: version.intermediate,
       createdAt: version.created_at,
@@ -112,16 +109,16 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
 
 async function uploadJson(ctx: Ctx, id: string, upload: Upload) {
   const version = await requireAwaiting(ctx, id, 'json')
-  // An interrupted upload must not use up the only one.
+  // The version stays open for JSON until the upload is complete, so that an interrupted one can be retried.
   const { stored } = await receive(ctx, { id, kind: 'json' }, upload, (content) => checkJsonState(ctx, content))
-  const taken = await addJsonContent(ctx.db, id, stored.location, stored.sealed)
-  if (taken) return announceVersions(ctx, [version])
+  const isAdded = await addJsonContent(ctx.db, id, stored.location, stored.sealed)
+  if (isAdded) return announceVersions(ctx, [version])
   if (stored.sealed === undefined) await ctx.blobs.delete(stored.location)
   await requireAwaiting(ctx, id, 'json')
   throw conflict(`the JSON state of ${id} was uploaded already`)
 }
 
-/** The version, if its content may still be uploaded. */
+/** The version; throws `conflict` if its content can no longer be uploaded. */
 async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
   const version = await store.findUpload(ctx.db, { id })
   if (!version) throw notFound('upload')
@@ -133,22 +130,21 @@ async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
         : `the content of ${id} was uploaded already`,
     )
   }
-  // What is written without the lock may replace a state that others have read and go by.
+  // Without the lock, the upload might replace a state that another client is already working with.
   if (version.locked_by_id !== version.lock_holder_id) {
     throw conflict(`the lock under which ${id} was created was released before its content was uploaded`)
   }
   return version
 }
 
-/** An upload that was accepted. */
 type Received<T> = { stored: StoredContent; checked: T }
-/** Throws for content that is refused. `md5` is that of the content where it is hashed elsewhere. */
+/** Throws for rejected content. `md5` is defined if the content is hashed on arrival. */
 type Check<T> = (content: Buffer, md5: Promise<string> | undefined) => Promise<T>
 
 /**
- * Reads an upload to its end and passes it to `check`. Content of a declared size is held in memory while there is room for it,
- * and stored when it was checked. Larger content is written to a blob as it arrives, and deleted again when `check` refuses it; unless it
- * is held in memory too, `check` reads it back.
+ * Reads an upload to its end and passes it to `check`. Small content of a declared size is held in memory and stored after the check.
+ * Larger content is written to a blob on arrival, and deleted if `check` rejects it; unless it fits into memory too, it is read back for
+ * the check.
  */
 async function receive<T>(
   ctx: Ctx,
@@ -156,13 +152,13 @@ async function receive<T>(
   { body, declaredBytes = 0 }: Upload,
   check: Check<T>,
 ): Promise<Received<T>> {
-  using room = declaredBytes > 0 ? takeRoom(declaredBytes) : undefined
-  const heldBytes = room ? declaredBytes : LARGE_BYTES
+  using reserved = declaredBytes > 0 ? reserveMemory(declaredBytes) : undefined
+  const heldBytes = reserved ? declaredBytes : LARGE_BYTES
   const isShared = declaredBytes === 0 || declaredBytes > ROW_BYTES
   const content = new GrowingBuffer(Math.min(declaredBytes, heldBytes) || undefined, { isShared })
-  // Leaving the stream early must not destroy it, or the request could no longer be answered.
+  // Leaving the stream early must not destroy it: the response still has to be sent.
   const source = body.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
-  while (content.size <= (room && declaredBytes <= EXAMINED_BYTES ? declaredBytes : ROW_BYTES)) {
+  while (content.size <= (reserved && declaredBytes <= EXAMINED_BYTES ? declaredBytes : ROW_BYTES)) {
     const next = await source.next()
     if (next.done) {
       const whole = content.whole()
@@ -176,7 +172,7 @@ async function receive<T>(
   return await receiveStream(ctx, target, { begun: content, heldBytes, source, free }, check)
 }
 
-/** An upload that has begun to arrive. Up to `heldBytes` of it are held in memory, and `free` gives up a piece that was copied there. */
+/** An upload in progress. Up to `heldBytes` of it are held in memory; `free` releases a chunk that was copied there. */
 type Arriving = {
   begun: GrowingBuffer
   heldBytes: number
@@ -184,10 +180,9 @@ type Arriving = {
   free: (chunk: Buffer) => void
 }
 
-/** Size of the chunks in which buffered content is written, in bytes: each chunk takes several turns of the event loop. */
-const WRITTEN_AT_ONCE = 512 * 1024
+/** Size of the chunks in which buffered content is written, in bytes: each write takes several turns of the event loop. */
+const WRITE_CHUNK_BYTES = 512 * 1024
 
-/** The rest of an upload, after its beginning: a blob is written as it arrives. */
 async function receiveStream<T>(
   ctx: Ctx,
   { id, kind }: { id: string; kind: ContentKind },
@@ -227,12 +222,12 @@ async function receiveStream<T>(
       }
       content.add(chunk)
       free(chunk)
-      if (content.size - passed < WRITTEN_AT_ONCE) continue
+      if (content.size - passed < WRITE_CHUNK_BYTES) continue
       yield content.from(passed)
       passed = content.size
     }
     if (!content) return
-    // All is there: it is read while the last pieces are written.
+    // The content is complete: it is checked while the last chunks are written.
     checking = check(content.whole(), hashed.promise)
     checking.catch(() => {})
     yield content.from(passed)

@@ -59,7 +59,7 @@ describe('the resources of a workspace', () => {
     expect(await names('filter[module]=net&filter[type]=random_pet&q=PET')).toEqual(['b'])
   })
 
-  test('say whether they are tainted; of states that were read before that was kept, it is not known', async () => {
+  test('have tainted, which is unknown for states extracted by earlier releases', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const instance = { schema_version: 0, attributes: {} }
     const { id } = await workspace.create(
@@ -109,7 +109,7 @@ describe('the resources of a workspace', () => {
       'net["a\\"].module.b"].aws_s3_bucket.this["module.c"]',
       'module.c',
     ],
-  ])('are named without the keyword of modules: %s', async (module, key, shown, address, index) => {
+  ])('have addresses without the keyword module: %s', async (module, key, shown, address, index) => {
     const workspace = await lockedWorkspace(app, organization, ada)
     await workspace.create(
       stateWith({
@@ -144,7 +144,7 @@ describe('the resources of a workspace', () => {
     expect(response.json().errors[0]).toMatchObject({ source: { parameter: 'sort' } })
   })
 
-  test('are none without a state', async () => {
+  test('are an empty list without a state', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
 
     expect((await workspace.request('GET', `/workspaces/${workspace.id}/resources`)).json().data).toEqual([])

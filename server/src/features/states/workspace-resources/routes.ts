@@ -1,5 +1,5 @@
-import { pageOf } from '@groundstate/contract/responses'
-import { workspaceResourceSchema } from '@groundstate/contract/workspace-resources'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
+import { resourceCountsSchema, workspaceResourceSchema } from '@groundstate/contract/workspace-resources'
 import { z } from 'zod'
 import type { Routes } from '../../../http/http.ts'
 import { REFUSAL, text } from '../../../http/query.ts'
@@ -7,7 +7,6 @@ import { ok } from '../../../http/responses.ts'
 import {
   RESOURCE_SORTS,
   type ResourceSort,
-  count,
   countWorkspaceResources,
   listWorkspaceResources,
   resourceCountsResource,
@@ -48,20 +47,23 @@ const list = {
   },
 } as const
 
+const count = {
+  summary: 'Count the resources of a workspace by module and by type',
+  access: { workspace: 'state-versions:read' },
+  responses: { 200: documentOf(resourceCountsSchema) },
+} as const
+
 export const workspaceResourceRoutes: Routes = (http) => {
   http.get('/workspaces/:workspaceId/resources', list, async (req) => {
     const page = req.page()
-    const filter = {
-      q: req.query.q,
-      module: req.query['filter[module]'],
-      type: req.query['filter[type]'],
-      sort: req.query.sort,
-    }
-    const { rows, total } = await listWorkspaceResources(req.ctx, req.params.workspaceId, { filter, page })
-    return req.list({ rows, total }, workspaceResourceResource)
+    const { q, sort, 'filter[module]': module, 'filter[type]': type } = req.query
+    const filter = { q, module, type, sort }
+    return req.list(
+      await listWorkspaceResources(req.ctx, req.params.workspaceId, { filter, page }),
+      workspaceResourceResource,
+    )
   })
-
-  // Our own: what a page offers to choose from when there are thousands.
+  // Our own: the options of filters in the UI.
   http.get('/workspaces/:workspaceId/resource-counts', count, async (req) => {
     return ok(resourceCountsResource(await countWorkspaceResources(req.ctx, req.params.workspaceId)))
   })

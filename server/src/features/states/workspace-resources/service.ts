@@ -1,10 +1,5 @@
 import { createHash } from 'node:crypto'
-import { documentOf } from '@groundstate/contract/responses'
-import {
-  type ResourceCountsResource,
-  type WorkspaceResourceResource,
-  resourceCountsSchema,
-} from '@groundstate/contract/workspace-resources'
+import type { ResourceCountsResource, WorkspaceResourceResource } from '@groundstate/contract/workspace-resources'
 import type { Ctx } from '../../../app.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/db.ts'
 import type { ExtractedInstance } from '../../../terraform-state/extraction.ts'
@@ -32,7 +27,6 @@ type ResourceFilter = {
   sort: { name: ResourceSort; descending: boolean }
 }
 
-/** The instances in the current state. */
 export async function listWorkspaceResources(
   ctx: Ctx,
   workspaceId: string,
@@ -43,24 +37,19 @@ export async function listWorkspaceResources(
   const current = await readInstances(ctx, workspaceId)
   if (!current) return { rows: [], total: 0 }
   const { stateVersionId, since } = current
-  const wanted = filter.q?.toLowerCase() ?? ''
+  const q = filter.q?.toLowerCase() ?? ''
   const matching = current.instances.filter(
     ({ address, module, type }) =>
-      address.toLowerCase().includes(wanted) &&
+      address.toLowerCase().includes(q) &&
       (filter.module === undefined || module === filter.module) &&
       (filter.type === undefined || type === filter.type),
   )
   matching.sort((a, b) => direction * compare(sortKey(a), sortKey(b)) || compare(a.address, b.address))
-  const rows = matching.slice(pageOffset(page), pageOffset(page) + page.size)
-  return {
-    rows: rows.map((instance) => ({
-      ...instance,
-      id: resourceId(workspaceId, instance.engineAddress),
-      stateVersionId,
-      since,
-    })),
-    total: matching.length,
-  }
+  const rows = matching.slice(pageOffset(page), pageOffset(page) + page.size).map((instance) => {
+    const id = resourceId(workspaceId, instance.engineAddress)
+    return { ...instance, id, stateVersionId, since }
+  })
+  return { rows, total: matching.length }
 }
 
 /** An id that stays the same while the instance keeps its address. */
@@ -72,10 +61,9 @@ function compare(a: string, b: string) {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** More names than this are for no one to choose from; those with the most instances are kept. */
+/** Maximum number of names in the counts; those with the most instances are kept. */
 const MAX_NAMES = 1000
 
-/** How many instances the current state has, by module and by type. */
 export async function countWorkspaceResources(ctx: Ctx, workspaceId: string): Promise<ResourceCounts> {
   const instances = (await readInstances(ctx, workspaceId))?.instances ?? []
   return {
@@ -95,12 +83,8 @@ function counted(names: readonly string[]): CountedName[] {
     .slice(0, MAX_NAMES)
 }
 
-/** An instance under its address for clients; `engineAddress` is that of the engine. */
-type PlacedInstance = ExtractedInstance & { engineAddress: string }
-type CurrentInstances = { stateVersionId: string; since: Date; instances: PlacedInstance[] }
-
-/** The instances in the current state of a workspace; undefined where there is no state that can be read. */
-async function readInstances(ctx: Ctx, workspaceId: string): Promise<CurrentInstances | undefined> {
+/** The instances in the current state of a workspace; undefined if there is no readable state. */
+async function readInstances(ctx: Ctx, workspaceId: string) {
   const workspace = await requireStateWorkspace(ctx, workspaceId, 'state-versions:read')
   const id = workspace.current_state_version_id
   if (id === null) return undefined
@@ -108,14 +92,14 @@ async function readInstances(ctx: Ctx, workspaceId: string): Promise<CurrentInst
   const version = await findInstances(ctx.db, id)
   if (!version?.instances) return undefined
   const instances = JSON.parse(unpackList(version.instances).toString('utf8')) as ExtractedInstance[]
-  return { stateVersionId: id, since: version.created_at, instances: instances.map(placed) }
+  return { stateVersionId: id, since: version.created_at, instances: instances.map(withPublicAddress) }
 }
 
 /**
- * An instance in the words of clients of the public API: modules and addresses without the keyword `module`, such as
- * `net["a"].aws_subnet.b`. These can be ambiguous, so the engine's own address is kept.
+ * Converts the module and address to those of the public API, without the keyword `module`, such as `net["a"].aws_subnet.b`. These can
+ * be ambiguous, so `engineAddress` keeps the engine's address.
  */
-function placed(instance: ExtractedInstance): PlacedInstance {
+function withPublicAddress(instance: ExtractedInstance) {
   const engineAddress = instance.address
   if (instance.module === ROOT) return { ...instance, engineAddress }
   const module = instance.module.replaceAll(MODULE_STEP, '$1')
@@ -123,11 +107,10 @@ function placed(instance: ExtractedInstance): PlacedInstance {
 }
 
 const ROOT = 'root'
-/** `module.net` or `module.net["a"]`. A key may have any characters. */
+/** `module.net` or `module.net["a"]`. A key may contain any characters. */
 const MODULE_STEP = /module\.([^.[]+(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?)/g
 
-/** One instance of a resource in a workspace's current state, and the version that it is from. */
-export type ListedResource = ExtractedInstance & { id: string; stateVersionId: string; since: Date }
+type ListedResource = ExtractedInstance & { id: string; stateVersionId: string; since: Date }
 
 export function workspaceResourceResource(instance: ListedResource): WorkspaceResourceResource {
   const since = instance.since.toISOString()
@@ -149,10 +132,9 @@ export function workspaceResourceResource(instance: ListedResource): WorkspaceRe
   }
 }
 
-export type CountedName = { name: string; count: number }
+type CountedName = { name: string; count: number }
 
-/** How many instances the current state of a workspace has, by module and by type. */
-export type ResourceCounts = { workspaceId: string; total: number; modules: CountedName[]; types: CountedName[] }
+type ResourceCounts = { workspaceId: string; total: number; modules: CountedName[]; types: CountedName[] }
 
 export function resourceCountsResource(counts: ResourceCounts): ResourceCountsResource {
   const { workspaceId, ...attributes } = counts
@@ -164,9 +146,3 @@ export function resourceCountsResource(counts: ResourceCounts): ResourceCountsRe
     links: { self: `/api/v2/workspaces/${workspaceId}/resource-counts` },
   }
 }
-
-export const count = {
-  summary: 'Count the resources of a workspace by module and by type',
-  access: { workspace: 'state-versions:read' },
-  responses: { 200: documentOf(resourceCountsSchema) },
-} as const

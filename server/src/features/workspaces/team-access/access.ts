@@ -5,7 +5,7 @@ import { requireWorkspace } from '../workspaces/access.ts'
 import type { Grant, GrantKind, GrantSubject } from './store.ts'
 import * as store from './store.ts'
 
-/** The workspace or project, for a caller that reads it or manages who has access to it. Throws as `requireWorkspace` does. */
+/** The workspace or project whose grants the caller reads or manages. Throws like `requireWorkspace`. */
 export async function requireGrantSubject(
   ctx: Ctx,
   { noun }: GrantKind,
@@ -14,17 +14,12 @@ export async function requireGrantSubject(
   if (noun === 'workspace') {
     const workspace = await requireWorkspace(ctx, id, permission === 'read' ? 'workspace:read' : permission)
     const path = `/organizations/${workspace.organization_name}/workspaces/${workspace.name}`
-    return subjectOf(workspace, path)
+    const seesAllGrants = workspace.can.has('team-access:read')
+    return { id, organizationId: workspace.organization_id, path, seesAllGrants }
   }
   const project = await requireProject(ctx, id, permission === 'read' ? 'project:read' : permission)
-  return subjectOf(project, `/projects/${project.id}`)
-}
-
-function subjectOf(
-  { id, organization_id: organizationId, can }: { id: string; organization_id: string; can: ReadonlySet<string> },
-  path: string,
-): GrantSubject {
-  return { id, organizationId, path, seesAllGrants: can.has('team-access:read') }
+  const seesAllGrants = project.can.has('team-access:read')
+  return { id, organizationId: project.organization_id, path: `/projects/${id}`, seesAllGrants }
 }
 
 /** Throws `not-found` for a grant that the actor may not see, `forbidden` when it sees it but may not change it. */
@@ -35,9 +30,10 @@ export async function requireGrant(
 ): Promise<Grant> {
   const row = await store.findGrant(ctx.db, kind, id)
   if (!row) throw notFound('team access')
-  const subject = await notFoundAsTeamAccess(() =>
-    requireGrantSubject(ctx, kind, { id: row.subject_id, permission: 'read' }),
-  )
+  const reading = requireGrantSubject(ctx, kind, { id: row.subject_id, permission: 'read' })
+  const subject = await reading.catch((error: unknown) => {
+    throw error instanceof AppError && error.kind === 'not-found' ? notFound('team access') : error
+  })
   if (!subject.seesAllGrants) {
     const { actor } = ctx
     const isOwn = actor.kind === 'user' && (await store.isTeamMember(ctx.db, row.team_id, actor.userId))
@@ -45,14 +41,4 @@ export async function requireGrant(
   }
   if (permission === 'team-access:manage') await requireGrantSubject(ctx, kind, { id: row.subject_id, permission })
   return { ...row, subject }
-}
-
-/** Runs a load. When it throws `not-found`, the error is about the team access that was requested. */
-async function notFoundAsTeamAccess<T>(load: () => Promise<T>): Promise<T> {
-  try {
-    return await load()
-  } catch (error) {
-    if (error instanceof AppError && error.kind === 'not-found') throw notFound('team access')
-    throw error
-  }
 }

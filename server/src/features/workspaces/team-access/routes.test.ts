@@ -65,7 +65,7 @@ const workspaceStatus = async (token: string) =>
   (await app.request({ url: `/api/v2/workspaces/${workspaceId}`, token })).status
 
 describe.each<Kind>(['workspace', 'project'])('access to a %s', (kind) => {
-  test('is granted, seen, changed and taken away, and works from one request to the next', async () => {
+  test('is granted, shown, changed and removed, with effect on the next request', async () => {
     const before = await workspaceStatus(member.token)
     const created = await grant(kind, { access: 'read' })
     const { id } = created.json().data
@@ -82,7 +82,7 @@ describe.each<Kind>(['workspace', 'project'])('access to a %s', (kind) => {
     expect((await show(kind, id)).status).toBe(404)
   })
 
-  test('is granted once to a team', async () => {
+  test('is granted to a team once', async () => {
     const { id } = (await grant(kind, { access: 'read' })).json().data
 
     const double = await grant(kind, { access: 'admin' })
@@ -91,7 +91,7 @@ describe.each<Kind>(['workspace', 'project'])('access to a %s', (kind) => {
     expect([double.status, double.json().errors[0].detail]).toEqual([422, `Team has already been added to the ${kind}`])
   })
 
-  test('is listed whole for those who administer, and as far as their own teams for others', async () => {
+  test('is listed completely for administrators, and for their own teams to others', async () => {
     const other = await createTeam(app, organization.id, { columns: { visibility: 'organization' } })
     const mine = (await grant(kind, { access: 'read' })).json().data.id
     const theirs = (await grant(kind, { access: 'admin' }, { team: other })).json().data.id
@@ -111,7 +111,7 @@ describe.each<Kind>(['workspace', 'project'])('access to a %s', (kind) => {
     expect((await list(kind, '', member.token)).status).toBe(404)
   })
 
-  test('names a team that the caller sees, of the same organization', async () => {
+  test('needs a visible team of the same organization', async () => {
     const elsewhere = await createOrganization(app, owner)
     const foreign = await createTeam(app, elsewhere.id)
 
@@ -122,7 +122,7 @@ describe.each<Kind>(['workspace', 'project'])('access to a %s', (kind) => {
 })
 
 describe('levels', () => {
-  test('a fixed level shows what it implies, and refuses to be changed in parts', async () => {
+  test('a fixed level shows its parts and rejects changes of single ones', async () => {
     const refused = await grant('workspace', { access: 'read', runs: 'apply' })
     const { id, attributes } = (await grant('workspace', { access: 'admin' })).json().data
     await remove('workspace', id)
@@ -142,7 +142,7 @@ describe('levels', () => {
     })
   })
 
-  test('custom access begins with the least, or with what the level before implied', async () => {
+  test('custom access starts with the minimum, or with the parts of the previous level', async () => {
     const { id, attributes } = (await grant('workspace', { access: 'custom', runs: 'plan' })).json().data
     await change('workspace', id, { access: 'write' })
     const changed = (await change('workspace', id, { access: 'custom', variables: 'none' })).json().data
@@ -152,7 +152,7 @@ describe('levels', () => {
     expect(changed.attributes).toMatchObject({ access: 'custom', runs: 'apply', variables: 'none' })
   })
 
-  test('a project level implies parts of both kinds', async () => {
+  test('a project level determines project and workspace access', async () => {
     const { id, attributes } = (await grant('project', { access: 'maintain' })).json().data
     const refused = await change('project', id, { 'project-access': { settings: 'delete' } })
     const custom = await change('project', id, { access: 'custom', 'workspace-access': { move: true } })
@@ -166,7 +166,7 @@ describe('levels', () => {
     expect(custom.json().data.attributes['workspace-access']).toMatchObject({ move: true, create: true })
   })
 
-  test('the highest of a workspace, a project and an organization grant wins', async () => {
+  test('the highest of the workspace, project and organization grants applies', async () => {
     const onWorkspace = (await grant('workspace', { access: 'read' })).json().data.id
     const onProject = (await grant('project', { access: 'custom', 'workspace-access': { locking: true } })).json().data
       .id

@@ -5,19 +5,11 @@ import { invalid, notFound } from '../../../errors.ts'
 import { listTeamsOfProject } from '../../organizations/organizations/store.ts'
 import { requireTeam } from '../../organizations/teams/access.ts'
 import { requireGrantSubject } from './access.ts'
-import {
-  type Grant,
-  type GrantInput,
-  type GrantKind,
-  type GrantSubject,
-  grantAttributes,
-  grantColumns,
-} from './store.ts'
+import { type Grant, type GrantInput, type GrantKind, grantAttributes, grantColumns } from './store.ts'
 import * as store from './store.ts'
 
-type GrantChange = { subject: GrantSubject; teamId: string; action: string; meta: Record<string, string> }
+type GrantChange = { subject: store.GrantSubject; teamId: string; action: string; meta: Record<string, string> }
 
-/** The audit event of a change of a team's access to a workspace or project. */
 async function grantAudit(
   ctx: Ctx,
   { noun }: GrantKind,
@@ -70,10 +62,7 @@ export async function createGrant(ctx: Ctx, kind: GrantKind, { attributes, relat
   }
 }
 
-/**
- * What teams may do to a workspace or project. An actor that administers it sees all of it; a member sees what its own
- * teams may do (public documentation, "Team access" and "Project team access").
- */
+/** Administrators see all grants, members those of their own teams (public documentation, "Team access", "Project team access"). */
 export async function listGrants(
   ctx: Ctx,
   kind: GrantKind,
@@ -86,11 +75,7 @@ export async function listGrants(
   return { rows: rows.map((row) => ({ ...row, subject })), total }
 }
 
-export async function updateGrant(
-  ctx: Ctx,
-  kind: GrantKind,
-  { grant, input }: { grant: Grant; input: GrantInput },
-): Promise<Grant> {
+export async function updateGrant(ctx: Ctx, kind: GrantKind, { grant, input }: { grant: Grant; input: GrantInput }) {
   const { subject } = grant
   const access = input.access ?? grant.access
   const columns = grantColumns(kind, { ...input, access }, grant)
@@ -108,7 +93,6 @@ export async function deleteGrant(ctx: Ctx, kind: GrantKind, { id, subject, team
   await audited(ctx, event, (ctx) => store.deleteGrant(ctx.db, kind, id))
 }
 
-/** The attributes are derived from the parts of the kind; tests compare each response with its schema. */
 export function grantResource(kind: GrantKind, grant: Grant) {
   const { id, team_id: teamId, subject } = grant
   const { type } = kind.schemas

@@ -5,6 +5,7 @@ import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { invalid } from '../../../errors.ts'
 import { raiseAccessRevision } from '../../organizations/organizations/store.ts'
+import { countRows } from '../workspaces/store.ts'
 
 type NewGrant = GrantRow & { created_at: Date }
 type GrantRow = GrantColumns & { id: string; team_id: string; subject_id: string; access: string }
@@ -12,46 +13,38 @@ type GrantRow = GrantColumns & { id: string; team_id: string; subject_id: string
 const columns = ({ subjectColumn }: GrantKind) => sql`*, ${sql.ref(subjectColumn)} as subject_id`
 
 export async function findGrant(db: Db, kind: GrantKind, id: string) {
-  const { rows } = await sql<GrantRow>`select ${columns(kind)} from ${sql.table(kind.table)} where id = ${id}`.execute(
-    db,
-  )
-  return rows[0]
+  const query = sql<GrantRow>`select ${columns(kind)} from ${sql.table(kind.table)} where id = ${id}`
+  return (await query.execute(db)).rows[0]
 }
 
 type GrantFilter = {
   subjectId: string
   teamId: string | undefined
-  /** Only the teams of this user; undefined for those who see all. */
+  /** Only grants of this user's teams; undefined for all. */
   ofUser: string | undefined
-  /** The list is whole without a page. */
+  /** Undefined for the whole list. */
   page: Page | undefined
 }
 
-/** Grants of teams on a workspace or project. */
 export async function listGrants(db: Db, kind: GrantKind, { subjectId, teamId, ofUser, page }: GrantFilter) {
-  const found = sql`from ${sql.table(kind.table)} g where ${sql.ref(kind.subjectColumn)} = ${subjectId}
+  const matching = sql`${sql.table(kind.table)} g where ${sql.ref(kind.subjectColumn)} = ${subjectId}
     ${teamId === undefined ? sql`` : sql`and team_id = ${teamId}`}
     ${ofUser === undefined ? sql`` : sql`and exists (select from team_members m where m.team_id = g.team_id and m.user_id = ${ofUser})`}`
-  const ordered = sql`select ${columns(kind)} ${found} order by created_at, id`
+  const ordered = sql`select ${columns(kind)} from ${matching} order by created_at, id`
   if (!page) {
     const { rows } = await sql<GrantRow>`${ordered}`.execute(db)
     return { rows, total: rows.length }
   }
-  const [{ rows }, counted] = await Promise.all([
+  const [{ rows }, total] = await Promise.all([
     sql<GrantRow>`${ordered} limit ${page.size} offset ${pageOffset(page)}`.execute(db),
-    sql<{ total: number }>`select count(*) as total ${found}`.execute(db),
+    countRows(db, matching),
   ])
-  return { rows, total: counted.rows[0]?.total ?? 0 }
+  return { rows, total }
 }
 
 export async function isTeamMember(db: Db, teamId: string, userId: string) {
-  const row = await db
-    .selectFrom('team_members')
-    .select('team_id')
-    .where('team_id', '=', teamId)
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
-  return row !== undefined
+  const { rows } = await sql`select from team_members where team_id = ${teamId} and user_id = ${userId}`.execute(db)
+  return rows.length > 0
 }
 
 export async function insertGrant(tx: Tx, kind: GrantKind, { subject_id: subjectId, ...rest }: NewGrant) {
@@ -65,11 +58,9 @@ export async function insertGrant(tx: Tx, kind: GrantKind, { subject_id: subject
   return inserted
 }
 
-export async function updateGrant(
-  db: Db,
-  kind: GrantKind,
-  { id, changes }: { id: string; changes: GrantColumns & { access: string } },
-) {
+type GrantChange = { id: string; changes: GrantColumns & { access: string } }
+
+export async function updateGrant(db: Db, kind: GrantKind, { id, changes }: GrantChange) {
   const changed = Object.entries(changes).map(([name, value]) => sql`${sql.ref(name)} = ${value}`)
   const { rows } = await sql<GrantRow>`update ${sql.table(kind.table)} set ${sql.join(changed)} where id = ${id}
     returning ${columns(kind)}`.execute(db)
@@ -83,19 +74,14 @@ export async function deleteGrant(tx: Tx, kind: GrantKind, id: string) {
   if (deleted) await raiseAccessRevision(tx, { teamId: deleted.team_id })
 }
 
-/** The workspace or project of a grant, as the actor may see it; `path` is where the interface has it. */
+/** The workspace or project of a grant; `path` is its API path. */
 export type GrantSubject = { id: string; organizationId: string; path: string; seesAllGrants: boolean }
 
-/** A team's grant on a workspace or project that the actor may see. */
 export type Grant = GrantRow & { subject: GrantSubject }
 
-/** The attributes of a request to create or change a grant. */
 export type GrantInput = { access?: string }
 
-/**
- * The columns of a grant after `input`, on top of what it is now. A fixed level brings its parts along; setting one of
- * them to something else is `invalid`, in the words of the public API.
- */
+/** The columns of a grant after `input`. Changing a part of a fixed level is `invalid`, with the message of the public API. */
 export function grantColumns(
   { parts, levels, custom }: GrantKind,
   input: GrantInput & { access: string },
@@ -104,9 +90,9 @@ export function grantColumns(
   const { access } = input
   const level = levels[access]
   const columns = parts.map(([column, path, label]) => {
-    const given = attributeAt(input, path)
-    if (level === undefined) return [column, given ?? current?.[column] ?? custom[column]]
-    if (given === undefined || given === level[column]) return [column, level[column]]
+    const value = attributeAt(input, path)
+    if (level === undefined) return [column, value ?? current?.[column] ?? custom[column]]
+    if (value === undefined || value === level[column]) return [column, level[column]]
     throw invalid(
       `${label} is read-only when access level is '${access}'; use the 'custom' access level to set this attribute.`,
       `/data/attributes/${path}`,
@@ -121,7 +107,6 @@ function attributeAt(attributes: unknown, path: string) {
     .reduce<unknown>((value, name) => (value as Readonly<Record<string, unknown>> | undefined)?.[name], attributes)
 }
 
-/** The attributes that the columns are shown as. */
 export function grantAttributes({ parts }: GrantKind, columns: GrantColumns) {
   const attributes: Record<string, unknown> = {}
   for (const [column, path] of parts) {
@@ -132,28 +117,25 @@ export function grantAttributes({ parts }: GrantKind, columns: GrantColumns) {
   return attributes
 }
 
-/** The columns that custom access sets one by one; a grant of a workspace has some of them. */
+/** The columns of custom access; a grant on a workspace has some of them. */
 type GrantColumns = Partial<
   Omit<Selectable<Schema['team_projects']>, 'id' | 'team_id' | 'project_id' | 'access' | 'created_at'>
 >
 
-/** One part of a custom access: its column, its path in the attributes, and its name in messages. */
+/** A part of custom access: its column, its path in the attributes, and its name in messages. */
 type Part = readonly [column: keyof GrantColumns, path: string, label: string]
 
 type Level = Readonly<Record<string, string | boolean>>
 
-/** A kind of grant to teams: of one workspace, or of a project with the workspaces in it. */
 export type GrantKind = {
   noun: 'workspace' | 'project'
   schemas: typeof teamWorkspaces | typeof teamProjects
   table: 'team_workspaces' | 'team_projects'
-  /** The column of what is granted. */
   subjectColumn: 'workspace_id' | 'project_id'
   idPrefix: string
   parts: readonly Part[]
-  /** The level at which custom access starts. */
+  /** The initial values of custom access. */
   custom: Level
-  /** The parts of each fixed level. */
   levels: Readonly<Record<string, Level>>
 }
 

@@ -3,11 +3,11 @@ import type { AuditEvent } from '../../../audit/record.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
 import { listReadableProjects } from '../../organizations/projects/access.ts'
-import { type NoticedSet, setNotice } from '../variables/access.ts'
+import { setNotice } from '../variables/access.ts'
 import { type VariableSet, listTeamIds } from './store.ts'
 import * as store from './store.ts'
 
-/** Throws `not-found` for a set that the actor may not see, `forbidden` for one that it may only read. */
+/** Throws `not-found` for a set that the actor may not see, `forbidden` for one that it may only read but wants to manage. */
 export async function requireVariableSet(ctx: Ctx, id: string, access: 'read' | 'manage'): Promise<VariableSet> {
   const row = await store.findVariableSet(ctx.db, ctx.actor, id)
   const [set] = row ? await readableSets(ctx, row.organization_id, [row]) : []
@@ -18,10 +18,7 @@ export async function requireVariableSet(ctx: Ctx, id: string, access: 'read' | 
   return set
 }
 
-/**
- * The sets that the actor may see. Its permissions in the organization decide about the organization's sets, those in a
- * project about the project's sets.
- */
+/** The sets that the actor may see: by its permissions in the organization, or in the project that owns the set. */
 export async function readableSets(ctx: Ctx, organizationId: string, rows: readonly store.VariableSetRow[]) {
   const projectIds = [...new Set(rows.flatMap((row) => row.project_id ?? []))]
   const [[organization], projects] = await Promise.all([
@@ -38,9 +35,8 @@ export async function readableSets(ctx: Ctx, organizationId: string, rows: reado
   })
 }
 
-type Audited = { id: string; organization_id: string; project_id: string | null; name: string }
+type Audited = Pick<store.VariableSetRow, 'id' | 'organization_id' | 'project_id' | 'name'>
 
-/** The audit event of a change of a set. */
 export async function variableSetAudit(ctx: Ctx, set: Audited, action: string, meta: object = {}): Promise<AuditEvent> {
   const { id, organization_id: organizationId, name } = set
   return {
@@ -52,10 +48,7 @@ export async function variableSetAudit(ctx: Ctx, set: Audited, action: string, m
   }
 }
 
-/** The set with the teams that see it, where grants on its project decide that. */
-export async function noticedSet(
-  ctx: Ctx,
-  { id, project_id: projectId }: Pick<Audited, 'id' | 'project_id'>,
-): Promise<NoticedSet> {
+/** The set with the teams that see it, if a project owns it. */
+export async function noticedSet(ctx: Ctx, { id, project_id: projectId }: Pick<Audited, 'id' | 'project_id'>) {
   return { id, teams: projectId === null ? undefined : await listTeamIds(ctx.db, projectId) }
 }

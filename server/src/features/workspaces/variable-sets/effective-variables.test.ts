@@ -9,7 +9,7 @@ const set = (name: string, scope: 'workspace' | 'project' | 'global', priority =
   priority,
 })
 
-/** From the highest to the lowest. */
+/** From the highest to the lowest precedence. */
 const ORDER: readonly VariableSource[] = [
   set('a', 'global', true),
   set('a', 'project', true),
@@ -24,7 +24,7 @@ const ORDER: readonly VariableSource[] = [
   set('b', 'global'),
 ]
 
-test.each(ORDER.map((_, index) => index))('source %i wins over all that come after it', (index) => {
+test.each(ORDER.map((_, index) => index))('source %i takes precedence over all later ones', (index) => {
   const variables = ORDER.slice(index).map((source) => ({ key: 'k', category: 'env', source }))
 
   const chosen = effectiveVariables(variables.toReversed())

@@ -41,15 +41,14 @@ export function variableSetResource(set: VariableSet): VariableSetResource {
   }
 }
 
-/** A variable among those that are in force in a workspace, with what it comes from. */
+export type EffectiveVariable = VariableRow & { source: Exclude<VariableSource, { kind: 'run' }> }
+
 export function effectiveVariableResource(row: EffectiveVariable, overwrites: Overwrites): VariableResource {
   const resource = variableResource(row, overwrites)
   return { ...resource, attributes: { ...resource.attributes, 'in-force-by': sourceAttribute(row.source) } }
 }
 
-export type EffectiveVariable = VariableRow & { source: Exclude<VariableSource, { kind: 'run' }> }
-
-export function sourceAttribute(source: EffectiveVariable['source']): VariableResource['attributes']['in-force-by'] {
+function sourceAttribute(source: EffectiveVariable['source']): VariableResource['attributes']['in-force-by'] {
   if (source.kind === 'workspace') return { kind: 'workspace' }
   const { kind, name, priority, scope } = source
   return { kind, name, priority, scope }

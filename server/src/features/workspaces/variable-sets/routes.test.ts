@@ -61,7 +61,7 @@ test('a set is created with its variables and workspaces, changed and deleted', 
     data: { type: 'varsets', attributes: { global: true }, relationships: to('workspaces') },
   })
   const deleted = await app.request({ method: 'DELETE', url: `/api/v2/varsets/${id}`, token: owner.token })
-  const gone = await app.request({ url: `/api/v2/varsets/${id}`, token: owner.token })
+  const afterDeletion = await app.request({ url: `/api/v2/varsets/${id}`, token: owner.token })
 
   expect(created.status).toBe(201)
   expect(created.json().data).toMatchObject({
@@ -83,10 +83,10 @@ test('a set is created with its variables and workspaces, changed and deleted', 
   })
   expect(shown.json().included.map((item: any) => item.type)).toEqual(['workspaces', 'vars'])
   expect(changed.json().data.attributes).toMatchObject({ global: true, name: 'shared', 'workspace-count': 0 })
-  expect([deleted.status, gone.status]).toEqual([204, 404])
+  expect([deleted.status, afterDeletion.status]).toEqual([204, 404])
 })
 
-test('a name is taken once', async () => {
+test('a name is unique', async () => {
   await newSet({ name: 'unique' })
 
   const res = await create({ name: 'Unique' })
@@ -113,7 +113,7 @@ test('variables of a set are created, listed, changed and deleted', async () => 
   expect(listed.text).not.toContain('s3cret')
 })
 
-test('in a workspace, a variable of a set names what it overwrites and what overwrites it', async () => {
+test('a variable of a set shown in a workspace lists what it overwrites and what overwrites it', async () => {
   const workspace = await newWorkspace()
   const own = (
     await send('POST', `workspaces/${workspace.id}/vars`, {
@@ -149,7 +149,7 @@ test('in a workspace, a variable of a set names what it overwrites and what over
   expect([(await ask(elsewhere)).status, (await ask(weak, `/${own}`)).status]).toEqual([404, 404])
 })
 
-test('variables in the body of a change are added, and changed by their ids', async () => {
+test('an update of a set adds variables, and changes those with an id', async () => {
   const set = await newSet({}, vars({ zone: 'a' }))
   const id = set.relationships.vars.data[0].id
   const change = async (...data: object[]) =>
@@ -173,7 +173,7 @@ test('variables in the body of a change are added, and changed by their ids', as
   expect(incomplete.status).toBe(422)
 })
 
-test('the organization lists its own sets without those of its projects', async () => {
+test('the list of an organization can leave out the sets of its projects', async () => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const own = await newSet({ name: 'scope-own' })
   await newSet({ name: 'scope-project' }, { parent: { data: { type: 'projects', id: project.id } } })
@@ -182,7 +182,7 @@ test('the organization lists its own sets without those of its projects', async 
   expect(await names(`organizations/${acme.name}/varsets?q=scope-&scope=owned`)).toEqual([own.attributes.name])
 })
 
-test('sets reach workspaces by themselves, by their project and globally', async () => {
+test('sets apply to workspaces directly, through their project and globally', async () => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const [inside, outside] = [await newWorkspace(project.id), await newWorkspace()]
   const global = await newSet({ global: true })
@@ -217,7 +217,7 @@ test('sets reach workspaces by themselves, by their project and globally', async
   await app.request({ method: 'DELETE', url: `/api/v2/varsets/${global.id}`, token: owner.token })
 })
 
-test('a run sees each key once, opened, by precedence', async () => {
+test('a run gets each key once, decrypted, by precedence', async () => {
   const workspace = await newWorkspace()
   const value = (text: string) => ({ value: text })
   await newSet({ priority: true }, { ...vars({ forced: 'set' }), ...to('workspaces', workspace.id) })
@@ -257,7 +257,7 @@ test('a run sees each key once, opened, by precedence', async () => {
   ])
 })
 
-test('the list of all variables says which wins, what it overwrites and where each is from', async () => {
+test('the list of all variables shows the effective ones, what they overwrite and their sources', async () => {
   const workspace = await newWorkspace()
   const forced = await newSet({ priority: true }, { ...vars({ region: 'forced' }), ...to('workspaces', workspace.id) })
   const usual = await newSet({}, { ...vars({ region: 'usual', size: 'set' }), ...to('workspaces', workspace.id) })
@@ -301,7 +301,7 @@ test('the list of all variables says which wins, what it overwrites and where ea
   expect(new Set(winners.map(label))).toEqual(new Set(inForce.map(([name]) => name)))
 })
 
-test('members read sets but see no workspace that is hidden from them', async () => {
+test('members read sets without the workspaces that they may not see', async () => {
   const [visible, hidden] = [await newWorkspace(), await newWorkspace()]
   const set = await newSet({}, to('workspaces', visible.id, hidden.id))
   const [member, stranger] = [await createUser(app), await createUser(app)]
@@ -318,7 +318,7 @@ test('members read sets but see no workspace that is hidden from them', async ()
   expect([changed.status, unseen.status, made.status]).toEqual([403, 404, 403])
 })
 
-test('resources outside the organization cannot be named', async () => {
+test('resources of another organization are rejected', async () => {
   const other = await createOrganization(app, owner)
   const foreign = await createWorkspace(app, { organization: other.name })
   const set = await newSet()

@@ -1,25 +1,31 @@
 import { variableSetIncludes } from '@groundstate/contract/includes'
 import { identifiersBody } from '@groundstate/contract/json-api'
-import { documentOf, pageOf } from '@groundstate/contract/responses'
+import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { createVariableSetBody, updateVariableSetBody, variableSetSchema } from '@groundstate/contract/variable-sets'
+import { createVariableBody, updateVariableBody, variableSchema } from '@groundstate/contract/variables'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { boolean, text } from '../../../http/query.ts'
-import { created, ok } from '../../../http/responses.ts'
+import { created, listAll, ok } from '../../../http/responses.ts'
 import { variableResource } from '../variables/resource.ts'
 import { listVariablesOfSets } from '../variables/store.ts'
 import { requireVariableSet } from './access.ts'
-import { variableSetResource } from './resource.ts'
+import { listAllWorkspaceVariables } from './effective-variables.ts'
+import { effectiveVariableResource, variableSetResource } from './resource.ts'
 import {
-  addSetProjects,
-  addSetWorkspaces,
+  changeSetScope,
+  createSetVariable,
   createVariableSet,
+  deleteSetVariable,
   deleteVariableSet,
   listOrganizationSets,
   listProjectSets,
+  listSetVariables,
+  listSetVariablesIn,
   listWorkspaceSets,
-  removeSetProjects,
-  removeSetWorkspaces,
+  showSetVariable,
+  showSetVariableIn,
+  updateSetVariable,
   updateVariableSet,
 } from './service.ts'
 
@@ -44,10 +50,23 @@ const LIST_OF_ORGANIZATION = {
 
 const LIST_OF_PROJECT = {
   ...LIST,
-  summary: 'List the variable sets in force in a project',
+  summary: 'List the effective variable sets of a project',
   access: { project: 'project:read' },
   query: { q, scope: text().describe('`owned` for the sets that the project owns instead') },
 } as const
+
+const LISTS_OF_WORKSPACE = [
+  {
+    path: '/workspaces/:id/varsets',
+    kind: 'workspace',
+    summary: 'List the effective variable sets of a workspace',
+  },
+  {
+    path: '/workspaces/:id/applicable-varsets',
+    kind: 'applicable',
+    summary: 'List the variable sets that can be applied to a workspace',
+  },
+] as const
 
 const CREATE = {
   summary: 'Create a variable set',
@@ -66,63 +85,46 @@ const UPDATE = {
   body: updateVariableSetBody,
 } as const
 
-/** Lists of the sets of a workspace by their path. */
-const OF_WORKSPACE = [
-  {
-    path: '/workspaces/:id/varsets',
-    kind: 'workspace',
-    summary: 'List the variable sets in force in a workspace',
-    access: { workspace: 'variables:read' },
-  },
-  {
-    path: '/workspaces/:id/applicable-varsets',
-    kind: 'applicable',
-    summary: 'List the variable sets that can be applied to a workspace',
-    access: { workspace: 'variables:read' },
-  },
-] as const
+const DELETE = {
+  summary: 'Delete a variable set',
+  access: MANAGE,
+  audit: 'variable_set destroy',
+  responses: { 204: null },
+} as const
 
 export const variableSetRoutes: Routes = (http) => {
   http.get('/organizations/:organization/varsets', LIST_OF_ORGANIZATION, async (req) => {
-    const page = req.page()
-    const filter = {
-      q: req.query.q,
-      global: req.query['filter[global]'],
-      ownedByOrganization: req.query.scope === 'owned',
-    }
-    const { rows, total } = await listOrganizationSets(req.ctx, req.params.organization, { page, filter })
-    return req.list({ rows, total }, variableSetResource)
+    const { q, scope, 'filter[global]': global } = req.query
+    const filter = { q, global, ownedByOrganization: scope === 'owned' }
+    const sets = await listOrganizationSets(req.ctx, req.params.organization, { page: req.page(), filter })
+    return req.list(sets, variableSetResource)
   })
   http.get('/projects/:id/varsets', LIST_OF_PROJECT, async (req) => {
-    const kind = req.query.scope === 'owned' ? 'owned' : 'project'
-    const filter = { q: req.query.q }
-    const { rows, total } = await listProjectSets(req.ctx, req.params.id, { page: req.page(), filter, kind })
-    return req.list({ rows, total }, variableSetResource)
+    const { q, scope } = req.query
+    const kind = scope === 'owned' ? 'owned' : 'project'
+    const sets = await listProjectSets(req.ctx, req.params.id, { page: req.page(), filter: { q }, kind })
+    return req.list(sets, variableSetResource)
   })
-  for (const { path, kind, summary, access } of OF_WORKSPACE) {
-    http.get(path, { ...LIST, summary, access, query: { q } }, async (req) => {
-      const filter = { q: req.query.q }
-      const { rows, total } = await listWorkspaceSets(req.ctx, req.params.id, { page: req.page(), filter, kind })
-      return req.list({ rows, total }, variableSetResource)
+  for (const { path, kind, summary } of LISTS_OF_WORKSPACE) {
+    http.get(path, { ...LIST, summary, access: { workspace: 'variables:read' }, query: { q } }, async (req) => {
+      const { q } = req.query
+      const sets = await listWorkspaceSets(req.ctx, req.params.id, { page: req.page(), filter: { q }, kind })
+      return req.list(sets, variableSetResource)
     })
   }
-  http.post('/organizations/:organization/varsets', CREATE, async (req) => {
-    return created(variableSetResource(await createVariableSet(req.ctx, req.params.organization, req.body.data)))
-  })
-  http.get('/varsets/:id', { ...ONE, summary: 'Show a variable set', access: READ }, async (req) => {
-    return ok(variableSetResource(await requireVariableSet(req.ctx, req.params.id, 'read')))
-  })
-  // Both methods change a set (public documentation: variable sets).
-  for (const method of ['patch', 'post'] as const) {
-    http[method]('/varsets/:id', UPDATE, async (req) => {
-      return ok(variableSetResource(await updateVariableSet(req.ctx, req.params.id, req.body.data)))
-    })
-  }
-  http.delete(
-    '/varsets/:id',
-    { summary: 'Delete a variable set', access: MANAGE, audit: 'variable_set destroy', responses: { 204: null } },
-    async (req) => deleteVariableSet(req.ctx, req.params.id),
+  http.post('/organizations/:organization/varsets', CREATE, async (req) =>
+    created(variableSetResource(await createVariableSet(req.ctx, req.params.organization, req.body.data))),
   )
+  http.get('/varsets/:id', { ...ONE, summary: 'Show a variable set', access: READ }, async (req) =>
+    ok(variableSetResource(await requireVariableSet(req.ctx, req.params.id, 'read'))),
+  )
+  // Both methods update a set (public documentation: variable sets).
+  for (const method of ['patch', 'post'] as const) {
+    http[method]('/varsets/:id', UPDATE, async (req) =>
+      ok(variableSetResource(await updateVariableSet(req.ctx, req.params.id, req.body.data))),
+    )
+  }
+  http.delete('/varsets/:id', DELETE, async (req) => deleteVariableSet(req.ctx, req.params.id))
 }
 
 export const variableSetLoaders: readonly Loader[] = [
@@ -137,34 +139,101 @@ export const variableSetLoaders: readonly Loader[] = [
   },
 ]
 
-// A set belongs to an organization or to a project.
-const SCOPE_MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
+const SCOPE_CHANGES = [
+  { method: 'post', change: 'add', kind: 'workspaces', summary: 'Apply a variable set to workspaces' },
+  { method: 'delete', change: 'remove', kind: 'workspaces', summary: 'Remove a variable set from workspaces' },
+  { method: 'post', change: 'add', kind: 'projects', summary: 'Apply a variable set to projects' },
+  { method: 'delete', change: 'remove', kind: 'projects', summary: 'Remove a variable set from projects' },
+] as const
 
-const WORKSPACES = { access: SCOPE_MANAGE, body: identifiersBody('workspaces'), responses: { 204: null } }
-const PROJECTS = { access: SCOPE_MANAGE, body: identifiersBody('projects'), responses: { 204: null } }
-
-/** The scope of variable sets. */
 export const variableSetScopeRoutes: Routes = (http) => {
-  const workspaces = '/varsets/:id/relationships/workspaces'
-  http.post(
-    workspaces,
-    { ...WORKSPACES, summary: 'Apply a variable set to workspaces', audit: 'variable_set add_workspaces' },
-    async (req) => addSetWorkspaces(req.ctx, req.params.id, req.body.data),
+  for (const { method, change, kind, summary } of SCOPE_CHANGES) {
+    const audit = `variable_set ${change}_${kind}` as const
+    const options = { summary, access: MANAGE, audit, body: identifiersBody(kind), responses: { 204: null } }
+    http[method](`/varsets/:id/relationships/${kind}`, options, async (req) =>
+      changeSetScope(req.ctx, req.params.id, { change, kind, identifiers: req.body.data }),
+    )
+  }
+}
+
+const VARIABLES = { responses: { 200: wholeListOf(variableSchema) } }
+const VARIABLE = { responses: { 200: documentOf(variableSchema) } }
+
+const LIST_VARIABLES = { ...VARIABLES, summary: 'List the variables of a variable set', access: READ } as const
+const SHOW_VARIABLE = { ...VARIABLE, summary: 'Show a variable of a variable set', access: READ } as const
+const CREATE_VARIABLE = {
+  summary: 'Create a variable in a variable set',
+  access: MANAGE,
+  audit: 'variable create',
+  responses: { 201: documentOf(variableSchema) },
+  body: createVariableBody,
+} as const
+const UPDATE_VARIABLE = {
+  ...VARIABLE,
+  summary: 'Update a variable of a variable set',
+  access: MANAGE,
+  audit: 'variable update',
+  body: updateVariableBody,
+} as const
+const DELETE_VARIABLE = {
+  summary: 'Delete a variable of a variable set',
+  access: MANAGE,
+  audit: 'variable destroy',
+  responses: { 204: null },
+} as const
+
+const LIST_EFFECTIVE = {
+  ...VARIABLES,
+  summary: 'List the effective variables of a workspace, including those of sets',
+  access: { workspace: 'variables:read' },
+  query: { overwritten: boolean().describe('our own: whether overwritten variables are listed too') },
+} as const
+const IN_WORKSPACE = [
+  { workspace: 'variables:read', organization: 'variable-sets:read' },
+  { workspace: 'variables:read', project: 'variable-sets:read' },
+] as const
+const LIST_IN_WORKSPACE = {
+  ...VARIABLES,
+  summary: 'List the variables of an effective set of a workspace',
+  access: IN_WORKSPACE,
+} as const
+const SHOW_IN_WORKSPACE = {
+  ...VARIABLE,
+  summary: 'Show a variable of an effective set of a workspace',
+  access: IN_WORKSPACE,
+} as const
+
+export const variableSetVariableRoutes: Routes = (http) => {
+  http.get('/workspaces/:workspaceId/all-vars', LIST_EFFECTIVE, async (req) => {
+    const all = req.query.overwritten ?? false
+    const variables = await listAllWorkspaceVariables(req.ctx, req.params.workspaceId, { all })
+    return listAll(variables.map(({ variable, overwrites }) => effectiveVariableResource(variable, overwrites)))
+  })
+
+  const path = '/varsets/:variableSetId/relationships/vars'
+  http.get(path, LIST_VARIABLES, async (req) => {
+    const variables = await listSetVariables(req.ctx, req.params.variableSetId)
+    return listAll(variables.map((row) => variableResource(row)))
+  })
+  http.post(path, CREATE_VARIABLE, async (req) => {
+    const variable = await createSetVariable(req.ctx, req.params.variableSetId, req.body.data.attributes)
+    return created(variableResource(variable))
+  })
+  http.get(`${path}/:id`, SHOW_VARIABLE, async (req) =>
+    ok(variableResource(await showSetVariable(req.ctx, req.params.variableSetId, req.params.id))),
   )
-  http.delete(
-    workspaces,
-    { ...WORKSPACES, summary: 'Remove a variable set from workspaces', audit: 'variable_set remove_workspaces' },
-    async (req) => removeSetWorkspaces(req.ctx, req.params.id, req.body.data),
+  http.patch(`${path}/:id`, UPDATE_VARIABLE, async (req) =>
+    ok(variableResource(await updateSetVariable(req.ctx, req.params, req.body.data.attributes))),
   )
-  const projects = '/varsets/:id/relationships/projects'
-  http.post(
-    projects,
-    { ...PROJECTS, summary: 'Apply a variable set to projects', audit: 'variable_set add_projects' },
-    async (req) => addSetProjects(req.ctx, req.params.id, req.body.data),
-  )
-  http.delete(
-    projects,
-    { ...PROJECTS, summary: 'Remove a variable set from projects', audit: 'variable_set remove_projects' },
-    async (req) => removeSetProjects(req.ctx, req.params.id, req.body.data),
-  )
+  http.delete(`${path}/:id`, DELETE_VARIABLE, async (req) => deleteSetVariable(req.ctx, req.params))
+
+  const inWorkspace = '/workspaces/:workspaceId/varsets/:variableSetId/relationships/vars'
+  http.get(inWorkspace, LIST_IN_WORKSPACE, async (req) => {
+    const variables = await listSetVariablesIn(req.ctx, req.params.workspaceId, req.params.variableSetId)
+    return listAll(variables.map(({ row, overwrites }) => variableResource(row, overwrites)))
+  })
+  http.get(`${inWorkspace}/:variableId`, SHOW_IN_WORKSPACE, async (req) => {
+    const { row, overwrites } = await showSetVariableIn(req.ctx, req.params)
+    return ok(variableResource(row, overwrites))
+  })
 }

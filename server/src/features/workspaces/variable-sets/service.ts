@@ -1,23 +1,24 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { CreateVariableSet, UpdateVariableSet } from '@groundstate/contract/variable-sets'
+import type { CreateVariable, UpdateVariable } from '@groundstate/contract/variables'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
-import { type Page, type Paged, pageOffset, refuseTakenName, transact } from '../../../db/db.ts'
-import { forbidden, invalid } from '../../../errors.ts'
-import { requireOrganization } from '../../organizations/organizations/access.ts'
+import { type Page, type Paged, refuseTakenName, transact } from '../../../db/db.ts'
+import { forbidden, invalid, notFound } from '../../../errors.ts'
+import { type Organization, requireOrganization } from '../../organizations/organizations/access.ts'
 import { listReadableProjects, requireProject, requireProjectIn } from '../../organizations/projects/access.ts'
+import { variableAudit } from '../variables/access.ts'
+import { changeVariable, destroyVariable, insertVariable } from '../variables/service.ts'
+import { findVariable, listVariables, lockVariables } from '../variables/store.ts'
 import { listReadableWorkspaces, requireVisibleWorkspaces, requireWorkspace } from '../workspaces/access.ts'
-import { readableSets, requireVariableSet, variableSetAudit } from './access.ts'
+import { noticedSet, readableSets, requireVariableSet, variableSetAudit } from './access.ts'
+import { listOverwrites } from './effective-variables.ts'
 import type { VariableSet } from './store.ts'
 import * as store from './store.ts'
-import { changeVariables } from './variables.ts'
 
-/** Creates a set with its variables and where it applies, owned by the organization or by one of its projects. */
-export async function createVariableSet(
-  ctx: Ctx,
-  organizationName: string,
-  { attributes, relationships }: CreateVariableSet,
-): Promise<VariableSet> {
+/** Creates a set with its variables and its scope, owned by the organization or by one of its projects. */
+export async function createVariableSet(ctx: Ctx, organizationName: string, input: CreateVariableSet) {
+  const { attributes, relationships } = input
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const owner = await requireOwner(ctx, organization, relationships.parent?.data)
   return refuseTakenSetName(() =>
@@ -38,7 +39,7 @@ export async function createVariableSet(
       const scope = { id, organization_id: organization.id, project_id: owner }
       await replaceSetScope(ctx, scope, relationships)
       await changeVariables(ctx, scope, relationships.vars?.data ?? [])
-      // The variables have events of their own.
+      // The variables have separate events.
       const { vars: _, ...applied } = relationships
       const meta = { changes: { ...attributes, ...applied } }
       await recordAudit(ctx, await variableSetAudit(ctx, { ...scope, name: attributes.name }, 'create', meta))
@@ -47,22 +48,15 @@ export async function createVariableSet(
   )
 }
 
-/** The id of the project that is to own a new set; null for the organization itself. */
-async function requireOwner(
-  ctx: Ctx,
-  organization: Awaited<ReturnType<typeof requireOrganization>>,
-  parent: Identifier | undefined,
-) {
+/** The id of the project that will own a new set; null for the organization. */
+async function requireOwner(ctx: Ctx, organization: Organization, parent: Identifier | undefined) {
+  const pointer = '/data/relationships/parent'
   if (parent?.type === 'projects') {
-    const project = await requireProjectIn(ctx, organization.id, {
-      id: parent.id,
-      permission: 'variable-sets:manage',
-      pointer: '/data/relationships/parent',
-    })
-    return project.id
+    const reference = { id: parent.id, permission: 'variable-sets:manage', pointer } as const
+    return (await requireProjectIn(ctx, organization.id, reference)).id
   }
   if (parent && parent.id.toLowerCase() !== organization.name.toLowerCase()) {
-    throw invalid(`a set of ${organization.name} can't belong to ${parent.id}`, '/data/relationships/parent')
+    throw invalid(`a set of ${organization.name} can't belong to ${parent.id}`, pointer)
   }
   if (!organization.can.has('variable-sets:manage')) {
     throw forbidden(`this needs the permission variable-sets:manage in the organization ${organization.name}`)
@@ -71,30 +65,20 @@ async function requireOwner(
 }
 
 type ListVariableSets = { page: Page; filter: store.VariableSetFilter }
+type WorkspaceSets = ListVariableSets & { kind: 'workspace' | 'applicable' }
+type ProjectSets = ListVariableSets & { kind: 'project' | 'owned' }
 
-export async function listOrganizationSets(
-  ctx: Ctx,
-  organizationName: string,
-  query: ListVariableSets,
-): Promise<Paged<VariableSet>> {
+export async function listOrganizationSets(ctx: Ctx, organizationName: string, query: ListVariableSets) {
   const organization = await requireOrganization(ctx, organizationName, 'variable-sets:read')
   return listSets(ctx, organization.id, { kind: 'organization' }, query)
 }
 
-export async function listWorkspaceSets(
-  ctx: Ctx,
-  workspaceId: string,
-  { kind, ...query }: ListVariableSets & { kind: 'workspace' | 'applicable' },
-): Promise<Paged<VariableSet>> {
+export async function listWorkspaceSets(ctx: Ctx, workspaceId: string, { kind, ...query }: WorkspaceSets) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'variables:read')
   return listSets(ctx, workspace.organization_id, { kind, workspaceId, projectId: workspace.project_id }, query)
 }
 
-export async function listProjectSets(
-  ctx: Ctx,
-  projectId: string,
-  { kind, ...query }: ListVariableSets & { kind: 'project' | 'owned' },
-): Promise<Paged<VariableSet>> {
+export async function listProjectSets(ctx: Ctx, projectId: string, { kind, ...query }: ProjectSets) {
   const project = await requireProject(ctx, projectId, 'project:read')
   return listSets(ctx, project.organization_id, { kind, projectId }, query)
 }
@@ -105,23 +89,12 @@ async function listSets(
   scope: store.VariableSetScope,
   { page, filter }: ListVariableSets,
 ): Promise<Paged<VariableSet>> {
-  const { rows, total } = await store.listVariableSets(
-    ctx.db,
-    ctx.actor,
-    { organizationId, scope, filter },
-    { limit: page.size, offset: pageOffset(page) },
-  )
+  const { rows, total } = await store.listVariableSets(ctx.db, ctx.actor, { organizationId, scope, filter }, page)
   return { rows: await readableSets(ctx, organizationId, rows), total }
 }
 
-/**
- * Changes a set. Workspaces and projects in the body replace those where it applies; variables are added or changed.
- */
-export async function updateVariableSet(
-  ctx: Ctx,
-  id: string,
-  { attributes, relationships }: UpdateVariableSet,
-): Promise<VariableSet> {
+/** Changes a set. Workspaces and projects in the body replace its scope; variables are added or changed. */
+export async function updateVariableSet(ctx: Ctx, id: string, { attributes, relationships }: UpdateVariableSet) {
   const set = await requireVariableSet(ctx, id, 'manage')
   return refuseTakenSetName(() =>
     transact(ctx, async (ctx) => {
@@ -141,77 +114,52 @@ export async function updateVariableSet(
   )
 }
 
-export async function addSetWorkspaces(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
-  const set = await requireVariableSet(ctx, id, 'manage')
-  const workspaces = await requireSetWorkspaces(ctx, set, { identifiers, pointer: '/data' })
-  const event = await variableSetAudit(ctx, set, 'add_workspaces', { workspaces })
-  await audited(ctx, event, (ctx) => store.insertWorkspaces(ctx.db, id, workspaces))
-}
-
-export async function removeSetWorkspaces(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
-  const set = await requireVariableSet(ctx, id, 'manage')
-  const workspaces = await requireVisibleWorkspaces(ctx, set.organization_id, identifiers)
-  const event = await variableSetAudit(ctx, set, 'remove_workspaces', { workspaces })
-  await audited(ctx, event, (ctx) => store.deleteWorkspaces(ctx.db, id, workspaces))
-}
-
-export async function addSetProjects(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
-  const set = await requireVariableSet(ctx, id, 'manage')
-  const projects = await requireSetProjects(ctx, set, { identifiers, pointer: '/data' })
-  const event = await variableSetAudit(ctx, set, 'add_projects', { projects })
-  await audited(ctx, event, (ctx) => store.insertProjects(ctx.db, id, projects))
-}
-
-export async function removeSetProjects(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
-  const set = await requireVariableSet(ctx, id, 'manage')
-  const projects = await requireSetProjects(ctx, set, { identifiers, pointer: '/data' })
-  const event = await variableSetAudit(ctx, set, 'remove_projects', { projects })
-  await audited(ctx, event, (ctx) => store.deleteProjects(ctx.db, id, projects))
-}
-
+type ScopeInput = Pick<UpdateVariableSet['relationships'], store.ScopeKind>
 type Scoped = Pick<VariableSet, 'id' | 'organization_id' | 'project_id'>
-
-/** Replaces the workspaces or projects where the set applies by those in the body; an omitted list is unchanged. */
-async function replaceSetScope(
-  ctx: TransactionCtx,
-  set: Scoped,
-  { workspaces, projects }: Pick<UpdateVariableSet['relationships'], 'workspaces' | 'projects'>,
-) {
-  if (workspaces) {
-    const pointer = '/data/relationships/workspaces/data'
-    const ids = await requireSetWorkspaces(ctx, set, { identifiers: workspaces.data, pointer })
-    await store.deleteVisibleWorkspaces(ctx.db, ctx.actor, set.id)
-    await store.insertWorkspaces(ctx.db, set.id, ids)
-  }
-  if (projects) {
-    const pointer = '/data/relationships/projects/data'
-    const ids = await requireSetProjects(ctx, set, { identifiers: projects.data, pointer })
-    await store.deleteVisibleProjects(ctx.db, ctx.actor, set.id)
-    await store.insertProjects(ctx.db, set.id, ids)
-  }
-}
-
 type Named = { identifiers: readonly Identifier[]; pointer: string }
 
-/** Workspaces that the actor sees; a project's set applies inside its project only. */
+type ScopeChange = { change: 'add' | 'remove'; kind: store.ScopeKind; identifiers: readonly Identifier[] }
+
+export async function changeSetScope(ctx: Ctx, id: string, { change, kind, identifiers }: ScopeChange) {
+  const set = await requireVariableSet(ctx, id, 'manage')
+  const ids =
+    change === 'remove' && kind === 'workspaces'
+      ? await requireVisibleWorkspaces(ctx, set.organization_id, identifiers)
+      : await requireInScope[kind](ctx, set, { identifiers, pointer: '/data' })
+  const event = await variableSetAudit(ctx, set, `${change}_${kind}`, { [kind]: ids })
+  const write = change === 'add' ? store.insertScope : store.deleteScope
+  await audited(ctx, event, (ctx) => write(ctx.db, id, kind, ids))
+}
+
+/** Replaces the workspaces or projects where the set applies by those in the body; an omitted list is unchanged. */
+async function replaceSetScope(ctx: TransactionCtx, set: Scoped, relationships: ScopeInput) {
+  for (const kind of ['workspaces', 'projects'] as const) {
+    const identifiers = relationships[kind]?.data
+    if (!identifiers) continue
+    const ids = await requireInScope[kind](ctx, set, { identifiers, pointer: `/data/relationships/${kind}/data` })
+    await store.deleteVisibleScope(ctx.db, ctx.actor, set.id, kind)
+    await store.insertScope(ctx.db, set.id, kind, ids)
+  }
+}
+
+const requireInScope = { workspaces: requireSetWorkspaces, projects: requireSetProjects }
+
+/** The ids of workspaces that the actor sees; a project's set applies only inside its project. */
 async function requireSetWorkspaces(ctx: Ctx, set: Scoped, { identifiers, pointer }: Named) {
   const ids = await requireVisibleWorkspaces(ctx, set.organization_id, identifiers, pointer)
   if (set.project_id === null) return ids
   const workspaces = await listReadableWorkspaces(ctx, ids)
   const outside = workspaces.find((workspace) => workspace.project_id !== set.project_id)
   if (!outside) return ids
-  throw invalid(
-    `the workspace ${outside.name} is not in the project that owns the set`,
-    `${pointer}/${ids.indexOf(outside.id)}/id`,
-  )
+  const detail = `the workspace ${outside.name} is not in the project that owns the set`
+  throw invalid(detail, `${pointer}/${ids.indexOf(outside.id)}/id`)
 }
 
 async function requireSetProjects(ctx: Ctx, set: Scoped, { identifiers, pointer }: Named) {
   const ids = identifiers.map(({ id }) => id)
   const projects = await listReadableProjects(ctx, ids)
-  const known = new Set(
-    projects.filter((project) => project.organization_id === set.organization_id).map((project) => project.id),
-  )
+  const inOrganization = projects.filter((project) => project.organization_id === set.organization_id)
+  const known = new Set(inOrganization.map((project) => project.id))
   const missing = ids.findIndex((id) => !known.has(id))
   if (missing >= 0) throw invalid(`there is no project ${ids[missing]} in the organization`, `${pointer}/${missing}/id`)
   const outside = set.project_id === null ? -1 : ids.findIndex((id) => id !== set.project_id)
@@ -224,7 +172,84 @@ export async function deleteVariableSet(ctx: Ctx, id: string) {
   await audited(ctx, await variableSetAudit(ctx, set, 'destroy'), (ctx) => store.deleteVariableSet(ctx.db, id))
 }
 
-/** Runs a change that sets the name of a set. Throws `invalid` when the owner has another set of that name. */
+/** Runs a change that sets a set's name. Throws `invalid` when the owner has another set with that name. */
 async function refuseTakenSetName<T>(work: () => Promise<T>) {
   return refuseTakenName({ constraint: 'variable_sets_name_key' }, work)
+}
+
+export async function createSetVariable(ctx: Ctx, variableSetId: string, input: CreateVariable) {
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  const event = variableAudit(set.organization_id, 'create', { set: await noticedSet(ctx, set) })
+  return audited(ctx, event, (ctx) => insertVariable(ctx, { variableSetId }, { input }))
+}
+
+type SetVariableKey = { variableSetId: string; id: string }
+
+export async function updateSetVariable(ctx: Ctx, { variableSetId, id }: SetVariableKey, input: UpdateVariable) {
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  const event = variableAudit(set.organization_id, 'update', { changes: input, set: await noticedSet(ctx, set) })
+  return audited(ctx, event, (ctx) => changeVariable(ctx, { variableSetId }, { id, input }))
+}
+
+export async function deleteSetVariable(ctx: Ctx, { variableSetId, id }: SetVariableKey) {
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  const noticed = { organizationId: set.organization_id, set: await noticedSet(ctx, set) }
+  await destroyVariable(ctx, { variableSetId }, { id, ...noticed })
+}
+
+type VariableChange = NonNullable<UpdateVariableSet['relationships']['vars']>['data'][number]
+
+/** Adds the variables without an id to the set and changes those with one. Each change has a separate audit event. */
+async function changeVariables(ctx: TransactionCtx, set: Scoped, changes: readonly VariableChange[]) {
+  const owner = { variableSetId: set.id }
+  const ids = changes.flatMap(({ id }) => id ?? [])
+  const existing = new Set(ids.length === 0 ? [] : await lockVariables(ctx.db, owner, ids))
+  for (const [index, change] of changes.entries()) {
+    const item = `/data/relationships/vars/data/${index}`
+    const pointer = `${item}/attributes`
+    if (change.id === undefined) {
+      const { attributes: input } = change
+      const event = variableAudit(set.organization_id, 'create')
+      await audited(ctx, event, (ctx) => insertVariable(ctx, owner, { input, pointer }))
+    } else if (!existing.has(change.id)) {
+      throw invalid(`the set has no variable ${change.id}`, `${item}/id`)
+    } else if (change.attributes) {
+      const { id, attributes: input } = change
+      const event = variableAudit(set.organization_id, 'update', { changes: input })
+      await audited(ctx, event, (ctx) => changeVariable(ctx, owner, { id, input, pointer }))
+    }
+  }
+}
+
+export async function listSetVariables(ctx: Ctx, variableSetId: string) {
+  await requireVariableSet(ctx, variableSetId, 'read')
+  return listVariables(ctx.db, { variableSetId })
+}
+
+export async function showSetVariable(ctx: Ctx, variableSetId: string, id: string) {
+  await requireVariableSet(ctx, variableSetId, 'read')
+  const variable = await findVariable(ctx.db, { variableSetId }, id)
+  if (!variable) throw notFound('variable')
+  return variable
+}
+
+/** The variables of a set that is effective in the workspace, each with the variables that it overwrites or is overwritten by. */
+export async function listSetVariablesIn(ctx: Ctx, workspaceId: string, variableSetId: string) {
+  const workspace = await requireWorkspace(ctx, workspaceId, 'variables:read')
+  const set = await requireVariableSet(ctx, variableSetId, 'read')
+  const scope = { workspaceId, projectId: workspace.project_id, organizationId: workspace.organization_id }
+  const { rows: effective } = await store.selectEffectiveSets(scope).execute(ctx.db)
+  if (!effective.some(({ id }) => id === set.id)) throw notFound('variable set')
+  const [rows, overwrites] = await Promise.all([listVariables(ctx.db, { variableSetId }), listOverwrites(ctx, scope)])
+  return rows.map((row) => ({ row, overwrites: overwrites.get(row.id) }))
+}
+
+export async function showSetVariableIn(
+  ctx: Ctx,
+  { workspaceId, variableSetId, variableId }: { workspaceId: string; variableSetId: string; variableId: string },
+) {
+  const variables = await listSetVariablesIn(ctx, workspaceId, variableSetId)
+  const variable = variables.find(({ row }) => row.id === variableId)
+  if (!variable) throw notFound('variable')
+  return variable
 }

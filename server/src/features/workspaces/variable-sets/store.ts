@@ -1,11 +1,12 @@
 import { type Insertable, type RawBuilder, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
-import type { Db, Tx } from '../../../db/db.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
+import { countRows } from '../workspaces/store.ts'
 
-/** Sets with what they hold, and those of the workspaces and projects where they apply that the actor sees. */
+/** Sets with their variables, and the workspaces and projects where they apply that the actor sees. */
 function selectVariableSets(db: Db, actor: Actor) {
   return db
     .selectFrom('variable_sets as s')
@@ -29,16 +30,14 @@ export async function findVariableSet(db: Db, actor: Actor, id: string) {
   return selectVariableSets(db, actor).where('s.id', '=', id).executeTakeFirst()
 }
 
-/** Filter of a list of sets, in addition to the organization and the actor's access. */
 export type VariableSetScope =
   | { kind: 'organization' }
-  /** In force in the workspace. */
+  /** Effective in the workspace. */
   | { kind: 'workspace'; workspaceId: string; projectId: string }
-  /** Applicable to the workspace, but not in force there yet. */
+  /** Applicable to the workspace, but not effective there yet. */
   | { kind: 'applicable'; workspaceId: string; projectId: string }
-  /** In force in the project's workspaces. */
+  /** Effective in the project's workspaces. */
   | { kind: 'project'; projectId: string }
-  /** Owned by the project. */
   | { kind: 'owned'; projectId: string }
 
 export type VariableSetFilter = {
@@ -48,12 +47,10 @@ export type VariableSetFilter = {
   ownedByOrganization?: boolean
 }
 
-export async function listVariableSets(
-  db: Db,
-  actor: Actor,
-  { organizationId, scope, filter }: { organizationId: string; scope: VariableSetScope; filter: VariableSetFilter },
-  { limit, offset }: { limit: number; offset: number },
-) {
+type SetQuery = { organizationId: string; scope: VariableSetScope; filter: VariableSetFilter }
+
+export async function listVariableSets(db: Db, actor: Actor, query: SetQuery, page: Page) {
+  const { organizationId, scope, filter } = query
   const conditions = [
     sql`s.organization_id = ${organizationId}`,
     sql`(s.project_id is null or exists (select from projects p where p.id = s.project_id and ${visibleProject(actor)}))`,
@@ -63,21 +60,12 @@ export async function listVariableSets(
   if (filter.ownedByOrganization) conditions.push(sql`s.project_id is null`)
   if (filter.global !== undefined) conditions.push(sql`s.is_global = ${filter.global}`)
   const matches = sql<boolean>`(${sql.join(conditions, sql` and `)})`
-  const [rows, count] = await Promise.all([
-    selectVariableSets(db, actor)
-      .where(matches)
-      .orderBy('s.name')
-      .orderBy('s.id')
-      .limit(limit)
-      .offset(offset)
-      .execute(),
-    db
-      .selectFrom('variable_sets as s')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where(matches)
-      .executeTakeFirstOrThrow(),
+  const sets = selectVariableSets(db, actor).where(matches).orderBy('s.name').orderBy('s.id')
+  const [rows, total] = await Promise.all([
+    sets.limit(page.size).offset(pageOffset(page)).execute(),
+    countRows(db, sql`variable_sets s where ${matches}`),
   ])
-  return { rows, total: count.total }
+  return { rows, total }
 }
 
 function inScope(scope: VariableSetScope): RawBuilder<unknown> {
@@ -97,8 +85,8 @@ function inScope(scope: VariableSetScope): RawBuilder<unknown> {
   }
 }
 
-/** A set that a project owns reaches no further than the project. */
-function isEffective(workspaceId: string, projectId: Scope['projectId']) {
+/** Sets owned by a project are effective only in the project. */
+function isEffective(workspaceId: string, projectId: WorkspaceScope['projectId']) {
   return sql`((s.project_id is null or s.project_id = ${projectId}) and (s.is_global
     or exists (select from variable_set_workspaces x where x.variable_set_id = s.id and x.workspace_id = ${workspaceId})
     or exists (select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = ${projectId})))`
@@ -106,22 +94,15 @@ function isEffective(workspaceId: string, projectId: Scope['projectId']) {
 
 export type EffectiveSet = { id: string; name: string; priority: boolean; scope: 'workspace' | 'project' | 'global' }
 
-/** The sets in force in a workspace, each with the narrowest scope by which it is. */
-export async function listEffectiveSets(db: Db, scope: Scope) {
-  const { rows } = await selectEffectiveSets(scope).execute(db)
-  return rows
-}
+/** A workspace and its location; `projectOf` is the project where only the workspace is known. */
+export type WorkspaceScope = { workspaceId: string; projectId: string | RawBuilder<string>; organizationId: string }
 
-/** A workspace and its location; `projectOf` is used as the project where only the workspace is known. */
-type Scope = { workspaceId: string; projectId: string | RawBuilder<string>; organizationId: string }
-
-/** SQL of the id of a workspace's project. */
 export function projectOf(workspaceId: string) {
   return sql<string>`(select project_id from workspaces where id = ${workspaceId})`
 }
 
-/** The query of `listSetsInForce`. */
-export function selectEffectiveSets({ workspaceId, projectId, organizationId }: Scope) {
+/** A query of the sets that are effective in a workspace, each with the narrowest scope that makes it so. */
+export function selectEffectiveSets({ workspaceId, projectId, organizationId }: WorkspaceScope) {
   return sql<EffectiveSet>`
     select s.id, s.name, s.priority,
            case when exists (select from variable_set_workspaces x
@@ -145,35 +126,37 @@ export async function deleteVariableSet(db: Db, id: string) {
   await db.deleteFrom('variable_sets').where('id', '=', id).execute()
 }
 
-export async function insertWorkspaces(db: Db, id: string, workspaceIds: readonly string[]) {
-  await sql`insert into variable_set_workspaces (variable_set_id, workspace_id)
-    select ${id}, x from unnest(${workspaceIds}::text[]) as t(x) on conflict do nothing`.execute(db)
+const SCOPES = {
+  workspaces: {
+    table: sql.table('variable_set_workspaces'),
+    column: sql.ref('workspace_id'),
+    isVisible: (actor: Actor) =>
+      sql`exists (select from workspaces w where w.id = x.workspace_id and ${visibleWorkspace(actor)})`,
+  },
+  projects: {
+    table: sql.table('variable_set_projects'),
+    column: sql.ref('project_id'),
+    isVisible: (actor: Actor) =>
+      sql`exists (select from projects p where p.id = x.project_id and ${visibleProject(actor)})`,
+  },
+}
+export type ScopeKind = keyof typeof SCOPES
+
+export async function insertScope(db: Db, id: string, kind: ScopeKind, ids: readonly string[]) {
+  const { table, column } = SCOPES[kind]
+  await sql`insert into ${table} (variable_set_id, ${column})
+    select ${id}, x from unnest(${ids}::text[]) as t(x) on conflict do nothing`.execute(db)
 }
 
-export async function deleteWorkspaces(db: Db, id: string, workspaceIds: readonly string[]) {
-  await sql`delete from variable_set_workspaces
-    where variable_set_id = ${id} and workspace_id = any(${workspaceIds})`.execute(db)
+export async function deleteScope(db: Db, id: string, kind: ScopeKind, ids: readonly string[]) {
+  const { table, column } = SCOPES[kind]
+  await sql`delete from ${table} where variable_set_id = ${id} and ${column} = any(${ids})`.execute(db)
 }
 
-export async function insertProjects(db: Db, id: string, projectIds: readonly string[]) {
-  await sql`insert into variable_set_projects (variable_set_id, project_id)
-    select ${id}, x from unnest(${projectIds}::text[]) as t(x) on conflict do nothing`.execute(db)
-}
-
-export async function deleteProjects(db: Db, id: string, projectIds: readonly string[]) {
-  await sql`delete from variable_set_projects
-    where variable_set_id = ${id} and project_id = any(${projectIds})`.execute(db)
-}
-
-/** Removes the set from every workspace that the actor sees. The actor may not remove it from the others. */
-export async function deleteVisibleWorkspaces(tx: Tx, actor: Actor, id: string) {
-  await sql`delete from variable_set_workspaces x using workspaces w
-    where x.variable_set_id = ${id} and w.id = x.workspace_id and ${visibleWorkspace(actor)}`.execute(tx)
-}
-
-export async function deleteVisibleProjects(tx: Tx, actor: Actor, id: string) {
-  await sql`delete from variable_set_projects x using projects p
-    where x.variable_set_id = ${id} and p.id = x.project_id and ${visibleProject(actor)}`.execute(tx)
+/** Removes the set from the workspaces or projects that the actor sees; it may not remove it from the others. */
+export async function deleteVisibleScope(tx: Tx, actor: Actor, id: string, kind: ScopeKind) {
+  const { table, isVisible } = SCOPES[kind]
+  await sql`delete from ${table} x where x.variable_set_id = ${id} and ${isVisible(actor)}`.execute(tx)
 }
 
 /** The teams that see the sets of a project. */
@@ -183,5 +166,4 @@ export async function listTeamIds(db: Db, projectId: string) {
   return rows.map(({ team_id: id }) => id)
 }
 
-/** A variable set that the actor may see. */
 export type VariableSet = VariableSetRow & { canManage: boolean }

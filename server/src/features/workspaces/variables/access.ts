@@ -2,40 +2,34 @@ import { type CreateVariable, type UpdateVariable, variableKeyProblem } from '@g
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { isUniqueViolation } from '../../../db/db.ts'
-import { forbidden, invalid, notFound } from '../../../errors.ts'
-import { type Workspace, listReadableWorkspaces, requireWorkspace } from '../workspaces/access.ts'
+import { invalid, notFound } from '../../../errors.ts'
+import { checkPermission, listReadableWorkspaces, requireWorkspace } from '../workspaces/access.ts'
 import type { VariableRow } from './store.ts'
 import * as store from './store.ts'
 
-/** `workspaceId` is undefined in the older interface, which knows a variable by its id alone. */
+/** `workspaceId` is undefined in the legacy API, which addresses a variable by its id alone. */
 export type WorkspaceVariableKey = { workspaceId?: string; id: string }
 
-/**
- * The workspace of a variable that the caller may change. Throws `not-found` when it may not read the variables there,
- * `forbidden` when it may only read them.
- */
+/** The workspace of a variable to change. Throws `not-found` for a caller who may not read its variables, `forbidden` for a reader. */
 export async function requireVariableWorkspace(ctx: Ctx, { workspaceId, id }: WorkspaceVariableKey) {
   if (workspaceId !== undefined) return requireWritableVariables(ctx, workspaceId)
   const variable = await store.findWorkspaceVariable(ctx.db, id)
   const [workspace] = variable?.workspace_id ? await listReadableWorkspaces(ctx, [variable.workspace_id]) : []
   if (!workspace?.can.has('variables:read')) throw notFound('variable')
-  return checkWritable(workspace)
+  checkPermission(workspace, 'variables:write')
+  return workspace
 }
 
-/** As `requireVariableWorkspace`, by the id of the workspace. */
 export async function requireWritableVariables(ctx: Ctx, workspaceId: string) {
-  return checkWritable(await requireWorkspace(ctx, workspaceId, 'variables:read'))
+  const workspace = await requireWorkspace(ctx, workspaceId, 'variables:read')
+  checkPermission(workspace, 'variables:write')
+  return workspace
 }
 
-function checkWritable(workspace: Workspace) {
-  if (workspace.can.has('variables:write')) return workspace
-  throw forbidden(`this needs the permission variables:write on the workspace ${workspace.name}`)
-}
-
-/** The set of a variable as open pages know it. */
+/** A variable set in a notice; `teams` are those that see the set of a project. */
 export type NoticedSet = { id: string; teams: readonly string[] | undefined }
 
-/** The audit event of a change: the variable and the names of the changed attributes, never a value. */
+/** Records the names of the changed attributes, never a value. */
 export function variableAudit(
   organizationId: string,
   action: string,
@@ -59,12 +53,12 @@ export function variableAudit(
   })
 }
 
-/** The notice of a set: its settings, its variables and where it applies. Teams are given for the set of a project. */
+/** The notice of a change to a set's settings, variables or scope. */
 export function setNotice({ id, teams }: NoticedSet): AuditEvent['notices'][number] {
   return { type: 'varsets', id, ...(teams && { teams }) }
 }
 
-/** Throws `invalid` for a key that the engine could not read. `pointer` points to the attributes in the body. */
+/** Throws `invalid` for a key that the engine cannot read. `pointer` is that of the attributes in the body. */
 export function checkKey(category: CreateVariable['category'], key: string, pointer: string) {
   const problem = variableKeyProblem(category, key)
   if (problem !== undefined) throw invalid(problem, `${pointer}/key`)

@@ -1,16 +1,12 @@
 import type { VariableResource } from '@groundstate/contract/variables'
 import type { VariableRow } from './store.ts'
 
-/**
- * The value of a sensitive variable is never shown. `overwrites` is given where a variable is shown within a workspace.
- */
+/** The value of a sensitive variable is never shown. `overwrites` is present where a variable is shown within a workspace. */
 export function variableResource(row: VariableRow, overwrites?: Overwrites): VariableResource {
-  const self =
-    row.workspace_id === null
-      ? `/api/v2/varsets/${row.variable_set_id}/relationships/vars/${row.id}`
-      : `/api/v2/workspaces/${row.workspace_id}/vars/${row.id}`
+  const { id, workspace_id: workspaceId, variable_set_id: setId } = row
+  const workspace = `/api/v2/workspaces/${workspaceId}`
   return {
-    id: row.id,
+    id,
     type: 'vars',
     attributes: {
       key: row.key,
@@ -23,28 +19,24 @@ export function variableResource(row: VariableRow, overwrites?: Overwrites): Var
       'version-id': row.version_id,
     },
     relationships: {
-      ...(row.workspace_id === null
-        ? { varset: { data: { id: row.variable_set_id ?? '', type: 'varsets' } } }
-        : {
-            configurable: {
-              data: { id: row.workspace_id, type: 'workspaces' },
-              links: { related: `/api/v2/workspaces/${row.workspace_id}` },
-            },
-          }),
+      ...(workspaceId === null
+        ? { varset: { data: { id: setId ?? '', type: 'varsets' } } }
+        : { configurable: { data: { id: workspaceId, type: 'workspaces' }, links: { related: workspace } } }),
       ...(overwrites && {
         overwriter: { data: overwrites.overwriter === null ? null : { id: overwrites.overwriter, type: 'vars' } },
         overwritten: { data: overwrites.overwritten.map((id) => ({ id, type: 'vars' })) },
       }),
     },
-    links: { self },
+    links: {
+      self: workspaceId === null ? `/api/v2/varsets/${setId}/relationships/vars/${id}` : `${workspace}/vars/${id}`,
+    },
   }
 }
 
-/** Source of an effective variable. */
 export type VariableSource =
   | { kind: 'run' }
   | { kind: 'workspace' }
   | { kind: 'set'; name: string; priority: boolean; scope: 'workspace' | 'project' | 'global' }
 
-/** The variable that overwrites one, and those that it overwrites; each by its id. */
+/** The ids of the variable that overwrites one, and of those that it overwrites. */
 export type Overwrites = { overwriter: string | null; overwritten: readonly string[] }

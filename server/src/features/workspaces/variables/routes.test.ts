@@ -30,7 +30,7 @@ test('a variable is created, shown, changed and deleted', async () => {
   const changed = await patch(url, { value: '["a"]', hcl: true })
   const shown = await app.request({ url: `/api/v2/${url}`, token: owner.token })
   const deleted = await app.request({ method: 'DELETE', url: `/api/v2/${url}`, token: owner.token })
-  const gone = await app.request({ url: `/api/v2/${url}`, token: owner.token })
+  const afterDeletion = await app.request({ url: `/api/v2/${url}`, token: owner.token })
 
   expect(created.status).toBe(201)
   expect(created.json().data).toMatchObject({
@@ -47,7 +47,7 @@ test('a variable is created, shown, changed and deleted', async () => {
   })
   expect(changed.json().data.attributes['version-id']).not.toBe(created.json().data.attributes['version-id'])
   expect(shown.json()).toEqual(changed.json())
-  expect([deleted.status, gone.status]).toEqual([204, 404])
+  expect([deleted.status, afterDeletion.status]).toEqual([204, 404])
 })
 
 test('a sensitive value is never shown again, nor stored in plain text', async () => {
@@ -76,7 +76,7 @@ test('a sensitive value is never shown again, nor stored in plain text', async (
   expect(row.sealed_value?.includes('hunter2')).toBe(false)
 })
 
-test('a variable becomes sensitive with the value that it has', async () => {
+test('a variable can become sensitive and keep its value', async () => {
   const workspace = await newWorkspace()
   const created = await create(workspace.id, { key: 'late', value: 'now secret', category: 'terraform' })
 
@@ -85,7 +85,7 @@ test('a variable becomes sensitive with the value that it has', async () => {
   expect(res.json().data.attributes).toMatchObject({ value: null, sensitive: true })
 })
 
-test('a key is taken once in a category', async () => {
+test('a key is unique in its category', async () => {
   const workspace = await newWorkspace()
   await create(workspace.id, { key: 'twice', category: 'terraform' })
 
@@ -115,7 +115,7 @@ test.each([
   [{ key: 'a', category: 'env', value: 'a\0b' }, '/data/attributes/value', 'the character U+0000'],
   [{ key: 'a', category: 'env', value: 'x'.repeat(262_145) }, '/data/attributes/value', '256 KB'],
   [{ key: 'a', category: 'env', value: 5 }, '/data/attributes/value', 'it must be a string'],
-])('attributes %j are refused', async (attributes, pointer, detail) => {
+])('attributes %j are rejected', async (attributes, pointer, detail) => {
   const workspace = await newWorkspace()
 
   const res = await create(workspace.id, attributes)
@@ -142,7 +142,7 @@ test('a value may have 256 KB', async () => {
   expect(res.status).toBe(201)
 })
 
-test('a list is whole', async () => {
+test('a list has all variables on one page', async () => {
   const workspace = await newWorkspace()
   for (let i = 0; i < 25; i += 1) await create(workspace.id, { key: `v${i}`, category: 'terraform', value: String(i) })
 
@@ -152,7 +152,7 @@ test('a list is whole', async () => {
   expect(res.json().meta.pagination).toMatchObject({ 'total-pages': 1, 'total-count': 25 })
 })
 
-test('readers read, writers write, and for strangers there is nothing', async () => {
+test('readers can read, writers can write, and strangers get 404', async () => {
   const workspace = await newWorkspace()
   const created = await create(workspace.id, { key: 'k', category: 'env', value: 'v' })
   const [reader, writer, stranger] = [await createUser(app), await createUser(app), await createUser(app)]
@@ -175,7 +175,7 @@ test('readers read, writers write, and for strangers there is nothing', async ()
   ])
 })
 
-test("another workspace's variable does not exist here", async () => {
+test('a variable of another workspace is not found', async () => {
   const [mine, other] = [await newWorkspace(), await newWorkspace()]
   const created = await create(other.id, { key: 'k', category: 'env' })
 
@@ -184,7 +184,7 @@ test("another workspace's variable does not exist here", async () => {
   expect(res.status).toBe(404)
 })
 
-test('the older interface names the workspace in the body and in filters', async () => {
+test('the legacy API takes the workspace from the body or from filters', async () => {
   const workspace = await newWorkspace()
   const relationships = { workspace: { data: { type: 'workspaces', id: workspace.id } } }
   const body = { data: { type: 'vars', attributes: { key: 'old', category: 'terraform' }, relationships } }
@@ -203,11 +203,11 @@ test('the older interface names the workspace in the body and in filters', async
   expect([created.status, missing.status, deleted.status]).toEqual([201, 422, 204])
 })
 
-test('the variables of a workspace do not exist for those who may not read them', async () => {
+test('the variables of a workspace are not found by callers who may not read them', async () => {
   const workspace = await newWorkspace()
   const id = (await create(workspace.id, { key: 'zone', value: 'a', category: 'env' })).json().data.id
   const member = await createUser(app)
-  // The rest of custom access is what it begins with: runs may be read, variables may not.
+  // The initial custom access allows to read runs, but not variables.
   await createTeamWithAccess(app, {
     members: [member],
     organizationId: acme.id,

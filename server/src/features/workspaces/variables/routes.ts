@@ -15,7 +15,6 @@ import { variableResource } from './resource.ts'
 import {
   createWorkspaceVariable,
   deleteWorkspaceVariable,
-  listVariablesByNames,
   listWorkspaceVariables,
   showWorkspaceVariable,
   updateWorkspaceVariable,
@@ -24,70 +23,61 @@ import {
 import { listVariablesOfWorkspaces } from './store.ts'
 
 const COLLECTION = '/workspaces/:workspaceId/vars'
-/** The second path is the older interface, which knows a variable by its id alone. */
-const MEMBERS = ['/workspaces/:workspaceId/vars/:id', '/vars/:id'] as const
+/** The second path is the legacy API, which addresses a variable by its id alone. */
+const MEMBERS = [`${COLLECTION}/:id`, '/vars/:id'] as const
 
-const LIST = { responses: { 200: wholeListOf(variableSchema) } }
+const READ = { access: { workspace: 'variables:read' } } as const
+const WRITE = { access: { workspace: 'variables:write' } } as const
+const LIST = { ...READ, responses: { 200: wholeListOf(variableSchema) } }
 const ONE = { responses: { 200: documentOf(variableSchema) } }
+
 const CREATE = {
+  ...WRITE,
   summary: 'Create a variable of a workspace',
-  access: { workspace: 'variables:write' },
   audit: 'variable create',
   responses: { 201: documentOf(variableSchema) },
 } as const
-const NO_CONTENT = { responses: { 204: null } }
+const UPDATE = {
+  ...WRITE,
+  ...ONE,
+  summary: 'Update a variable of a workspace',
+  audit: 'variable update',
+  body: updateVariableBody,
+} as const
+const UPDATE_SEVERAL = {
+  ...WRITE,
+  summary: 'Update several variables of a workspace',
+  audit: 'variable update',
+  responses: { 204: null },
+  body: updateVariablesBody,
+} as const
+const DELETE = {
+  ...WRITE,
+  summary: 'Delete a variable of a workspace',
+  audit: 'variable destroy',
+  responses: { 204: null },
+} as const
 
-/** Lists are whole: the command lines read the first page only. */
+/** Lists have no pages: the CLI reads only the first one. */
 export const variableRoutes: Routes = (http) => {
-  http.get(
-    COLLECTION,
-    { ...LIST, summary: 'List the variables of a workspace', access: { workspace: 'variables:read' } },
-    async (req) => {
-      const variables = await listWorkspaceVariables(req.ctx, req.params.workspaceId)
-      return listAll(variables.map((row) => variableResource(row)))
-    },
-  )
+  http.get(COLLECTION, { ...LIST, summary: 'List the variables of a workspace' }, async (req) => {
+    const variables = await listWorkspaceVariables(req.ctx, { id: req.params.workspaceId })
+    return listAll(variables.map((row) => variableResource(row)))
+  })
   http.post(COLLECTION, { ...CREATE, body: createVariableBody }, async (req) => {
     const variable = await createWorkspaceVariable(req.ctx, req.params.workspaceId, req.body.data.attributes)
     return created(variableResource(variable))
   })
-  http.get(
-    `${COLLECTION}/:id`,
-    { ...ONE, summary: 'Show a variable of a workspace', access: { workspace: 'variables:read' } },
-    async (req) => {
-      return ok(variableResource(await showWorkspaceVariable(req.ctx, req.params.workspaceId, req.params.id)))
-    },
+  http.get(`${COLLECTION}/:id`, { ...READ, ...ONE, summary: 'Show a variable of a workspace' }, async (req) =>
+    ok(variableResource(await showWorkspaceVariable(req.ctx, req.params.workspaceId, req.params.id))),
   )
   for (const path of MEMBERS) {
-    const update = {
-      ...ONE,
-      summary: 'Update a variable of a workspace',
-      access: { workspace: 'variables:write' },
-      audit: 'variable update',
-      body: updateVariableBody,
-    } as const
-    http.patch(path, update, async (req) => {
-      return ok(variableResource(await updateWorkspaceVariable(req.ctx, req.params, req.body.data.attributes)))
-    })
-    http.delete(
-      path,
-      {
-        ...NO_CONTENT,
-        summary: 'Delete a variable of a workspace',
-        access: { workspace: 'variables:write' },
-        audit: 'variable destroy',
-      },
-      async (req) => deleteWorkspaceVariable(req.ctx, req.params),
+    http.patch(path, UPDATE, async (req) =>
+      ok(variableResource(await updateWorkspaceVariable(req.ctx, req.params, req.body.data.attributes))),
     )
+    http.delete(path, DELETE, async (req) => deleteWorkspaceVariable(req.ctx, req.params))
   }
-  const updateSeveral = {
-    ...NO_CONTENT,
-    summary: 'Update several variables of a workspace',
-    access: { workspace: 'variables:write' },
-    audit: 'variable update',
-    body: updateVariablesBody,
-  } as const
-  http.patch('/workspaces/:workspaceId/relationships/vars', updateSeveral, async (req) =>
+  http.patch('/workspaces/:workspaceId/relationships/vars', UPDATE_SEVERAL, async (req) =>
     updateWorkspaceVariables(req.ctx, req.params.workspaceId, req.body.data),
   )
 }
@@ -95,20 +85,16 @@ export const variableRoutes: Routes = (http) => {
 const LIST_BY_NAMES = {
   ...LIST,
   summary: 'List the variables of a workspace by its name',
-  access: { workspace: 'variables:read' },
   query: {
     'filter[organization][name]': requiredText().describe('required: the name of an organization'),
     'filter[workspace][name]': requiredText().describe('required: the name of a workspace in it'),
   },
 } as const
 
-/** The older interface, without the workspace in the path. */
 export const legacyVariableRoutes: Routes = (http) => {
   http.get('/vars', LIST_BY_NAMES, async (req) => {
-    const variables = await listVariablesByNames(req.ctx, {
-      organization: req.query['filter[organization][name]'],
-      workspace: req.query['filter[workspace][name]'],
-    })
+    const { 'filter[organization][name]': organization, 'filter[workspace][name]': name } = req.query
+    const variables = await listWorkspaceVariables(req.ctx, { organization, name })
     return listAll(variables.map((row) => variableResource(row)))
   })
   http.post('/vars', { ...CREATE, body: createLegacyVariableBody }, async (req) => {
@@ -124,15 +110,11 @@ export const variableLoaders: readonly Loader[] = [
     of: 'workspaces',
     relation: 'vars',
     load: async (ctx, workspaces) => {
-      const readable = workspaces.filter(({ attributes }) => {
+      const readable = workspaces.flatMap(({ id, attributes }) => {
         const permissions = attributes?.['permissions'] as ReturnType<typeof permissionsBlock>
-        return permissions['can-read-variable']
+        return permissions['can-read-variable'] ? id : []
       })
-      const rows = await listVariablesOfWorkspaces(
-        ctx.db,
-        readable.map(({ id }) => id),
-      )
-      const variables = Map.groupBy(rows, (row) => row.workspace_id)
+      const variables = Map.groupBy(await listVariablesOfWorkspaces(ctx.db, readable), (row) => row.workspace_id)
       return new Map(workspaces.map(({ id }) => [id, (variables.get(id) ?? []).map((row) => variableResource(row))]))
     },
   },

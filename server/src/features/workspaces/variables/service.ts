@@ -4,7 +4,8 @@ import type { App, Ctx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { badRequest, invalid, notFound } from '../../../errors.ts'
-import { requireWorkspace, requireWorkspaceByName } from '../workspaces/access.ts'
+import { requireWorkspace, requireWorkspaceBy } from '../workspaces/access.ts'
+import type { WorkspaceKey } from '../workspaces/store.ts'
 import {
   type NoticedSet,
   type WorkspaceVariableKey,
@@ -23,11 +24,7 @@ export async function createWorkspaceVariable(ctx: Ctx, workspaceId: string, inp
   return audited(ctx, event, (ctx) => insertVariable(ctx, { workspaceId }, { input }))
 }
 
-/**
- * Creates a variable on a workspace or in a set; the caller has authorised it. A sensitive value is sealed and never
- * shown again. Throws `invalid` for a key that is taken or that the engine could not read; `pointer` is where the
- * attributes are in the body.
- */
+/** Creates a variable; the caller has authorised it. Throws `invalid` for a taken or invalid key; `pointer` is that of the attributes. */
 export async function insertVariable(
   ctx: Ctx,
   owner: store.VariableOwner,
@@ -54,17 +51,9 @@ export async function insertVariable(
   )
 }
 
-export async function listWorkspaceVariables(ctx: Ctx, workspaceId: string) {
-  await requireWorkspace(ctx, workspaceId, 'variables:read')
-  return store.listVariables(ctx.db, { workspaceId })
-}
-
-export async function listVariablesByNames(
-  ctx: Ctx,
-  { organization, workspace }: { organization: string; workspace: string },
-) {
-  const found = await requireWorkspaceByName(ctx, organization, workspace, 'variables:read')
-  return store.listVariables(ctx.db, { workspaceId: found.id })
+export async function listWorkspaceVariables(ctx: Ctx, key: WorkspaceKey) {
+  const workspace = await requireWorkspaceBy(ctx, key, 'variables:read')
+  return store.listVariables(ctx.db, { workspaceId: workspace.id })
 }
 
 export async function showWorkspaceVariable(ctx: Ctx, workspaceId: string, id: string) {
@@ -80,21 +69,18 @@ export async function updateWorkspaceVariable(ctx: Ctx, key: WorkspaceVariableKe
   return audited(ctx, event, (ctx) => changeVariable(ctx, { workspaceId: workspace.id }, { id: key.id, input }))
 }
 
-/** The largest number of variables in one request. */
 const MAX_CHANGES = 1000
 
-/**
- * Changes several variables, all or none. Throws `bad-request` for too many, `invalid` for one of another workspace.
- */
+/** Changes several variables, all or none. Throws `bad-request` for too many, `invalid` for one of another workspace. */
 export async function updateWorkspaceVariables(ctx: Ctx, workspaceId: string, changes: UpdateVariables) {
   const workspace = await requireWritableVariables(ctx, workspaceId)
   if (changes.length > MAX_CHANGES)
-    throw badRequest(`these are ${changes.length} variables, at most ${MAX_CHANGES} are taken`)
+    throw badRequest(`too many variables: ${changes.length}, at most ${MAX_CHANGES} are allowed`)
   await transact(ctx, async (ctx) => {
     const ids = changes.map(({ id }) => id)
-    const known = new Set(await store.lockVariables(ctx.db, { workspaceId }, ids))
+    const existing = new Set(await store.lockVariables(ctx.db, { workspaceId }, ids))
     for (const [index, { id, attributes = {} }] of changes.entries()) {
-      if (!known.has(id)) throw invalid(`the workspace has no variable ${id}`, `/data/${index}/id`)
+      if (!existing.has(id)) throw invalid(`the workspace has no variable ${id}`, `/data/${index}/id`)
       const change = { id, input: attributes, pointer: `/data/${index}/attributes` }
       const event = variableAudit(workspace.organization_id, 'update', { changes: attributes })
       await audited(ctx, event, (ctx) => changeVariable(ctx, { workspaceId }, change))
@@ -102,7 +88,7 @@ export async function updateWorkspaceVariables(ctx: Ctx, workspaceId: string, ch
   })
 }
 
-/** Changes a variable; the caller has authorised it. A sensitive one stays so: its value must not become readable. */
+/** Changes a variable; the caller has authorised it. A sensitive one stays sensitive, since its value must not become readable. */
 export async function changeVariable(
   ctx: Ctx,
   owner: store.VariableOwner,
@@ -113,10 +99,8 @@ export async function changeVariable(
       const current = await store.lockVariable(ctx.db, owner, id)
       if (!current) throw notFound('variable')
       if (current.sensitive && input.sensitive === false) {
-        throw invalid(
-          `the variable ${current.key} is sensitive and stays so: delete it and create it again`,
-          `${pointer}/sensitive`,
-        )
+        const detail = `the variable ${current.key} cannot become non-sensitive: delete it and create it again`
+        throw invalid(detail, `${pointer}/sensitive`)
       }
       const category = input.category ?? current.category
       checkKey(category, input.key ?? current.key, pointer)
@@ -155,7 +139,7 @@ export async function destroyVariable(
   })
 }
 
-/** The columns that hold a value. A sensitive one is sealed under the variable's id. */
+/** The columns of a value. A sensitive value is sealed under the variable's id. */
 function valueColumns(
   { secrets }: Pick<App, 'secrets'>,
   { id, sensitive, value }: { id: string; sensitive: boolean; value: string },
@@ -165,7 +149,6 @@ function valueColumns(
     : { sensitive, value, sealed_value: null }
 }
 
-/** The value of a variable in plain text, for the run that needs it. */
 export function openValue({ secrets }: Pick<App, 'secrets'>, row: VariableRow) {
   return row.sealed_value === null ? (row.value ?? '') : secrets.openText(row.sealed_value, sealContext(row.id))
 }

@@ -1,9 +1,8 @@
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type VariableRow = Selectable<Schema['variables']>
-/** The owner of a variable: a workspace or a variable set. */
 export type VariableOwner = { workspaceId: string } | { variableSetId: string }
 
 function of(owner: VariableOwner) {
@@ -17,43 +16,28 @@ export async function findVariable(db: Db, owner: VariableOwner, id: string) {
 }
 
 export async function findWorkspaceVariable(db: Db, id: string) {
-  return db
-    .selectFrom('variables')
-    .select(['id', 'workspace_id'])
-    .where('id', '=', id)
-    .where('workspace_id', 'is not', null)
-    .executeTakeFirst()
+  const query = db.selectFrom('variables').select('workspace_id').where('id', '=', id)
+  return query.where('workspace_id', 'is not', null).executeTakeFirst()
 }
 
 export async function listVariables(db: Db, owner: VariableOwner) {
   return selectVariables(db, owner).execute()
 }
 
-/** The query of `listVariables`. */
 export function selectVariables(db: Db, owner: VariableOwner) {
-  return db.selectFrom('variables').selectAll().where(of(owner)).orderBy('key').orderBy('category')
+  return selectSorted(db, of(owner))
 }
 
-/** The variables of several workspaces, which the caller may read. */
 export async function listVariablesOfWorkspaces(db: Db, workspaceIds: readonly string[]) {
-  return db
-    .selectFrom('variables')
-    .selectAll()
-    .where(sql<boolean>`workspace_id = any(${workspaceIds})`)
-    .orderBy('key')
-    .orderBy('category')
-    .execute()
+  return selectSorted(db, sql`workspace_id = any(${workspaceIds})`).execute()
 }
 
-/** The variables of several sets. */
 export async function listVariablesOfSets(db: Db, variableSetIds: readonly string[]) {
-  return db
-    .selectFrom('variables')
-    .selectAll()
-    .where(sql<boolean>`variable_set_id = any(${variableSetIds})`)
-    .orderBy('key')
-    .orderBy('category')
-    .execute()
+  return selectSorted(db, sql`variable_set_id = any(${variableSetIds})`).execute()
+}
+
+function selectSorted(db: Db, condition: RawBuilder<boolean>) {
+  return db.selectFrom('variables').selectAll().where(condition).orderBy('key').orderBy('category')
 }
 
 export async function insertVariable(db: Db, row: Insertable<Schema['variables']>) {
@@ -68,7 +52,7 @@ export async function lockVariable(db: Db, owner: VariableOwner, id: string) {
   return db.selectFrom('variables').selectAll().where('id', '=', id).where(of(owner)).forUpdate().executeTakeFirst()
 }
 
-/** Locks the rows in the order of their ids, so that two such changes never deadlock. Returns the ids found. */
+/** Locks the rows in the order of their ids, so that concurrent changes cannot deadlock. Returns the existing ids. */
 export async function lockVariables(tx: Tx, owner: VariableOwner, ids: readonly string[]) {
   const rows = await tx
     .selectFrom('variables')

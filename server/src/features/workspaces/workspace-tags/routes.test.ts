@@ -41,7 +41,7 @@ async function tagNames(workspaceId: string) {
   return (await show(`workspaces/${workspaceId}`)).attributes['tag-names']
 }
 
-test('a workspace is created with tags that have no ids', async () => {
+test('a workspace can be created with tags by name', async () => {
   const body = {
     data: {
       type: 'workspaces',
@@ -61,7 +61,7 @@ test('a workspace is created with tags that have no ids', async () => {
   expect(await bound(res.json().data.id)).toEqual({ one: '', team: 'core', two: '' })
 })
 
-test('a key alone is a flat tag, and a flat tag is a key alone', async () => {
+test('a flat tag is a tag binding without a value', async () => {
   const workspace = await newWorkspace()
 
   const merged = await send(
@@ -78,7 +78,7 @@ test('a key alone is a flat tag, and a flat tag is a key alone', async () => {
   expect(await bound(workspace.id)).toEqual({ env: 'x', keyed: '', named: '' })
 })
 
-test('the short path merges, the relation replaces, and a post adds', async () => {
+test('the short path merges, the relation replaces, and POST adds', async () => {
   const workspace = await newWorkspace()
   const path = `workspaces/${workspace.id}`
   await send('PATCH', `${path}/tag-bindings`, bindings({ a: '1', b: '2' }))
@@ -103,7 +103,7 @@ test('an update of the workspace with an empty relation removes every tag', asyn
   expect(res.json().data.attributes['tag-names']).toEqual([])
 })
 
-test('flat tags have one id in the organization, by which they are removed and added', async () => {
+test('a flat tag has one id in the organization, by which it is added and removed', async () => {
   const [first, second] = [await newWorkspace(['shared', 'own']), await newWorkspace(['shared'])]
   const [tag] = await show(`workspaces/${second.id}/relationships/tags`)
 
@@ -119,7 +119,7 @@ test('flat tags have one id in the organization, by which they are removed and a
   expect(await tagNames(third.id)).toEqual(['shared'])
 })
 
-test('a tag deleted from the organization is gone from its workspaces, and nowhere else', async () => {
+test('deleting a tag from an organization removes it only from the workspaces of that organization', async () => {
   const rivals = await createOrganization(app, owner)
   const mine = await newWorkspace(['doomed', 'kept'])
   const theirs = await createWorkspace(app, { organization: rivals.name, tags: ['doomed'] })
@@ -133,7 +133,7 @@ test('a tag deleted from the organization is gone from its workspaces, and nowhe
   expect(await tagNames(theirs.id)).toEqual(['doomed'])
 })
 
-test('a list of tags shows those of workspaces that the caller sees', async () => {
+test('the list of tags includes only tags of visible workspaces', async () => {
   const visible = await newWorkspace(['seen'])
   await newWorkspace(['unseen'])
   const member = await createUser(app)
@@ -148,7 +148,7 @@ test('a list of tags shows those of workspaces that the caller sees', async () =
   expect(refused.status).toBe(403)
 })
 
-test('tags of workspaces that the caller cannot see are neither counted nor revealed by a filter', async () => {
+test('tags of hidden workspaces are neither counted nor revealed by a filter', async () => {
   const visible = await newWorkspace(['counted', 'probed'])
   const hidden = await newWorkspace(['counted', 'probed'])
   const member = await createUser(app)
@@ -164,7 +164,7 @@ test('tags of workspaces that the caller cannot see are neither counted nor reve
   expect(probed.map((tag: any) => tag.attributes.name)).toEqual(['probed'])
 })
 
-test('tags of the project are in force on its workspaces unless they set their own', async () => {
+test('workspaces inherit tags of their project unless they set their own', async () => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const workspace = await newWorkspace([], project.id)
   await send('PATCH', `projects/${project.id}/tag-bindings`, bindings({ team: 'core', tier: 'gold' }))
@@ -180,7 +180,7 @@ test('tags of the project are in force on its workspaces unless they set their o
   expect(effective[1].links['inherited-from']).toBe(`/api/v2/projects/${project.id}`)
 })
 
-test('a reserved key that workspaces may not override has the value of the project', async () => {
+test("a reserved key that workspaces may not override has the project's value", async () => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const workspace = await newWorkspace([], project.id)
   await send('PATCH', `workspaces/${workspace.id}/tag-bindings`, bindings({ fixed: 'mine', free: 'mine' }))
@@ -199,7 +199,7 @@ test('a reserved key that workspaces may not override has the value of the proje
   ])
 })
 
-test('flat tags of a workspace are not among the bindings in force, and hide none of its project', async () => {
+test("flat tags are not effective tag bindings and do not override the project's", async () => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const workspace = await newWorkspace(['team', 'flat'], project.id)
   await send('PATCH', `projects/${project.id}/tag-bindings`, bindings({ team: 'core', bare: '' }))
@@ -226,7 +226,7 @@ test.each([
   [[{ type: 'tag-bindings', attributes: { key: 'k', value: 'a\0b' } }], '/data/0/attributes/value'],
   [[...bindings({ a: '1' }), ...bindings({ a: '2' })], '/data/1/attributes/key'],
   ['nonsense', '/data'],
-])('bindings %j are refused', async (data, pointer) => {
+])('bindings %j are rejected', async (data, pointer) => {
   const workspace = await newWorkspace()
 
   const url = `/api/v2/workspaces/${workspace.id}/tag-bindings`

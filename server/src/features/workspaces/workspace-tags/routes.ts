@@ -27,163 +27,128 @@ import {
 } from './service.ts'
 import type { Tag } from './store.ts'
 
-const LIST = {
+const READ = { access: { workspace: 'workspace:read' } } as const
+const ADD = { access: { workspace: 'tags:manage' }, audit: 'workspace add_tags' } as const
+const NO_CONTENT = { responses: { 204: null } }
+
+const LIST_BINDINGS = {
+  ...READ,
   summary: 'List the tag bindings of a workspace',
-  access: { workspace: 'workspace:read' },
   responses: { 200: wholeListOf(tagBindingSchema) },
-} as const
-const ADD = {
-  summary: 'Add tag bindings to a workspace',
+}
+const ADD_BINDINGS = { ...ADD, ...NO_CONTENT, summary: 'Add tag bindings to a workspace', body: tagBindingsBody }
+const MERGE_BINDINGS = {
+  ...ADD,
+  summary: 'Add or change tag bindings of a workspace',
+  responses: { 200: wholeListOf(tagBindingSchema) },
+  body: tagBindingsBody,
+}
+const REPLACE_BINDINGS = {
+  ...NO_CONTENT,
+  summary: 'Replace the tag bindings of a workspace',
   access: { workspace: 'tags:manage' },
-  audit: 'workspace add_tags',
-  responses: { 204: null },
+  audit: 'workspace replace_tags',
   body: tagBindingsBody,
 } as const
+const LIST_EFFECTIVE_BINDINGS = {
+  ...READ,
+  summary: 'List the tag bindings of a workspace and its project',
+  responses: { 200: wholeListOf(effectiveTagBindingSchema) },
+}
 
-/** Tags with values. Clients write the paths with and without `relationships`. */
+/** Tags with values. Clients use the paths with and without `relationships`. */
 export const workspaceTagBindingRoutes: Routes = (http) => {
-  for (const path of ['/workspaces/:id/tag-bindings', '/workspaces/:id/relationships/tag-bindings'] as const) {
-    http.get(path, LIST, async (req) => {
-      return listAll((await listWorkspaceTagBindings(req.ctx, req.params.id)).map(tagBindingResource))
-    })
-    http.post(path, ADD, async (req) => {
-      const bindings = req.body.data.map((tag) => tag.attributes)
-      await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'merge', bindings })
+  const short = '/workspaces/:id/tag-bindings'
+  const relation = '/workspaces/:id/relationships/tag-bindings'
+  for (const path of [short, relation] as const) {
+    http.get(path, LIST_BINDINGS, async (req) =>
+      listAll((await listWorkspaceTagBindings(req.ctx, req.params.id)).map(tagBindingResource)),
+    )
+    http.post(path, ADD_BINDINGS, async (req) => {
+      await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'merge', bindings: bindingsIn(req) })
     })
   }
-  // The short path merges and answers with the list; the relation's path replaces, as a relation does.
-  http.patch(
-    '/workspaces/:id/tag-bindings',
-    {
-      summary: 'Add or change tag bindings of a workspace',
-      access: { workspace: 'tags:manage' },
-      audit: 'workspace add_tags',
-      responses: { 200: wholeListOf(tagBindingSchema) },
-      body: tagBindingsBody,
-    },
-    async (req) => {
-      const bindings = req.body.data.map((tag) => tag.attributes)
-      const rows = await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'merge', bindings })
-      return listAll(rows.map(tagBindingResource))
-    },
-  )
-  http.patch(
-    '/workspaces/:id/relationships/tag-bindings',
-    {
-      summary: 'Replace the tag bindings of a workspace',
-      access: { workspace: 'tags:manage' },
-      audit: 'workspace replace_tags',
-      responses: { 204: null },
-      body: tagBindingsBody,
-    },
-    async (req) => {
-      const bindings = req.body.data.map((tag) => tag.attributes)
-      await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'replace', bindings })
-    },
-  )
-  http.get(
-    '/workspaces/:id/effective-tag-bindings',
-    {
-      summary: 'List the tag bindings of a workspace and its project',
-      access: { workspace: 'workspace:read' },
-      responses: { 200: wholeListOf(effectiveTagBindingSchema) },
-    },
-    async (req) => {
-      return listAll((await listWorkspaceEffectiveTagBindings(req.ctx, req.params.id)).map(effectiveTagBindingResource))
-    },
+  // The short path merges and responds with the list; the path of the relation replaces.
+  http.patch(short, MERGE_BINDINGS, async (req) => {
+    const change = { change: 'merge', bindings: bindingsIn(req) } as const
+    return listAll((await changeWorkspaceTagBindings(req.ctx, req.params.id, change)).map(tagBindingResource))
+  })
+  http.patch(relation, REPLACE_BINDINGS, async (req) => {
+    await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'replace', bindings: bindingsIn(req) })
+  })
+  http.get('/workspaces/:id/effective-tag-bindings', LIST_EFFECTIVE_BINDINGS, async (req) =>
+    listAll((await listWorkspaceEffectiveTagBindings(req.ctx, req.params.id)).map(effectiveTagBindingResource)),
   )
 }
 
-/** Flat tags, the older interface: tags that are names. */
+function bindingsIn<Binding>({ body }: { body: { data: readonly { attributes: Binding }[] } }) {
+  return body.data.map((tag) => tag.attributes)
+}
+
+const LIST_TAGS = {
+  ...READ,
+  summary: 'List the tags of a workspace',
+  responses: { 200: pageOf(tagSchema) },
+  query: { name: text().describe('part of the name') },
+}
+const ADD_TAGS = { ...ADD, ...NO_CONTENT, summary: 'Add tags to a workspace', body: tagsBody }
+const REMOVE_TAGS = {
+  ...NO_CONTENT,
+  summary: 'Remove tags from a workspace',
+  access: { workspace: 'tags:manage' },
+  audit: 'workspace remove_tags',
+  body: tagsBody,
+} as const
+
+/** Flat tags, the legacy API: tags without values. */
 export const workspaceTagRoutes: Routes = (http) => {
-  http.get(
-    '/workspaces/:id/relationships/tags',
-    {
-      summary: 'List the tags of a workspace',
-      access: { workspace: 'workspace:read' },
-      responses: { 200: pageOf(tagSchema) },
-      query: { name: text().describe('part of the name') },
-    },
-    async (req) => {
-      const { rows, total, organization } = await listWorkspaceTags(req.ctx, req.params.id, {
-        page: req.page(),
-        name: req.query.name,
-      })
-      return req.list({ rows, total }, (tag) => tagResource(tag, organization))
-    },
-  )
-  http.post(
-    '/workspaces/:id/relationships/tags',
-    {
-      summary: 'Add tags to a workspace',
-      access: { workspace: 'tags:manage' },
-      audit: 'workspace add_tags',
-      responses: { 204: null },
-      body: tagsBody,
-    },
-    async (req) => addWorkspaceTags(req.ctx, req.params.id, req.body.data),
-  )
-  http.delete(
-    '/workspaces/:id/relationships/tags',
-    {
-      summary: 'Remove tags from a workspace',
-      access: { workspace: 'tags:manage' },
-      audit: 'workspace remove_tags',
-      responses: { 204: null },
-      body: tagsBody,
-    },
-    async (req) => removeWorkspaceTags(req.ctx, req.params.id, req.body.data),
-  )
+  const path = '/workspaces/:id/relationships/tags'
+  http.get(path, LIST_TAGS, async (req) => {
+    const { name } = req.query
+    const { organization, ...tags } = await listWorkspaceTags(req.ctx, req.params.id, { page: req.page(), name })
+    return req.list(tags, (tag) => tagResource(tag, organization))
+  })
+  http.post(path, ADD_TAGS, async (req) => addWorkspaceTags(req.ctx, req.params.id, req.body.data))
+  http.delete(path, REMOVE_TAGS, async (req) => removeWorkspaceTags(req.ctx, req.params.id, req.body.data))
 }
 
-/** The flat tags of an organization's workspaces. */
+const LIST_OF_ORGANIZATION = {
+  summary: 'List the tags of an organization',
+  access: { organization: 'organization:read' },
+  responses: { 200: pageOf(tagSchema) },
+  query: {
+    q: text().describe('part of the name'),
+    'filter[exclude][taggable][id]': text().describe('the id of a workspace: leaves out the tags it has'),
+  },
+} as const
+const DELETE_TAGS = {
+  ...NO_CONTENT,
+  summary: 'Delete tags from every workspace of an organization',
+  access: { organization: 'tags:manage' },
+  audit: 'organization remove_tags',
+  body: identifiersBody('tags'),
+} as const
+const ADD_TO_WORKSPACES = {
+  ...ADD,
+  ...NO_CONTENT,
+  summary: 'Add a tag to workspaces',
+  body: identifiersBody('workspaces'),
+}
+
 export const tagRoutes: Routes = (http) => {
-  http.get(
-    '/organizations/:organization/tags',
-    {
-      summary: 'List the tags of an organization',
-      access: { organization: 'organization:read' },
-      responses: { 200: pageOf(tagSchema) },
-      query: {
-        q: text().describe('part of the name'),
-        'filter[exclude][taggable][id]': text().describe('the id of a workspace: leaves out the tags it has'),
-      },
-    },
-    async (req) => {
-      const { q, 'filter[exclude][taggable][id]': exclude } = req.query
-      const { rows, total, organization } = await listTags(req.ctx, req.params.organization, {
-        page: req.page(),
-        q,
-        exclude,
-      })
-      return req.list({ rows, total }, (tag) => tagResource(tag, organization))
-    },
-  )
-  http.delete(
-    '/organizations/:organization/tags',
-    {
-      summary: 'Delete tags from every workspace of an organization',
-      access: { organization: 'tags:manage' },
-      audit: 'organization remove_tags',
-      responses: { 204: null },
-      body: identifiersBody('tags'),
-    },
-    async (req) => deleteTags(req.ctx, req.params.organization, req.body.data),
-  )
-  http.post(
-    '/tags/:id/relationships/workspaces',
-    {
-      summary: 'Add a tag to workspaces',
-      access: { workspace: 'tags:manage' },
-      audit: 'workspace add_tags',
-      responses: { 204: null },
-      body: identifiersBody('workspaces'),
-    },
-    async (req) => addWorkspacesToTag(req.ctx, req.params.id, req.body.data),
+  const path = '/organizations/:organization/tags'
+  http.get(path, LIST_OF_ORGANIZATION, async (req) => {
+    const { q, 'filter[exclude][taggable][id]': exclude } = req.query
+    const page = req.page()
+    const { organization, ...tags } = await listTags(req.ctx, req.params.organization, { page, q, exclude })
+    return req.list(tags, (tag) => tagResource(tag, organization))
+  })
+  http.delete(path, DELETE_TAGS, async (req) => deleteTags(req.ctx, req.params.organization, req.body.data))
+  http.post('/tags/:id/relationships/workspaces', ADD_TO_WORKSPACES, async (req) =>
+    addWorkspacesToTag(req.ctx, req.params.id, req.body.data),
   )
 }
 
-/** A tag as the older interface has it: a name that workspaces share. */
 function tagResource(tag: Tag, organizationName: string): TagResource {
   return {
     id: tag.tag_id,

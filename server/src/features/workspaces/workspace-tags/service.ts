@@ -3,8 +3,8 @@ import type { TagLinkage } from '@groundstate/contract/tags'
 import type { Ctx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { announce, workspaceNotice } from '../../../changes/announce.ts'
-import { type Page, pageOffset, transact } from '../../../db/db.ts'
-import { forbidden, invalid, notFound } from '../../../errors.ts'
+import { type Page, transact } from '../../../db/db.ts'
+import { notFound } from '../../../errors.ts'
 import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
 import {
   type TagChange,
@@ -15,7 +15,7 @@ import {
   tagsAudit,
 } from '../../organizations/tags/service.ts'
 import { listTagBindings } from '../../organizations/tags/store.ts'
-import { listReadableWorkspaces, requireWorkspace } from '../workspaces/access.ts'
+import { requireWorkspace, requireWorkspaces } from '../workspaces/access.ts'
 import * as store from './store.ts'
 
 export async function listWorkspaceTagBindings(ctx: Ctx, workspaceId: string) {
@@ -28,10 +28,9 @@ export async function listWorkspaceEffectiveTagBindings(ctx: Ctx, workspaceId: s
   return store.listEffectiveTagBindings(ctx.db, [workspaceId])
 }
 
-/** The tags of workspaces, with those of their projects, by workspace id. The caller has authorised the workspaces. */
+/** Effective tag bindings by workspace id. The caller has authorised the workspaces. */
 export async function listEffectiveTagBindings(ctx: Ctx, workspaceIds: readonly string[]) {
-  const bindings = await store.listEffectiveTagBindings(ctx.db, workspaceIds)
-  return Map.groupBy(bindings, (binding) => binding.for_id)
+  return Map.groupBy(await store.listEffectiveTagBindings(ctx.db, workspaceIds), (binding) => binding.for_id)
 }
 
 export async function changeWorkspaceTagBindings(ctx: Ctx, workspaceId: string, change: TagChange) {
@@ -40,21 +39,16 @@ export async function changeWorkspaceTagBindings(ctx: Ctx, workspaceId: string, 
   return changeTagBindings(ctx, target, change)
 }
 
-/** Flat tags of a workspace: those of its bindings that have no value. */
 export async function listWorkspaceTags(
   ctx: Ctx,
   workspaceId: string,
-  { page, name }: { page: Page; name: string | undefined },
+  query: { page: Page; name: string | undefined },
 ) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'workspace:read')
-  const window = { limit: page.size, offset: pageOffset(page), name }
-  return {
-    ...(await store.listWorkspaceTags(ctx.db, ctx.actor, workspaceId, window)),
-    organization: workspace.organization_name,
-  }
+  const tags = await store.listWorkspaceTags(ctx.db, ctx.actor, workspaceId, query)
+  return { ...tags, organization: workspace.organization_name }
 }
 
-/** The organization's flat tags, as far as they are on workspaces that the actor may see. */
 export async function listTags(
   ctx: Ctx,
   organizationName: string,
@@ -62,8 +56,7 @@ export async function listTags(
 ) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const filter = { organizationId: organization.id, q, exclude }
-  const window = { limit: page.size, offset: pageOffset(page) }
-  return { ...(await store.listTags(ctx.db, ctx.actor, filter, window)), organization: organization.name }
+  return { ...(await store.listTags(ctx.db, ctx.actor, filter, page)), organization: organization.name }
 }
 
 export async function addWorkspaceTags(ctx: Ctx, workspaceId: string, tags: readonly TagLinkage[]) {
@@ -80,12 +73,11 @@ export async function removeWorkspaceTags(ctx: Ctx, workspaceId: string, tags: r
   await audited(ctx, event, (ctx) => store.deleteFlatTags(ctx.db, workspaceId, keys))
 }
 
-/** Removes flat tags from every workspace of the organization. */
 export async function deleteTags(ctx: Ctx, organizationName: string, tags: readonly Identifier[]) {
   const { id, name } = await requireOrganization(ctx, organizationName, 'tags:manage')
-  const linkages = tags.map((tag) => ({ type: 'tags' as const, id: tag.id }))
-  const keys = await readTagKeys(ctx, id, { tags: linkages, pointer: '/data' })
   const tagIds = tags.map((tag) => tag.id)
+  const linkages = tagIds.map((id) => ({ type: 'tags' as const, id }))
+  const keys = await readTagKeys(ctx, id, { tags: linkages, pointer: '/data' })
   const event = tagsAudit({ type: 'organization', id, name, organizationId: id }, 'remove_tags', keys)
   await audited(ctx, event, async (ctx) => {
     const workspaces = await store.deleteTags(ctx.db, id, tagIds)
@@ -93,27 +85,17 @@ export async function deleteTags(ctx: Ctx, organizationName: string, tags: reado
   })
 }
 
-/** Adds a flat tag to more workspaces: to all of them or to none. */
+/** Adds a flat tag to workspaces: to all of them or to none. */
 export async function addWorkspacesToTag(ctx: Ctx, tagId: string, identifiers: readonly Identifier[]) {
   const tag = await store.findTag(ctx.db, tagId)
   if (!tag) throw notFound('tag')
   const [organization] = await listReadableOrganizations(ctx, [tag.organization_id])
   if (!organization) throw notFound('tag')
-  const ids = identifiers.map(({ id }) => id)
-  const readable = new Map((await listReadableWorkspaces(ctx, ids)).map((workspace) => [workspace.id, workspace]))
-  const workspaces = ids.map((id, index) => {
-    const workspace = readable.get(id)
-    if (workspace?.organization_id !== tag.organization_id) {
-      throw invalid(`there is no workspace ${id} in the organization`, `/data/${index}/id`)
-    }
-    if (!workspace.can.has('tags:manage')) {
-      throw forbidden(`this needs the permission tags:manage on the workspace ${workspace.name}`)
-    }
-    return workspace
-  })
+  const { organization_id: organizationId } = tag
+  const workspaces = await requireWorkspaces(ctx, { organizationId, permission: 'tags:manage' }, identifiers)
   await transact(ctx, async (ctx) => {
     for (const workspace of workspaces) {
-      const target = { organizationId: tag.organization_id, workspaceId: workspace.id }
+      const target = { organizationId, workspaceId: workspace.id }
       await addTagKeys(ctx, target, { keys: [tag.key], pointer: '/data' })
       await recordAudit(ctx, tagsAudit(tagged(workspace), 'add_tags', [tag.key]))
     }

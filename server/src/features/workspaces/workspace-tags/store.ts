@@ -1,14 +1,11 @@
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
-import type { Db } from '../../../db/db.ts'
+import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 import { containing } from '../../../db/sql.ts'
 import type { EffectiveTagBinding } from '../../organizations/tags/store.ts'
 
-/**
- * What binds to the workspaces: their own tags, and those of their projects under keys that they don't have or may not
- * override. Flat tags are none of them: they have an interface of their own.
- */
+/** Tag bindings of the workspaces, and those inherited from their projects; without flat tags, which have a separate API. */
 export async function listEffectiveTagBindings(db: Db, workspaceIds: readonly string[]) {
   const { rows } = await sql<EffectiveTagBinding>`
     select distinct on (w.id, b.key) w.id as for_id, b.id, b.key, b.value, b.created_at, b.project_id as inherited_from
@@ -19,63 +16,44 @@ export async function listEffectiveTagBindings(db: Db, workspaceIds: readonly st
      order by w.id, b.key, (b.project_id is not null) = (r.id is null)`.execute(db)
   return rows
 }
-/** Deletes flat tags of a workspace; the older interface does not touch bindings with a value. */
+
+/** Deletes flat tags of a workspace; bindings with a value stay. */
 export async function deleteFlatTags(db: Db, workspaceId: string, keys: readonly string[]) {
-  await db
-    .deleteFrom('tag_bindings')
-    .where('workspace_id', '=', workspaceId)
-    .where('value', '=', '')
-    .where(sql<boolean>`key = any(${keys})`)
-    .execute()
+  await sql`delete from tag_bindings
+    where workspace_id = ${workspaceId} and value = '' and key = any(${keys})`.execute(db)
 }
 
-/** The organization and key encoded in a tag's id. */
 export async function findTag(db: Db, tagId: string) {
-  return db
-    .selectFrom('tag_bindings')
-    .select(['organization_id', 'key'])
-    .where('tag_id', '=', tagId)
-    .limit(1)
-    .executeTakeFirst()
+  const query = db.selectFrom('tag_bindings').select(['organization_id', 'key']).where('tag_id', '=', tagId)
+  return query.limit(1).executeTakeFirst()
 }
 
+type TagFilter = { organizationId: string; q: string | undefined; exclude: string | undefined }
 export type Tag = { tag_id: string; key: string; created_at: Date; instance_count: number }
 
-/** One page of an organization's flat tags with the number of workspaces that the actor may see, and the total. */
-export async function listTags(
-  db: Db,
-  actor: Actor,
-  filter: {
-    organizationId: string
-    q?: string | undefined
-    exclude?: string | undefined
-  },
-  { limit, offset }: { limit: number; offset: number },
-) {
+/** One page of an organization's flat tags, each with the number of its workspaces that the actor may see. */
+export async function listTags(db: Db, actor: Actor, { organizationId, q, exclude }: TagFilter, page: Page) {
+  const excluded = sql`and not exists (select from tag_bindings x where x.workspace_id = ${exclude} and x.key = b.key
+    and exists (select from workspaces w where w.id = x.workspace_id and ${visibleWorkspace(actor)}))`
   const { rows } = await sql<Tag & { total: number }>`
     select b.tag_id, b.key, min(b.created_at) as created_at, count(*) as instance_count, count(*) over () as total
       from tag_bindings b
       join workspaces w on w.id = b.workspace_id
-     where b.organization_id = ${filter.organizationId} and b.value = '' and ${visibleWorkspace(actor)}
-       ${filter.q === undefined ? sql`` : sql`and b.key ilike ${containing(filter.q)}`}
-       ${
-         filter.exclude === undefined
-           ? sql``
-           : sql`and not exists (select from tag_bindings x where x.workspace_id = ${filter.exclude} and x.key = b.key
-               and exists (select from workspaces w where w.id = x.workspace_id and ${visibleWorkspace(actor)}))`
-       }
+     where b.organization_id = ${organizationId} and b.value = '' and ${visibleWorkspace(actor)}
+       ${q === undefined ? sql`` : sql`and b.key ilike ${containing(q)}`}
+       ${exclude === undefined ? sql`` : excluded}
      group by b.tag_id, b.key
      order by b.key
-     limit ${limit} offset ${offset}`.execute(db)
+     limit ${page.size} offset ${pageOffset(page)}`.execute(db)
   return { rows, total: rows[0]?.total ?? 0 }
 }
 
-/** Flat tags of one workspace, with the number of workspaces that have each and that the actor may see. */
+/** One page of a workspace's flat tags, each with the number of its workspaces that the actor may see. */
 export async function listWorkspaceTags(
   db: Db,
   actor: Actor,
   workspaceId: string,
-  { limit, offset, name }: { limit: number; offset: number; name: string | undefined },
+  { page, name }: { page: Page; name: string | undefined },
 ) {
   const { rows } = await sql<Tag & { total: number }>`
     select b.tag_id, b.key, b.created_at, count(*) over () as total,
@@ -86,7 +64,7 @@ export async function listWorkspaceTags(
      where b.workspace_id = ${workspaceId} and b.value = ''
        ${name === undefined ? sql`` : sql`and b.key ilike ${containing(name)}`}
      order by b.key
-     limit ${limit} offset ${offset}`.execute(db)
+     limit ${page.size} offset ${pageOffset(page)}`.execute(db)
   return { rows, total: rows[0]?.total ?? 0 }
 }
 

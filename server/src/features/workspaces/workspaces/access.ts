@@ -9,54 +9,35 @@ import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { refuseTakenName } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { type Grants, findGrants } from './list-store.ts'
-import type { findWorkspace } from './store.ts'
 import * as store from './store.ts'
 
-/**
- * Loads the workspace and checks `permission` in one query. Throws `not-found` when the actor may not see it, or what
- * the permission is to read, and `forbidden` when it sees it but lacks a permission to do something.
- */
+/** Throws `not-found` if the workspace is not visible or `permission` is to read, else `forbidden`. Loads and authorises in one query. */
 export async function requireWorkspace(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<Workspace> {
-  return authorised(ctx, await store.findWorkspace(ctx.db, ctx.actor, { id }), permission)
+  return requireWorkspaceBy(ctx, { id }, permission)
 }
 
-export async function requireWorkspaceByName(
-  ctx: Ctx,
-  organization: string,
-  name: string,
-  permission: WorkspacePermission,
-): Promise<Workspace> {
-  return authorised(ctx, await store.findWorkspace(ctx.db, ctx.actor, { organization, name }), permission)
-}
-
-/** By its id, or by the names of its organization and itself: most endpoints come in both forms. */
+/** As `requireWorkspace`, by id, or by the names of the organization and the workspace. */
 export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, permission: WorkspacePermission) {
-  return authorised(ctx, await store.findWorkspace(ctx.db, ctx.actor, key), permission)
-}
-
-function authorised(ctx: Ctx, row: FoundWorkspace | undefined, permission: WorkspacePermission): Workspace {
+  const row = await store.findWorkspace(ctx.db, ctx.actor, key)
   const workspace = row && readableWorkspace(ctx, row)
   if (!workspace) throw notFound('workspace')
   checkSignInPolicy(workspace.access)
-  if (!workspace.can.has(permission)) {
-    throw refusal(permission, `on the workspace ${workspace.name}`)
-  }
+  checkPermission(workspace, permission)
   return workspace
 }
 
-/** The workspace with what the actor may do there; undefined when it may not see it. */
-export function readableWorkspace(ctx: Ctx, row: FoundWorkspace): Workspace | undefined {
-  const { access: column, ...workspace } = row
-  const access = readAccessContext(ctx.actor, {
-    organizationId: row.organization_id,
-    workspaceId: row.id,
-    access: column,
-  })
-  const can = workspacePermissions(access)
-  return can.has('workspace:read') ? { ...workspace, can, access } : undefined
+export function checkPermission({ can, name }: Workspace, permission: WorkspacePermission) {
+  if (!can.has(permission)) throw refusal(permission, `on the workspace ${name}`)
 }
 
-/** The workspaces among `ids` that the actor may see, in the order of their names, for includes and relations. */
+/** The workspace with the actor's permissions; undefined when the actor may not see it. */
+export function readableWorkspace(ctx: Ctx, row: FoundWorkspace): Workspace | undefined {
+  const { access: column, organization_id: organizationId, id: workspaceId } = row
+  const access = readAccessContext(ctx.actor, { organizationId, workspaceId, access: column })
+  const can = workspacePermissions(access)
+  return can.has('workspace:read') ? { ...row, can, access } : undefined
+}
+
 export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): Promise<Workspace[]> {
   if (ids.length === 0) return []
   const rows = await store.findWorkspaces(ctx.db, ctx.actor, ids)
@@ -66,10 +47,7 @@ export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): 
   })
 }
 
-/**
- * The ids of the workspaces that a body names. Throws `invalid` for a workspace that does not exist, that the actor may
- * not see, or that belongs to another organization, always in the same words.
- */
+/** Throws the same `invalid` for a workspace that does not exist, is not visible, or belongs to another organization. */
 export async function requireVisibleWorkspaces(
   ctx: Ctx,
   organizationId: string,
@@ -84,9 +62,27 @@ export async function requireVisibleWorkspaces(
   return ids
 }
 
-type FoundWorkspace = NonNullable<Awaited<ReturnType<typeof findWorkspace>>>
+/** The workspaces of a body. Throws `invalid` for one that is not visible in the organization, `forbidden` without `permission`. */
+export async function requireWorkspaces(
+  ctx: Ctx,
+  { organizationId, permission }: { organizationId: string; permission: WorkspacePermission },
+  identifiers: readonly Identifier[],
+) {
+  const ids = identifiers.map(({ id }) => id)
+  const readable = new Map((await listReadableWorkspaces(ctx, ids)).map((workspace) => [workspace.id, workspace]))
+  return ids.map((id, index) => {
+    const workspace = readable.get(id)
+    if (workspace?.organization_id !== organizationId) {
+      throw invalid(`there is no workspace ${id} in the organization`, `/data/${index}/id`)
+    }
+    checkPermission(workspace, permission)
+    return workspace
+  })
+}
 
-/** A workspace that the actor may see, with what it may do there. */
+type FoundWorkspace = NonNullable<Awaited<ReturnType<typeof store.findWorkspace>>>
+
+/** A visible workspace with the actor's permissions. */
 export type Workspace = Omit<FoundWorkspace, 'access'> & {
   can: ReadonlySet<WorkspacePermission>
   access: AccessContext
@@ -97,7 +93,7 @@ export function permissionsBlock(workspace: Workspace) {
   return {
     'can-update': can.has('workspace:update'),
     'can-destroy': can.has('workspace:delete'),
-    // Its mere presence tells the command line that there is a safe delete.
+    // The CLI infers from its presence that the server supports safe delete.
     'can-force-delete': mayForceDelete(workspace),
     'can-queue-run': can.has('runs:plan'),
     'can-queue-apply': can.has('runs:apply'),
@@ -122,8 +118,8 @@ export function permissionsBlock(workspace: Workspace) {
 }
 
 /**
- * Whether the actor may delete a workspace that still manages resources: owners always, others who may delete it when
- * the organization allows that (public documentation: organizations, `allow-force-delete-workspaces`).
+ * Whether the actor may delete a workspace that still manages resources: owners always, others with the permission to delete only if
+ * the organization allows it (public documentation: organizations, `allow-force-delete-workspaces`).
  */
 export function mayForceDelete(workspace: Workspace) {
   const { role } = workspace.access
@@ -132,30 +128,23 @@ export function mayForceDelete(workspace: Workspace) {
 }
 
 /**
- * To count what a hundred teams grant takes milliseconds, so the result is cached until the organization's
- * `access_revision` changes. Every change of members and grants raises it, and every request reads it anyway, so the
- * cache is never stale, apart from the estimate: that is for a minute at most.
+ * Counting the grants of a hundred teams takes milliseconds, so the result is cached until the organization's `access_revision`
+ * changes. Every change of members and grants raises it and every request reads it, so only the estimates can be stale, by at most a
+ * minute.
  */
 const cache = new LRUCache<string, { revision: number; grants: Grants }>({ max: 10_000, ttl: 60_000 })
 
-/** Grants of the actor's teams in the organization, by project and by workspace. */
-export async function readGrants(
-  ctx: Ctx,
-  actor: UserActor,
-  organization: { id: string; access_revision: number },
-): Promise<Grants> {
+export async function readGrants(ctx: Ctx, actor: UserActor, organization: { id: string; access_revision: number }) {
   const key = `${organization.id}/${actor.userId}`
-  const known = cache.get(key)
-  if (known?.revision === organization.access_revision) return known.grants
+  const cached = cache.get(key)
+  if (cached?.revision === organization.access_revision) return cached.grants
   const grants = await findGrants(ctx.db, actor, organization.id)
   cache.set(key, { revision: organization.access_revision, grants })
   return grants
 }
 
-/** Runs a change that sets the name of a workspace. Throws `invalid` when another one of the organization has it. */
+/** Runs a change that sets a workspace's name. Throws `invalid` when the name is taken in the organization. */
 export async function refuseTakenWorkspaceName<T>(name: string, work: () => Promise<T>) {
-  return refuseTakenName(
-    { constraint: 'workspaces_name_key', detail: `Name has already been taken: there is a workspace ${name}` },
-    work,
-  )
+  const detail = `Name has already been taken: there is a workspace ${name}`
+  return refuseTakenName({ constraint: 'workspaces_name_key', detail }, work)
 }

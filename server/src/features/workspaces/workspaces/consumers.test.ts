@@ -33,7 +33,7 @@ test('consumers are added, removed and replaced', async () => {
   expect(await consumers()).toEqual([third.id])
 })
 
-test('a workspace that the caller does not see can be neither named nor removed', async () => {
+test('a workspace that the caller does not see can be neither added nor removed', async () => {
   const admin = await createUser(app)
   await createTeamWithAccess(app, { members: [admin], organizationId: acme.id, workspaces: { [source.id]: 'admin' } })
   const foreign = await createWorkspace(app, { organization: (await createOrganization(app, owner)).name })

@@ -33,7 +33,7 @@ const VALUES: Record<string, readonly [string, ...string[]]> = {
   sort: ['name', '-name', 'latest-change-at', '-latest-change-at', 'current-run.created-at', '-current-run.created-at'],
 }
 
-/** Each value alone, and several by chance. */
+/** Each value alone, and random combinations. */
 function someQueries(): WorkspaceQuery[] {
   const alone = Object.entries(VALUES).flatMap(([name, values]) => values.map((value) => ({ [name]: value })))
   const together = Array.from({ length: 150 }, () =>
@@ -49,7 +49,7 @@ function someQueries(): WorkspaceQuery[] {
 const queries = someQueries()
 const parseQuery = queryParser({ ...WORKSPACE_FILTER_QUERY, sort: sortBy(SORTS, 'name') })
 
-/** All pages of the list, and the total that each says. */
+/** The ids on all pages of the list, and their totals. */
 async function listed(query: WorkspaceQuery, { user, size }: { user: TestUser; size: number }) {
   const ids: string[] = []
   const totals = new Set<number>()
@@ -63,7 +63,7 @@ async function listed(query: WorkspaceQuery, { user, size }: { user: TestUser; s
   }
 }
 
-test('the list of workspaces shows to each caller what the filters leave, in order, and counts it', async () => {
+test('each caller gets the matching visible workspaces, in order, with their total', async () => {
   const everyone = [{ user: owner, sees: new Set(workspaces.map(({ id }) => id)) }, ...viewers]
   for (const [index, query] of queries.entries()) {
     const { user, sees } = everyone[index % 3 === 0 ? 1 + random.below(viewers.length) : 0] ?? { user: owner }
@@ -75,8 +75,8 @@ test('the list of workspaces shows to each caller what the filters leave, in ord
   }
 })
 
-test('any number of tags is looked for in a moment', async () => {
-  // As many as the line of a request holds, and the same one many times.
+test('a filter with thousands of tags is fast', async () => {
+  // As many tags as fit in a request line, and one tag many times.
   const keys = Array.from({ length: 4000 }, (_, index) => index.toString(36))
   const asked = Object.fromEntries(
     [...keys.slice(0, 99).keys()].map((index) => [`filter[tagged][${index}][key]`, 'env']),
@@ -92,32 +92,35 @@ test('any number of tags is looked for in a moment', async () => {
   expect(some.ids).not.toEqual([])
 })
 
-test.each(['scan', 'collect', 'match'] as const)('the strategy %s finds what members see', async (strategy) => {
-  for (const query of queries) {
-    const { user, sees } = random.pick(viewers as [(typeof viewers)[0], ...typeof viewers])
-    const grants = await findGrants(app.db, user.actor, organization.id)
-    const parsed = parseQuery(query)
-    const filter = workspaceFilter(parsed)
-    const reach = { ...grants, strategy }
-    const window = {
-      sort: parsed.sort,
-      limit: 100,
-      offset: 0,
-      counts: random.oneIn(2),
-      grants: true,
+test.each(['scan', 'collect', 'match'] as const)(
+  'the strategy %s finds the workspaces that members see',
+  async (strategy) => {
+    for (const query of queries) {
+      const { user, sees } = random.pick(viewers as [(typeof viewers)[0], ...typeof viewers])
+      const grants = await findGrants(app.db, user.actor, organization.id)
+      const parsed = parseQuery(query)
+      const filter = workspaceFilter(parsed)
+      const reach = { ...grants, strategy }
+      const window = {
+        sort: parsed.sort,
+        limit: 100,
+        offset: 0,
+        counts: random.oneIn(2),
+        grants: true,
+      }
+      const isFiltered = Object.values(filter).some((value) => value !== undefined)
+      const list = { organizationId: organization.id, reach, filter }
+      const rows = await listWorkspaceRows(app.db, user.actor, list, { ...window, counts: isFiltered || window.counts })
+      const total = await countMatches(app.db, user.actor, list)
+
+      const visible = workspaces.filter(({ id }) => sees.has(id))
+      const ids = expectedWorkspaces(visible, query)
+      expect({ query, ids: rows.map(({ id }) => id), total }).toEqual({ query, ids, total: ids.length })
     }
-    const isFiltered = Object.values(filter).some((value) => value !== undefined)
-    const list = { organizationId: organization.id, reach, filter }
-    const rows = await listWorkspaceRows(app.db, user.actor, list, { ...window, counts: isFiltered || window.counts })
-    const total = await countMatches(app.db, user.actor, list)
+  },
+)
 
-    const visible = workspaces.filter(({ id }) => sees.has(id))
-    const ids = expectedWorkspaces(visible, query)
-    expect({ query, ids: rows.map(({ id }) => id), total }).toEqual({ query, ids, total: ids.length })
-  }
-})
-
-test('a workspace is found by what it has become', async () => {
+test('filters use the updated values of a workspace', async () => {
   const url = `/api/v2/workspaces/${first?.id}`
   const attributes = { name: 'renamed', 'engine-version': '1.9.9' }
   const project = workspaces.find(({ projectId }) => projectId !== first?.projectId)?.projectId

@@ -105,7 +105,7 @@ test('a list is sorted by the age of current runs', async () => {
   expect(found.toSorted()).toEqual(all)
 })
 
-test('pages do not overlap, and one past the end is empty', async () => {
+test('pages do not overlap, and a page past the end is empty', async () => {
   const first = await list('page[size]=2')
   const third = await list('page[size]=2&page[number]=3')
   const past = await list('page[size]=2&page[number]=9')
@@ -122,14 +122,14 @@ test('pages do not overlap, and one past the end is empty', async () => {
   expect(past.json()).toMatchObject({ data: [], meta: { pagination: { 'current-page': 9, 'total-count': 5 } } })
 })
 
-test.each(['page[size]=x', 'page[number]=0', 'sort=color'])('the query %s is refused', async (query) => {
+test.each(['page[size]=x', 'page[number]=0', 'sort=color'])('the query %s is rejected', async (query) => {
   const res = await list(query)
 
   expect(res.status).toBe(422)
   expect(res.json().errors[0].source.parameter).toBe(query.split('=')[0])
 })
 
-test('a member sees what the teams grant, and the total counts no more', async () => {
+test('a member sees and counts only granted workspaces', async () => {
   const user = await createUser(app)
   const id = (name: string) => workspaces.get(name) ?? ''
   const nothing = await createTeamWithAccess(app, { members: [user], organizationId: acme.id })
@@ -154,7 +154,7 @@ test('a member sees what the teams grant, and the total counts no more', async (
   expect(await names('search[tags]=app', user.token)).toEqual(['web-prod'])
 })
 
-test('what was granted is gone from the list as soon as the team, the member or the project goes', async () => {
+test('a deleted team, membership or project removes its workspaces from the list immediately', async () => {
   const [user, other] = [await createUser(app), await createUser(app)]
   await addMember(app, acme.id, other)
   await createTeamWithAccess(app, { members: [user, other], organizationId: acme.id })
@@ -180,7 +180,7 @@ test('what was granted is gone from the list as soon as the team, the member or 
   await app.request({ method: 'DELETE', url: `/api/v2/workspaces/${movable.id}`, token: owner.token })
 })
 
-test('a member who reads every workspace sees all of them', async () => {
+test('a member with access to all workspaces sees all', async () => {
   const user = await createUser(app)
   await createTeamWithAccess(app, {
     members: [user],
@@ -191,7 +191,7 @@ test('a member who reads every workspace sees all of them', async () => {
   expect(await names('', user.token)).toEqual(all)
 })
 
-test('few grants among many workspaces, and many grants, show the same list', async () => {
+test('few and many grants give the same list', async () => {
   const organization = await createOrganization(app, owner)
   const ids: string[] = []
   for (let i = 0; i < 60; i += 1) {

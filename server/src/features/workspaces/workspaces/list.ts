@@ -1,26 +1,16 @@
 import type { Ctx } from '../../../app.ts'
-import {
-  type AccessContext,
-  type GrantsColumn,
-  dependsOnGrants,
-  listedAccess,
-  seesEveryWorkspace,
-} from '../../../auth/access-context.ts'
+import { type AccessContext, dependsOnGrants, listedAccess, seesEveryWorkspace } from '../../../auth/access-context.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { type Db, type Page, type Paged, pageOffset } from '../../../db/db.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { type Workspace, readGrants } from './access.ts'
 import type { WorkspaceFilter } from './filter-store.ts'
-import type { Grants, Reach } from './list-store.ts'
 import * as store from './list-store.ts'
 import * as waitingStore from './waiting-store.ts'
 import { openTasks, waitingReason } from './waiting.ts'
 
-/**
- * One page of the organization's workspaces that the actor may see. The number of queries does not depend on the size
- * of the page, nor does their cost on the size of the organization, unless a filter must look at every name.
- */
+/** One page of the workspaces that the actor may see. The cost does not depend on the size of the organization, unless filtered by name. */
 export async function listWorkspaces(
   ctx: Ctx,
   organizationName: string,
@@ -34,7 +24,11 @@ export async function listWorkspaces(
     actor.kind === 'user' && !seesEveryWorkspace(organization.access)
       ? await listGranted(ctx, { ...query, grants: await readGrants(ctx, actor, organization) }, window)
       : await listEvery(ctx, query, window)
-  return { rows: rows.map(({ grants, ...row }) => present(row, organization.access, grants)), total }
+  const present = ({ grants, ...row }: (typeof rows)[number]): Workspace => {
+    const access = listedAccess(organization.access, grants)
+    return { ...row, access, can: workspacePermissions(access) }
+  }
+  return { rows: rows.map(present), total }
 }
 
 type Query = { organizationId: string; filter: WorkspaceFilter; access: AccessContext }
@@ -54,20 +48,22 @@ async function listEvery({ db, actor }: Ctx, { access, ...rest }: Query, window:
 /** Number of workspaces up to which single lookups are no slower than a full scan. */
 const MAX_COLLECTED = 1000
 
-/** A scan looks at many rows when few are visible; a collection looks at every visible row. What must be counted is looked at anyway. */
+/** A scan reads many rows when few are visible; a collection reads every visible row, as a count does anyway. */
 function strategyFor(
   { sort, limit, offset }: Window,
-  { visible, all, counts }: { visible: number; all: number; counts: boolean },
-): Reach['strategy'] {
+  { direct, inProjects, all }: store.Grants,
+  counts: boolean,
+): store.Reach['strategy'] {
+  const visible = inProjects + direct
   const walked = ((offset + limit) * all) / Math.max(1, visible)
   if (!counts && store.hasIndex(sort) && walked < Math.min(visible, MAX_COLLECTED)) return 'scan'
   return visible > MAX_COLLECTED ? 'match' : 'collect'
 }
 
-async function listGranted({ db, actor }: Ctx, { grants, ...rest }: Query & { grants: Grants }, window: Window) {
-  const { projectIds, direct, estimate } = grants
+async function listGranted({ db, actor }: Ctx, { grants, ...rest }: Query & { grants: store.Grants }, window: Window) {
+  const { projectIds, direct } = grants
   const counts = isFiltered(rest.filter)
-  const strategy = strategyFor(window, { visible: estimate.inProjects + direct, all: estimate.all, counts })
+  const strategy = strategyFor(window, grants, counts)
   const query = { ...rest, reach: { ...grants, strategy } }
   const [rows, count] = await Promise.all([
     store.listWorkspaceRows(db, actor, query, { ...window, counts, grants: true }),
@@ -76,13 +72,8 @@ async function listGranted({ db, actor }: Ctx, { grants, ...rest }: Query & { gr
   return { rows, total: count === undefined ? await totalOf(db, actor, query, rows) : count + direct }
 }
 
-/** The total is in each row of a counted page. A page past the end has no row, so it needs a count. */
-async function totalOf(
-  db: Db,
-  actor: Actor,
-  query: Parameters<typeof store.countMatches>[2],
-  rows: readonly { total: number | null }[],
-) {
+/** Each row of a counted page has the total. A page past the end has no row, so it needs a count. */
+async function totalOf(db: Db, actor: Actor, query: store.ListQuery, rows: readonly { total: number | null }[]) {
   return rows[0]?.total ?? store.countMatches(db, actor, query)
 }
 
@@ -90,18 +81,11 @@ function isFiltered(filter: WorkspaceFilter) {
   return Object.values(filter).some((value) => value !== undefined)
 }
 
-function present(row: Omit<Workspace, 'can' | 'access'>, organization: AccessContext, grants: GrantsColumn): Workspace {
-  const access = listedAccess(organization, grants)
-  return { ...row, access, can: workspacePermissions(access) }
-}
-
-/**
- * The reasons for which workspaces wait, by their ids: that of the active run, else that of the first run in the queue.
- * Workspaces without a reason are left out.
- */
-export async function listWaitingReasons(ctx: Ctx, workspaceIds: readonly string[]): Promise<Map<string, string>> {
+/** The waiting reasons of workspaces, by id: that of the active run, else that of the first run in the queue. */
+export async function listWaitingReasons(ctx: Ctx, workspaces: readonly Workspace[]) {
   const reasons = new Map<string, string>()
-  if (workspaceIds.length === 0) return reasons
+  if (workspaces.length === 0) return reasons
+  const workspaceIds = workspaces.map(({ id }) => id)
   const now = ctx.now()
   for (const run of await waitingStore.listWaiting(ctx.db, { workspaceIds, now })) {
     const reason = waitingReason(run.waiting, { tasks: openTasks(run.task_stages), now })

@@ -26,7 +26,7 @@ async function act(workspaceId: string, action: string, user: TestUser, body?: u
 test.each([
   ['plain JSON', { reason: 'because' }],
   ['a document with an empty type', { data: { type: '', attributes: { reason: 'because' } } }],
-])('a lock takes %s and names who holds it', async (_, body) => {
+])('a lock accepts %s and has its holder', async (_, body) => {
   const workspace = await newWorkspace()
 
   const res = await act(workspace.id, 'lock', owner, body)
@@ -44,7 +44,7 @@ test('a lock without a body has no reason', async () => {
   expect(res.json().data.attributes).toMatchObject({ locked: true, 'locked-reason': null })
 })
 
-test('a locked workspace is locked by no one else', async () => {
+test('a locked workspace cannot be locked again', async () => {
   const workspace = await newWorkspace()
   const writer = await member('write', workspace.id)
   await act(workspace.id, 'lock', owner, { reason: 'maintenance' })
@@ -55,7 +55,7 @@ test('a locked workspace is locked by no one else', async () => {
   expect(other.json().errors[0].detail).toMatch(/is locked by User olivia since 20.*: maintenance$/)
 })
 
-test('two locks at once: one of them holds', async () => {
+test('one of two concurrent locks succeeds', async () => {
   const workspace = await newWorkspace()
   const writer = await member('write', workspace.id)
 
@@ -64,7 +64,7 @@ test('two locks at once: one of them holds', async () => {
   expect(responses.map((response) => response.status)).toEqual(expect.arrayContaining([200, 409]))
 })
 
-test('only the holder unlocks, and only once', async () => {
+test('only the holder can unlock, and only once', async () => {
   const workspace = await newWorkspace()
   const writer = await member('write', workspace.id)
   await act(workspace.id, 'lock', owner)
@@ -82,7 +82,7 @@ test('only the holder unlocks, and only once', async () => {
   expect(again.json().errors[0].detail).not.toContain('locked by')
 })
 
-test('an admin forces a lock open, a writer may not', async () => {
+test('an admin can force-unlock, a writer cannot', async () => {
   const workspace = await newWorkspace()
   const [writer, admin] = [await member('write', workspace.id), await member('admin', workspace.id)]
   await act(workspace.id, 'lock', owner)
@@ -117,7 +117,7 @@ test("a team's token locks as its team", async () => {
   expect(unlocked.status).toBe(200)
 })
 
-test('a safe delete refuses a locked workspace and takes an empty one', async () => {
+test('a safe delete rejects a locked workspace and deletes an empty one', async () => {
   const workspace = await newWorkspace()
   const url = `/api/v2/organizations/${acme.name}/workspaces/${workspace.name}/actions/safe-delete`
   await act(workspace.id, 'lock', owner)
@@ -129,11 +129,11 @@ test('a safe delete refuses a locked workspace and takes an empty one', async ()
   expect(refused.status).toBe(409)
   expect(refused.json().errors[0].detail).toContain('locked')
   expect(done.status).toBe(204)
-  const gone = await app.request({ url: `/api/v2/workspaces/${workspace.id}`, token: owner.token })
-  expect(gone.status).toBe(404)
+  const afterDeletion = await app.request({ url: `/api/v2/workspaces/${workspace.id}`, token: owner.token })
+  expect(afterDeletion.status).toBe(404)
 })
 
-test('what still manages resources goes by force only, and by those who may', async () => {
+test('a workspace with resources can only be force-deleted, with permission', async () => {
   const workspace = await newWorkspace()
   const admin = await member('admin', workspace.id)
   await app.db.updateTable('workspaces').set({ resource_count: 3 }).where('id', '=', workspace.id).execute()
@@ -148,7 +148,7 @@ test('what still manages resources goes by force only, and by those who may', as
   expect([refused.status, forced.status]).toEqual([403, 204])
 })
 
-describe('a state whose resources are not counted yet, or cannot be', () => {
+describe('a state whose resources are not counted, or cannot be', () => {
   const large = rawState({ resources: ['one', 'two'], padding: 50_000 })
   const encrypted = Buffer.from(
     JSON.stringify({ serial: 1, lineage: 'l', meta: {}, encrypted_data: 'AAAA', encryption_version: 'v0' }),
@@ -157,7 +157,7 @@ describe('a state whose resources are not counted yet, or cannot be', () => {
   test.each([
     ['large', large, 'manages 2 resources', 'still managing resources (2)'],
     ['encrypted', encrypted, 'an unknown number of resources', 'still managing resources'],
-  ])('protects its workspace all the same: %s', async (_, raw, forbidden, unsafe) => {
+  ])('still protects its workspace: %s', async (_, raw, forbidden, unsafe) => {
     const workspace = await newWorkspace()
     const admin = await member('admin', workspace.id)
     const client = stateClient(app, workspace, owner.token)

@@ -6,9 +6,7 @@ import { effectiveAutoDestroy, effectiveExecution } from './settings.ts'
 
 const LOCK_TYPES = { user: 'users', team: 'teams', run: 'runs' } as const
 
-/**
- * A workspace as in the public API. `waitingReason` is our own; it is given where the workspace itself was requested.
- */
+/** `waitingReason` is not in the public API; it is present where the workspace itself was requested. */
 export function workspaceResource(
   workspace: Workspace,
   { waitingReason }: { waitingReason?: string | null } = {},

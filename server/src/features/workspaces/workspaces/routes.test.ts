@@ -7,7 +7,7 @@ import { createOrganization, createProject, createUser, createWorkspace } from '
 
 const queries = vi.spyOn(pg.Client.prototype, 'query')
 whenFileEnds(() => queries.mockRestore())
-/** How many statements the app's pool has run; other connections send texts. */
+/** Counts the statements of the app's pool; other connections send texts. */
 function statements() {
   return queries.mock.calls.filter(([query]: unknown[]) => typeof query === 'object' && query && 'submit' in query)
     .length
@@ -39,7 +39,7 @@ async function member(access: 'read' | 'plan' | 'write' | 'admin', workspaceId: 
   return user
 }
 
-test('a new workspace has the defaults that clients count on', async () => {
+test('a new workspace has the defaults of the API', async () => {
   const res = await create({ name: 'defaults' })
 
   expect(res.status).toBe(201)
@@ -75,7 +75,7 @@ test('a new workspace has the defaults that clients count on', async () => {
   expect(data.relationships['locked-by'].data).toBeNull()
 })
 
-test('a workspace is read by its id and by its names, whatever their case', async () => {
+test('a workspace is found by id and by case-insensitive names', async () => {
   const workspace = await newWorkspace({ name: 'Named' })
 
   const byId = await app.request({ url: `/api/v2/workspaces/${workspace.id}`, token: owner.token })
@@ -86,7 +86,7 @@ test('a workspace is read by its id and by its names, whatever their case', asyn
   expect(byName.json()).toEqual(byId.json())
 })
 
-test('what a stranger asks for does not exist', async () => {
+test('a workspace is not found by strangers', async () => {
   const workspace = await newWorkspace()
 
   const responses = await Promise.all([
@@ -103,12 +103,12 @@ test('what a stranger asks for does not exist', async () => {
   expect(responses.map((response) => response.status)).toEqual(responses.map(() => 404))
 })
 
-test('without a token there is no response', async () => {
+test('a request without a token is 401', async () => {
   expect((await app.request({ url })).status).toBe(401)
   expect((await app.request({ url, token: 'garbage' })).status).toBe(401)
 })
 
-test('a name is taken once in an organization, and again in the next', async () => {
+test('a name is unique in its organization', async () => {
   const other = await createOrganization(app, owner)
   await create({ name: 'twice' })
 
@@ -144,7 +144,7 @@ test.each([
     '/data/attributes/auto-destroy-activity-duration',
     'incorrect format',
   ],
-])('attributes %j are refused', async (attributes, pointer, detail) => {
+])('attributes %j are rejected', async (attributes, pointer, detail) => {
   const res = await create(attributes)
 
   expect(res.status).toBe(422)
@@ -152,7 +152,7 @@ test.each([
   expect(res.json().errors[0].detail).toContain(detail)
 })
 
-test('a project that the caller may not see is one that does not exist', async () => {
+test('a project that the caller may not see is reported as missing', async () => {
   const foreign = await createOrganization(app, stranger)
   const project = (id: string) => ({ project: { data: { type: 'projects', id } } })
 
@@ -179,7 +179,7 @@ test.each(['1.11.4', 'latest', '~> 1.11', '>= 1.2, < 2.0', '1.99.0-beta2', '1.10
   },
 )
 
-test('settings change, and what the body leaves out stays', async () => {
+test('an update changes only the settings in the body', async () => {
   const workspace = await newWorkspace({ 'auto-apply': true, description: 'before' })
 
   const res = await patch(workspace.id, { description: null, 'working-directory': 'infra', 'execution-mode': 'local' })
@@ -196,7 +196,7 @@ test('settings change, and what the body leaves out stays', async () => {
   expect(inherits.json().data.attributes['execution-mode']).toBe('remote')
 })
 
-test('the execution mode and the agent pool are overwritten together, or neither', async () => {
+test('the execution mode and the agent pool can only be overwritten together', async () => {
   const workspace = await newWorkspace({ 'execution-mode': 'local' })
   const overwrites = { 'execution-mode': false, 'agent-pool': true }
 
@@ -212,7 +212,7 @@ test('the execution mode and the agent pool are overwritten together, or neither
   expect(kept.json().data.attributes['execution-mode']).toBe('local')
 })
 
-test('an organization default reaches the workspaces that set nothing', async () => {
+test("workspaces without own settings follow the organization's defaults", async () => {
   const other = await createOrganization(app, owner)
   const workspace = await createWorkspace(app, { organization: other.name, actor: owner.actor })
 
@@ -227,7 +227,7 @@ test('an organization default reaches the workspaces that set nothing', async ()
   expect(res.json().data.attributes['execution-mode']).toBe('local')
 })
 
-test('a workspace moves to another project with its own update', async () => {
+test('an update moves a workspace to another project', async () => {
   const workspace = await newWorkspace()
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
 
@@ -238,7 +238,7 @@ test('a workspace moves to another project with its own update', async () => {
   expect(moved.json().data.attributes['workspace-count']).toBe(1)
 })
 
-test('a reader may look but not change', async () => {
+test('a reader can read but not change a workspace', async () => {
   const workspace = await newWorkspace()
   const reader = await member('read', workspace.id)
 
@@ -260,7 +260,7 @@ test('a reader may look but not change', async () => {
   expect([changed.status, locked.status]).toEqual([403, 403])
 })
 
-test('includes bring what the caller may read, and an unknown one is refused', async () => {
+test('includes add resources that the caller may read, and an unknown one is rejected', async () => {
   const workspace = await newWorkspace()
   const reader = await member('read', workspace.id)
   const path = `/api/v2/workspaces/${workspace.id}`
@@ -279,7 +279,7 @@ test('includes bring what the caller may read, and an unknown one is refused', a
   expect(unknown.json().errors[0].detail).toContain('Invalid include parameter')
 })
 
-test('the agent pool is included to members of the organization', async () => {
+test('members of the organization can include the agent pool', async () => {
   const workspace = await newWorkspace()
   const pool = await app.request({
     method: 'POST',
@@ -303,7 +303,7 @@ test('the agent pool is included to members of the organization', async () => {
   expect(shown.json().included).toMatchObject([{ id, type: 'agent-pools', attributes: { name: 'included' } }])
 })
 
-test('a read by name takes one query to authenticate and one for the workspace', async () => {
+test('a read by name needs one query to authenticate and one for the workspace', async () => {
   const workspace = await newWorkspace()
   const reader = await member('read', workspace.id)
   await app.request({ url: `${url}/${workspace.name}`, token: reader.token })
@@ -314,7 +314,7 @@ test('a read by name takes one query to authenticate and one for the workspace',
   expect(statements() - before).toBe(2)
 })
 
-test('a page of many costs as many queries as a page of one', async () => {
+test('the number of queries does not depend on the size of a page', async () => {
   const organization = await createOrganization(app, owner)
   const list = `/api/v2/organizations/${organization.name}/workspaces`
   await createWorkspace(app, { organization: organization.name, actor: owner.actor, tags: ['a'] })

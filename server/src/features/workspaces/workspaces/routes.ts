@@ -3,28 +3,29 @@ import { identifiersBody } from '@groundstate/contract/json-api'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createWorkspaceBody, lockBody, updateWorkspaceBody, workspaceSchema } from '@groundstate/contract/workspaces'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { sortBy } from '../../../http/query.ts'
 import { created, ok } from '../../../http/responses.ts'
-import { requireWorkspaceBy } from './access.ts'
+import { listReadableWorkspaces, requireWorkspaceBy } from './access.ts'
 import { WORKSPACE_FILTER_QUERY, workspaceFilter } from './filter-store.ts'
 import { SORTS } from './list-store.ts'
 import { listWorkspaces } from './list.ts'
 import { forceUnlockWorkspace, lockWorkspace, unlockWorkspace } from './lock.ts'
 import { workspaceResource } from './resource.ts'
 import {
-  addRemoteStateConsumers,
+  changeRemoteStateConsumers,
   createWorkspace,
   listRemoteStateConsumers,
   moveWorkspaces,
-  removeRemoteStateConsumers,
-  replaceRemoteStateConsumers,
   showWorkspace,
   showWorkspaces,
   updateWorkspace,
 } from './service.ts'
 
+const COLLECTION = '/organizations/:organization/workspaces'
 /** A workspace is addressed by its id, or by its name in an organization. */
-const PATHS = ['/workspaces/:id', '/organizations/:organization/workspaces/:name'] as const
+const PATHS = ['/workspaces/:id', `${COLLECTION}/:name`] as const
+const ONE = { responses: { 200: documentOf(workspaceSchema) }, include: workspaceIncludes }
 
 const CREATE = {
   summary: 'Create a workspace',
@@ -46,20 +47,14 @@ const LIST = {
   },
 } as const
 
-const SHOW = {
-  summary: 'Show a workspace',
-  access: { workspace: 'workspace:read' },
-  responses: { 200: documentOf(workspaceSchema) },
-  include: workspaceIncludes,
-} as const
+const SHOW = { ...ONE, summary: 'Show a workspace', access: { workspace: 'workspace:read' } } as const
 
 const UPDATE = {
+  ...ONE,
   summary: 'Update a workspace',
   access: { workspace: 'workspace:update' },
   audit: 'workspace update',
-  responses: { 200: documentOf(workspaceSchema) },
   body: updateWorkspaceBody,
-  include: workspaceIncludes,
 } as const
 
 const MOVE = {
@@ -71,11 +66,11 @@ const MOVE = {
 } as const
 
 export const workspaceRoutes: Routes = (http) => {
-  http.post('/organizations/:organization/workspaces', CREATE, async (req) => {
+  http.post(COLLECTION, CREATE, async (req) => {
     const workspace = await createWorkspace(req.ctx, req.params.organization, readInput(req))
     return created(await showWorkspace(req.ctx, workspace))
   })
-  http.get('/organizations/:organization/workspaces', LIST, async (req) => {
+  http.get(COLLECTION, LIST, async (req) => {
     const { rows, total } = await listWorkspaces(req.ctx, req.params.organization, {
       page: req.page(),
       sort: req.query.sort,
@@ -102,80 +97,68 @@ function readInput<T>({ body, header }: { body: { data: T }; header: (name: stri
   return { input: body.data, clientEngine: header('terraform-version') }
 }
 
-const ACTION = { responses: { 200: documentOf(workspaceSchema) }, include: workspaceIncludes }
+const LOCK = { ...ONE, summary: 'Lock a workspace', access: { workspace: 'lock' }, audit: 'workspace lock' } as const
+const UNLOCK = {
+  ...ONE,
+  summary: 'Unlock a workspace',
+  access: { workspace: 'lock' },
+  audit: 'workspace unlock',
+} as const
+const FORCE_UNLOCK = {
+  ...ONE,
+  summary: 'Force-unlock a workspace',
+  access: { workspace: 'force-unlock' },
+  audit: 'workspace force_unlock',
+} as const
 
 export const workspaceLockRoutes: Routes = (http) => {
-  const lock = {
-    ...ACTION,
-    summary: 'Lock a workspace',
-    access: { workspace: 'lock' },
-    audit: 'workspace lock',
-    body: lockBody,
-  } as const
-  http.post('/workspaces/:id/actions/lock', lock, async (req) => {
+  const actions = '/workspaces/:id/actions'
+  http.post(`${actions}/lock`, { ...LOCK, body: lockBody }, async (req) => {
     const workspace = await lockWorkspace(req.ctx, req.params.id, req.body)
     return ok(await showWorkspace(req.ctx, workspace))
   })
-  http.post(
-    '/workspaces/:id/actions/unlock',
-    { ...ACTION, summary: 'Unlock a workspace', access: { workspace: 'lock' }, audit: 'workspace unlock' },
-    async (req) => {
-      const workspace = await unlockWorkspace(req.ctx, req.params.id)
-      return ok(await showWorkspace(req.ctx, workspace))
-    },
-  )
-  http.post(
-    '/workspaces/:id/actions/force-unlock',
-    {
-      ...ACTION,
-      summary: 'Force-unlock a workspace',
-      access: { workspace: 'force-unlock' },
-      audit: 'workspace force_unlock',
-    },
-    async (req) => {
-      const workspace = await forceUnlockWorkspace(req.ctx, req.params.id)
-      return ok(await showWorkspace(req.ctx, workspace))
-    },
-  )
+  http.post(`${actions}/unlock`, UNLOCK, async (req) => {
+    const workspace = await unlockWorkspace(req.ctx, req.params.id)
+    return ok(await showWorkspace(req.ctx, workspace))
+  })
+  http.post(`${actions}/force-unlock`, FORCE_UNLOCK, async (req) => {
+    const workspace = await forceUnlockWorkspace(req.ctx, req.params.id)
+    return ok(await showWorkspace(req.ctx, workspace))
+  })
 }
 
-const PATH = '/workspaces/:id/relationships/remote-state-consumers'
 const CONSUMER_LIST = {
   summary: 'List the remote state consumers of a workspace',
   access: { workspace: 'workspace:read' },
   responses: { 200: pageOf(workspaceSchema) },
 } as const
-const CHANGE = {
+const CONSUMER_CHANGE = {
   access: { workspace: 'workspace:update' },
   body: identifiersBody('workspaces'),
   responses: { 204: null },
 } as const
+const CONSUMER_CHANGES = [
+  { method: 'post', change: 'add', summary: 'Add remote state consumers to a workspace' },
+  { method: 'patch', change: 'replace', summary: 'Replace the remote state consumers of a workspace' },
+  { method: 'delete', change: 'remove', summary: 'Remove remote state consumers from a workspace' },
+] as const
 
 export const consumerRoutes: Routes = (http) => {
-  http.get(PATH, CONSUMER_LIST, async (req) => {
-    return req.list(await listRemoteStateConsumers(req.ctx, req.params.id, req.page()), (row) => workspaceResource(row))
-  })
-  http.post(
-    PATH,
-    { ...CHANGE, summary: 'Add remote state consumers to a workspace', audit: 'workspace add_remote_state_consumers' },
-    async (req) => addRemoteStateConsumers(req.ctx, req.params.id, req.body.data),
+  const path = '/workspaces/:id/relationships/remote-state-consumers'
+  http.get(path, CONSUMER_LIST, async (req) =>
+    req.list(await listRemoteStateConsumers(req.ctx, req.params.id, req.page()), (row) => workspaceResource(row)),
   )
-  http.patch(
-    PATH,
-    {
-      ...CHANGE,
-      summary: 'Replace the remote state consumers of a workspace',
-      audit: 'workspace replace_remote_state_consumers',
-    },
-    async (req) => replaceRemoteStateConsumers(req.ctx, req.params.id, req.body.data),
-  )
-  http.delete(
-    PATH,
-    {
-      ...CHANGE,
-      summary: 'Remove remote state consumers from a workspace',
-      audit: 'workspace remove_remote_state_consumers',
-    },
-    async (req) => removeRemoteStateConsumers(req.ctx, req.params.id, req.body.data),
-  )
+  for (const { method, change, summary } of CONSUMER_CHANGES) {
+    const audit = `workspace ${change}_remote_state_consumers` as const
+    http[method](path, { ...CONSUMER_CHANGE, summary, audit }, async (req) =>
+      changeRemoteStateConsumers(req.ctx, req.params.id, { change, consumers: req.body.data }),
+    )
+  }
 }
+
+export const workspaceLoaders: readonly Loader[] = [
+  {
+    type: 'workspaces',
+    load: async (ctx, ids) => (await listReadableWorkspaces(ctx, ids)).map((workspace) => workspaceResource(workspace)),
+  },
+]

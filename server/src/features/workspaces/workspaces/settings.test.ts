@@ -23,7 +23,7 @@ async function patch(id: string, attributes: object, relationships: object = {})
   return { status: response.status, ...response.json() }
 }
 
-test.each(['/db', 'db/', './db', '/', ''])('the working directory %j is kept as it was given', async (path) => {
+test.each(['/db', 'db/', './db', '/', ''])('the working directory %j is stored unchanged', async (path) => {
   const { id } = await newWorkspace()
 
   const { status, data } = await patch(id, { 'working-directory': path })
@@ -45,7 +45,7 @@ test.each([
   expect(emptied.data.attributes).toMatchObject({ [one]: [], [other]: [] })
 })
 
-test('trigger prefixes go with empty patterns, and not with others', async () => {
+test('trigger prefixes are accepted only with empty patterns', async () => {
   const { id } = await newWorkspace()
 
   const fine = await patch(id, { 'trigger-prefixes': ['/a'], 'trigger-patterns': [] })
@@ -72,7 +72,7 @@ function autoDestroy({ data }: { data: { attributes: Record<string, unknown> } }
   }
 }
 
-test('a workspace inherits the time to its destruction, until it has its own and again when that is reset', async () => {
+test('a workspace inherits its auto-destroy duration unless it sets one, and again after a reset', async () => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const { id, latest_change_at } = await newWorkspace({}, project.id)
   const after = (hours: number) => new Date(latest_change_at.getTime() + hours * 3_600_000).toISOString()
@@ -93,7 +93,7 @@ test('a workspace inherits the time to its destruction, until it has its own and
   expect(autoDestroy(echoed)).toEqual(autoDestroy(inherited))
 })
 
-test("a workspace's own time overrides the inherited one", async () => {
+test("a workspace's auto-destroy time overrides the inherited duration", async () => {
   const { id } = await newWorkspace({ 'auto-destroy-at': '2030-01-02T03:04:05Z' })
 
   const set = await patch(id, {})
@@ -105,7 +105,7 @@ test("a workspace's own time overrides the inherited one", async () => {
 
 const related = (id: string | null) => ({ 'agent-pool': { data: id === null ? null : { type: 'agent-pools', id } } })
 
-test('a workspace names its agent pool in a relationship too, and null takes it away', async () => {
+test('the agent pool may be a relationship, and null removes it', async () => {
   const { id } = await newWorkspace()
 
   const set = await patch(id, { 'execution-mode': 'agent' }, related(poolId))
@@ -138,7 +138,7 @@ test.each([
   ['local', () => ({}), () => poolId, '/data/relationships/default-agent-pool'],
   ['agent', () => ({}), () => null, '/data/relationships/default-agent-pool'],
   ['agent', () => ({ 'default-agent-pool-id': null }), {}, '/data/attributes/default-agent-pool-id'],
-])('a project is refused a pool without its mode, and the mode without a pool: %s', async (mode, own, id, pointer) => {
+])("a project's pool needs the mode agent, and the mode needs a pool: %s", async (mode, own, id, pointer) => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const relationships = typeof id === 'function' ? { 'default-agent-pool': related(id())['agent-pool'] } : {}
   const attributes = { ...(mode !== undefined && { 'default-execution-mode': mode }), ...own() }
@@ -152,7 +152,7 @@ test.each([
 test.each([
   ['remote', () => poolId],
   ['agent', () => null],
-])('an organization is refused a pool without its mode, and the mode without a pool: %s', async (mode, id) => {
+])("an organization's pool needs the mode agent, and the mode needs a pool: %s", async (mode, id) => {
   const relationships = { 'default-agent-pool': related(id())['agent-pool'] }
   const attributes = { 'default-execution-mode': mode }
 
@@ -162,7 +162,7 @@ test.each([
   expect(changed.json().errors).toMatchObject([{ source: { pointer: '/data/relationships/default-agent-pool' } }])
 })
 
-test('a new organization is refused a default agent pool, since it has none yet', async () => {
+test('a new organization cannot have a default agent pool, since it has no pools', async () => {
   const relationships = { 'default-agent-pool': related(poolId)['agent-pool'] }
 
   const created = await send(

@@ -2,15 +2,16 @@ import type { UpdateWorkspace } from '@groundstate/contract/workspaces'
 import type { Updateable } from 'kysely'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { invalid } from '../../../errors.ts'
-import { namedPool, checkOverwrites } from '../../organizations/organizations/access.ts'
+import { checkOverwrites, namedPool } from '../../organizations/organizations/access.ts'
+import type { Project } from '../../organizations/projects/access.ts'
 import type { Workspace } from './access.ts'
 
 type Attributes = UpdateWorkspace['attributes']
 
 /**
- * The columns that a body's plain settings change. An absent setting stays; null resets it to its default.
- * `clientEngine` is the version of the command line that sends the body. A command line writes its own version into
- * each workspace that it creates, so that version was not chosen by the user.
+ * The columns that a body's plain settings change. An absent setting is unchanged; null resets it to its default. `clientEngine` is the
+ * version of the CLI that sends the body. The CLI sets its own version on each workspace that it creates, so that version is not a
+ * requirement of the user.
  */
 export function workspaceSettingColumns(
   attributes: Attributes,
@@ -42,7 +43,7 @@ export function workspaceSettingColumns(
   }
 }
 
-/** A workspace has prefixes or patterns: a list of one of them, even an empty one, replaces the other. */
+/** A workspace has prefixes or patterns: setting one of them, even to an empty list, clears the other. */
 function triggerColumns({ 'trigger-prefixes': prefixes, 'trigger-patterns': patterns }: Attributes) {
   if (prefixes?.length && patterns?.length) {
     throw invalid(
@@ -56,7 +57,7 @@ function triggerColumns({ 'trigger-prefixes': prefixes, 'trigger-patterns': patt
   }
 }
 
-/** A workspace that inherits has no own values, even if a client sends back the inherited ones. */
+/** Inherited values are not stored, even if a client sends them back. */
 function autoDestroyColumns(attributes: Attributes) {
   const inherits = attributes['inherits-project-auto-destroy']
   return {
@@ -70,14 +71,8 @@ function withDefault<T>(value: T | null | undefined, preset: T): T | undefined {
   return value === null ? preset : value
 }
 
-type ExecutionMode = 'remote' | 'local' | 'agent'
-type ExecutionSettings = { execution_mode: ExecutionMode | null; agent_pool_id: string | null }
-type Defaults = {
-  project_execution_mode: ExecutionMode | null
-  project_agent_pool_id: string | null
-  organization_execution_mode: ExecutionMode
-  organization_agent_pool_id: string | null
-}
+type ExecutionSettings = Pick<Workspace, 'execution_mode' | 'agent_pool_id'>
+type Defaults = ReturnType<typeof defaultsOf>
 
 /** Effective execution of a workspace's runs: its own settings, else its project's, else its organization's. */
 export function effectiveExecution(workspace: ExecutionSettings & Defaults) {
@@ -86,15 +81,7 @@ export function effectiveExecution(workspace: ExecutionSettings & Defaults) {
   return { mode, agentPoolId: mode === 'agent' ? pool : null }
 }
 
-type ProjectDefaults = {
-  default_execution_mode: ExecutionMode | null
-  default_agent_pool_id: string | null
-  organization_execution_mode: ExecutionMode
-  organization_agent_pool_id: string | null
-}
-
-/** Execution defaults that workspaces of a project inherit. */
-export function defaultsOf(project: ProjectDefaults) {
+export function defaultsOf(project: Project) {
   return {
     project_execution_mode: project.default_execution_mode,
     project_agent_pool_id: project.default_agent_pool_id,
@@ -103,16 +90,8 @@ export function defaultsOf(project: ProjectDefaults) {
   }
 }
 
-/**
- * The execution settings that a workspace has after `input`; null follows the defaults. Throws `invalid` when an agent
- * pool is named without the execution mode that uses it, or the mode without a pool, or when one is to follow the defaults
- * and the other is not.
- */
-export function changeExecution(
-  current: ExecutionSettings,
-  defaults: Defaults,
-  input: UpdateWorkspace,
-): ExecutionSettings {
+/** The execution settings after `input`; null follows the defaults. Throws `invalid` if mode and agent pool contradict each other. */
+export function changeExecution(current: ExecutionSettings, defaults: Defaults, input: UpdateWorkspace) {
   const { attributes } = input
   const legacy = attributes.operations === true ? 'remote' : attributes.operations === false ? 'local' : undefined
   const requested = attributes['execution-mode'] ?? legacy
@@ -123,13 +102,13 @@ export function changeExecution(
   const mode = inherits ? null : (requested ?? current.execution_mode)
 
   const effectiveMode = effectiveExecution({ ...defaults, execution_mode: mode, agent_pool_id: null }).mode
-  const { poolId: named, pointer } = namedPool(input, 'agent-pool')
-  if (named && effectiveMode !== 'agent') {
+  const { poolId, pointer } = namedPool(input, 'agent-pool')
+  if (poolId && effectiveMode !== 'agent') {
     throw invalid("Agent pool must not be specified unless using 'agent' execution mode", pointer)
   }
   const follows = overwrites?.['agent-pool'] === false || inherits
-  const pool =
-    effectiveMode !== 'agent' || follows ? (named ?? null) : named === undefined ? current.agent_pool_id : named
+  const keepsPool = effectiveMode === 'agent' && !follows && poolId === undefined
+  const pool = keepsPool ? current.agent_pool_id : (poolId ?? null)
   if (mode === 'agent' && pool === null) {
     throw invalid("Agent pool must be specified when using 'agent' execution mode", pointer)
   }
@@ -138,17 +117,8 @@ export function changeExecution(
 
 const UNIT_MS = { d: 24 * 60 * 60 * 1000, h: 60 * 60 * 1000 } as const
 
-type Settings = Pick<
-  Workspace,
-  | 'auto_destroy_at'
-  | 'auto_destroy_activity_duration'
-  | 'inherits_project_auto_destroy'
-  | 'project_auto_destroy_activity_duration'
-  | 'latest_change_at'
->
-
 /** Effective auto-destroy time and idle duration; the workspace's own settings take precedence. */
-export function effectiveAutoDestroy(workspace: Settings) {
+export function effectiveAutoDestroy(workspace: Workspace) {
   const { auto_destroy_at: ownTime, auto_destroy_activity_duration: ownDuration } = workspace
   const inherits = workspace.inherits_project_auto_destroy && ownTime === null && ownDuration === null
   const duration = inherits ? workspace.project_auto_destroy_activity_duration : ownDuration

@@ -3,7 +3,7 @@ import { changeWithEvent } from '../../../audit/store.ts'
 import { type ActorInSql, runInSql, userInSql, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import { type Actor, isOwnOrganizationName } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
-import type { Db, Tx } from '../../../db/db.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { policyColumn, raiseAccessRevision } from '../../organizations/organizations/store.ts'
@@ -14,12 +14,15 @@ export type WorkspaceKey = { id: string } | { organization: string; name: string
 type InSql = string | RawBuilder<string>
 type KeyInSql = { id: InSql } | { organization: InSql; name: InSql } | { organizationId: InSql; name: InSql }
 
-/** The status of the current run of a workspace `w`. */
 export const currentRunStatus = sql<Selectable<Schema['runs']>['status'] | null>`case
   when w.current_run_final_status is not null or w.current_run_id is null then w.current_run_final_status
   else (select r.status from runs r where r.id = w.current_run_id) end`
 
-/** Workspaces with what their defaults come from, and the names of their tags. */
+/** The keys of tags without a value: `tag-names` lists flat tags only. */
+const tagNames = sql<string[]>`array(
+  select b.key from tag_bindings b where b.workspace_id = w.id and b.value = '' order by b.key)`
+
+/** Workspaces with the defaults of their project and organization, and their tag names. */
 export function selectWorkspaces(db: Db) {
   return db
     .selectFrom('workspaces as w')
@@ -38,25 +41,19 @@ export function selectWorkspaces(db: Db) {
     ])
     .select([
       currentRunStatus.as('current_run_status'),
-      // A tag with a value has no place in a list of names.
-      sql<
-        string[]
-      >`array(select b.key from tag_bindings b where b.workspace_id = w.id and b.value = '' order by b.key)`.as(
-        'tag_names',
-      ),
+      tagNames.as('tag_names'),
       policyColumn('workspace_id', sql`w.id`).as('retention_policy'),
     ])
 }
 
-/** As `selectWorkspaces`, with the facts about each for `actor`. */
-export function selectWorkspacesFor(db: Db, actor: ActorInSql) {
-  const access = workspaceAccessColumn(actor)
-  return selectWorkspaces(db).select(access.as('access'))
+/** As `selectWorkspaces`, with the access context of each for `actor`. */
+function selectWorkspacesFor(db: Db, actor: ActorInSql) {
+  return selectWorkspaces(db).select(workspaceAccessColumn(actor).as('access'))
 }
 
 /**
- * A workspace and the facts about it for `actor`. An engine gets its own workspace by the name that it had when the plan began, and
- * no other that has got this name meanwhile, not even for remote state.
+ * A workspace and its access context for `actor`. For an engine, the name that its own workspace had when the plan began always means
+ * that workspace, even if another one has taken the name since; this also holds for remote state.
  */
 export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
   const lower = 'id' in key ? key : { organization: key.organization.toLowerCase(), name: key.name.toLowerCase() }
@@ -82,7 +79,7 @@ function selectWorkspace(db: Db, actor: ActorInSql, lower: KeyInSql) {
   })
 }
 
-// Nearly every request begins with one of these: those of people, and those of engines.
+// Nearly every request of a user or an engine begins with one of these.
 const findForUserById = lookup(['userId', 'id'], (db, { userId, id }) => selectWorkspace(db, userInSql(userId), { id }))
 const findForUserByName = lookup(['userId', 'organization', 'name'], (db, { userId, organization, name }) =>
   selectWorkspace(db, userInSql(userId), { organization, name }),
@@ -95,7 +92,7 @@ const findForRunByName = lookup(
   (db, { workspaceId, organizationId, name }) => selectWorkspace(db, runInSql(workspaceId), { organizationId, name }),
 )
 
-/** The workspaces that exist, each with the facts for the actor: the caller leaves out those that it may not see. */
+/** The existing workspaces with the actor's access contexts; the caller filters out those that the actor may not see. */
 export async function findWorkspaces(db: Db, actor: Actor, ids: readonly string[]) {
   return selectWorkspacesFor(db, actor)
     .where(sql<boolean>`w.id = any(${ids})`)
@@ -104,7 +101,7 @@ export async function findWorkspaces(db: Db, actor: Actor, ids: readonly string[
     .execute()
 }
 
-/** Locks the workspaces in the order of their ids, so that two moves never wait for each other. */
+/** Locks the workspaces in the order of their ids, so that concurrent moves cannot deadlock. */
 export async function moveWorkspaces(
   tx: Tx,
   ids: readonly string[],
@@ -120,7 +117,7 @@ export async function moveWorkspaces(
   await raiseAccessRevision(tx, { organizationId })
 }
 
-/** Takes the row lock under which a workspace's lock, queue and state change. */
+/** Takes the row lock that guards a workspace's lock, queue and state. */
 export async function lockWorkspaceRow(tx: Tx, id: string) {
   return tx.selectFrom('workspaces').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 }
@@ -139,78 +136,48 @@ export async function updateWorkspace(
 }
 
 export async function deleteWorkspace(tx: Tx, id: string) {
-  // The grants on it go with it.
   await raiseAccessRevision(tx, { grantedWorkspaceId: id })
   await tx.deleteFrom('workspaces').where('id', '=', id).execute()
 }
 
-type Holder = { type: 'user' | 'team' | 'run'; id: string }
+export type LockHolder = { type: NonNullable<WorkspaceRow['locked_by_type']>; id: string }
 
-/** The columns that describe the lock of a workspace. The holder is null while no one locks it. */
+/** The columns of a workspace's lock. The holder is null when the workspace is not locked. */
 export type Lock = Pick<WorkspaceRow, 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
 
-/**
- * The statement that locks an unlocked workspace when nothing else has to be done: an earlier holder has left no state version
- * that awaits its upload. It returns no row otherwise, nor when someone holds the lock.
- */
-export const insertIdleLock = changeWithEvent<{ id: string } & Lock, { id: string }>((db, slot) =>
-  db
-    .updateTable('workspaces')
-    .set({
-      locked_by_type: slot((lock) => lock.locked_by_type),
-      locked_by_id: slot((lock) => lock.locked_by_id),
-      locked_reason: slot((lock) => lock.locked_reason),
-      locked_at: slot((lock) => lock.locked_at),
-    })
-    .where(
-      'id',
-      '=',
-      slot(({ id }) => id),
-    )
-    .where('locked_by_type', 'is', null)
-    .where('pending_state_version_id', 'is', null)
-    .returning('id'),
+export const UNLOCKED = {
+  locked_by_type: null,
+  locked_by_id: null,
+  locked_reason: null,
+  locked_at: null,
+} as const satisfies Lock
+
+/** Locks an unlocked workspace without a pending state version; otherwise returns no row. */
+export const insertIdleLock = changeWithEvent<{ id: string } & Lock, { id: string }>(
+  (_, slot) => sql<{ id: string }>`
+    update workspaces
+       set locked_by_type = ${slot((lock) => lock.locked_by_type)}, locked_by_id = ${slot((lock) => lock.locked_by_id)},
+           locked_reason = ${slot((lock) => lock.locked_reason)}, locked_at = ${slot((lock) => lock.locked_at)}
+     where id = ${slot(({ id }) => id)} and locked_by_type is null and pending_state_version_id is null
+    returning id`,
 )
 
-/**
- * The statement that releases the holder's lock when nothing else has to be done: no upload is awaited, no snapshot
- * becomes current, and no run waits. It returns no row otherwise.
- */
-export const deleteIdleLock = changeWithEvent<{ id: string; holder: Holder }, { id: string }>((db, slot) =>
-  db
-    .updateTable('workspaces')
-    .set({ locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null })
-    .where(
-      'id',
-      '=',
-      slot(({ id }) => id),
-    )
-    .where(
-      'locked_by_type',
-      '=',
-      slot(({ holder }) => holder.type),
-    )
-    .where(
-      'locked_by_id',
-      '=',
-      slot(({ holder }) => holder.id),
-    )
-    .where('pending_state_version_id', 'is', null)
-    .where('latest_state_version_id', 'is not distinct from', (eb) => eb.ref('current_state_version_id'))
-    .where('waiting_runs', '=', 0)
-    .returning('id'),
+/** Releases the holder's lock if no upload, snapshot or run waits for that; otherwise returns no row. */
+export const deleteIdleLock = changeWithEvent<{ id: string; holder: LockHolder }, { id: string }>(
+  (_, slot) => sql<{ id: string }>`
+    update workspaces
+       set locked_by_type = null, locked_by_id = null, locked_reason = null, locked_at = null
+     where id = ${slot(({ id }) => id)} and locked_by_type = ${slot(({ holder }) => holder.type)}
+       and locked_by_id = ${slot(({ holder }) => holder.id)} and pending_state_version_id is null
+       and latest_state_version_id is not distinct from current_state_version_id and waiting_runs = 0
+    returning id`,
 )
 
 export async function deleteLock(tx: Tx, id: string) {
-  await tx
-    .updateTable('workspaces')
-    .set({ locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null })
-    .where('id', '=', id)
-    .execute()
+  await tx.updateTable('workspaces').set(UNLOCKED).where('id', '=', id).execute()
 }
 
-/** The name to show for the holder of a lock; undefined when it no longer exists. */
-export async function findLockHolderName(db: Db, type: 'user' | 'team' | 'run', id: string) {
+export async function findLockHolderName(db: Db, { type, id }: LockHolder) {
   if (type === 'run') return id
   const row =
     type === 'user'
@@ -219,7 +186,6 @@ export async function findLockHolderName(db: Db, type: 'user' | 'team' | 'run', 
   return row?.name
 }
 
-/** Those of the ids that are workspaces of the organization and visible to the actor. */
 export async function findVisibleWorkspaceIds(db: Db, actor: Actor, organizationId: string, ids: readonly string[]) {
   const rows = await db
     .selectFrom('workspaces as w')
@@ -229,4 +195,38 @@ export async function findVisibleWorkspaceIds(db: Db, actor: Actor, organization
     .where(visibleWorkspace(actor))
     .execute()
   return new Set(rows.map((row) => row.id))
+}
+
+/** The number of rows of `from`: the text of a query from its first table on. */
+export async function countRows(db: Db, from: RawBuilder<unknown>) {
+  const { rows } = await sql<{ total: number }>`select count(*) as total from ${from}`.execute(db)
+  return rows[0]?.total ?? 0
+}
+
+/** One page of the visible workspaces that may read the state of the workspace `id`. */
+export async function listConsumers(db: Db, actor: Actor, id: string, page: Page) {
+  const consumers = sql<boolean>`w.id in (select c.consumer_id from remote_state_consumers c where c.workspace_id = ${id})
+    and ${visibleWorkspace(actor)}`
+  const query = selectWorkspacesFor(db, actor).where(consumers).orderBy('w.name').orderBy('w.id')
+  const [rows, total] = await Promise.all([
+    query.limit(page.size).offset(pageOffset(page)).execute(),
+    countRows(db, sql`workspaces w where ${consumers}`),
+  ])
+  return { rows, total }
+}
+
+export async function insertConsumers(db: Db, id: string, consumerIds: readonly string[]) {
+  await sql`insert into remote_state_consumers (workspace_id, consumer_id)
+    select ${id}, consumer from unnest(${consumerIds}::text[]) as t(consumer) on conflict do nothing`.execute(db)
+}
+
+export async function deleteConsumers(db: Db, id: string, consumerIds: readonly string[]) {
+  await sql`delete from remote_state_consumers
+    where workspace_id = ${id} and consumer_id = any(${consumerIds})`.execute(db)
+}
+
+/** Deletes the consumers that the actor sees; it may not remove the others. */
+export async function deleteVisibleConsumers(tx: Tx, actor: Actor, id: string) {
+  await sql`delete from remote_state_consumers c using workspaces w
+    where c.workspace_id = ${id} and w.id = c.consumer_id and ${visibleWorkspace(actor)}`.execute(tx)
 }

@@ -4,22 +4,23 @@ import type { Db } from '../../../db/db.ts'
 import { literals } from '../../../db/sql.ts'
 import { MAX_JOBS_COUNTED, type OpenTask, type WaitingCause } from './waiting.ts'
 
-/** An agent that has not asked for work for this long counts as offline, in seconds. */
-export const AGENT_SILENCE_SECONDS = 60
+/** An agent that has not polled for jobs for this long counts as offline, in ms. */
+const AGENT_TIMEOUT_MS = 60_000
 
-/** The moment since which an agent must have asked for work to count as online. */
+/** The time since which an agent must have polled for jobs to count as online. */
 export function heardSince(now: Date) {
-  return new Date(now.getTime() - AGENT_SILENCE_SECONDS * 1000).toISOString()
+  return new Date(now.getTime() - AGENT_TIMEOUT_MS).toISOString()
 }
 
-export const TASK_STATUSES = statusesWhere(({ stage }) => stage !== undefined)
+const TASK_STATUSES = statusesWhere(({ stage }) => stage !== undefined)
+const PLAN_STATUSES = statusesWhere(({ phase }) => phase === 'plan')
 
-export const PLAN_STATUSES = statusesWhere(({ phase }) => phase === 'plan')
+const phase = sql`case when r.status in (${literals(PLAN_STATUSES)}) then 'plan' else 'apply' end`
 
-export const phase = sql`case when r.status in (${literals(PLAN_STATUSES)}) then 'plan' else 'apply' end`
+type TaskStages = { ids: string[]; open: OpenTask[] | null }
 
-/** The task stages of a run in their order, with the tasks that are open in them; null for a run without stages. */
-export const stagesColumn = sql<{ ids: string[]; open: OpenTask[] | null } | null>`case
+/** The task stages of a run in order, with their open tasks; null for a run without stages. */
+export const stagesColumn = sql<TaskStages | null>`case
     when r.stages <> '{}' then jsonb_build_object(
       'ids', (select jsonb_agg(id order by position) from task_stages where run_id = r.id),
       'open', case when r.status in (${literals(TASK_STATUSES)}) then (
@@ -29,7 +30,7 @@ export const stagesColumn = sql<{ ids: string[]; open: OpenTask[] | null } | nul
           from task_results t where t.run_id = r.id and t.status = 'running') end)
     end`
 
-/** The reason why a run waits. Read only for waiting or executing runs. */
+/** The cause for which a run waits; null for a run that is neither waiting nor executing. */
 export function waitingColumn(heard: string | RawBuilder<string>) {
   return sql<WaitingCause | null>`case
     when r.waits then (select jsonb_build_object(
@@ -79,40 +80,19 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
     end`
 }
 
-/** Waiting causes of each workspace's active run and the first in its queue. */
+type WaitingRow = { id: string; workspace_id: string; waiting: WaitingCause | null; task_stages: TaskStages | null }
+
+/** Waiting causes of each workspace's active run and the first run in its queue. */
 export async function listWaiting(db: Db, { workspaceIds, now }: { workspaceIds: readonly string[]; now: Date }) {
   // The subquery hides the ids from the planner: otherwise it would replan the statement for each execution, depending on their number.
   const ids = sql`(select ${workspaceIds}::text[])::text[]`
-  return db
-    .selectFrom('workspaces as w')
-    .innerJoinLateral(
-      (eb) =>
-        eb
-          .selectFrom('runs')
-          .selectAll()
-          .where((run) =>
-            run.or([
-              run('id', '=', run.ref('w.active_run_id')),
-              run(
-                'id',
-                '=',
-                run
-                  .selectFrom('runs as queued')
-                  .select('queued.id')
-                  .whereRef('queued.workspace_id', '=', 'w.id')
-                  .where('queued.waits', '=', sql.lit(true))
-                  .orderBy('queued.queue_order')
-                  .limit(sql.lit(1)),
-              ),
-            ]),
-          )
-          .as('r'),
-      (join) => join.onTrue(),
-    )
-    .select(['r.id', 'r.workspace_id'])
-    .select(waitingColumn(heardSince(now)).as('waiting'))
-    .select(stagesColumn.as('task_stages'))
-    .where(sql<boolean>`w.id = any(${ids})`)
-    .orderBy('r.waits')
-    .execute()
+  const { rows } = await sql<WaitingRow>`
+    select r.id, r.workspace_id, ${waitingColumn(heardSince(now))} as waiting, ${stagesColumn} as task_stages
+      from workspaces w
+      join lateral (select * from runs
+         where id = w.active_run_id
+            or id = (select q.id from runs q where q.workspace_id = w.id and q.waits order by q.queue_order limit 1)) r on true
+     where w.id = any(${ids})
+     order by r.waits`.execute(db)
+  return rows
 }

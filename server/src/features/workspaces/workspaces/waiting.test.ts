@@ -5,13 +5,13 @@ const now = new Date('2026-01-01T12:00:00Z')
 const task = (name: string, seconds: number) => ({ name, deadline: new Date(now.getTime() + seconds * 1000) })
 
 describe('a run that waits for run tasks', () => {
-  test('names the task and the time that is left', () => {
+  test('shows the task and the remaining time', () => {
     const reason = waitingReason(null, { tasks: [task('cost', 252)], now })
 
     expect(reason).toBe('task cost has not called back, 4:12 left')
   })
 
-  test('names all tasks, the one with the nearest deadline first', () => {
+  test('lists all tasks, earliest deadline first', () => {
     const tasks = [task('security', 600), task('audit', 600), task('cost', 59)]
 
     const reason = waitingReason(null, { tasks, now })
@@ -19,7 +19,7 @@ describe('a run that waits for run tasks', () => {
     expect(reason).toBe('tasks cost, audit and security have not called back, 0:59 left')
   })
 
-  test('counts those beyond five', () => {
+  test('counts tasks beyond the fifth', () => {
     const tasks = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => task(name, 600))
 
     const reason = waitingReason(null, { tasks, now })
@@ -27,14 +27,14 @@ describe('a run that waits for run tasks', () => {
     expect(reason).toBe('tasks a, b, c, d, e and 2 others have not called back, 10:00 left')
   })
 
-  test('has no time left when the deadline has just passed', () => {
+  test('has no remaining time after the deadline', () => {
     const reason = waitingReason(null, { tasks: [task('cost', -1)], now })
 
     expect(reason).toBe('task cost has not called back, 0:00 left')
   })
 })
 
-test('a run in a long line says that many are before it, and which one is the last of them', () => {
+test('a run in a long queue shows a capped count and the run before it', () => {
   const line = { previousRunId: 'run-before', activeRunId: 'run-active' }
 
   const inLine = (queuePosition: number) => waitingReason({ ...line, queuePosition }, { now })

@@ -5,19 +5,19 @@ export type WaitingCause = Partial<{
   lockedAt: string | null
   lockedReason: string | null
   activeRunId: string | null
-  /** The runs that wait before it in its workspace, counted as `jobsBefore`. */
+  /** Number of runs before it in its workspace's queue, capped like `jobsBefore`. */
   queuePosition: number
   previousRunId: string | null
   poolName: string
   poolIsBuiltIn: boolean
   agentsOnline: boolean
-  /** Whether one of them takes jobs of this kind. */
+  /** Whether an online agent accepts jobs of this kind. */
   agentsAccept: boolean
   kind: 'plan' | 'apply'
-  /** The limit of jobs at once, where it is reached. */
+  /** The limit of concurrent jobs, if it is reached. */
   poolLimit: number | null
   organizationLimit: number | null
-  /** Number of jobs before it in the pool's queue, counted up to one more than `MAX_JOBS_COUNTED`. */
+  /** Number of jobs before it in the pool's queue, capped at `MAX_JOBS_COUNTED` + 1. */
   jobsBefore: number
   agentName: string | null
   leaseExpiresAt: string | null
@@ -26,18 +26,14 @@ export type WaitingCause = Partial<{
 
 export const MAX_JOBS_COUNTED = 1000
 
-/** After so long without a heartbeat, in ms, an agent has missed one. */
+/** Time without a heartbeat after which an agent has missed one, in ms. */
 const HEARTBEAT_TIMEOUT_MS = 15_000
 
-/** A run task whose result a run waits for; `pool` is the name of the pool whose agents have not taken its request yet. */
+/** A run task whose result a run waits for; `pool` is the name of the agent pool in whose queue its request is. */
 type WaitingTask = { name: string; deadline: Date; pool?: string | null }
-/** As `WaitingTask`, as the database returns it. */
 export type OpenTask = Omit<WaitingTask, 'deadline'> & { deadline: string }
 
-/**
- * Why a run waits, in words for people. Null when it does not wait, or when its agent is at work. A lock that a person holds
- * comes before the queue position, since nothing moves until it is released.
- */
+/** The reason why a run waits, or null. A user's lock takes precedence over the queue, which does not move until the lock is released. */
 export function waitingReason(
   cause: WaitingCause | null,
   { tasks = [], now }: { tasks?: readonly WaitingTask[]; now: Date },
@@ -65,12 +61,12 @@ function agentReason(cause: WaitingCause) {
   return jobsBefore > 0 ? `${count(jobsBefore, 'job')} before it in ${poolName}` : `starts next in ${poolName}`
 }
 
-/** The tasks that a run waits for, from the column about its task stages. */
+/** The tasks that a run waits for, from `stagesColumn`. */
 export function openTasks(stages: { open: OpenTask[] | null } | null): WaitingTask[] {
   return (stages?.open ?? []).map((task) => ({ ...task, deadline: new Date(task.deadline) }))
 }
 
-/** How many names are shown; the others are counted. */
+/** Number of task names shown; the others are counted. */
 const MAX_NAMES = 5
 
 function tasksReason(tasks: readonly WaitingTask[], now: Date) {

@@ -1,7 +1,7 @@
 import { RUN_GROUPS } from '@groundstate/contract/run-status'
 import type { KnownWorkspace } from './many-workspaces.ts'
 
-/** The parameters of a list of workspaces. */
+/** The query parameters of a list of workspaces. */
 export type WorkspaceQuery = Readonly<Record<string, string>>
 
 type Meaning = (workspace: KnownWorkspace, value: string, query: WorkspaceQuery) => boolean
@@ -29,7 +29,7 @@ function groupOf(status: string | undefined) {
   return group?.[0] ?? 'none'
 }
 
-/** The tags by `search[tags]` and by pairs: all of them, or any with `filter[tag-union]`. What a workspace binds hides its project's. */
+/** The tags by `search[tags]` and by pairs: all of them, or any with `filter[tag-union]`. A workspace's binding hides its project's. */
 function hasTags({ tags, projectTags }: KnownWorkspace, query: WorkspaceQuery) {
   const effective = new Map(Object.entries({ ...projectTags, ...tags }))
   const keys = query['search[tags]']?.split(',') ?? []
@@ -45,7 +45,7 @@ function hasTags({ tags, projectTags }: KnownWorkspace, query: WorkspaceQuery) {
   return query['filter[tag-union]'] === 'true' ? wanted.includes(true) : !wanted.includes(false)
 }
 
-/** The ids of the workspaces that a list must show, in its order. */
+/** The ids of the expected workspaces, in order. */
 export function expectedWorkspaces(workspaces: readonly KnownWorkspace[], query: WorkspaceQuery): string[] {
   const matching = workspaces.filter(
     (workspace) =>
@@ -61,7 +61,7 @@ const KEYS: Record<string, (workspace: KnownWorkspace) => string | undefined> = 
   'current-run.created-at': ({ runCreatedAt }) => runCreatedAt?.toISOString(),
 }
 
-/** By the id where the keys are the same. Workspaces without a run are the last ones in both directions. */
+/** Ties are ordered by id. Workspaces without a run are last in both directions. */
 function orderOf(sort: string) {
   const sign = sort.startsWith('-') ? -1 : 1
   const keyOf = KEYS[sort.replace(/^-/, '')] ?? KEYS['name']

@@ -51,7 +51,7 @@ const STATUSES = [
 ] as const
 const VERSIONS = ['latest', '1.5.0', '~> 1.5'] as const
 
-/** Workspaces of two organizations with attributes by chance; the second one has everything that the first one has. */
+/** Workspaces with random attributes in two organizations, so that filters could leak from one to the other. */
 export async function createManyWorkspaces(app: TestApp, random: Random) {
   const owner = await createUser(app)
   const organizations = [await createOrganization(app, owner), await createOrganization(app, owner)] as const
@@ -91,7 +91,7 @@ async function createOne(app: TestApp, random: Random, { organization, owner, pr
   const tags = Object.fromEntries(bound)
   if (bound.length > 0) await bind(app, owner, { path: `workspaces/${id}`, tags })
   const status = random.pickSkewed(STATUSES)
-  // Several at the same moment.
+  // Several at the same time.
   const now = Math.floor(app.clock.now().getTime() / DAY) * DAY
   const latestChangeAt = new Date(now - random.below(30) * HOUR)
   const runCreatedAt = status && new Date(now - random.below(30) * HOUR)
