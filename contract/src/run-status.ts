@@ -15,7 +15,7 @@ type Row<Status extends string> = {
   next: readonly Status[]
   phase?: 'plan' | 'apply'
   stage?: Stage
-  /** What the run waits for: its place in the workspace queue, an agent, the agent's result, or a user's decision. */
+  /** The event that the run waits for: its turn in the workspace queue, an agent, the agent's result, or a user's decision. */
   awaits?: 'queue' | 'agent' | 'result' | 'decision'
   /** Sentence about a run that has ended. */
   summary?: string

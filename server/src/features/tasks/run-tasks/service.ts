@@ -104,11 +104,9 @@ function effectiveTask(row: InferResult<ReturnType<typeof store.selectEffectiveT
     agentPoolId: row.agent_pool_id,
     workspaceTaskId: row.workspace_task_id,
     stages: STAGES.flatMap((stage) => {
-      const levels = [
-        row.stages?.includes(stage) && row.enforcement_level,
-        row.global_enabled && row.global_stages.includes(stage) && row.global_enforcement_level,
-      ]
-      const enforcementLevel = (['mandatory', 'advisory'] as const).find((level) => levels.includes(level))
+      const attached = row.stages?.includes(stage) ? row.enforcement_level : undefined
+      const global = row.global_enabled && row.global_stages.includes(stage) ? row.global_enforcement_level : undefined
+      const enforcementLevel = attached === 'mandatory' ? attached : (global ?? attached)
       return enforcementLevel ? [{ stage, enforcementLevel }] : []
     }),
   }
