@@ -20,7 +20,7 @@ export type AgentEngines = {
 
 const MATCHES = ['none', 'other', 'preferred'] as const
 /** Suitability of an agent for a requested engine; `other` is another engine than the preferred one. */
-export type EngineMatch = (typeof MATCHES)[number]
+type EngineMatch = (typeof MATCHES)[number]
 
 export function matchOf(requested: RequestedEngine, agent: AgentEngines): EngineMatch {
   if (agent.downloads !== false) return 'preferred'

@@ -159,7 +159,7 @@ export async function insertReadme(db: Db, { versionId, workingDirectory }: Read
 }
 
 /** Deletes the READMEs of deleted archives, with the next statement of the transaction. */
-export async function deleteReadmes(tx: Tx, versionIds: readonly string[]) {
+async function deleteReadmes(tx: Tx, versionIds: readonly string[]) {
   const ofVersions = sql<boolean>`configuration_version_id = any(${versionIds})`
   await deferWrite(tx, tx.deleteFrom('configuration_readmes').where(ofVersions))
 }

@@ -105,7 +105,7 @@ export async function findPendingDocuments(db: Db, phaseId: string) {
   return db.selectFrom('phases').select(columns).where('id', '=', phaseId).executeTakeFirst()
 }
 
-export type ExpiringPart = 'log' | 'json' | 'file'
+type ExpiringPart = 'log' | 'json' | 'file'
 export type PhaseCursor = { ended_at: Date; id: string }
 
 type Part = { column: string; isKept: RawBuilder<unknown>; isKeptWhileCurrent: boolean }

@@ -22,7 +22,7 @@ import { findFewRunIds, findRunIds } from './search-store.ts'
 const MAX_COMMENTS = 100
 
 /** Runs `r` with the columns of their resource, in workspaces `w`; `heard` is `heardSince`. */
-export function selectRuns(db: Db, heard: string | RawBuilder<string>) {
+function selectRuns(db: Db, heard: string | RawBuilder<string>) {
   return db
     .selectFrom('runs as r')
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
