@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import type { Actor } from './auth/actor.ts'
-import { storeOf } from './blobs/blob-store.ts'
+import { configuredStore } from './blobs/blob-store.ts'
 import { type Blobs, createBlobs } from './blobs/blobs.ts'
 import { type ChangeFeed, createChangeFeed } from './changes/feed.ts'
 import { createDatabaseClock } from './clock.ts'
@@ -90,7 +90,7 @@ export async function createApp(
   const polls = stack.use(createPolls(db, log))
   const clock = stack.use(await createDatabaseClock(db, log))
   polls.add(clock.question)
-  const blobs = stack.use(await createBlobs({ secret, store: storeOf(config) }))
+  const blobs = stack.use(await createBlobs({ secret, store: configuredStore(config) }))
   const signals = stack.use(await createSignals(directUrl ?? databaseUrl, { id, polls, log }))
   const changes = stack.use(createChangeFeed(signals))
   stack.defer(() => flushTouches(db))

@@ -9,7 +9,7 @@ import { isolationProblem, sandboxProblem } from '@groundstate/agent/isolation/c
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { agentDirectory } from '../agent-directory.ts'
-import { checkStore, findRecordedStore, findStoreId, placeOf, storeOf } from '../blobs/blob-store.ts'
+import { checkStore, findRecordedStore, findStoreId, placeOf, configuredStore } from '../blobs/blob-store.ts'
 import { type Config, isLoopbackHost } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
 import { checkMigrations } from '../db/migrate.ts'
@@ -185,7 +185,7 @@ async function checkDatabase(config: Config, database: Database): Promise<Result
 }
 
 async function checkBlobs(config: Config, database: Database): Promise<Result> {
-  const store = storeOf(config)
+  const store = configuredStore(config)
   const here = placeOf(store)
   const client = await database.client().catch(() => 'unknown' as const)
   if (client === 'unknown') return { ok: true, found: `${here}, not compared with the database` }
