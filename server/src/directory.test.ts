@@ -29,14 +29,14 @@ test('the directories above it are as open as any, so that the user of the datab
 
 test('a place where the system makes no directories is refused', async () => {
   await expect(makeDirectory('/proc/groundstate/data')).rejects.toThrow(
-    /^can't make the directory \/proc\/groundstate\/data: the system takes no new directory there; choose another directory/,
+    /^can't make the directory \/proc\/groundstate\/data: the system allows no new directory there; choose another directory/,
   )
 })
 
-test('a file is no directory, neither at the path nor above it', async () => {
+test('a file in the path is an error', async () => {
   const file = join(await newDirectory(), 'file')
   await writeFile(file, '')
 
-  await expect(makeDirectory(file)).rejects.toThrow(`${file} is a file, no directory`)
-  await expect(makeDirectory(join(file, 'data'))).rejects.toThrow('something above it is a file')
+  await expect(makeDirectory(file)).rejects.toThrow(`${file} is a file, not a directory`)
+  await expect(makeDirectory(join(file, 'data'))).rejects.toThrow(`${file} is a file, not a directory`)
 })

@@ -85,6 +85,6 @@ test('wrong credentials are named in the error', async () => {
   await expect(blobs.put('k', Buffer.from('x'))).rejects.toThrow(
     'the object store responded to PUT k with 403 AccessDenied',
   )
-  await expect(blobs.read('k')).rejects.toThrow('the object store answered GET k with 403 AccessDenied')
-  await expect(blobs.stat('k')).rejects.toThrow('the object store answered HEAD k with 403')
+  await expect(blobs.read('k')).rejects.toThrow('the object store responded to GET k with 403 AccessDenied')
+  await expect(blobs.stat('k')).rejects.toThrow('the object store responded to HEAD k with 403')
 })

@@ -141,6 +141,17 @@ function isDatabaseError(error: unknown, code: string): error is { code: string;
   return typeof error === 'object' && error !== null && 'code' in error && error.code === code
 }
 
+/** Time after which the database counts as unresponsive, in ms: a network may drop a connection silently. The next statement takes another one. */
+export const DATABASE_TIMEOUT_MS = 10_000
+
+/** Awaits `work` for at most `timeoutMs`. Throws after that; `work` continues. */
+export async function withTimeout<T>(work: Promise<T>, timeoutMs = DATABASE_TIMEOUT_MS): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const onTimeout = () => late.reject(new Error(`the database did not respond within ${timeoutMs} ms`))
+  const timer = setTimeout(onTimeout, timeoutMs).unref()
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
+}
+
 /** The requested page of a list. */
 export type Page = { number: number; size: number }
 

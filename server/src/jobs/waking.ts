@@ -72,8 +72,8 @@ export function createWaking(
     },
     poll() {
       const names = [...queues.keys()]
-      const response = (due: readonly string[]) => due.forEach((name) => queues.get(name)?.wake())
-      subscriptions.use(polls.add({ ask: () => dueQueues(names), response }))
+      const onValue = (due: readonly string[]) => due.forEach((name) => queues.get(name)?.wake())
+      subscriptions.use(polls.add({ query: () => dueQueues(names), onValue }))
     },
     [Symbol.dispose]() {
       subscriptions.dispose()

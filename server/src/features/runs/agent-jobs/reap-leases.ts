@@ -143,9 +143,9 @@ function reapWithPolls(ctx: Ctx, reaper: LeaseReaper): AsyncDisposable {
       .finally(() => (checking = undefined))
   }
   const question = ctx.polls.add({
-    ask: () => hasExpiredJobs(ctx.now()),
-    response: (areThere) => check(!areThere),
-    fail: reaper.fail,
+    query: () => hasExpiredJobs(ctx.now()),
+    onValue: (areThere) => check(!areThere),
+    onError: reaper.fail,
   })
   return {
     async [Symbol.asyncDispose]() {
