@@ -33,7 +33,7 @@ async function createWorker({ pollMs } = { pollMs: POLL_MS }) {
   return { app, db, jobs }
 }
 
-test('a backlog is worked off without pauses between its jobs', async () => {
+test('a backlog is processed without pauses between jobs', async () => {
   const { app, db, jobs } = await createWorker()
   const kind = jobKind('test.backlog', z.object({ n: z.int() }))
   const ran: number[] = []

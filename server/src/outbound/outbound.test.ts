@@ -94,14 +94,12 @@ describe('a request', () => {
   })
 })
 
-test('a server that does not speak TLS is reported in plain words', async () => {
+test('a port without TLS is reported as such', async () => {
   const url = await serve((_, response) => void response.end())
 
   const { error } = await outbound().post({ ...request, url: url.replace('http:', 'https:') })
 
-  expect(error).toMatch(
-    /^the other side does not speak TLS: give the port that does, or a URL with http \(ERR_SSL_\w+\)$/,
-  )
+  expect(error).toMatch(/^the host does not use TLS on this port: use its TLS port, or an http URL \(ERR_SSL_\w+\)$/)
 })
 
 describe('private addresses', () => {
@@ -157,7 +155,7 @@ describe('the name of a receiver', () => {
     const second = await client.post({ ...request, url })
 
     expect(first.response?.status).toBe(200)
-    expect(second.error).toContain('receiver.example resolves to a link-local address, and no request may go there')
+    expect(second.error).toContain('receiver.example resolves to a link-local address, to which no request may go')
     expect(calls).toBe(1)
   })
 
@@ -175,7 +173,7 @@ describe('the name of a receiver', () => {
 
     const { error } = await outbound({ resolve: answering(['127.0.0.1', '169.254.169.254']) }).post({ ...request, url })
 
-    expect(error).toContain('receiver.example resolves to a link-local address, and no request may go there')
+    expect(error).toContain('receiver.example resolves to a link-local address, to which no request may go')
   })
 
   test('says whether its responses come from a private address, also after it was one on the internet', async () => {
