@@ -38,7 +38,7 @@ test('another secret is refused', async () => {
 
   const other = start({ dataDir: first, secret: '11'.repeat(32) })
 
-  await expect(other).rejects.toThrow('the database was made with another secret than GROUNDSTATE_SECRET')
+  await expect(other).rejects.toThrow('the database was created with another secret than GROUNDSTATE_SECRET')
 })
 
 test('a new data directory gets no new secret for a database that has one', async () => {
