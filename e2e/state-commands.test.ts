@@ -112,7 +112,7 @@ test('an organization goes from server to server, killed and resumed', async () 
   const resumed = await groundstate(command)
 
   expect([killed.code, resumed.code]).toEqual([null, 0])
-  expect(resumed.err).toContain('noted in')
+  expect(resumed.err).toContain('recorded in')
   expect(await historyOf('third', 'app-0')).toEqual(wholeHistory('app-0'))
   expect(await historyOf('third', 'app-3')).toEqual(wholeHistory('app-3'))
 })

@@ -28,7 +28,7 @@ test('the lines to paste are right for a directory whose name a shell would take
 test('a database outside the data directory is mentioned, and one inside is not', () => {
   const moved = greeting(config, { ...STARTED, movedDatabase: '/var/lib/groundstate/database-x' })
 
-  expect(moved).toContain(`The database is kept in /var/lib/groundstate/database-x`)
+  expect(moved).toContain(`The database is in /var/lib/groundstate/database-x`)
   expect(moved).toContain('Back it up along with /srv/data')
   expect(greeting(config, STARTED)).not.toContain('database')
 })

@@ -52,7 +52,7 @@ describe.each(COMMANDS)('a database that cannot be used is one line of `%s`', (.
   })
 })
 
-test('a secret that is none is named before anything is made', async () => {
+test('an invalid secret is named before anything is created', async () => {
   const where = join(directory, 'unmade')
 
   const { code, err } = await groundstate('serve', '--data-dir', where, '--secret', 'abc')
@@ -121,7 +121,9 @@ test('doctor says what to do about TLS files that are not there, and about a dat
   const { code, out } = await groundstate('doctor', ...where, '--tls', 'files', ...pem)
 
   expect(code).toBe(1)
-  expect(out).toMatch(/✗ TLS +GROUNDSTATE_TLS_CERT \/nowhere\/cert\.pem: there is no such file\n +→ name a PEM file/)
+  expect(out).toMatch(
+    /✗ TLS +GROUNDSTATE_TLS_CERT \/nowhere\/cert\.pem: there is no such file\n +→ it must be a readable PEM file/,
+  )
   expect(out).toMatch(/✗ database +.*PostgreSQL 9.*\n +→ \S/)
 })
 
@@ -201,10 +203,10 @@ test('doctor looks at an empty directory and makes nothing there, with what a st
   const doctor = await groundstate('doctor', '--data-dir', where, '--port', '0', '--tls', 'auto')
   const missing = await groundstate('doctor', '--data-dir', join(where, 'deep/inside'), '--port', '0')
 
-  expect(doctor.out).toContain('✓ database     none yet: a start makes an embedded PostgreSQL\n')
-  expect(doctor.out).toContain('✓ TLS          none yet: a start makes a local authority in ')
+  expect(doctor.out).toContain('✓ database     embedded PostgreSQL, created at the first start\n')
+  expect(doctor.out).toContain('✓ TLS          local authority, created in ')
   expect(doctor.out).toMatch(/✓ blobs +the directory .*untouched\/blobs of .*, empty/)
-  expect(missing.out).toMatch(/✓ data directory +.*deep\/inside, not there yet: a start makes it/)
+  expect(missing.out).toMatch(/✓ data directory +.*deep\/inside, created at the first start/)
   expect(await readdir(where)).toEqual([])
 })
 
@@ -219,9 +221,9 @@ test('doctor tells its own server at the port from that of another directory', a
   const own = await groundstate('doctor', ...at, ...other, '--secret', '11'.repeat(32))
   const stranger = await groundstate('doctor', ...at, ...other)
 
-  expect(own.out).toContain(`✓ port         ${hostname}:${port}, where Groundstate is running\n`)
+  expect(own.out).toContain(`✓ port         ${hostname}:${port}, on which Groundstate is running\n`)
   expect(stranger.out).toContain(
-    `✗ port         ${hostname}:${port} is taken by the Groundstate of another data directory\n`,
+    `✗ port         ${hostname}:${port} is in use by the Groundstate of another data directory\n`,
   )
   expect(stranger.code).toBe(1)
 })

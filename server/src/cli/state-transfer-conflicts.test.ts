@@ -71,7 +71,7 @@ describe('without the note of what has arrived', () => {
       { force: true },
       /lineage other.*lineage 8c6a3f0e/,
     ],
-  ])('a workspace that is %s is left alone, and the others are not', async (_, own, attributes, reason) => {
+  ])('a workspace that is %s is skipped, and the others are not', async (_, own, attributes, reason) => {
     const { name } = await workspaceWith(setting, HISTORY)
     await again()
     await addTo(name, own, attributes)
@@ -101,7 +101,7 @@ describe('without the note of what has arrived', () => {
   })
 })
 
-test('with its note, too, a workspace that has moved on is left alone', async () => {
+test('a workspace with newer states is skipped despite a checkpoint', async () => {
   const workspace = await workspaceWith(setting, HISTORY)
   const importThem = async () =>
     importStates({

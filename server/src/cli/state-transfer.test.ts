@@ -149,7 +149,7 @@ test('a file that was changed on the way is refused', async () => {
   ).rejects.toThrow('was changed')
 })
 
-test('a workspace that another user has locked is left alone, and the others are not', async () => {
+test('a workspace locked by another user is skipped, and the others are not', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
   const { name: other } = await workspaceWith(setting, HISTORY)
   await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
@@ -175,7 +175,7 @@ test('a workspace that another user has locked is left alone, and the others are
   expect(await contents(setting, setting.target, other)).toEqual(HISTORY.map(String))
 })
 
-describe('a lock that was there before', () => {
+describe('an existing lock', () => {
   const isLocked = async (name: string) => {
     const response = await setting.app.request({
       url: `/api/v2/organizations/${setting.target}/workspaces/${name}`,
@@ -255,12 +255,12 @@ describe('an import from a directory', () => {
     await writeFile(file, '{}')
 
     expect(await refusal(setting.directory)).toBe(
-      `${setting.directory} holds no exported states: no directory in it has a history.jsonl`,
+      `${setting.directory} has no exported states: no subdirectory has a history.jsonl`,
     )
     expect(await refusal(join(setting.directory, 'nowhere'))).toBe(
       `there is no directory ${join(setting.directory, 'nowhere')}`,
     )
-    expect(await refusal(file)).toBe(`${file} is no directory`)
+    expect(await refusal(file)).toBe(`${file} is not a directory`)
     expect(await workspaces()).toEqual([])
   })
 
@@ -311,20 +311,20 @@ test('a line of the history that is broken is named', async () => {
   ).rejects.toThrow(`${file}, line 2: `)
 })
 
-test('a directory holds the states of one organization', async () => {
+test('a directory has the states of one organization', async () => {
   await workspaceWith(setting, HISTORY)
   await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
 
   const other = exportStates({ from: serverOf(setting, setting.target), directory: setting.directory })
 
   await expect(other).rejects.toThrow(
-    `${setting.directory} holds the states of ${setting.source} on ${setting.url}, not those of ${setting.target} on ${setting.url}`,
+    `${setting.directory} has the states of ${setting.source} on ${setting.url}, not those of ${setting.target} on ${setting.url}`,
   )
 })
 
 test.each([
   ['/proc/groundstate/states', "can't make the directory"],
-  ['/dev/null/states', 'is no directory'],
+  ['/dev/null/states', 'is not a directory'],
 ])('to export into %s is refused in a line', async (path, reason) => {
   await workspaceWith(setting, HISTORY)
 
