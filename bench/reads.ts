@@ -5,7 +5,7 @@ import type { BenchRow, Target } from './target.ts'
 
 const ALONE = 150
 
-/** Reads, next to the cheapest request there is, and first pages of large lists against those of small ones. */
+/** Reads, compared with the cheapest request, and first pages of large lists compared with small ones. */
 export async function readBenches(target: Target): Promise<BenchRow[]> {
   const pool = new Pool(target.baseUrl, { connections: CLIENTS })
   await using _ = { [Symbol.asyncDispose]: () => pool.close() }
