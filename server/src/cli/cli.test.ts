@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { groundstate } from '../testing/command-line.ts'
 
-test('a command that does not exist is named as one', async () => {
+test('an unknown command is named', async () => {
   const { code, err } = await groundstate('bogus')
 
   expect(code).toBe(2)
@@ -12,7 +12,7 @@ test('a command that does not exist is named as one', async () => {
   expect(err).toContain('--help')
 })
 
-test('without a command there is the help, and no server', async () => {
+test('without a command, the help is printed', async () => {
   const bare = await groundstate()
   const help = await groundstate('--help')
 
@@ -116,7 +116,7 @@ test.each([
   expect(err).toContain(says)
 })
 
-test('agent is the agent, with its own settings and help', async () => {
+test('agent has its own settings and help', async () => {
   const { out } = await groundstate('agent', '--help')
   const wrong = await groundstate('agent', '--concurrency', '0')
 

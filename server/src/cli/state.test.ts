@@ -38,7 +38,7 @@ beforeEach(() => {
 const state = async (...args: string[]) =>
   runCli(['node', 'groundstate', 'state', ...args, '--url', url, '--token', ada.token])
 
-test('an import that leaves a workspace alone says so in a line, and fails', async () => {
+test('an import that skips a workspace reports it, and fails', async () => {
   const [source, target] = [await createOrganization(app, ada), await createOrganization(app, ada)]
   const workspace = await lockedWorkspace(app, source.name, ada)
   await workspace.create(rawState({ serial: 1 }))
@@ -95,7 +95,7 @@ test('a checkpoint that is a directory is named, and the workspace is not left l
   expect(attributes.locked).toBe(false)
 })
 
-test.each(['/dev/null/states', '/proc/groundstate/states'])('an export into %s fails with a line', async (path) => {
+test.each(['/dev/null/states', '/proc/groundstate/states'])('an export into %s fails with one line', async (path) => {
   const { name } = await createOrganization(app, ada)
 
   const code = await state('export', '--organization', name, '--directory', path)

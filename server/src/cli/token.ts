@@ -29,7 +29,9 @@ async function requireTables(url: string) {
   try {
     const { rows } = await client.query(`select where to_regclass('public.users') is not null`)
     if (rows.length > 0) return
-    throw new StartError(`the database ${databaseName(client)} is empty`, { advice: 'start the server with it first' })
+    throw new StartError(`the database ${databaseName(client)} has no Groundstate tables`, {
+      advice: 'start the server with it first',
+    })
   } finally {
     await client.end()
   }
