@@ -143,7 +143,7 @@ class Readers implements AsyncDisposable {
       headers: { authorization: `Bearer ${this.#token}` },
     })
     const text = await response.body.text()
-    if (response.statusCode >= 400 && response.statusCode !== 404) throw new Error(`GET ${path} answered ${text}`)
+    if (response.statusCode >= 400 && response.statusCode !== 404) throw new Error(`GET ${path} failed: ${text}`)
     return text
   }
 

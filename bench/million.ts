@@ -33,7 +33,7 @@ async function ask(pool: Pool, path: string, token: string) {
     headers: { authorization: `Bearer ${token}` },
   })
   const text = await body.text()
-  if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}: ${text}`)
+  if (statusCode !== 200) throw new Error(`${path} failed with status ${statusCode}: ${text}`)
 }
 
 type Question = [name: string, path: string, token?: string]

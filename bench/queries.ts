@@ -82,7 +82,7 @@ export async function queryBenches(target: Target): Promise<BenchRow[]> {
   await measure(`after ${QUESTIONS} questions`)
   await delay(IDLE_MS)
   await measure('a minute later')
-  process.stdout.write(`  answers: ${JSON.stringify(Object.fromEntries(statuses))}\n`)
+  process.stdout.write(`  statuses: ${JSON.stringify(Object.fromEntries(statuses))}\n`)
   return rows
 }
 

@@ -60,6 +60,7 @@ function getOf(pool: Pool, admin: string) {
       headers: { authorization: `Bearer ${token}` },
     })
     const bytes = await body.bytes()
-    if (statusCode >= 400) throw new Error(`GET ${path} answered ${statusCode}: ${Buffer.from(bytes).toString()}`)
+    if (statusCode >= 400)
+      throw new Error(`GET ${path} failed with status ${statusCode}: ${Buffer.from(bytes).toString()}`)
   }
 }

@@ -64,7 +64,8 @@ async function pass({ task_result_callback_url: url, access_token: token }: Payl
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/vnd.api+json' },
     body: JSON.stringify({ data: { type: 'task-results', attributes: { status: 'passed' } } }),
   })
-  if (response.status !== 200) throw new Error(`the callback answered ${response.status}: ${await response.text()}`)
+  if (response.status !== 200)
+    throw new Error(`the callback failed with status ${response.status}: ${await response.text()}`)
 }
 
 /** Latency of run task requests, and of runs that continue after the results. */

@@ -84,7 +84,7 @@ async function createRun(target: Target, agent: Agent, { name, lines, changes }:
 async function claim(target: Target, { agentId, token }: Agent): Promise<AgentJob> {
   const path = `/agents/${agentId}/claim`
   const response = await send(target, { method: 'POST', path, token, body: JSON.stringify({ waitMs: 10_000 }) })
-  if (response.status !== 200) throw new Error(`a claim answered ${response.status}: there is no job`)
+  if (response.status !== 200) throw new Error(`a claim failed with status ${response.status}: there is no job`)
   return agentJob.parse(await response.json())
 }
 
@@ -106,7 +106,7 @@ async function send(target: Target, { method, path, token, body }: AgentCall) {
   const type = method === 'PUT' ? 'application/octet-stream' : 'application/json'
   const headers = { authorization: `Bearer ${token}`, 'content-type': type }
   const response = await fetch(`${target.baseUrl}${AGENT_API}${path}`, { method, headers, body })
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`)
+  if (!response.ok) throw new Error(`${method} ${path} failed with status ${response.status}: ${await response.text()}`)
   return response
 }
 

@@ -122,7 +122,7 @@ async function load(url: string, { identity = false } = {}) {
   const encoding = identity ? 'identity' : 'gzip, deflate, br, zstd'
   const { statusCode, body } = await request(url, { headers: { accept: 'text/html,*/*', 'accept-encoding': encoding } })
   const bytes = await body.bytes()
-  if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}`)
+  if (statusCode !== 200) throw new Error(`${url} failed with status ${statusCode}`)
   return { size: bytes.length, text: Buffer.from(bytes).toString() }
 }
 
@@ -137,7 +137,7 @@ async function openBrowser(baseUrl: string, { username, password }: Seeded) {
     headers: { 'content-type': 'application/vnd.api+json', origin: baseUrl },
     data: JSON.stringify({ data: { type: 'sessions', attributes: { username, password } } }),
   })
-  if (!response.ok()) throw new Error(`signing in answered ${response.status()}`)
+  if (!response.ok()) throw new Error(`signing in failed with status ${response.status()}`)
   return {
     context,
     async [Symbol.asyncDispose]() {
