@@ -43,7 +43,7 @@ export function readConfig(env: Sources['env'], flags: Sources['flags'] = {}): C
     problems.push('GROUNDSTATE_OIDC_CLIENT_ID: it must be set when GROUNDSTATE_OIDC_ISSUER is')
   if (values.passwordSignIn === false && values.oidcIssuer === undefined)
     problems.push(
-      'GROUNDSTATE_PASSWORD_SIGN_IN: without it GROUNDSTATE_OIDC_ISSUER must be set, otherwise nobody could sign in',
+      'GROUNDSTATE_PASSWORD_SIGN_IN: without it GROUNDSTATE_OIDC_ISSUER must be set, otherwise users could not sign in',
     )
   const unknown = unknownVariables(env, 'GROUNDSTATE_', KNOWN)
   problems.push(...unknown.map((variable) => `${variable}: there is no such setting`))

@@ -188,9 +188,9 @@ describe('what is no archive', () => {
   test('an error of the source is not taken for a bad archive', async () => {
     const source = async function* () {
       yield archive({ path: 'a' }).subarray(0, 20)
-      throw new Error('the client is gone')
+      throw new Error('the client disconnected')
     }
 
-    await expect(checkArchive(source())).rejects.toThrow('the client is gone')
+    await expect(checkArchive(source())).rejects.toThrow('the client disconnected')
   })
 })

@@ -154,10 +154,10 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
           const key = newKey()
           const source = async function* () {
             yield* chunks(randomBytes(good))
-            throw new Error('the client is gone')
+            throw new Error('the client disconnected')
           }
 
-          await expect(blobs.put(key, source(), { compress })).rejects.toThrow('the client is gone')
+          await expect(blobs.put(key, source(), { compress })).rejects.toThrow('the client disconnected')
 
           expect(await blobs.stat(key)).toBeUndefined()
           expect(await store.leftovers()).toBe(0)
