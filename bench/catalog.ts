@@ -8,12 +8,12 @@ const TEAMS = 100
 
 export type Organization = { name: string; workspaceId: (number: number) => string }
 
-/** Organizations of several sizes, and the token of someone who sees what a hundred teams grant and nothing else. */
+/** Organizations of several sizes, and the token of a user with the access of a hundred teams. */
 export type Catalog = { thousand: Organization; large: Organization; small: Organization; member: string }
 
 /**
- * Fills the target's database. What lists read is copied in SQL from one workspace and one run that the server itself has
- * made: a hundred thousand runs would take the interface a quarter of an hour.
+ * Fills the target's database. The data of lists is copied in SQL from one workspace and one run that the server
+ * created: a hundred thousand runs would take a quarter of an hour through the API.
  */
 export async function seedCatalog(target: Target): Promise<Catalog> {
   await using postgres = await findPostgres(target.dataDir)
@@ -52,7 +52,7 @@ async function createMember(target: Target) {
   return { id: data.id, token: token.data.attributes.token }
 }
 
-/** A run that waits for the lock of its workspace, so that nothing works on it. */
+/** Creates a run that waits for the lock of its workspace, so that nothing processes it. */
 async function createModel(target: Target) {
   const workspace = await prepareWorkspace(target, 'model', configurationArchive())
   await api(target, 'POST', `/workspaces/${workspace.id}/actions/lock`)
@@ -105,7 +105,7 @@ async function seedOrganization({ target, client, model, member }: Seed, name: s
   return { name, workspaceId: (number: number) => `ws-${name}${number}` }
 }
 
-/** Every workspace to one of the teams, the teams all to one member. */
+/** Grants each workspace to one of the teams, all of which have the same member. */
 async function grant(client: pg.Client, name: string, { member, workspaces }: { member: string; workspaces: number }) {
   await client.query(
     `insert into organization_memberships select (jsonb_populate_record(m, jsonb_build_object('id', 'ou-' || $1,

@@ -9,7 +9,7 @@ import type { BenchRow, Target } from './target.ts'
 const REPORTED_MS = 10_500
 const LESS = { unit: '', better: 'less' } as const
 
-/** Counted for one call of `work`: statements, written rows, and syncs of the database's log. */
+/** Work whose statements, written rows and WAL syncs are counted per call. */
 export type Counted = { name: string; times: number; work: () => Promise<unknown> }
 
 export async function countersOf(target: Target, counted: readonly Counted[]): Promise<BenchRow[]> {
@@ -47,7 +47,7 @@ async function countersNow(client: pg.Client) {
   return rows[0] ?? { rows: Number.NaN, syncs: Number.NaN }
 }
 
-/** PostgreSQL logs every statement that it is sent, those that share a round trip one by one, but none of a function's own. */
+/** PostgreSQL logs every statement of clients, including pipelined ones, but not those inside functions. */
 async function countStatements(client: pg.Client, { dataDir }: Target, work: () => Promise<unknown>) {
   await using log = await open(join(dataDir, 'postgres.log'))
   const { size } = await log.stat()

@@ -6,7 +6,7 @@ import type { ApiResponse, Target } from './target.ts'
 
 export type Workspace = { id: string; name: string }
 
-/** A client of the API with kept-alive connections, and an organization for what it writes. */
+/** A client of the API with persistent connections, and an organization for its writes. */
 export class Fleet implements AsyncDisposable {
   organization: string
   #made = 0
@@ -50,14 +50,14 @@ export class Fleet implements AsyncDisposable {
     return workspace
   }
 
-  /** Stores the states of a series one after the other in a workspace of each client, which gets a new one after the last. */
+  /** Returns the next state of a series and the workspace of each client, which gets a new workspace after the last state. */
   async turns(series: readonly Body[], clients: number) {
     const turns = await Promise.all(
       Array.from({ length: clients }, async () => ({ at: 0, workspace: await this.createLocked() })),
     )
     return async (client: number) => {
       const turn = turns[client]
-      if (!turn) throw new Error('there is no such client')
+      if (!turn) throw new Error('unknown client')
       if (turn.at === series.length) Object.assign(turn, { at: 0, workspace: await this.createLocked() })
       const body = series[turn.at]
       if (!body) throw new Error('a series has no bodies')
@@ -79,24 +79,26 @@ export class Fleet implements AsyncDisposable {
       body: content,
     })
     await response.body.dump()
-    if (response.statusCode >= 400) throw new Error(`an upload answered ${response.statusCode}`)
+    if (response.statusCode >= 400) throw new Error(`an upload failed with status ${response.statusCode}`)
   }
 
   async download(url: string) {
     const response = await this.#pool.request({ method: 'GET', path: new URL(url).pathname })
     let size = 0
     for await (const chunk of response.body) size += chunk.length
-    if (response.statusCode >= 400 || size === 0) throw new Error(`a download answered ${response.statusCode}`)
+    if (response.statusCode >= 400 || size === 0)
+      throw new Error(`a download failed with status ${response.statusCode}`)
   }
 
-  /** Does not parse the response: for a large state that would take the client longer than the server. */
+  /** Does not parse the response, which would take longer than the request for large states. */
   async read(path: string) {
     const response = await this.#pool.request({ method: 'GET', path: `/api/v2${path}`, headers: this.#headers })
     const size = Buffer.byteLength(await response.body.bytes())
-    if (response.statusCode >= 400 || size === 0) throw new Error(`GET ${path} answered ${response.statusCode}`)
+    if (response.statusCode >= 400 || size === 0)
+      throw new Error(`GET ${path} failed with status ${response.statusCode}`)
   }
 
-  /** Waits until the server has extracted resources and outputs of these versions in the background. */
+  /** Waits until the background extraction of these versions is complete. */
   async untilProcessed(versionIds: Iterable<string>) {
     for (const id of versionIds) {
       for (;;) {
@@ -115,7 +117,8 @@ export class Fleet implements AsyncDisposable {
       ...(body !== undefined && { body: Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
     })
     const text = await response.body.text()
-    if (response.statusCode >= 400) throw new Error(`${method} ${path} answered ${response.statusCode}: ${text}`)
+    if (response.statusCode >= 400)
+      throw new Error(`${method} ${path} failed with status ${response.statusCode}: ${text}`)
     return JSON.parse(text) as ApiResponse
   }
 

@@ -2,17 +2,17 @@ import { type BenchRow, cpuParts, type Target } from './target.ts'
 
 export const CLIENTS = 16
 const WINDOW_MS = 4000
-/** When two trees are compared. Two slices are shorter than the 2 s after which an idle server drops its caches. */
+/** For comparisons of two trees. Two slices are shorter than the 2 s after which an idle server drops its caches. */
 const SLICES = 12
 const SLICE_MS = 800
-/** Groups of single calls when two trees are compared. */
+/** Groups of single calls in comparisons of two trees. */
 const GROUPS = 5
 
 type Work = (client: number) => Promise<unknown>
-/** Waits for what the server still does in the background because of the work. */
+/** Waits for background work that the calls caused. */
 type Settle = () => Promise<unknown>
 
-/** Calls a second while `clients` call `work` repeatedly, once for each slice. */
+/** Calls per second while `clients` call `work` repeatedly, for each slice. */
 export async function rates(target: Target, clients: number, work: Work): Promise<number[]> {
   return (await measure(target, clients, work)).map(({ rate }) => rate)
 }
@@ -47,7 +47,7 @@ export function sampledRow(row: Omit<BenchRow, 'value' | 'samples'>, samples: re
   return { ...row, value: median(samples), samples }
 }
 
-/** The duration of each of `count` calls, one after the other, in ms. */
+/** Durations of `count` sequential calls, in ms. */
 export async function durations(target: Target, count: number, work: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = []
   for (let index = 0; index < count; index += 1) {
@@ -68,7 +68,7 @@ export function median(values: readonly number[]) {
   return percentile(values, 0.5)
 }
 
-/** The rate of each slice a second, and the processor time of one of its calls in ms. */
+/** For each slice, the calls per second, and the processor time per call in ms. */
 async function measure(target: Target, clients: number, work: Work, settle?: Settle) {
   const slices: { rate: number; server: number; database: number }[] = []
   for (let slice = 0; slice < (target.turn ? SLICES : 1); slice += 1) {
@@ -85,7 +85,7 @@ async function measure(target: Target, clients: number, work: Work, settle?: Set
   return slices
 }
 
-/** The number of calls made within `ms`, each of which is waited for. */
+/** Number of completed calls within `ms`. */
 async function callFor(ms: number, clients: number, work: Work) {
   const end = performance.now() + ms
   let calls = 0

@@ -19,8 +19,8 @@ import { writeBenches } from './writes.ts'
 
 /**
  * `npm run bench [-- suite …]` measures this tree and prints a table with the last committed one; `-- --save` writes it to
- * `bench/results.json`. `-- --baseline DIR` measures the tree in DIR too, alternately and with the same code. Figures of one run can be
- * compared with each other; figures of two runs differ by the noise of the machine.
+ * `bench/results.json`. `-- --baseline DIR` also measures the tree in DIR, alternately and with the same code. Values of one run can be
+ * compared; values of different runs differ by the noise of the machine.
  */
 const ROOT = join(import.meta.dirname, '..')
 const RESULTS = join(import.meta.dirname, 'results.json')
@@ -37,7 +37,7 @@ const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   web: webBenches,
   million: millionBenches,
 }
-/** Only run by their names: they take long. */
+/** Slow suites, which only run by name. */
 const LONG = new Set(['million'])
 
 const { values: options, positionals: names } = parseArgs({
@@ -77,7 +77,7 @@ async function compare(other: string) {
     ])
     print(`\n${name}`)
     for (const measured of ours) {
-      const same = theirs.find((found) => found.name === measured.name)
+      const same = theirs.find(({ name }) => name === measured.name)
       print(`  ${pairedRow(measured, same)}`)
     }
   }

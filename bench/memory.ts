@@ -6,17 +6,17 @@ import { api, type BenchRow, memoryMb, type Target } from './target.ts'
 const WORKSPACES = 1000
 const READERS = 100
 const WRITERS = 4
-/** 1.2 GB in all. */
+/** 1.2 GB in total. */
 const STATES = 240
 const STATE_BYTES = 5 * 1024 * 1024
 const SAMPLE_MS = 250
-/** How long after the start, and after the end of the load, the server counts as idle. */
+/** Time after the start, and after the end of the load, at which the server counts as idle. */
 const STARTED_MS = 5000
 const GONE_MS = 120_000
 
 /**
  * The memory of server and database: shortly after the start, at its peak while 1.2 GB of states are stored and read among 1,000
- * workspaces by 100 readers, and when the load has been gone for two minutes.
+ * workspaces by 100 readers, and two minutes after the load.
  */
 export async function memoryBenches(target: Target): Promise<BenchRow[]> {
   await pause(STARTED_MS)
@@ -41,7 +41,7 @@ export async function memoryBenches(target: Target): Promise<BenchRow[]> {
   ]
 }
 
-/** The most memory that was seen while `work` went on. */
+/** Peak memory during `work`. */
 async function peakOf(target: Target, work: () => Promise<unknown>) {
   const peak = { all: 0, server: 0 }
   const stop = new AbortController()
@@ -89,7 +89,7 @@ async function store(target: Target, workspace: string, body: Body) {
   await api(target, 'POST', `/workspaces/${workspace}/state-versions`, JSON.parse(body.inline.toString()))
 }
 
-/** Does `work` for each number below `count`, `width` at a time. */
+/** Calls `work` for each number below `count`, `width` concurrently. */
 async function roundRobin<T>(width: number, count: number, work: (index: number) => Promise<T>) {
   const results: T[] = []
   let next = 0
@@ -101,7 +101,7 @@ async function roundRobin<T>(width: number, count: number, work: (index: number)
   return results
 }
 
-/** They read pages of workspaces, state versions and whole states, without looking at what they get. */
+/** They read pages of workspaces, state versions and whole states. */
 class Readers implements AsyncDisposable {
   stored = 0
   #pool: Pool
@@ -143,7 +143,7 @@ class Readers implements AsyncDisposable {
       headers: { authorization: `Bearer ${this.#token}` },
     })
     const text = await response.body.text()
-    if (response.statusCode >= 400 && response.statusCode !== 404) throw new Error(`GET ${path} answered ${text}`)
+    if (response.statusCode >= 400 && response.statusCode !== 404) throw new Error(`GET ${path} failed: ${text}`)
     return text
   }
 

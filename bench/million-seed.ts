@@ -5,7 +5,7 @@ import { configurationArchive, prepareWorkspace, timeRun } from './runs.ts'
 import { assignmentsOf, columnsOf, insertFrom, insertKeys } from './seed-sql.ts'
 import { type Target, api } from './target.ts'
 
-/** The first organization has most of it, and its first workspace a fifth of all runs. */
+/** The first organization has most data, and its first workspace a fifth of all runs. */
 const ORGANIZATIONS = [
   { name: 'vast', workspaces: 16_000, runs: 800_000, busiest: 200_000 },
   ...['north', 'south', 'east', 'west'].map((name) => ({ name, workspaces: 1_000, runs: 50_000, busiest: 0 })),
@@ -14,15 +14,15 @@ const AUDIT_EVENTS = 1_000_000
 const PEOPLE = 40
 const PROJECTS = 50
 
-/** Filled in one statement each, their indexes afterwards: a row at a time, each index would cost as much as the row. */
+/** Filled by one statement each, with indexes created afterwards: updating each index per row would cost as much as the row. */
 const TABLES = ['runs', 'run_keys', 'phases', 'run_events', 'audit_events', 'workspaces', 'tag_bindings']
 
-/** Names and ids of the rows that the queries ask for. */
+/** Names and ids for the queries. */
 export type Million = { organization: string; workspaceId: string; runId: string; member: string }
 
 /**
- * Fills the target's database with a million runs. The server makes one of each thing by itself, with a real run of the engine, and SQL
- * copies them. Triggers are off, since some would signal each row to open pages: what they maintain is written by hand.
+ * Fills the target's database with a million runs. The server creates one of each resource, with a real run of the engine, and SQL
+ * copies them. Triggers are off, since some would signal each row to open pages; the columns that they maintain are written explicitly.
  */
 export async function seedMillion(target: Target): Promise<Million> {
   const model = await createModel(target)
@@ -67,7 +67,7 @@ async function createOrganization(target: Target, name: string) {
   })
 }
 
-/** Returns the statements that make them again. Indexes of constraints stay. */
+/** Returns the statements that recreate them. Indexes of constraints are kept. */
 async function dropIndexes(client: pg.Client) {
   const { rows } = await client.query<{ name: string; made: string }>(
     `select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as made
@@ -122,7 +122,7 @@ async function seedOrganization(client: pg.Client, { name, workspaces, runs, bus
 const PROJECT = '(case when n % 200 = 7 then 7 else n % 5 + 1 end)'
 
 /**
- * A run a minute. Most are applied, few have failed, fewer were canceled; what destroys never fails; one person has created one run in a
+ * A run per minute. Most are applied, few failed, fewer were canceled; destroy runs never fail; one user created one run in a
  * hundred thousand.
  */
 async function seedRuns(client: pg.Client, { name, id, workspaces, runs, busiest, model }: Seed & { id: string }) {
@@ -198,8 +198,8 @@ async function seedAudit(client: pg.Client) {
 }
 
 /**
- * Copies what a table has \`times\` times (events several rows at once), with other values in some columns: SQL that knows the \`model\` and
- * counts by \`n\`.
+ * Copies the rows of a table \`times\` times (several event rows at once), with other values in some columns: SQL with the \`model\` and
+ * the counter \`n\`.
  */
 async function copy(client: pg.Client, models: string, times: number, values: Record<string, string>) {
   const [table = ''] = models.split(' ')
@@ -214,7 +214,7 @@ async function copy(client: pg.Client, models: string, times: number, values: Re
   await client.query('drop table models')
 }
 
-/** A team that one workspace in forty is granted to. */
+/** A team with access to one workspace in forty. */
 async function grantToMember(client: pg.Client, userId: string) {
   await client.query(
     `insert into organization_memberships select (jsonb_populate_record(m, jsonb_build_object('id', 'ou-vast',

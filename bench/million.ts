@@ -6,19 +6,19 @@ import type { BenchRow, Target } from './target.ts'
 const BUDGET_MS = 10
 const TIMES = Number(process.env['BENCH_TIMES'] ?? 30)
 
-/** Lists and searches among a million runs, 20,000 workspaces and a million audit events, one after the other through HTTP. */
+/** Lists and searches among a million runs, 20,000 workspaces and a million audit events, in sequence through HTTP. */
 export async function millionBenches(target: Target): Promise<BenchRow[]> {
   return askMillion(target, await seedMillion(target))
 }
 
-/** The questions alone, of a database that has been filled. */
+/** The queries alone, on a filled database. */
 export async function askMillion(target: Target, million: Million): Promise<BenchRow[]> {
   const pool = new Pool(target.baseUrl, { connections: 1 })
   await using _ = { [Symbol.asyncDispose]: () => pool.close() }
   const rows: BenchRow[] = []
   for (const [name, path, token = target.token] of questions(million)) {
     const times = await durations(target, TIMES, async () => ask(pool, path, token))
-    // The first ones prepare statements and read what is not in memory yet.
+    // The first calls prepare statements and fill caches.
     const warm = times.slice(TIMES / 5)
     rows.push(sampledRow({ name, unit: 'ms', better: 'less', budget: BUDGET_MS }, warm))
     rows.push({ name: `${name}: p95`, value: percentile(warm, 0.95), unit: 'ms', better: 'less' })
@@ -33,12 +33,12 @@ async function ask(pool: Pool, path: string, token: string) {
     headers: { authorization: `Bearer ${token}` },
   })
   const text = await body.text()
-  if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}: ${text}`)
+  if (statusCode !== 200) throw new Error(`${path} failed with status ${statusCode}: ${text}`)
 }
 
 type Question = [name: string, path: string, token?: string]
 
-/** In the words of the pages of the web application where these ask. */
+/** Queries as in the web UI, where it has them. */
 function questions(million: Million): Question[] {
   return [...runQuestions(million), ...workspaceQuestions(million), ...otherQuestions(million)]
 }

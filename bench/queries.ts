@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { configurationArchive, prepareWorkspace } from './runs.ts'
 import { type BenchRow, memoryMb, type Target } from './target.ts'
 
-/** Different questions that a reader asks, each twice: a statement is prepared when it repeats. */
+/** Number of different queries of a reader, each sent twice, since a statement is prepared when it repeats. */
 const QUESTIONS = Number(process.env['BENCH_QUESTIONS'] ?? 20_000)
 const CLIENTS = 32
-/** Connections that no one uses are closed after a minute. */
+/** Unused connections are closed after a minute. */
 const IDLE_MS = 75_000
 
 const described = z.object({
@@ -20,7 +20,7 @@ const described = z.object({
   ),
 })
 
-/** Values that some parameter takes; what a parameter refuses costs nothing. */
+/** Values that some parameter accepts; rejected ones cost nothing. */
 const VALUES = [
   'true',
   'a',
@@ -41,8 +41,8 @@ const VALUES = [
 ]
 
 /**
- * Asks every list for many combinations of filters, orders and page sizes, and measures what the database and the server
- * keep of it. What a statement costs there does not depend on how many rows there are.
+ * Queries every list with many combinations of filters, orders and page sizes, and measures the memory that the database and the server
+ * keep for it, which does not depend on the number of rows.
  */
 export async function queryBenches(target: Target): Promise<BenchRow[]> {
   const workspace = await prepareWorkspace(target, 'questions', configurationArchive())
@@ -82,11 +82,11 @@ export async function queryBenches(target: Target): Promise<BenchRow[]> {
   await measure(`after ${QUESTIONS} questions`)
   await delay(IDLE_MS)
   await measure('a minute later')
-  process.stdout.write(`  answers: ${JSON.stringify(Object.fromEntries(statuses))}\n`)
+  process.stdout.write(`  statuses: ${JSON.stringify(Object.fromEntries(statuses))}\n`)
   return rows
 }
 
-/** The n-th question, the same one in each run: lists in turns, each with some of its parameters. */
+/** The n-th query, the same in each run: lists in rotation, each with some of its parameters. */
 function questions({ paths }: z.infer<typeof described>, names: { organization: string; workspace: string }) {
   const lists = Object.entries(paths).flatMap(([path, { get }]) => {
     const parameters = (get?.parameters ?? []).filter((parameter) => parameter.in === 'query').map(({ name }) => name)
@@ -122,7 +122,7 @@ function randomFrom(seed: number) {
   }
 }
 
-/** The proportional memory of all processes of the database below the server, in MB. */
+/** Proportional memory of all processes of the database, in MB. */
 async function backendsMb(pid: number): Promise<number> {
   return (await memoryMb(pid)) - (await memoryMb(pid, { alone: true }))
 }

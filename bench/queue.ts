@@ -30,7 +30,7 @@ export async function queueBenches(target: Target): Promise<BenchRow[]> {
   await database.connect()
   try {
     const statements = await idleServer(target, database)
-    // What idle agents wait and cost is measured first: thousands of finished runs leave work behind.
+    // Idle agents are measured first, since thousands of finished runs cause background work.
     const [latency, idle] = [await assignment(target), await idleAgents(target, database)]
     await using replica = await startReplica(target, postgres.url)
     const [one, two] = [await throughput([target], 'one'), await throughput([target, replica.target], 'two')]
@@ -89,42 +89,40 @@ async function startPlan(target: Target, workspaceId: string | undefined) {
   return data.id
 }
 
-async function ask(
-  { baseUrl }: Pick<Target, 'baseUrl'>,
-  path: string,
-  { token, body }: { token: string; body?: unknown },
-) {
+type Server = Pick<Target, 'baseUrl'>
+
+async function post({ baseUrl }: Server, path: string, { token, body }: { token: string; body?: unknown }) {
   const response = await fetch(`${baseUrl}/api/agent/v1${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
   const text = await response.text()
-  if (response.status >= 400) throw new Error(`POST ${path} answered ${response.status}: ${text}`)
+  if (response.status >= 400) throw new Error(`POST ${path} failed with status ${response.status}: ${text}`)
   return text === '' ? undefined : (JSON.parse(text) as unknown)
 }
 
 async function register(target: Target, { token }: Pool, name: string): Promise<Agent> {
   const body = { name, version: '1.0.0', os: 'linux', arch: 'x64' }
-  const { agentId } = (await ask(target, '/register', { token, body })) as { agentId: string }
+  const { agentId } = (await post(target, '/register', { token, body })) as { agentId: string }
   return { id: agentId, token }
 }
 
-async function claim(target: Pick<Target, 'baseUrl'>, { id, token }: Agent, waitMs: number) {
-  return (await ask(target, `/agents/${id}/claim`, { token, body: { waitMs } })) as Job | undefined
+async function claim(target: Server, { id, token }: Agent, waitMs: number) {
+  return (await post(target, `/agents/${id}/claim`, { token, body: { waitMs } })) as Job | undefined
 }
 
-/** Waits for a request of a run task, of which there is none. */
-async function claimTask(target: Pick<Target, 'baseUrl'>, { id, token }: Agent) {
-  await ask(target, `/agents/${id}/claim-task`, { token, body: { waitMs: CLAIM_MS } })
+/** Waits in vain for a run task request. */
+async function claimTask(target: Server, { id, token }: Agent) {
+  await post(target, `/agents/${id}/claim-task`, { token, body: { waitMs: CLAIM_MS } })
 }
 
-async function finish(target: Pick<Target, 'baseUrl'>, job: Job) {
+async function finish(target: Server, job: Job) {
   const body = { status: 'finished', exitCode: 0, hasChanges: false }
-  await ask(target, `/jobs/${job.id}/finish`, { token: job.token, body })
+  await post(target, `/jobs/${job.id}/finish`, { token: job.token, body })
 }
 
-/** How many jobs a minute agents get, start and finish that share themselves out over the servers. */
+/** Jobs per minute that agents, distributed over the servers, claim and finish. */
 async function throughput(servers: readonly [Target, ...Target[]], name: string) {
   const pool = await createPool(servers[0], `throughput-${name}`)
   const workspaces = await createWorkspaces(servers[0], pool, { name: `throughput-${name}`, count: WORKSPACES })
@@ -150,7 +148,7 @@ async function throughput(servers: readonly [Target, ...Target[]], name: string)
   return finished / ((performance.now() - started) / 60_000)
 }
 
-/** From the request for a run to its job at an agent that waits for one. */
+/** Time from the creation of a run to the delivery of its job to an idle agent. */
 async function assignment(target: Target): Promise<BenchRow[]> {
   const pool = await createPool(target, 'assignment')
   const [workspace] = await createWorkspaces(target, pool, { name: 'assignment', count: 1 })
@@ -162,9 +160,9 @@ async function assignment(target: Target): Promise<BenchRow[]> {
     await delay(20)
     const started = performance.now()
     const [job] = await Promise.all([
-      waiting.then((found) => {
+      waiting.then((claimed) => {
         times.push(performance.now() - started)
-        return found
+        return claimed
       }),
       startPlan(target, workspace),
     ])
@@ -172,16 +170,13 @@ async function assignment(target: Target): Promise<BenchRow[]> {
   }
   const warm = times.slice(10)
   return [
-    {
-      name: 'run requested to job at an idle agent, median',
-      value: median(warm),
-      unit: 'ms',
-      better: 'less',
-      budget: 20,
-    },
-    { name: 'run requested to job at an idle agent, 95 %', value: percentile(warm, 0.95), unit: 'ms', better: 'less' },
+    { name: 'run requested to job at an idle agent, median', value: median(warm), ...MS, budget: 20 },
+    { name: 'run requested to job at an idle agent, 95 %', value: percentile(warm, 0.95), ...MS },
   ]
 }
+
+const MS = { unit: 'ms', better: 'less' } as const
+const RATIO = { unit: '×', better: 'less', budget: 1.5 } as const
 
 /** A claim while ten, ten thousand and a hundred thousand jobs are queued. */
 async function deepQueue(target: Target, database: pg.Client): Promise<BenchRow[]> {
@@ -214,37 +209,23 @@ async function deepQueue(target: Target, database: pg.Client): Promise<BenchRow[
   const hundredThousand = await measure()
   const createdLate = await timed(async () => startPlan(target, workspace))
   return [
-    { name: 'claim with ten jobs queued, median', value: ten.ms, unit: 'ms', better: 'less' },
-    {
-      name: 'claim with 10,000 jobs queued: against ten',
-      value: tenThousand.ms / ten.ms,
-      unit: '×',
-      better: 'less',
-      budget: 1.5,
-    },
-    {
-      name: 'claim with 100,000 jobs queued: against ten',
-      value: hundredThousand.ms / ten.ms,
-      unit: '×',
-      better: 'less',
-      budget: 1.5,
-    },
+    { name: 'claim with ten jobs queued, median', value: ten.ms, ...MS },
+    { name: 'claim with 10,000 jobs queued: against ten', value: tenThousand.ms / ten.ms, ...RATIO },
+    { name: 'claim with 100,000 jobs queued: against ten', value: hundredThousand.ms / ten.ms, ...RATIO },
     { name: 'job claimed and ended with ten queued: blocks of jobs read', value: ten.blocks, unit: '', better: 'less' },
     {
       name: 'job claimed and ended with 100,000 queued: against ten',
       value: hundredThousand.blocks / ten.blocks,
-      unit: '×',
-      better: 'less',
-      budget: 1.5,
+      ...RATIO,
     },
-    { name: 'run requested with 10,000 jobs queued', value: created, unit: 'ms', better: 'less' },
-    { name: 'run requested with 100,000 jobs queued', value: createdLate, unit: 'ms', better: 'less' },
+    { name: 'run requested with 10,000 jobs queued', value: created, ...MS },
+    { name: 'run requested with 100,000 jobs queued', value: createdLate, ...MS },
   ]
 }
 
-/** How many blocks of the table of jobs and of its indices have been read, from memory or disk. */
+/** Number of blocks of the table of jobs and its indexes that were read, from memory or disk. */
 async function queueBlocks(database: pg.Client) {
-  // Each session tells what it has read within a second of being idle.
+  // Sessions report their statistics within a second of being idle.
   await delay(2000)
   const { rows } = await database.query<{ blocks: number }>(
     `select (heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::float8 as blocks
@@ -263,7 +244,7 @@ async function timed(work: () => Promise<unknown>) {
   return median(times)
 }
 
-/** A run whose job stays queued, since its pool has no agent. */
+/** Creates a run whose job stays queued, since its pool has no agent. */
 async function createModel(target: Target) {
   const pool = await createPool(target, 'model')
   const [workspace] = await createWorkspaces(target, pool, { name: 'model', count: 1 })
@@ -272,7 +253,7 @@ async function createModel(target: Target) {
 
 type Copies = { from: number; to: number; poolId: string; workspaceId: string }
 
-/** Copies a queued run in SQL, with its job: to request a hundred thousand would take the interface a quarter of an hour. */
+/** Copies a queued run and its job in SQL: creating a hundred thousand through the API would take a quarter of an hour. */
 async function copyRun(database: pg.Client, model: string, { from, to, poolId, workspaceId }: Copies) {
   const numbers = 'generate_series($2::int, $3::int - 1) n'
   const values = [model, from, to]
@@ -298,9 +279,9 @@ async function copyRun(database: pg.Client, model: string, { from, to, poolId, w
   )
 }
 
-/** Queries of an idle server whose built-in agent waits for work. */
+/** Statements of an idle server whose built-in agent waits for jobs. */
 async function idleServer(target: Target, database: pg.Client): Promise<BenchRow> {
-  // Starting leaves work behind, such as the first schedules.
+  // A start causes background work, such as the first schedules.
   await delay(SETTLED_MS)
   const { statements } = await costOf(target, database)
   return { name: 'idle server whose agent waits: statements', value: statements, unit: '/s', better: 'less', budget: 2 }
@@ -318,7 +299,7 @@ async function idleAgents(target: Target, database: pg.Client): Promise<BenchRow
   const alone = await costOf(target, database)
   const end = performance.now() + IDLE_MS + CLAIM_MS
   const waiting = agents.map(async (agent, index) => {
-    // Agents that were not started in one moment do not ask in one moment either.
+    // Spread, like agents that were started at different times.
     await delay((index / IDLE_AGENTS) * CLAIM_MS)
     while (performance.now() < end) await Promise.all([claim(target, agent, CLAIM_MS), claimTask(target, agent)])
   })

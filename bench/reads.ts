@@ -5,7 +5,7 @@ import type { BenchRow, Target } from './target.ts'
 
 const ALONE = 150
 
-/** Reads, next to the cheapest request there is, and first pages of large lists against those of small ones. */
+/** Reads, compared with the cheapest request, and first pages of large lists compared with small ones. */
 export async function readBenches(target: Target): Promise<BenchRow[]> {
   const pool = new Pool(target.baseUrl, { connections: CLIENTS })
   await using _ = { [Symbol.asyncDispose]: () => pool.close() }
@@ -60,6 +60,7 @@ function getOf(pool: Pool, admin: string) {
       headers: { authorization: `Bearer ${token}` },
     })
     const bytes = await body.bytes()
-    if (statusCode >= 400) throw new Error(`GET ${path} answered ${statusCode}: ${Buffer.from(bytes).toString()}`)
+    if (statusCode >= 400)
+      throw new Error(`GET ${path} failed with status ${statusCode}: ${Buffer.from(bytes).toString()}`)
   }
 }

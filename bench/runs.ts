@@ -15,11 +15,11 @@ const WORKSPACES = 10
 const PARALLEL_MS = 30_000
 /** When two trees are compared. */
 const SLICES = 3
-/** A server compiles what it often does: a minute after its start it takes a third less for a run. */
+/** Warm-up: a minute after its start, a server takes a third less time for a run. */
 const WARM_MS = 20_000
-/** How often a client asks for its run. Few questions, for they are work too; when it was applied is in the response. */
+/** Long, since polling is load as well; the response has the time of the apply. */
 const POLL_MS = 500
-/** Runs of a workspace that are there at once: one runs, the others wait for it, so that it never waits for its client. */
+/** Runs per workspace: one runs while the others wait, so that the workspace never waits for its client. */
 const QUEUE = 2
 
 /** Remote runs of a trivial configuration, alone and in ten workspaces at once, against the bare engine on this machine. */
@@ -62,7 +62,7 @@ async function runsAtOnce(target: Target, archive: Buffer): Promise<BenchRow[]> 
     (await Promise.all(workspaces.map(async (workspace) => keepRunning(target, workspace, forMs)))).flat()
   await target.turn?.()
   await keepAllRunning(WARM_MS)
-  // When two trees are compared, each would meet another moment of the machine.
+  // Not when two trees are compared, since they would measure it at different times.
   const bare = target.turn ? undefined : await bareLoops()
   const slices = target.turn ? SLICES : 1
   const before = await cpuParts(target.pid)
@@ -98,7 +98,7 @@ function againstBare(perMinute: number, bare: number): BenchRow[] {
   ]
 }
 
-/** The commands of a run, in a directory of their own, by the bare engine. */
+/** The commands of a run. */
 const COMMANDS = {
   init: ['init', '-input=false'],
   plan: ['plan', '-out=plan', '-input=false'],
@@ -129,7 +129,7 @@ function bareDirectory() {
   }
 }
 
-/** How many times a minute two loops of the bare engine at once get through all commands of a run. */
+/** How many times per minute two concurrent loops of the bare engine execute all commands of a run. */
 async function bareLoops() {
   const end = performance.now() + PARALLEL_MS / 2
   const started = performance.now()
@@ -169,17 +169,17 @@ export async function prepareWorkspace(target: Target, name: string, archive: Bu
     headers: { 'content-type': 'application/octet-stream' },
     body: new Uint8Array(archive),
   })
-  if (!upload.ok) throw new Error(`the upload answered ${upload.status}`)
+  if (!upload.ok) throw new Error(`the upload failed with status ${upload.status}`)
   return { id: data.id, configurationId: configuration.data.id }
 }
 
-/** How long one run takes from its POST to applied, in ms, by the clock that client and server share. */
+/** Duration of a run from its POST to applied, in ms. */
 export async function timeRun(target: Target, workspace: Workspace) {
   const started = Date.now()
   return (await untilApplied(target, await startRun(target, workspace))) - started
 }
 
-/** Keeps runs queued in a workspace for a time in ms; answers when each was applied. */
+/** Keeps runs queued in a workspace for `forMs`; returns when each was applied. */
 async function keepRunning(target: Target, workspace: Workspace, forMs: number) {
   const end = Date.now() + forMs
   const queued: string[] = []
@@ -192,7 +192,7 @@ async function keepRunning(target: Target, workspace: Workspace, forMs: number) 
   }
 }
 
-async function startRun(target: Target, workspace: Workspace) {
+export async function startRun(target: Target, workspace: Workspace) {
   const { data } = await api(target, 'POST', '/runs', {
     data: {
       type: 'runs',

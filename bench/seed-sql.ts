@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { wordsOf } from '../server/src/features/runs/runs/message-store.ts'
 
 /*
- * SQL that fills the database of this tree and of another one that it is compared with, whose schemas may differ: only tables and columns
+ * SQL that fills the databases of two compared trees, whose schemas may differ: only tables and columns
  * that exist are written.
  */
 
@@ -16,7 +16,7 @@ const COMPILER = new Kysely<never>({
   },
 })
 
-/** The columns of a table that can be written; none if there is no such table. */
+/** Writable columns of a table; none if it does not exist. */
 export async function columnsOf(client: pg.Client, table: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select attname as name from pg_attribute
@@ -26,7 +26,7 @@ export async function columnsOf(client: pg.Client, table: string): Promise<strin
   return rows.map(({ name }) => name)
 }
 
-/** Inserts a row for each of `from`; `values` has an SQL expression for each column. Rows that exist stay as they are. */
+/** Inserts a row for each of `from`; `values` has an SQL expression for each column. Existing rows are kept. */
 export async function insertFrom(client: pg.Client, table: string, values: Record<string, string>, from: string) {
   const columns = (await columnsOf(client, table)).filter((column) => column in values)
   if (columns.length === 0) return
@@ -36,7 +36,7 @@ export async function insertFrom(client: pg.Client, table: string, values: Recor
   )
 }
 
-/** The expressions of `values` whose columns the table has, as assignments; empty if it has none of them. */
+/** Assignments of the `values` whose columns the table has; empty if it has none. */
 export async function assignmentsOf(client: pg.Client, table: string, values: Record<string, string>) {
   const columns = (await columnsOf(client, table)).filter((column) => column in values)
   return columns.map((column) => `${column} = ${values[column]}`).join(', ')

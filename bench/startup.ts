@@ -6,7 +6,7 @@ import { type BenchRow, memoryMb, type Target } from './target.ts'
 
 const IDLE_MS = 5000
 
-/** Start on an existing data directory, and the memory of server and database when nothing happens. */
+/** Start on an existing data directory, and the idle memory of server and database. */
 export async function startupBenches({ start, turn }: Target): Promise<BenchRow[]> {
   const dataDir = await mkdtemp(join(tmpdir(), 'groundstate-startup-'))
   try {
@@ -23,13 +23,7 @@ export async function startupBenches({ start, turn }: Target): Promise<BenchRow[
     const memory = await memoryMb(target.pid)
     await target.stop()
     return [
-      {
-        name: 'start to ready when all is built',
-        value: median(times),
-        unit: 'ms',
-        better: 'less',
-        budget: 1500,
-      },
+      { name: 'start to ready when all is built', value: median(times), unit: 'ms', better: 'less', budget: 1500 },
       { name: 'idle memory, server and database', value: memory, unit: 'MB', better: 'less', budget: 150 },
     ]
   } finally {

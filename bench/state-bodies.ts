@@ -6,7 +6,7 @@ export const MB = 1024 * KB
 /** A state, the request that creates a version of it, and the request for a version that is uploaded later. */
 export type Body = { raw: Buffer; inline: Buffer; pending: Buffer }
 
-/** Serials 1 to `count`. They are made before a measurement, so that the client costs the machine little. */
+/** Serials 1 to `count`, created before a measurement, to keep the client's processor time low. */
 export function bodies(size: number, count: number): Body[] {
   return Array.from({ length: count }, (_, index) => bodyOf(stateOf(index + 1, size), index + 1))
 }
@@ -24,7 +24,7 @@ export function bodyOf(raw: Buffer, serial: number, { isInline = true } = {}): B
   }
 }
 
-/** A state of about `size` bytes as the engine writes it: resources of 1 KB or so, with ids as providers make them. */
+/** A realistic state of about `size` bytes, with resources of about 1 KB. */
 export function stateOf(serial: number, size: number) {
   const resources: object[] = []
   for (let index = 0; index * 1300 < size - 700; index += 1) {

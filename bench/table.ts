@@ -1,17 +1,17 @@
 import { median, percentile } from './load.ts'
 import type { BenchRow } from './target.ts'
 
-/** A lower ratio between two trees is marked. */
+/** Ratios of two trees below this are marked. */
 const FLOOR = 0.97
 
-/** Ratios that the change at hand has to reach over the commit before it; edit them for the next one. */
+/** Required ratios of the current change over the previous commit; edit them for the next change. */
 const GOALS: Record<string, number> = {
   'state created inline, 2 KB, 16 clients': 1.3,
   'lock and unlock, pairs': 1.3,
   'workspace created': 1.6,
 }
 
-/** A row with its figure in the committed table. */
+/** A row with its committed value. */
 export function row(measured: BenchRow, last: number | undefined) {
   const { name, value, unit } = measured
   const change = last === undefined ? '' : `was ${last} (×${(value / last).toFixed(2)})`
@@ -19,7 +19,7 @@ export function row(measured: BenchRow, last: number | undefined) {
 }
 
 /**
- * A row of this tree with that of the other tree. The ratio is above 1 where this tree is better; half of the samples are within ± of it.
+ * A row of both trees. The ratio is above 1 if this tree is better; half of the samples are within ± of it.
  */
 export function pairedRow(measured: BenchRow, other: BenchRow | undefined) {
   const { name, value, unit } = measured
@@ -27,16 +27,16 @@ export function pairedRow(measured: BenchRow, other: BenchRow | undefined) {
   const ratios = other ? ratiosOf(measured, other) : []
   const ratio = ratios.length > 0 ? median(ratios) : undefined
   const goal = GOALS[name]
-  const wanted = goal === undefined ? budgetOf(measured) : `≥ ×${goal} ${mark((ratio ?? 0) >= goal)}`
+  const target = goal === undefined ? budgetOf(measured) : `≥ ×${goal} ${mark((ratio ?? 0) >= goal)}`
   const slower = ratio !== undefined && ratio < FLOOR ? `below ×${FLOOR}` : ''
   const shown = ratio === undefined ? '' : `×${ratio.toFixed(2)}`
   const spread = ratios.length > 1 ? `±${((percentile(ratios, 0.75) - percentile(ratios, 0.25)) / 2).toFixed(2)}` : ''
-  return `${name.padEnd(70)} ${figure(value, unit)} ${theirs} ${shown.padStart(8)} ${spread.padEnd(6)} ${wanted.padEnd(16)} ${slower}`.trimEnd()
+  return `${name.padEnd(70)} ${figure(value, unit)} ${theirs} ${shown.padStart(8)} ${spread.padEnd(6)} ${target.padEnd(16)} ${slower}`.trimEnd()
 }
 
 export const PAIRED_HEADING = `${''.padEnd(70)} ${'this tree'.padStart(14)} ${'the other'.padStart(14)} ${'ratio'.padStart(8)}`
 
-/** One for each pair of samples of the same moment, else one for the row; none where nothing can be compared, as with a figure of 0. */
+/** A ratio for each pair of concurrent samples, or one for the row; none if a value is 0. */
 function ratiosOf(ours: BenchRow, theirs: BenchRow) {
   if (ours.value === 0 || theirs.value === 0) return []
   const isPaired = ours.samples !== undefined && ours.samples.length === theirs.samples?.length

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Turn } from './turns.ts'
 
 /**
- * One measured figure; `budget` says what it should be, `better` in which direction it improves. `samples` are in the order in which they
+ * A measured value; `budget` is its target, `better` the direction of improvement. `samples` are in the order in which they
  * were taken, and the value is their median.
  */
 export type BenchRow = {
@@ -23,9 +23,9 @@ export type Target = {
   token: string
   dataDir: string
   pid: number
-  /** How long it took from the start of the process to ready, in ms. */
+  /** Time from the start of the process to ready, in ms. */
   readyMs: number
-  /** Defined when two trees are compared: suites call it before each slice of their work. */
+  /** Defined if two trees are compared: suites call it before each slice of their work. */
   turn: Turn | undefined
   /** Starts another server of the same tree. */
   start: (settings?: Record<string, string>, dataDir?: string) => Promise<Target>
@@ -69,7 +69,7 @@ export async function startTarget(
   let isStopping = false
   const ended = new Promise<void>((resolve) => {
     child.once('exit', (code, signal) => {
-      if (!isStopping) process.stderr.write(`the server ended with ${signal ?? code} while it was measured\n`)
+      if (!isStopping) process.stderr.write(`the server ended with ${signal ?? code} during the measurement\n`)
       resolve()
     })
   })
@@ -90,7 +90,7 @@ export async function startTarget(
   }
 }
 
-/** As much of the response for one resource as the benchmarks read; which attributes there are depends on its type. */
+/** The part of a single-resource response that the benchmarks read; its attributes depend on the type. */
 export type ApiResponse = {
   data: {
     id: string
@@ -118,11 +118,11 @@ export async function api(target: Target, method: string, path: string, body?: u
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
   const text = await response.text()
-  if (response.status >= 400) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
+  if (response.status >= 400) throw new Error(`${method} ${path} failed with status ${response.status}: ${text}`)
   return (text === '' ? {} : JSON.parse(text)) as ApiResponse
 }
 
-/** Proportional memory of a process, in MB: shared pages are counted once. With everything below it unless `alone`. */
+/** Proportional memory (shared pages counted once) of a process and, unless `alone`, its descendants, in MB. */
 export async function memoryMb(pid: number, { alone = false } = {}): Promise<number> {
   const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '')
   const own = Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0) / 1024
@@ -135,7 +135,7 @@ export async function memoryMb(pid: number, { alone = false } = {}): Promise<num
 
 const TICK_MS = 10
 
-/** The processor time that a process and everything below it has taken so far, in ms; counted in steps of 10 ms. */
+/** Processor time of a process and its descendants so far, in ms, in steps of 10 ms. */
 export async function cpuMs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   // The program's name is in brackets and may contain anything; the four times (own, of ended children) are
@@ -147,7 +147,7 @@ export async function cpuMs(pid: number): Promise<number> {
   return times.reduce((total, time) => total + time, own)
 }
 
-/** The processor time of a server so far, in ms: its own, that of its database, and that of the engines that have ended. */
+/** Processor time of a server, its database and its completed engines so far, in ms. */
 export async function cpuParts(pid: number): Promise<{ server: number; database: number; engines: number }> {
   const parts = { server: 0, database: 0, engines: 0 }
   const walk = async (process: number, isEngine: boolean) => {
@@ -160,7 +160,7 @@ export async function cpuParts(pid: number): Promise<{ server: number; database:
       .map((ticks) => Number(ticks) * TICK_MS)
     const isDatabase = name === 'postgres'
     parts[isEngine ? 'engines' : isDatabase ? 'database' : 'server'] += user + system
-    // Only the launcher starts programs that end: the engines. Backends that have ended are the database's.
+    // Completed children are engines, or backends of the database.
     parts[isDatabase ? 'database' : 'engines'] += endedUser + endedSystem
     for (const child of await childrenOf(process)) await walk(child, /^(terraform|tofu)$/.test(await nameOf(child)))
   }

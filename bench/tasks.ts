@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isEnded, type RunStatus } from '@groundstate/contract/run-status'
 import { median, percentile } from './load.ts'
-import { configurationArchive, prepareWorkspace } from './runs.ts'
+import { configurationArchive, prepareWorkspace, startRun } from './runs.ts'
 import { api, type BenchRow, type Target } from './target.ts'
 
 const RUNS = 25
@@ -17,13 +17,13 @@ type Payload = {
   task_result_id: string
   task_result_callback_url: string
 }
-type Asked = { payload: Payload; at: number }
+type Received = { payload: Payload; at: number }
 
-/** A receiver in this process; `onRequest` is called when its response has been sent. */
+/** A receiver in this process; `onRequest` is called when its response was sent. */
 class Receiver {
   url = ''
-  asked: Asked[] = []
-  onRequest: (asked: Asked) => unknown = () => {}
+  received: Received[] = []
+  onRequest: (request: Received) => unknown = () => {}
   #server: Server
 
   constructor() {
@@ -36,9 +36,8 @@ class Receiver {
   async #take(request: IncomingMessage, at: number) {
     const payload = await read(request)
     if (payload.access_token === 'test-token') return
-    const asked = { payload, at }
-    this.asked.push(asked)
-    setImmediate(() => this.onRequest(asked))
+    this.received.push({ payload, at })
+    setImmediate(() => this.onRequest({ payload, at }))
   }
 
   async listen() {
@@ -65,10 +64,11 @@ async function pass({ task_result_callback_url: url, access_token: token }: Payl
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/vnd.api+json' },
     body: JSON.stringify({ data: { type: 'task-results', attributes: { status: 'passed' } } }),
   })
-  if (response.status !== 200) throw new Error(`the callback answered ${response.status}: ${await response.text()}`)
+  if (response.status !== 200)
+    throw new Error(`the callback failed with status ${response.status}: ${await response.text()}`)
 }
 
-/** How fast requests of run tasks leave, and how fast a run goes on with their verdict. */
+/** Latency of run task requests, and of runs that continue after the results. */
 export async function taskBenches(target: Target): Promise<BenchRow[]> {
   const receiver = await new Receiver().listen()
   try {
@@ -99,33 +99,17 @@ async function latencies(target: Target, receiver: Receiver): Promise<BenchRow[]
     })
     const run = await startRun(target, workspace)
     await done
-    const asked = receiver.asked.filter(({ payload }) => payload.run_id === run)
+    const received = receiver.received.filter(({ payload }) => payload.run_id === run)
     const attributes = await ended(target, run)
-    for (const { payload, at } of index === 0 ? [] : asked) {
+    for (const { payload, at } of index === 0 ? [] : received) {
       reached.push(at - stamp(attributes, `${payload.stage.replace('_', '-')}-running-at`))
     }
   }
+  const less = { unit: 'ms', better: 'less' } as const
   return [
-    {
-      name: 'stage reached to request on the wire, median',
-      value: median(reached),
-      unit: 'ms',
-      better: 'less',
-      budget: 30,
-    },
-    {
-      name: 'stage reached to request on the wire, 95 %',
-      value: percentile(reached, 0.95),
-      unit: 'ms',
-      better: 'less',
-    },
-    {
-      name: 'callback to request of the next stage, median',
-      value: median(onward),
-      unit: 'ms',
-      better: 'less',
-      budget: 30,
-    },
+    { name: 'stage reached to request on the wire, median', value: median(reached), ...less, budget: 30 },
+    { name: 'stage reached to request on the wire, 95 %', value: percentile(reached, 0.95), ...less },
+    { name: 'callback to request of the next stage, median', value: median(onward), ...less, budget: 30 },
   ]
 }
 
@@ -165,10 +149,10 @@ async function crowd({ start }: Target, receiver: Receiver): Promise<BenchRow[]>
       const attributes = await ended(target, run)
       const running = stamp(attributes, 'pre-plan-running-at')
       overdue.push(stamp(attributes, 'errored-at') - running - CROWD_TIMEOUT_MS)
-      for (const { at, payload } of receiver.asked) if (payload.run_id === run) sent.push(at - running)
+      for (const { at, payload } of receiver.received) if (payload.run_id === run) sent.push(at - running)
     }
     const expected = CROWD_TASKS * CROWD_WORKSPACES
-    if (sent.length !== expected) throw new Error(`${sent.length} requests came, ${expected} were to come`)
+    if (sent.length !== expected) throw new Error(`${sent.length} instead of ${expected} requests were received`)
     return [
       {
         name: '1,000 requests at once, the last one',
@@ -214,20 +198,6 @@ async function attach(target: Target, workspaceId: string, taskId: string, stage
       relationships: { task: { data: { type: 'tasks', id: taskId } } },
     },
   })
-}
-
-async function startRun(target: Target, workspace: { id: string; configurationId: string }) {
-  const { data } = await api(target, 'POST', '/runs', {
-    data: {
-      type: 'runs',
-      attributes: { 'auto-apply': true },
-      relationships: {
-        workspace: { data: { type: 'workspaces', id: workspace.id } },
-        'configuration-version': { data: { type: 'configuration-versions', id: workspace.configurationId } },
-      },
-    },
-  })
-  return data.id
 }
 
 type RunAttributes = { status: RunStatus; 'status-timestamps': Record<string, string> }

@@ -1,11 +1,11 @@
-/** Ends a slice of this side's work. Resolves when its next slice may begin. */
+/** Ends a slice of this side's work. Resolves when its next slice may start. */
 export type Turn = () => Promise<void>
 
 type Side<T> = (turn: Turn) => Promise<T>
 
 /**
- * Runs two sides alternately and never at once. After the first slices they change places every second time (A B B A A B B …), so
- * that drift of the machine affects both equally. Throws the first failure after both have ended.
+ * Runs two sides alternately. After the first slices their order changes every second time (A B B A A B B …), so
+ * that drift of the machine affects both equally. Throws the first error after both have ended.
  */
 export async function alternate<T>(sides: readonly [Side<T>, Side<T>]): Promise<[T, T]> {
   const resume: (() => void)[] = []

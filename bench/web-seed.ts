@@ -20,8 +20,8 @@ export type Seeded = {
 }
 
 /**
- * Fills the target with what is hard to show: a run with a log of 20,000 lines and a plan of 5,000 changes, a state of 50 MB,
- * next to an ordinary run. The runs wait for approval, planned by the benchmark's own agent through the real protocol.
+ * Fills the target with data that is expensive to draw: a run with a log of 20,000 lines and a plan of 5,000 changes, a state of 50 MB,
+ * and an ordinary run. The runs wait for approval, planned by the benchmark's agent through the real protocol.
  */
 export async function seedWeb(target: Target): Promise<Seeded> {
   const person = await createPerson(target)
@@ -84,7 +84,7 @@ async function createRun(target: Target, agent: Agent, { name, lines, changes }:
 async function claim(target: Target, { agentId, token }: Agent): Promise<AgentJob> {
   const path = `/agents/${agentId}/claim`
   const response = await send(target, { method: 'POST', path, token, body: JSON.stringify({ waitMs: 10_000 }) })
-  if (response.status !== 200) throw new Error(`a claim answered ${response.status}: there is no job`)
+  if (response.status !== 200) throw new Error(`a claim failed with status ${response.status}: there is no job`)
   return agentJob.parse(await response.json())
 }
 
@@ -106,11 +106,11 @@ async function send(target: Target, { method, path, token, body }: AgentCall) {
   const type = method === 'PUT' ? 'application/octet-stream' : 'application/json'
   const headers = { authorization: `Bearer ${token}`, 'content-type': type }
   const response = await fetch(`${target.baseUrl}${AGENT_API}${path}`, { method, headers, body })
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`)
+  if (!response.ok) throw new Error(`${method} ${path} failed with status ${response.status}: ${await response.text()}`)
   return response
 }
 
-/** The log of a plan as the engine prints it with colours, with a line for each of many resources. */
+/** The coloured log of a plan with a line for each of many resources. */
 function logOf(lines: number) {
   const line = (index: number) =>
     `\u001B[0m\u001B[1mmodule.site[${index % 50}].terraform_data.item[${index}]: Refreshing state... [id=${index}]\u001B[0m`
@@ -119,7 +119,7 @@ function logOf(lines: number) {
 
 const ACTIONS = [['create'], ['update'], ['delete'], ['delete', 'create']]
 
-/** A plan whose changes are in modules and of all kinds. */
+/** A plan with changes of all kinds, in modules. */
 function planOf(changes: number) {
   const values = (index: number, text: string) => ({
     id: `id-${index}`,

@@ -13,20 +13,20 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 )
 const KB = 1024
 const REPEATS = 5
-/** How long a page may take before it counts as not drawn, in ms. */
+/** Timeout for a page to be drawn, in ms. */
 const RETRY_TIMEOUT_MS = 10_000
 const SCROLL_STEPS = 60
 const FRAME_MS = 1000 / 60
 
 /**
- * What is opened, and what tells that it is drawn. `from` says whether the time counts from the last data that arrived before, or
- * from the moment at which someone opens the page. `scrolls` is the pane to scroll.
+ * A page, and how to recognise that it is drawn. `from`: time is measured from the last data that arrived before, or
+ * from the opening of the page. `scrolls` is the pane to scroll.
  */
 type Scene = {
   name: string
   path: keyof Seeded
   query?: string
-  /** A selector of CSS, and a text in what it selects. */
+  /** A CSS selector, and a text in the selected element. */
   drawn: { css: string; text: string }
   from: 'data' | 'opening'
   budget: number
@@ -98,7 +98,7 @@ export async function webBenches({ start, turn }: Target): Promise<BenchRow[]> {
   }
 }
 
-/** The page, and the files that it names: what is loaded before the part of the application that the address asks for. */
+/** The page and the files that it references, which are loaded before the code of the route. */
 async function firstLoad(baseUrl: string): Promise<BenchRow[]> {
   const page = await load(`${baseUrl}/app`, { identity: true })
   const base = new URL(/<base href="([^"]+)"/.exec(page.text)?.[1] ?? '/', baseUrl)
@@ -117,12 +117,12 @@ async function firstLoad(baseUrl: string): Promise<BenchRow[]> {
   ]
 }
 
-/** The bytes on the wire; this client does not decompress. */
+/** Bytes on the wire; this client does not decompress. */
 async function load(url: string, { identity = false } = {}) {
   const encoding = identity ? 'identity' : 'gzip, deflate, br, zstd'
   const { statusCode, body } = await request(url, { headers: { accept: 'text/html,*/*', 'accept-encoding': encoding } })
   const bytes = await body.bytes()
-  if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}`)
+  if (statusCode !== 200) throw new Error(`${url} failed with status ${statusCode}`)
   return { size: bytes.length, text: Buffer.from(bytes).toString() }
 }
 
@@ -137,7 +137,7 @@ async function openBrowser(baseUrl: string, { username, password }: Seeded) {
     headers: { 'content-type': 'application/vnd.api+json', origin: baseUrl },
     data: JSON.stringify({ data: { type: 'sessions', attributes: { username, password } } }),
   })
-  if (!response.ok()) throw new Error(`signing in answered ${response.status()}`)
+  if (!response.ok()) throw new Error(`signing in failed with status ${response.status()}`)
   return {
     context,
     async [Symbol.asyncDispose]() {
@@ -150,7 +150,7 @@ async function openBrowser(baseUrl: string, { username, password }: Seeded) {
 async function measure(context: BrowserContext, baseUrl: string, scene: Scene, seeded: Seeded): Promise<BenchRow[]> {
   const page = context.pages()[0] ?? (await context.newPage())
   const times: number[] = []
-  // The first time fills the cache of files, as for anyone who has been here before.
+  // The first load fills the cache of files.
   for (let index = 0; index <= REPEATS; index += 1) {
     await page.goto(`${baseUrl}/${seeded[scene.path]}${scene.query ?? ''}`, { waitUntil: 'commit' })
     const time = await drawnAfter(page, scene)
@@ -168,7 +168,7 @@ function rowOf({ name, from, budget }: Scene): Omit<BenchRow, 'value'> {
   return { name: `${name}: ${what}`, unit: 'ms', better: 'less', budget }
 }
 
-/** The time until the frame after the text appears, in ms; undefined when it does not. The page itself looks at each frame. */
+/** Time until the frame after the text appears, in ms; undefined if it does not. Checked by the page at each frame. */
 async function drawnAfter(page: Page, { drawn: { css, text }, from }: Scene) {
   const times = await page.evaluate<{ arrived: number; drawn: number } | null>(`(async () => {
     const frame = () => new Promise((done) => requestAnimationFrame(done))
@@ -187,7 +187,7 @@ async function drawnAfter(page: Page, { drawn: { css, text }, from }: Scene) {
   return times ? times.drawn - (from === 'data' ? times.arrived : 0) : undefined
 }
 
-/** Turns the wheel over a pane, and answers how many frames in a hundred came late. */
+/** Scrolls a pane with the wheel; returns the percentage of late frames. */
 async function droppedFrames(page: Page, pane: string) {
   await page.locator(pane).first().hover()
   await page.evaluate(`(() => {

@@ -5,7 +5,7 @@ import { configurationArchive, prepareWorkspace, timeRun } from './runs.ts'
 import { bodies, type Body, KB, MB } from './state-bodies.ts'
 import type { BenchRow, Target } from './target.ts'
 
-/** The most frequent writes: how many a second, what they cost both processors, and what they make the database do. */
+/** The most frequent writes: rate, processor time, and work of the database. */
 export async function writeBenches(target: Target): Promise<BenchRow[]> {
   await using fleet = await Fleet.create(target, 'writes')
   const small = bodies(2 * KB, 400)

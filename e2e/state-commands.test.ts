@@ -112,7 +112,7 @@ test('an organization is copied from server to server; the copy is killed and re
   const resumed = await groundstate(command)
 
   expect([killed.code, resumed.code]).toEqual([null, 0])
-  expect(resumed.err).toContain('noted in')
+  expect(resumed.err).toContain('recorded in')
   expect(await historyOf('third', 'app-0')).toEqual(wholeHistory('app-0'))
   expect(await historyOf('third', 'app-3')).toEqual(wholeHistory('app-3'))
 })

@@ -50,7 +50,6 @@ const MACHINERY: readonly string[] = [
   'errors',
   'start-error',
   'ids',
-  'silence',
   'log',
   'metrics',
   'idle-memory',

@@ -1,5 +1,5 @@
 // Builds the agent's package: JavaScript for Node 20 with everything in it, and groundstate-agent.tgz, which npm installs
-// without a network. Fresh builds are left alone.
+// without a network. Up-to-date builds are kept.
 import { createHash } from 'node:crypto'
 import { chmod, cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const AGENT = join(ROOT, 'agent')
 const { version } = JSON.parse(await readFile(join(AGENT, 'package.json'), 'utf8'))
 
-// Readers get the previous one during a build.
+// Readers get the previous build in the meantime.
 const target = join(AGENT, 'dist')
 const draft = join(AGENT, `dist/.draft-${process.pid}`)
 const directory = join(draft, 'package')
@@ -48,7 +48,7 @@ function manifest() {
   }
 }
 
-/** Answers the licences of what is part of the bundle. */
+/** Returns the licences of bundled packages. */
 async function bundle() {
   const build = await rolldown({
     // launcher.ts and plan-document.ts look for their programs in their own directory, by these names.
@@ -60,7 +60,7 @@ async function bundle() {
     },
     platform: 'node',
     transform: { target: 'node20' },
-    // Everything that Node has no word for is the bundle's own.
+    // Everything except Node's modules is bundled.
     external: /^node:/,
   })
   const { output } = await build.write({

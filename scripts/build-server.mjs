@@ -1,5 +1,5 @@
-// Bundles the server into server/dist: one file of a few in place of over a thousand, which halves the time to start and takes a third of
-// the memory off (docs/decisions/one-process.md). It is the code of the sources, and readable: what an error names is found there.
+// Bundles the server into server/dist: a few files instead of over a thousand, which halves the start time and saves a third of
+// the memory (docs/decisions/one-process.md). The code is not minified, so stack traces are readable.
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const KEPT_MS = 7 * 24 * 3_600_000
 
-// A server that starts meanwhile gets the former one, or the sources.
+// A server that starts during a build uses the previous bundle, or the sources.
 const draft = join(ROOT, `server/dist/.draft-${process.pid}`)
 await mkdir(draft, { recursive: true })
 try {
@@ -18,7 +18,7 @@ try {
   const paths = await bundle()
   dropStamp()
   await dropOldFiles()
-  // The programs come last: by then there is whatever they load.
+  // The programs come last, after the files that they load.
   const names = (await readdir(draft)).toSorted((a, b) => Number(isProgram(a)) - Number(isProgram(b)))
   for (const name of names) await rename(join(draft, name), join(BUNDLE, name))
   stampBundle([...paths, 'scripts/build-server.mjs', 'server/bin/bundle.mjs'], startedMs)
@@ -30,7 +30,7 @@ function isProgram(name) {
   return !name.includes('-') || name === 'launcher-process.js' || name === 'plan-worker.js'
 }
 
-/** A server that runs loads parts of its bundle when it first needs them: those have names of their content, and may stay for a while. */
+/** Running servers load chunks of their bundle lazily: they are named by content hash, and kept for a while. */
 async function dropOldFiles() {
   for (const name of await readdir(BUNDLE)) {
     const path = join(BUNDLE, name)
@@ -38,7 +38,7 @@ async function dropOldFiles() {
   }
 }
 
-/** Answers the paths of all files in the bundle, from the root. */
+/** Returns the paths of all bundled files, relative to the root. */
 async function bundle() {
   const build = await rolldown({
     // These programs look for their threads and processes in their own directory, by these names.
@@ -50,7 +50,7 @@ async function bundle() {
     },
     platform: 'node',
     transform: { target: 'node24' },
-    // Packages that start threads from files of their own, or load what may not be there.
+    // Packages that start threads from their files, or have optional imports.
     external: [/^node:/, 'piscina', 'pino', 'pg-native'],
     plugins: [{ name: 'places of sources', transform: (code, id) => withPlaces(code, id) }],
     checks: { eval: false },
@@ -72,8 +72,8 @@ async function bundle() {
 }
 
 /**
- * V8 keeps the text of a file in two bytes for each character when one of them is not of Latin 1. The rest is in
- * tagged templates, of which only `String.raw` would see the difference.
+ * V8 stores a source with two bytes per character if it has any character beyond Latin-1. `asciiOnly` leaves those in tagged templates, of
+ * which only `String.raw` is affected by escapes.
  */
 function inLatin1(code) {
   return code.replaceAll(/\\*[^\0-\xff]/g, (found) => {
@@ -82,7 +82,7 @@ function inLatin1(code) {
   })
 }
 
-/** Files that a source finds from its own place stay where they are. */
+/** Keeps `import.meta.dirname` of sources that locate files with it. */
 function withPlaces(code, id) {
   if (id.includes('node_modules') || !code.includes('import.meta.')) return undefined
   const url = `new URL(${JSON.stringify(relative(BUNDLE, id))}, import.meta.url)`

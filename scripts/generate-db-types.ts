@@ -23,8 +23,8 @@ const RUN_STATUSES = RUN_STATUS.map((status) => `'${status}'`).join(' | ')
 
 /**
  * Writes the row types of the migrated schema to `server/src/db/schema.gen.ts` (or to the given path), from an empty
- * database at GROUNDSTATE_DATABASE_URL or an embedded one. Published generators ignore check constraints; this one
- * turns a check that lists values, of a column or of its domain, into a union type, and one that lists the run statuses into theirs.
+ * database at GROUNDSTATE_DATABASE_URL or an embedded one. Unlike published generators, it
+ * converts checks that list values, of a column or its domain, into union types, and those of run statuses into `RunStatus`.
  */
 const out = process.argv[2] ?? join(import.meta.dirname, '../server/src/db/schema.gen.ts')
 const url = process.env['GROUNDSTATE_DATABASE_URL']
@@ -85,7 +85,7 @@ ${bodies.join('\n')}
 
 function columnType({ table, name, type, required, preset, check }: Column) {
   const known = TYPES[type]
-  if (known === undefined) throw new Error(`${table}.${name}: no TypeScript type is known for ${type}`)
+  if (known === undefined) throw new Error(`${table}.${name}: unknown type ${type}`)
   const union = check?.match(/'[^']*'(?=::text)/g)?.join(' | ')
   const base = union === RUN_STATUSES ? 'RunStatus' : (union ?? known)
   const withDefault = known === 'Json' || known === 'Timestamp' ? `Optional${known}` : `Generated<${base}>`

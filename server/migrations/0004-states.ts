@@ -11,25 +11,25 @@ create table state_versions (
   serial bigint not null,
   md5 text not null,
   lineage text,
-  -- bytes of the raw state; null until it is there
+  -- size of the raw state in bytes; null until it was uploaded
   size bigint,
   intermediate boolean not null default false,
-  -- the place of the raw content: 'row' in state_contents, else the key of a blob
+  -- location of the raw content: 'row' for state_contents, else the key of a blob
   raw_location text,
   json_location text,
   -- whether the JSON state may still be uploaded: once, for a version that was created without content
   awaits_json boolean not null default false,
-  -- the version of the raw format, 4 today; null for a state that can't be read
+  -- version of the raw format, such as 4; null for an unreadable state
   format integer,
   engine_version text,
-  -- what was extracted from the content
+  -- extracted from the content
   resources_processed boolean not null default false,
   resource_count integer not null default 0,
   billable_count integer,
   modules jsonb,
   providers jsonb,
   resources jsonb,
-  -- in place of resources when the list is long: the server compresses it faster than the database stores its JSON
+  -- instead of resources if the list is long: the server compresses it faster than the database stores JSON
   resource_list bytea,
   -- JSON of every instance, compressed; for the workspace's list of resources
   instances bytea,
@@ -40,29 +40,29 @@ create table state_versions (
   rollback_of_id text references state_versions on delete set null,
   created_at timestamptz not null,
   soft_deleted_at timestamptz,
-  -- when the garbage collection takes the content of a soft-deleted version
+  -- when the content of a soft-deleted version is deleted permanently
   purge_at timestamptz,
   check (status <> 'finalized' or (size is not null and raw_location is not null)),
   check (status <> 'pending' or raw_location is null),
   unique (workspace_id, revision)
 );
--- These are compressed already.
+-- Already compressed.
 alter table state_versions alter column resource_list set storage external, alter column instances set storage external;
 create index state_versions_status_idx on state_versions (workspace_id, status, revision);
 create index state_versions_run_idx on state_versions (run_id) where run_id is not null;
 create index state_versions_rollback_idx on state_versions (rollback_of_id) where rollback_of_id is not null;
 create index state_versions_purge_idx on state_versions (purge_at) where status = 'backing_data_soft_deleted';
--- Created last: on a table without statistics, PostgreSQL checks a key with the newest of the indexes that seem equal.
+-- Created last: on a table without statistics, PostgreSQL checks a key with the newest of equally suitable indexes.
 create unique index state_versions_workspace_key on state_versions (workspace_id, id);
 
--- A workspace has one current version, and what is current can't be deleted. The keys include the id of the workspace, so that the deletion
+-- A workspace has one current version, which cannot be deleted. The keys include the id of the workspace, so that the deletion
 -- of a version finds the workspace by its primary key: an index on these columns would be written with each state.
 alter table workspaces
   add foreign key (id, current_state_version_id) references state_versions (workspace_id, id),
   add foreign key (id, pending_state_version_id) references state_versions (workspace_id, id),
   add foreign key (id, latest_state_version_id) references state_versions (workspace_id, id);
 
--- Small content, encrypted like blobs but stored in the same commit as its version instead of a file. It stays in its row:
+-- Small content, encrypted like blobs, but stored in the same commit as its version. It is not moved out of its row:
 -- with a second table and its index, storing a state of 2 KB takes longer.
 create table state_contents (
   state_version_id text not null references state_versions on delete cascade,
@@ -84,7 +84,7 @@ create table state_version_outputs (
   unique (state_version_id, name)
 );
 
--- Comparisons of two versions that were asked for, sealed; from null is the state before the first.
+-- Cached comparisons of two versions, sealed; a null "from" is the state before the first version.
 create table state_diffs (
   from_id text references state_versions on delete cascade,
   to_id text not null references state_versions on delete cascade,
@@ -96,7 +96,7 @@ create table state_diffs (
 alter table state_diffs alter column sealed set storage external;
 create index state_diffs_from_idx on state_diffs (from_id);
 
--- What the daily look at stored content found: [{id, reason}].
+-- Results of the daily check of stored content: [{id, reason}].
 create table content_checks (
   checked_at timestamptz primary key,
   checked integer not null,

@@ -1,8 +1,8 @@
-/** Agent pools, what may use them, and agents. */
+/** Agent pools, their allowed workspaces and projects, and agents. */
 export const up = `
 create table agent_pools (
   id text primary key,
-  -- null for the pool of the agents inside the server
+  -- null for the pool of the built-in agents
   organization_id text references organizations on delete cascade,
   name text not null,
   organization_scoped boolean not null default true,
@@ -37,7 +37,7 @@ create index agent_pool_projects_project_idx on agent_pool_projects (project_id)
 create table agents (
   id text primary key,
   agent_pool_id text not null references agent_pools on delete cascade,
-  -- the token with which the agent has registered; it may have been deleted since, which ends the agent and keeps its row
+  -- the token with which the agent registered; its deletion deregisters the agent but keeps the row
   token_id text,
   name text not null,
   ip_address text,
@@ -46,13 +46,13 @@ create table agents (
   arch text not null,
   -- [{"product": "terraform", "version": "1.11.4"}]
   engines jsonb not null default '[]',
-  -- null for agents that do not say
+  -- null for agents that do not report it
   downloads_engines boolean,
   concurrency integer not null default 1 check (concurrency >= 1),
   accepts text[] not null default '{plan,apply}'
     check (cardinality(accepts) > 0 and accepts <@ array['plan', 'apply', 'task']),
   last_ping_at timestamptz not null,
-  -- when the agent said goodbye, or another took its place
+  -- when the agent deregistered or was replaced
   exited_at timestamptz,
   created_at timestamptz not null
 );

@@ -2,7 +2,7 @@ import { STAGES } from '@groundstate/contract/run-tasks'
 import { TASK_RESULT_STATUS } from '@groundstate/contract/task-results'
 import { literalList } from '../src/db/sql.ts'
 
-/** Run tasks of organizations, where they are attached, and what they were asked and answered. */
+/** Run tasks of organizations, their attachment to workspaces, their requests and results. */
 export const up = `
 create domain task_stage_name as text check (value in (${literalList(STAGES)}));
 create domain task_result_status as text check (value in (${literalList(TASK_RESULT_STATUS)}));
@@ -20,7 +20,7 @@ create table tasks (
   -- PEM of authorities to trust in addition to the public ones
   ca_certificates text,
   enabled boolean not null default true,
-  -- no action on delete: without its pool the task would be asked from the server's network
+  -- no action on delete: without its pool, the task would be requested from the server's network
   agent_pool_id text references agent_pools,
   -- applies to every workspace of the organization
   global_enabled boolean not null default false,
@@ -37,7 +37,7 @@ create index tasks_agent_pool_idx on tasks (agent_pool_id) where agent_pool_id i
 create table workspace_tasks (
   id text primary key,
   workspace_id text not null references workspaces on delete cascade,
-  -- no action on delete: a task that is attached somewhere stays
+  -- no action on delete: an attached task cannot be deleted
   task_id text not null references tasks,
   enforcement_level enforcement_level not null,
   stages text[] not null,
@@ -53,7 +53,7 @@ create table task_results (
   task_stage_id text not null,
   run_id text not null,
   stage task_stage_name not null,
-  -- The task as it was at the run's creation; it may be gone by now.
+  -- The task at the creation of the run; it may have been deleted since.
   task_id text not null,
   task_name text not null,
   task_url text not null,
@@ -68,14 +68,14 @@ create table task_results (
   -- the receiver's token, sealed, as long as it is valid
   access_token bytea,
   started_at timestamptz,
-  -- without a final callback by then it is errored
+  -- deadline of the final callback, after which the result is errored
   deadline_at timestamptz,
   called_back_at timestamptz,
   delivered_at timestamptz,
   attempts integer not null default 0,
-  -- when the request has to be sent, again if need be; null when it has not
+  -- when to send the request, or to retry it; null if it must not be sent
   delivery_due_at timestamptz,
-  -- the request is being sent, by a process that renews this
+  -- lease of the process that sends the request
   lease_expires_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -85,7 +85,7 @@ create table task_results (
 create index task_results_stage_idx on task_results (task_stage_id, task_name, id);
 create index task_results_run_idx on task_results (run_id);
 create index task_results_due_idx on task_results (delivery_due_at) where delivery_due_at is not null;
--- A claim of deliveries takes the first ones of each task.
+-- Claims of deliveries take the first ones of each task.
 create index task_results_task_due_idx on task_results (task_id, delivery_due_at) where delivery_due_at is not null;
 create index task_results_deadline_idx on task_results (deadline_at) where status = 'running';
 alter table tokens add foreign key (task_result_id) references task_results on delete cascade;
@@ -99,7 +99,7 @@ create table task_deliveries (
   -- the agent that sent the request; null for the server
   agent_name text,
   url text not null,
-  -- sent to a private address, whose response is not shown to everybody
+  -- sent to a private address, whose response only some users may see
   is_private boolean not null default true,
   request_headers jsonb not null,
   request_body text not null,
@@ -108,7 +108,7 @@ create table task_deliveries (
   -- not always text
   response_body bytea,
   response_truncated boolean not null default false,
-  -- in plain words, why there is no response
+  -- for users: why there is no response
   error text,
   next_attempt_at timestamptz
 );
@@ -130,7 +130,7 @@ create table task_outcomes (
 create unique index task_outcomes_key on task_outcomes (task_result_id, outcome_id);
 create index task_outcomes_list_idx on task_outcomes (task_result_id, seq);
 
--- Bodies reach 5 MB: lists do not read them.
+-- Bodies have up to 5 MB, so lists do not read them.
 create table task_outcome_bodies (
   task_outcome_id text primary key references task_outcomes on delete cascade,
   body text not null
@@ -147,15 +147,15 @@ create table task_requests (
   -- sealed: the URL, the headers and the body
   request bytea not null,
   timeout_ms integer not null,
-  -- without an agent by then the attempt has failed
+  -- deadline for a claim, after which the attempt has failed
   claim_until timestamptz not null,
   agent_name text,
   -- SHA-256 of the token with which the agent reports the response
   token_hash bytea,
   leased_at timestamptz,
-  -- without a response by then the attempt has failed
+  -- deadline for the response, after which the attempt has failed
   lease_expires_at timestamptz,
-  -- sealed: what came back, or why nothing did
+  -- sealed: the response, or why there is none
   response bytea,
   created_at timestamptz not null,
   check (status = 'queued' or (agent_name is not null and token_hash is not null and leased_at is not null
@@ -166,7 +166,7 @@ create unique index task_requests_result_key on task_requests (task_result_id);
 create index task_requests_queue_idx on task_requests (agent_pool_id, seq) where status = 'queued';
 create index task_requests_created_idx on task_requests (created_at);
 
--- When an agent last asked for requests of run tasks: not every agent does.
+-- When an agent last claimed requests of run tasks, which not every agent does.
 create table task_claims (
   agent_id text primary key references agents on delete cascade,
   agent_pool_id text not null references agent_pools on delete cascade,

@@ -2,7 +2,7 @@ import { FINAL_STATUSES, KPI_STATUSES, PHASE_STATUS, RUN_GROUPS } from '@grounds
 import { TASK_STAGE_STATUS } from '@groundstate/contract/task-stages'
 import { literalList } from '../src/db/sql.ts'
 
-/** Configuration versions, runs with what they consist of, jobs of agents, and what runs start elsewhere. */
+/** Configuration versions, runs and their parts, agent jobs, and run triggers. */
 export const up = `
 create table configuration_versions (
   id text primary key,
@@ -18,7 +18,7 @@ create table configuration_versions (
   provisional boolean not null,
   error text,
   error_message text,
-  -- the archive; null until it is there, and once it is gone for good
+  -- the archive; null before the upload and after permanent deletion
   blob_key text,
   size bigint,
   -- of the archive, to recognise a repeated upload; null before the upload
@@ -29,12 +29,12 @@ create table configuration_versions (
 create unique index configuration_versions_list_key on configuration_versions (workspace_id, seq desc);
 create index configuration_versions_pending_idx on configuration_versions (created_at) where status = 'pending';
 create index configuration_versions_kept_idx on configuration_versions (created_at, id) where status = 'uploaded';
--- Created last, as that of state versions.
+-- Created last, like that of state versions.
 create unique index configuration_versions_workspace_key on configuration_versions (workspace_id, id);
--- With the id of the workspace, as the keys of its states.
+-- With the id of the workspace, like the keys of its states.
 alter table workspaces add foreign key (id, current_configuration_version_id) references configuration_versions (workspace_id, id);
 
--- Filled on request: a path of null says that there is no README in the directory and in the root.
+-- Filled on demand: a null path means that there is no README in the directory and the root.
 create table configuration_readmes (
   configuration_version_id text not null references configuration_versions on delete cascade,
   working_directory text not null,
@@ -91,13 +91,13 @@ create table runs (
   engine_product engine_product not null,
   engine_version text not null,
   engine_version_required boolean not null default false,
-  -- nobody has named an engine, and the agent that takes the run decides
+  -- no engine was selected, so the agent that takes the run decides
   engine_is_open boolean not null default false,
   working_directory text not null,
   structured_output boolean not null,
   execution_mode run_execution_mode not null,
   agent_pool_id text not null,
-  -- Names when the plan began: they stay valid for the engine until the run is over.
+  -- Names at the start of the plan, which stay valid for the engine until the end of the run.
   engine_workspace_name text,
   engine_organization_name text,
   -- the stages of run tasks that the run has
@@ -105,20 +105,20 @@ create table runs (
   has_changes boolean not null default false,
   -- the state that the plan started from; it may have been deleted since
   base_state_version_id text,
-  -- in line for the workspace, at this place
+  -- position in the queue of the workspace
   waits boolean not null default false,
   queue_order bigint not null default nextval('run_order'),
-  -- holds the workspace
+  -- occupies the workspace
   occupies boolean not null default false,
   confirmed_at timestamptz,
   confirmed_by_user_id text references users on delete set null,
   cancel_requested_at timestamptz,
   canceled_by_user_id text references users on delete set null,
   force_cancel_available_at timestamptz,
-  -- for people: why the run errored, when it is not in a log
+  -- for users: why the run errored, if that is not in a log
   error text,
   created_by_user_id text references users on delete set null,
-  -- the run whose apply started this one, which may have been deleted since, and how many such links lead to it
+  -- the run whose apply started this one (possibly deleted), and the length of the chain of triggers
   triggering_run_id text,
   triggering_workspace_id text,
   trigger_depth integer not null default 0,
@@ -138,10 +138,10 @@ create index runs_organization_idx on runs (organization_id, seq desc);
 create index runs_updated_idx on runs (organization_id, updated_at desc);
 create index runs_failed_idx on runs (organization_id, updated_at desc) where status in (${literalList(RUN_GROUPS.errored)});
 create index runs_pool_idx on runs (agent_pool_id, seq desc) where agent_pool_id <> 'apool-builtin';
--- The counts of waiting runs and the place of a run in line read this index alone.
+-- Index-only scans for the number of waiting runs and the queue position of a run.
 create index runs_line_idx on runs (organization_id, seq) include (status, waits) where status not in (${literalList(FINAL_STATUSES)});
--- What filters combine, so that each combination has its runs in order. Columns and no expressions of them: each change of a run
--- enters the indexes, and would evaluate the expressions.
+-- Combinations of filters, each in list order. Columns rather than expressions: each change of a run
+-- updates the indexes, and would evaluate the expressions.
 create index runs_kinds_idx on runs (organization_id, source, plan_only, save_plan, refresh_only, is_destroy, allow_empty_apply,
   status, seq desc);
 create index runs_user_kinds_idx on runs (organization_id, created_by_user_id, source, plan_only, save_plan, refresh_only, is_destroy,
@@ -150,8 +150,8 @@ create index runs_user_kinds_idx on runs (organization_id, created_by_user_id, s
 alter table state_versions add foreign key (run_id) references runs on delete set null;
 alter table tokens add foreign key (run_id) references runs on delete cascade;
 
--- What lists look runs up by and what never changes. A run changes its row many times, and each time enters all indexes of runs; these
--- it enters once.
+-- Immutable columns by which lists find runs. Each of the many changes of a run updates all indexes of runs; these
+-- are updated once.
 create table run_keys (
   run_id text not null references runs on delete cascade,
   -- The run's workspace, organization and number.
@@ -172,7 +172,7 @@ alter table workspaces
   add foreign key (id, active_run_id) references run_keys (workspace_id, run_id),
   add foreign key (id, latest_run_id) references run_keys (workspace_id, run_id);
 
--- What agents do for a run: its plan and its apply.
+-- The phases of a run: its plan and its apply.
 create table phases (
   id text primary key,
   run_id text not null references runs on delete cascade,
@@ -185,22 +185,22 @@ create table phases (
   resource_destructions integer,
   resource_imports integer,
   generated_configuration boolean not null default false,
-  -- the job that worked on it last: its artifacts count; the id stays when retention deletes the job
+  -- the latest job, whose artifacts are used; the id is kept when retention deletes the job
   job_id text,
-  -- until then the status does not say that the apply has failed: see runs/deferral.ts
+  -- until then, the status does not show that the apply failed: see runs/deferral.ts
   held_until timestamptz,
-  -- when the plan was reported without its JSON; null once that has come, and for plans that were reported with it
+  -- when the plan was reported without its JSON; null once the JSON arrived, or if it was reported with it
   documents_owed_at timestamptz,
-  -- why the JSON can't be had any more
+  -- why the JSON is unavailable
   documents_error text,
   ended_at timestamptz,
-  -- set when the log has moved from log_chunks to a blob; 0 for none
+  -- set when the log was moved from log_chunks to a blob; 0 for an empty log
   log_size bigint,
   -- When retention has deleted the log,
   log_deleted_at timestamptz,
   -- a plan as JSON and the configuration that it wrote,
   json_deleted_at timestamptz,
-  -- the engine's plan file, which nobody needs once the run has ended,
+  -- the engine's plan file, which is not needed after the run,
   file_deleted_at timestamptz,
   -- and the run's events and jobs.
   history_deleted_at timestamptz,
@@ -221,10 +221,10 @@ create table log_chunks (
   data bytea not null,
   primary key (phase_id, start_offset)
 );
--- Reads cut pieces out of a chunk, which a compressed one would have to be unpacked for.
+-- Not compressed, since reads take slices of a chunk.
 alter table log_chunks alter column data set storage external;
 
--- One attempt at a plan or an apply. A job that runs is leased to an agent until lease_expires_at. A queued job is in the queue
+-- One attempt at a plan or an apply. A running job is leased to an agent until lease_expires_at. A queued job is in the queue
 -- of its pool by (class, tag, seq).
 create table agent_jobs (
   id text primary key,
@@ -234,46 +234,46 @@ create table agent_jobs (
   organization_id text not null,
   workspace_id text not null,
   kind phase_kind not null,
-  -- a pool may be deleted when its jobs have ended
+  -- a pool may be deleted once its jobs have ended
   agent_pool_id text not null,
   seq bigint not null generated always as identity,
   class agent_job_class not null,
-  -- shares the pool out between organizations
+  -- for fair sharing of the pool between organizations
   tag bigint not null,
-  -- shares what an organization has out between its workspaces
+  -- for fair sharing between the workspaces of an organization
   round integer not null,
-  -- the engine that the job asks for, so that jobs can be skipped that are left to other agents
+  -- the engine of the job, so that jobs for other agents can be skipped
   asked_engine text not null default '',
   attempt integer not null,
   status agent_job_status not null,
   -- the agent that still has the run's working directory
   preferred_agent_id text,
-  -- null once the agent is deleted; a silent one may be before the end of its lease is noticed
+  -- null once the agent is deleted, possibly before its lost lease is noticed
   agent_id text references agents on delete set null,
-  -- The id and name of that agent: the plan or apply still names one that was deleted.
+  -- The id and name of that agent, kept after its deletion.
   executed_by text,
   agent_name text,
   -- SHA-256 of the job's token
   token_hash bytea,
   command agent_job_command not null default 'continue',
-  -- where the agent's log begins in the log of the phase
+  -- offset of the agent's log in the log of the phase
   log_base bigint not null default 0,
   queued_at timestamptz not null,
   leased_at timestamptz,
-  -- the length of the lease that its agent knows
+  -- lease duration that the agent knows
   lease_ms integer not null default 30000,
   lease_expires_at timestamptz,
-  -- The agent has to say by then that it received the job: the response to its claim may be lost. Null once it has, and for agents
-  -- that do not say so.
+  -- Deadline of the acknowledgement, since the response to the claim may be lost. Null once acknowledged, and for agents
+  -- that do not acknowledge jobs.
   receipt_due_at timestamptz,
   -- when its lease was found to have expired
   lost_at timestamptz,
-  -- when the result of an apply that was lost has come all the same
+  -- when the late result of a lost apply arrived
   late_result_at timestamptz,
   ended_at timestamptz,
   check (status <> 'running' or (executed_by is not null and token_hash is not null and lease_expires_at is not null))
 );
--- Each claim and each end of a job leaves a dead row where the next claim begins to read.
+-- Each claim and each end of a job leaves a dead row where the next claim starts to read.
 alter table agent_jobs set (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 2000);
 create unique index agent_jobs_live_key on agent_jobs (run_id) where status <> 'ended';
 create index agent_jobs_run_idx on agent_jobs (run_id);
@@ -281,9 +281,9 @@ create index agent_jobs_phase_idx on agent_jobs (phase_id, seq);
 create index agent_jobs_lease_idx on agent_jobs (lease_expires_at) where status = 'running';
 create index agent_jobs_agent_idx on agent_jobs (agent_id, status) where agent_id is not null;
 create index agent_jobs_lost_idx on agent_jobs (phase_id) where lost_at is not null and late_result_at is null;
--- Jobs that were queued again since no agent had confirmed them.
+-- Jobs requeued without an acknowledgement.
 create index agent_jobs_unheard_idx on agent_jobs (phase_id) where receipt_due_at is not null and status = 'ended';
--- A claim reads nothing but an index, however long the queue is.
+-- Claims are index-only scans, however long the queue is.
 create index agent_jobs_queue_idx on agent_jobs (agent_pool_id, class, tag, seq) where status = 'queued';
 create index agent_jobs_organization_queue_idx on agent_jobs (agent_pool_id, class, organization_id, round, tag, seq)
   where status = 'queued';
@@ -319,7 +319,7 @@ create table run_events (
 create index run_events_run_idx on run_events (run_id, seq);
 create index run_events_comment_idx on run_events (comment_id) where comment_id is not null;
 
--- The stages of run tasks that a run goes through.
+-- The task stages of a run.
 create table task_stages (
   id text primary key,
   run_id text not null references runs on delete cascade,
@@ -328,9 +328,9 @@ create table task_stages (
   position smallint not null,
   status task_stage_status not null default 'pending',
   status_timestamps jsonb not null default '{}',
-  -- for people: which task decided, and why
+  -- for users: which task decided, and why
   message text,
-  -- the verdict stops the run, which does not show it until then
+  -- the result stops the run, which does not show it until then
   held_until timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null
@@ -344,9 +344,9 @@ create table run_triggers (
   id text primary key,
   -- in the order of creation
   seq bigint not null generated always as identity,
-  -- whose runs are started
+  -- the triggered workspace
   workspace_id text not null references workspaces on delete cascade,
-  -- whose applies start them
+  -- the source workspace
   source_id text not null references workspaces on delete cascade,
   created_at timestamptz not null,
   unique (workspace_id, source_id),
@@ -355,7 +355,7 @@ create table run_triggers (
 create index run_triggers_inbound_idx on run_triggers (workspace_id, seq);
 create index run_triggers_outbound_idx on run_triggers (source_id, seq);
 
--- What an apply in one workspace starts in others: one row for each trigger of a workspace whose run was applied, written in the
+-- Firings of run triggers: one row for each trigger of a workspace whose run was applied, written in the
 -- transaction of that apply.
 create table trigger_firings (
   id bigint primary key generated always as identity,
@@ -363,14 +363,14 @@ create table trigger_firings (
   -- the state of the source before and after its run; either may have been deleted since
   before_state_version_id text,
   after_state_version_id text,
-  -- whose run is started; kept when the workspace goes, so that the firing still says so
+  -- the triggered workspace; kept after its deletion
   workspace_id text not null,
   status text not null default 'waiting' check (status in ('waiting', 'fired', 'skipped')),
-  -- for people: why it was skipped
+  -- for users: why it was skipped
   reason text,
-  -- what it has started; firings that wait together start one run
+  -- the started run; firings that wait together start one
   run_id text references runs on delete set null,
-  -- when its run is to be started
+  -- when to start the run
   fire_at timestamptz not null,
   created_at timestamptz not null,
   decided_at timestamptz,

@@ -1,6 +1,6 @@
 /** Samples of organizations. */
 export const up = `
--- The parts of a sample, so that its removal finds them under any name. A part that a person has deleted is null.
+-- The parts of a sample, so that its removal finds them after a rename. A deleted part is null.
 create table samples (
   id text primary key,
   organization_id text not null unique references organizations on delete cascade,

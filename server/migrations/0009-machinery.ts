@@ -1,14 +1,14 @@
-/** The audit trail, facts about the installation, and the sweeps of blobs. */
+/** The audit trail, the installation, and the sweeps of blobs. */
 export const up = `
--- Who did what to which resource, from where. No foreign keys: an event outlives what it is about.
+-- Audit events. No foreign keys, since an event outlives its subject.
 create table audit_events (
   id text primary key,
-  -- null for what concerns the whole site
+  -- null for the whole site
   organization_id text,
   actor_type text not null,
   actor_id text,
   actor_name text not null,
-  -- null for sessions and for the server itself
+  -- null for sessions and the server
   token_id text,
   action text not null,
   resource_type text not null,
@@ -22,10 +22,10 @@ create table audit_events (
 create index audit_events_list_idx on audit_events (organization_id, created_at, id);
 create index audit_events_age_idx on audit_events (created_at);
 
--- The number of events of each day that is over, so that the totals of trails read few rows. A job adds the days: writing an event
--- writes nothing here. Events of a day are written within the hour after it.
+-- Number of events of each past day, for totals. A job adds the days, so that writing an event
+-- changes no row here. Events of a day are written within an hour after it.
 create table audit_days (
-  -- that of the events, or an empty text for all events of the server
+  -- empty for all events of the server
   organization_id text not null,
   -- midnight, UTC
   starts_at timestamptz not null,
@@ -33,16 +33,16 @@ create table audit_days (
   primary key (organization_id, starts_at)
 );
 
--- One row, so that a server with another secret or another blob store does not start on the database.
+-- One row, which prevents a server with another secret or blob store from using the database.
 create table installation (
   only_row boolean primary key default true check (only_row),
   secret_mark text not null,
   blob_store_id text,
-  -- for people: where the store was at the last start
+  -- for users: location of the store at the last start
   blob_store_place text
 );
 
--- How far the sweeps of blobs are: one that was broken off goes on there.
+-- Positions of interrupted sweeps of blobs.
 create table blob_sweeps (
   prefix text primary key,
   cursor text not null,

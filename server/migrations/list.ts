@@ -10,12 +10,12 @@ import * as machinery from './0009-machinery.ts'
 import * as standardNames from './0010-standard-names.ts'
 
 /**
- * A batched migration is one statement that changes some of the rows that need it: it is repeated until it changes none, so that
- * servers at work wait for a few rows at a time.
+ * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
+ * servers wait for few rows at a time.
  */
 export type Migration = { name: string; up: string; isBatched?: true }
 
-/** In the order in which they run. Append-only from the first release on: a migration that was released never changes. */
+/** In order of execution. Append-only: a released migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   { name: '0001-identity', up: identity.up },
   { name: '0002-organizations', up: organizations.up },

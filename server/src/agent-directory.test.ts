@@ -14,7 +14,7 @@ async function temporaryDirectory() {
   return directory
 }
 
-test('without isolation the agent works in the data directory', async () => {
+test('without isolation, the working directory of the agent is in the data directory', async () => {
   const dataDir = await temporaryDirectory()
 
   expect(await openAgentDirectory({ dataDir, isolation: 'off' })).toBe(join(dataDir, 'agent'))
@@ -33,7 +33,7 @@ describe.skipIf(!asRoot)('as root the directory of the agent', () => {
     expect(await openAgentDirectory({ dataDir, isolation: 'auto' }, agents)).toBe(directory)
   })
 
-  test('goes when its data directory is gone, unless a process has it or a state is left in it', async () => {
+  test('is removed with its data directory, unless it is in use or contains a state', async () => {
     const agents = join(await temporaryDirectory(), 'agents')
     const made = async () => {
       const dataDir = await temporaryDirectory()

@@ -5,24 +5,21 @@ import { isClaimed } from '@groundstate/agent/isolation/work-dir'
 import type { Config } from './config.ts'
 import { makeDirectory } from './directory.ts'
 
-/** Beside root's data directory, which no user of a run may enter. */
+/** Parent of root's working directories of agents. It is outside of the data directory, which users of runs must not enter. */
 const SYSTEM_AGENTS = '/var/lib/groundstate-agents'
 
-/** A file in such a directory that holds the path of the data directory it belongs to. */
+/** File in such a directory with the path of the data directory it belongs to. */
 const OWNER = 'data-directory'
 
-/** The working directory of the built-in agent; creates nothing. */
+/** Path of the built-in agent's working directory. */
 export async function agentDirectory(config: Pick<Config, 'dataDir' | 'isolation'>, systemAgents = SYSTEM_AGENTS) {
   if (process.geteuid?.() !== 0 || config.isolation === 'off') return join(config.dataDir, 'agent')
   const dataDir = await realpath(config.dataDir).catch(() => config.dataDir)
-  // Short: the sockets of plugins lie below, and their paths are limited.
+  // Short, since it contains the sockets of plugins, and their paths are limited.
   return join(systemAgents, createHash('sha256').update(dataDir).digest('hex').slice(0, 10))
 }
 
-/**
- * Makes the working directory of the built-in agent. As root it is outside of the data directory, which stays closed to the users of
- * runs. Removes the directories of servers whose data directory no longer exists.
- */
+/** Creates the built-in agent's working directory, and removes those of servers whose data directory no longer exists. */
 export async function openAgentDirectory(config: Pick<Config, 'dataDir' | 'isolation'>, systemAgents = SYSTEM_AGENTS) {
   const directory = await agentDirectory(config, systemAgents)
   await makeDirectory(directory, 0o700)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import type { Actor } from './auth/actor.ts'
-import { storeOf } from './blobs/blob-store.ts'
+import { configuredStore } from './blobs/blob-store.ts'
 import { type Blobs, createBlobs } from './blobs/blobs.ts'
 import { type ChangeFeed, createChangeFeed } from './changes/feed.ts'
 import { createDatabaseClock } from './clock.ts'
@@ -21,10 +21,10 @@ import { type Secrets, createSecrets } from './secrets/secrets.ts'
 import { type Signals, createSignals, poolSessionName } from './signals.ts'
 import { type Workers, createWorkers } from './workers/workers.ts'
 
-/** The infrastructure that every process builds once at start. Features are imported, not injected. */
+/** Infrastructure that every process creates once at start. Features are imported, not injected. */
 export type App = {
   config: Config
-  /** The address of this server for clients, without a slash at its end. */
+  /** The address of this server for clients, without a trailing slash. */
   baseUrl: string
   db: Db
   jobs: Jobs
@@ -32,14 +32,14 @@ export type App = {
   events: Events
   blobs: Blobs
   signals: Signals
-  /** Queries that this process polls the database with. */
+  /** Queries that this process polls. */
   polls: Polls
   /** Recent changes, for open pages. */
   changes: ChangeFeed
   secrets: Secrets
   workers: Workers
   outbound: Outbound
-  /** The server in this process, for requests that it sends to itself. */
+  /** For requests of this server to itself. */
   loopbackServer: LoopbackServer
   log: Log
   /** The time of the database, which all replicas share. */
@@ -47,7 +47,7 @@ export type App = {
   newId: (prefix: string) => string
 }
 
-/** The context of every verb: the app, the actor, and the origin of the request. */
+/** The context of service functions: the app, the actor, and the origin of the request. */
 export type Ctx = App & { actor: Actor; request?: RequestOrigin }
 
 /** A context whose `db` is an open transaction. `transact` creates it; functions that need a transaction require it. */
@@ -58,7 +58,7 @@ export type RequestOrigin = { id: string; address: string; userAgent: string | u
 
 export type AppOptions = {
   databaseUrl: string
-  /** The address past the pooler that `databaseUrl` leads to, if it does. */
+  /** The address of the database itself if `databaseUrl` is a pooler. */
   directUrl?: string | undefined
   baseUrl: string
   log: Log
@@ -67,7 +67,7 @@ export type AppOptions = {
   reactions: readonly Reaction[]
 }
 
-/** One thread parses small documents; with more than two processors, two parse large ones. */
+/** One thread parses small documents, and one large ones (two with more than two processors). */
 function workerThreads() {
   return Math.min(3, Math.max(2, availableParallelism()))
 }
@@ -89,8 +89,8 @@ export async function createApp(
   const db = stack.adopt(createDb(pool), (connected) => connected.destroy())
   const polls = stack.use(createPolls(db, log))
   const clock = stack.use(await createDatabaseClock(db, log))
-  polls.add(clock.question)
-  const blobs = stack.use(await createBlobs({ secret, store: storeOf(config) }))
+  polls.add(clock.polledQuery)
+  const blobs = stack.use(await createBlobs({ secret, store: configuredStore(config) }))
   const signals = stack.use(await createSignals(directUrl ?? databaseUrl, { id, polls, log }))
   const changes = stack.use(createChangeFeed(signals))
   stack.defer(() => flushTouches(db))

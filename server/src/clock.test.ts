@@ -4,7 +4,7 @@ import { createTestApp } from './testing/app.ts'
 
 const app = await createTestApp()
 
-test('a server whose clock is wrong has the time of the database, and says so', async () => {
+test('a server with a wrong clock uses the time of the database and logs a warning', async () => {
   const warnings: unknown[] = []
   const log = { warn: (facts: object) => void warnings.push(facts) }
 
@@ -22,7 +22,7 @@ test('two servers with different clocks have the same time', async () => {
   expect(Math.abs(fast.now().getTime() - slow.now().getTime())).toBeLessThan(2_000)
 })
 
-test('a clock that is right is left alone', async () => {
+test('a correct clock is not adjusted', async () => {
   const warnings: unknown[] = []
   const log = { warn: (facts: object) => void warnings.push(facts) }
   let ownMs = Date.now()
@@ -33,7 +33,7 @@ test('a clock that is right is left alone', async () => {
   expect(clock.now().getTime()).toBe(ownMs)
 })
 
-test('a clock that is set is measured again at once', async () => {
+test('a clock that was set is measured again immediately', async () => {
   let setByMs = 0
   await using clock = await createDatabaseClock(app.db, { warn: () => {} }, () => Date.now() + setByMs)
 

@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Db } from './db/db.ts'
 import type { Log } from './log.ts'
-import type { Question } from './polls.ts'
+import type { PolledQuery } from './polls.ts'
 
 const PROBES = 5
 const INTERVAL_MS = 5_000
-/** How often the own clock is compared with the time that has passed, in ms. */
+/** Interval at which the local clock is compared with the monotonic clock, in ms. */
 const WATCH_MS = 1000
 /** Clocks that differ by less than this, in ms, count as equal. */
 const TOLERANCE_MS = 100
@@ -15,72 +15,70 @@ const TIME = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`
 
 type DatabaseClock = AsyncDisposable & {
   now: () => Date
-  /** Saves a separate probe where the process polls anyway: the response contains the database's time. */
-  question: Question<number>
+  /** Measures the offset with the polls of the process, which saves separate probes. */
+  polledQuery: PolledQuery<number>
 }
 
 /**
- * The time of the database, by the own clock and its distance from the database's. So all replicas have the same time, whatever
- * their clocks say, and a lease that one of them gives expires at the same moment for all. The distance is measured now, again
- * every few seconds, as the clock of the database is another one after a failover, and as soon as the own clock has been set. What the
- * process asks the database anyway tells it, too.
+ * The time of the database: the local clock plus a measured offset. So all replicas share a time, and leases expire at the same moment for
+ * all. The offset is measured now, every few seconds (after a failover the database has another clock), and when the local clock was set.
  */
 export async function createDatabaseClock(
   db: Db,
   log: Pick<Log, 'warn'>,
-  ownNow: () => number = Date.now,
+  localNow: () => number = Date.now,
 ): Promise<DatabaseClock> {
   const stop = new AbortController()
   let offsetMs = 0
   let measuredAt = 0
-  /** The own clock's distance from the time that this machine was running: it changes when the clock is set. */
+  /** Local clock minus monotonic clock: it changes when the local clock is set. */
   let aheadMs = 0
 
   async function measure() {
-    const startedAt = performance.now()
-    const ahead = ownNow() - startedAt
-    const { offsetMs: measured, tookMs } = await measureOffset(db, { ownNow, expectedMs: offsetMs })
+    const started = startProbe(localNow)
+    const measured = await measureOffset(db, { localNow, expectedMs: offsetMs })
+    confirm(started)
+    if (isExpected(measured)) return
+    offsetMs = Math.abs(measured.offsetMs) < TOLERANCE_MS ? 0 : measured.offsetMs
+    if (offsetMs !== 0) log.warn({ offsetMs }, "this machine's clock differs from that of the database")
+  }
+
+  function confirm({ localMs, startedAt }: Probe) {
     measuredAt = startedAt
-    aheadMs = ahead
-    if (isExpected(measured, tookMs)) return
-    offsetMs = Math.abs(measured) < TOLERANCE_MS ? 0 : measured
-    if (offsetMs !== 0) log.warn({ offsetMs }, "this machine's clock and that of the database differ")
+    aheadMs = localMs - startedAt
   }
 
   async function keepMeasuring() {
     while (!stop.signal.aborted) {
       await delay(WATCH_MS, undefined, { signal: stop.signal, ref: false }).catch(() => {})
-      const isSet = Math.abs(ownNow() - performance.now() - aheadMs) >= TOLERANCE_MS
+      const isSet = Math.abs(localNow() - performance.now() - aheadMs) >= TOLERANCE_MS
       const isDue = performance.now() - measuredAt >= INTERVAL_MS
-      // While the database is away the last distance holds.
+      // While the database is unavailable, the last offset is used.
       if ((isSet || isDue) && !stop.signal.aborted) await measure().catch(() => {})
     }
   }
 
-  let asked = { ownMs: 0, startedAt: 0 }
-  const question: Question<number> = {
-    ask() {
-      asked = { ownMs: ownNow(), startedAt: performance.now() }
+  let polled: Probe = { localMs: 0, startedAt: 0 }
+  const polledQuery: PolledQuery<number> = {
+    query() {
+      polled = startProbe(localNow)
       return TIME
     },
-    response(databaseMs) {
-      const { tookMs, offsetMs: reported } = offsetOf(databaseMs, asked)
-      if (!isExpected(reported, tookMs)) return
-      measuredAt = asked.startedAt
-      aheadMs = asked.ownMs - asked.startedAt
+    onValue(databaseMs) {
+      if (isExpected(offsetOf(databaseMs, polled))) confirm(polled)
     },
   }
 
-  /** Whether the distance is the one that is known: a response under load may be wrong by half of the time that it took. */
-  function isExpected(measured: number, tookMs: number) {
-    return Math.abs(measured - offsetMs) < TOLERANCE_MS + tookMs / 2
+  /** Whether a measurement confirms the known offset; it may be wrong by half of its duration. */
+  function isExpected(measured: Offset) {
+    return Math.abs(measured.offsetMs - offsetMs) < TOLERANCE_MS + measured.tookMs / 2
   }
 
   await measure()
   const measuring = keepMeasuring()
   return {
-    now: () => new Date(ownNow() + offsetMs),
-    question,
+    now: () => new Date(localNow() + offsetMs),
+    polledQuery,
     async [Symbol.asyncDispose]() {
       stop.abort()
       await measuring
@@ -88,24 +86,30 @@ export async function createDatabaseClock(
   }
 }
 
-/** Duration of a request that just completed, and the offset of the database's clock, in ms. */
-function offsetOf(databaseMs: number, asked: { ownMs: number; startedAt: number }) {
-  const tookMs = performance.now() - asked.startedAt
-  return { tookMs, offsetMs: Math.round(databaseMs - asked.ownMs - tookMs / 2) }
+/** Start of a query for the time, by the local and the monotonic clock, in ms. */
+type Probe = { localMs: number; startedAt: number }
+
+function startProbe(localNow: () => number): Probe {
+  return { localMs: localNow(), startedAt: performance.now() }
 }
 
-/**
- * By how much the database's clock is ahead, in ms: what the quickest of a few answers says, and how long that one took. A quick
- * answer that says what is expected is enough.
- */
-async function measureOffset(db: Db, { ownNow, expectedMs }: { ownNow: () => number; expectedMs: number }) {
-  let quickest = { tookMs: Infinity, offsetMs: 0 }
-  for (let probe = 0; probe < PROBES; probe += 1) {
-    const asked = { ownMs: ownNow(), startedAt: performance.now() }
+type Offset = ReturnType<typeof offsetOf>
+
+/** Duration of a probe that just ended, and how far the database's clock is ahead, in ms. */
+function offsetOf(databaseMs: number, { localMs, startedAt }: Probe) {
+  const tookMs = performance.now() - startedAt
+  return { tookMs, offsetMs: Math.round(databaseMs - localMs - tookMs / 2) }
+}
+
+/** The fastest of a few probes; a fast one with the expected offset suffices. */
+async function measureOffset(db: Db, { localNow, expectedMs }: { localNow: () => number; expectedMs: number }) {
+  let fastest: Offset = { tookMs: Infinity, offsetMs: 0 }
+  for (let count = 0; count < PROBES; count += 1) {
+    const probe = startProbe(localNow)
     const { rows } = await sql<{ ms: number }>`select ${TIME} as ms`.execute(db)
-    const probe = offsetOf(rows[0]?.ms ?? asked.ownMs, asked)
-    if (probe.tookMs < quickest.tookMs) quickest = probe
-    if (probe.tookMs < TOLERANCE_MS && Math.abs(quickest.offsetMs - expectedMs) < TOLERANCE_MS) break
+    const offset = offsetOf(rows[0]?.ms ?? probe.localMs, probe)
+    if (offset.tookMs < fastest.tookMs) fastest = offset
+    if (offset.tookMs < TOLERANCE_MS && Math.abs(fastest.offsetMs - expectedMs) < TOLERANCE_MS) break
   }
-  return quickest
+  return fastest
 }

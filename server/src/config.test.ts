@@ -38,7 +38,7 @@ describe('settings', () => {
     expect(readConfig({ GROUNDSTATE_ENGINE_KEY_FILE: '/nope' }).engineKeyFile).toBe('/nope')
   })
 
-  test('every setting that cannot be read is named', () => {
+  test('every invalid setting is named', () => {
     const read = () => readConfig({ GROUNDSTATE_PORT: 'http', GROUNDSTATE_EDITION: 'pro' })
 
     expect(read).toThrow(ConfigError)
@@ -72,11 +72,11 @@ describe('settings', () => {
       expect(readConfig({ GROUNDSTATE_DATABASE_URL: url }).databaseUrl).toBe(url)
   })
 
-  test('a problem is named by where the value comes from', () => {
+  test('a problem names the source of the value', () => {
     expect(() => readConfig({ GROUNDSTATE_PORT: '80' }, { port: 'abc' })).toThrow(/^--port "abc"/)
   })
 
-  test('a setting of other programs counts where ours is not set', () => {
+  test('a standard variable is the fallback for a setting', () => {
     const env = { HTTPS_PROXY: 'http://theirs:1', GROUNDSTATE_HTTPS_PROXY: 'http://ours:1', no_proxy: 'a.example' }
 
     expect(readConfig(env)).toMatchObject({ httpsProxy: 'http://ours:1', noProxy: 'a.example' })
@@ -84,7 +84,7 @@ describe('settings', () => {
     expect(readConfig(env, { httpsProxy: 'http://flag:1' }).httpsProxy).toBe('http://flag:1')
   })
 
-  test('a file that is not there is named', () => {
+  test('a missing file is named', () => {
     const read = () => readConfig({ GROUNDSTATE_ENGINE_DOWNLOADS: 'on', GROUNDSTATE_ENGINE_KEY_FILE: '/nope' })
 
     expect(read).toThrow('GROUNDSTATE_ENGINE_KEY_FILE /nope: there is no such file')
@@ -119,7 +119,7 @@ describe('settings', () => {
   })
 })
 
-test('settings of a stand-alone agent are not settings of a server, and no error either', () => {
+test('settings of a stand-alone agent are ignored', () => {
   const config = readConfig({ GROUNDSTATE_URL: 'x', GROUNDSTATE_AGENT_TOKEN: 'x', GROUNDSTATE_AGENT_SINGLE: '1' })
 
   expect(config.engineDownloads).toBe(false)

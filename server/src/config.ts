@@ -20,13 +20,13 @@ export function isOnLoopback({ host, baseUrl, trustProxy }: Pick<Config, 'host' 
   return isLoopbackHost(host) && !isNamedElsewhere && trustProxy === undefined
 }
 
-/** Whether a host of an address or to listen on, by name or number, is this machine's loopback. */
+/** Whether a host name or IP address is this machine's loopback. */
 export function isLoopbackHost(host: string) {
   const name = host.replace(/^\[(.+)\]$/, '$1')
   return name === 'localhost' || (ipaddr.isValid(name) && ipaddr.process(name).range() === 'loopback')
 }
 
-/** Variables of the server; those of the stand-alone agent and of client commands are ignored. */
+/** Known variables. Those of the stand-alone agent and of client commands are ignored. */
 const KNOWN = new Set([
   ...knownVariables(SETTINGS),
   ...knownVariables(AGENT_SETTINGS),
@@ -34,7 +34,7 @@ const KNOWN = new Set([
   'GROUNDSTATE_TOKEN',
 ])
 
-/** Reads all settings from an environment and the texts of flags. Throws a `ConfigError` that lists all invalid ones. */
+/** Reads all settings from environment variables and flags. Throws a `ConfigError` that lists all invalid ones. */
 export function readConfig(env: Sources['env'], flags: Sources['flags'] = {}): Config {
   const { values, problems } = readSettings(SETTINGS, { env, flags })
   if (values.databaseDirectUrl !== undefined && values.databaseUrl === undefined)
@@ -43,7 +43,7 @@ export function readConfig(env: Sources['env'], flags: Sources['flags'] = {}): C
     problems.push('GROUNDSTATE_OIDC_CLIENT_ID: it must be set when GROUNDSTATE_OIDC_ISSUER is')
   if (values.passwordSignIn === false && values.oidcIssuer === undefined)
     problems.push(
-      'GROUNDSTATE_PASSWORD_SIGN_IN: without it GROUNDSTATE_OIDC_ISSUER must be set, or no one could sign in',
+      'GROUNDSTATE_PASSWORD_SIGN_IN: without it GROUNDSTATE_OIDC_ISSUER must be set, otherwise users could not sign in',
     )
   const unknown = unknownVariables(env, 'GROUNDSTATE_', KNOWN)
   problems.push(...unknown.map((variable) => `${variable}: there is no such setting`))

@@ -10,7 +10,7 @@ async function newDirectory() {
   return directory
 }
 
-test('a directory is made with those above it, and one that is there stays, also when several make it at once', async () => {
+test('a directory is created with its parents, also concurrently, and an existing one is kept', async () => {
   const path = join(await newDirectory(), 'a/b/c')
 
   await Promise.all([makeDirectory(path, 0o700), makeDirectory(path, 0o700), makeDirectory(path, 0o700)])
@@ -19,7 +19,7 @@ test('a directory is made with those above it, and one that is there stays, also
   expect((await stat(path)).mode & 0o777).toBe(0o700)
 })
 
-test('the directories above it are as open as any, so that the user of the database gets through them', async () => {
+test('parents get the default mode, so that the user of the database can enter them', async () => {
   const parent = join(await newDirectory(), 'a')
 
   await makeDirectory(join(parent, 'b'), 0o700)
@@ -27,16 +27,16 @@ test('the directories above it are as open as any, so that the user of the datab
   expect((await stat(parent)).mode & 0o777).toBe(0o777 & ~process.umask())
 })
 
-test('a place where the system makes no directories is refused', async () => {
+test('a location where the system allows no directories is rejected', async () => {
   await expect(makeDirectory('/proc/groundstate/data')).rejects.toThrow(
-    /^can't make the directory \/proc\/groundstate\/data: the system takes no new directory there; choose another directory/,
+    /^can't make the directory \/proc\/groundstate\/data: the system allows no new directory there; choose another directory/,
   )
 })
 
-test('a file is no directory, neither at the path nor above it', async () => {
+test('a file in the path is an error', async () => {
   const file = join(await newDirectory(), 'file')
   await writeFile(file, '')
 
-  await expect(makeDirectory(file)).rejects.toThrow(`${file} is a file, no directory`)
-  await expect(makeDirectory(join(file, 'data'))).rejects.toThrow('something above it is a file')
+  await expect(makeDirectory(file)).rejects.toThrow(`${file} is a file, not a directory`)
+  await expect(makeDirectory(join(file, 'data'))).rejects.toThrow(`${file} is a file, not a directory`)
 })

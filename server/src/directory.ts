@@ -4,15 +4,14 @@ import { codeOf } from './error-code.ts'
 import { StartError } from './start-error.ts'
 
 /**
- * Creates a directory with `mode`, and missing directories above it. Throws a `StartError` if that fails. Directories are created
- * one at a time. Node's recursive option would give `mode` to all of them, which locks the database's user out above
- * its own directory. It also never ends where the system denies that an existing directory exists, as below `/proc`.
+ * Creates a directory with `mode`, and missing parents with the default mode. Throws a `StartError`. Node's recursive option is not used: it
+ * gives `mode` to the parents, which would lock out the database's user, and never ends below `/proc`.
  */
 export async function makeDirectory(path: string, mode = 0o777) {
   try {
     for (const directory of (await missingDirectories(path)).missing) {
       await mkdir(directory, directory === resolve(path) ? mode : 0o777).catch(async (error: unknown) => {
-        // Another process may have created it meanwhile.
+        // Another process may have created it.
         if (!(await isDirectory(directory))) throw error
       })
     }
@@ -22,8 +21,8 @@ export async function makeDirectory(path: string, mode = 0o777) {
 }
 
 /**
- * Throws what `makeDirectory` would throw, and makes nothing. Returns the last directory of the path that is there. Where it is not the
- * last of all, a directory in it is made and removed at once: some file systems refuse that and tell no one before.
+ * Checks whether `makeDirectory` would succeed, and throws its errors. Returns the deepest existing directory of the path; if others are missing,
+ * it creates and removes a directory there, since permissions alone do not show every refusal.
  */
 export async function checkDirectory(path: string): Promise<string> {
   try {
@@ -51,21 +50,17 @@ function directoryError(path: string, cause: unknown) {
 }
 
 async function isDirectory(path: string) {
-  const found = await stat(path).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  })
-  if (found && !found.isDirectory())
-    throw new StartError(`${path} is a file, no directory`, { advice: 'choose another' })
-  return found !== undefined
+  const entry = await stat(path, { throwIfNoEntry: false })
+  if (entry && !entry.isDirectory())
+    throw new StartError(`${path} is a file, not a directory`, { advice: 'choose another' })
+  return entry !== undefined
 }
 
 const REASONS: Record<string, string> = {
-  EACCES: 'no right to write there',
-  EPERM: 'no right to write there',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
-  ENOENT: 'the system takes no new directory there',
-  ENOTDIR: 'something above it is a file',
+  ENOENT: 'the system allows no new directory there',
   ENOSPC: 'the disk is full',
 }
 

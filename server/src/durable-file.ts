@@ -3,10 +3,7 @@ import { link, open, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { codeOf } from './error-code.ts'
 
-/**
- * Creates a file that appears at once with its whole content, durable when it resolves. One that exists is left as it is: of
- * processes that create it at the same time, one wins.
- */
+/** Creates a file atomically and durably. An existing file is not changed: the first of concurrent processes wins. */
 export async function createFileOnce(path: string, content: string) {
   const temporary = `${path}.${randomBytes(6).toString('hex')}`
   try {
@@ -19,7 +16,12 @@ export async function createFileOnce(path: string, content: string) {
   } finally {
     await unlink(temporary).catch(() => {})
   }
-  // Also when another process has created the file: what builds on it must not outlive it in a power cut.
-  await using directory = await open(dirname(path), 'r')
+  // Also if another process created the file: what depends on it must not outlive it in a power cut.
+  await syncDirectory(dirname(path))
+}
+
+/** Resolves when all names in the directory are durable. */
+export async function syncDirectory(path: string) {
+  await using directory = await open(path, 'r')
   await directory.sync()
 }

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { dropWhenIdle, giveBackIdleMemory } from './idle-memory.ts'
 
-test('a process gives memory back that its start has left, as soon as it is idle', async () => {
+test('a process returns the memory of its start once it is idle', async () => {
   const collect = vi.fn()
 
   using _ = giveBackIdleMemory(collect)
@@ -10,7 +10,7 @@ test('a process gives memory back that its start has left, as soon as it is idle
   await vi.waitFor(() => expect(collect).toHaveBeenCalled(), { timeout: 15_000 })
 })
 
-test('caches are emptied before memory is given back', async () => {
+test('caches are cleared before memory is returned', async () => {
   const done: string[] = []
   dropWhenIdle(() => done.push('dropped'))
 

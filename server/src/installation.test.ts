@@ -83,7 +83,7 @@ test('servers that share a directory of blobs share a database', async () => {
   await expect(start(database, { dataDir: top })).resolves.toBeUndefined()
 })
 
-test('a first start that is cut off anywhere can be repeated', async () => {
+test('an interrupted first start can be repeated', async () => {
   const { top } = await newSite()
   let isWhole = false
   let statements = 0
@@ -98,7 +98,7 @@ test('a first start that is cut off anywhere can be repeated', async () => {
   expect(statements).toBeGreaterThan(5)
 })
 
-test('a first start that is cut off before it has written into the directory can be repeated', async () => {
+test('a first start that is interrupted before it writes into the directory can be repeated', async () => {
   const { database, top } = await newSite()
   await start(database, { dataDir: top })
   await rm(join(top, 'blobs'), { recursive: true })
@@ -109,7 +109,7 @@ test('a first start that is cut off before it has written into the directory can
   await expect(start(database, { dataDir: join(top, 'other') })).rejects.toThrow('holds none')
 })
 
-test('a server with another directory is refused, which names both and what to do', async () => {
+test('a server with another directory is rejected with both directories and advice', async () => {
   const { database, top } = await newSite()
   await start(database, { dataDir: join(top, 'first') })
 
@@ -123,7 +123,7 @@ test('a server with another directory is refused, which names both and what to d
   )
 })
 
-test('a directory that was moved with its blobs is the same', async () => {
+test('a directory that was moved with its blobs is recognised', async () => {
   const { database, top } = await newSite()
   await start(database, { dataDir: join(top, 'first') })
   await rename(join(top, 'first'), join(top, 'moved'))
@@ -133,7 +133,7 @@ test('a directory that was moved with its blobs is the same', async () => {
   await expect(start(database, { dataDir: join(top, 'second') })).rejects.toThrow(`${top}/moved/blobs`)
 })
 
-test('a server whose blobs are gone is refused', async () => {
+test('a server whose blobs are missing is rejected', async () => {
   const { database, top } = await newSite()
   await start(database, { dataDir: top })
   await rm(join(top, 'blobs'), { recursive: true })
@@ -145,7 +145,7 @@ test('a server whose blobs are gone is refused', async () => {
   )
 })
 
-test('blobs of another database are refused, by a new database too', async () => {
+test('blobs of another database are rejected, by a new database too', async () => {
   const { database, top } = await newSite()
   const other = await newDatabase()
   await start(database, { dataDir: join(top, 'first') })
@@ -158,7 +158,7 @@ test('blobs of another database are refused, by a new database too', async () =>
   await expect(start(other, where)).rejects.toThrow('holds those of another database')
 })
 
-test('a database of the version before takes the blobs that it finds, also those that had a newer one', async () => {
+test('a database of the previous version takes existing blobs, also those with a newer id', async () => {
   const { database, top } = await newSite()
   await start(database, { dataDir: top })
   await forgetStore(database)
@@ -168,7 +168,7 @@ test('a database of the version before takes the blobs that it finds, also those
   await expect(start(database, { dataDir: join(top, 'other') })).rejects.toThrow('holds none')
 })
 
-test('a database of the version before refuses blobs of another secret', async () => {
+test('a database of the previous version rejects blobs of another secret', async () => {
   const { database, top } = await newSite()
   const other = await newDatabase()
   await start(other, { dataDir: join(top, 'first'), GROUNDSTATE_SECRET: '22'.repeat(32) })
@@ -178,7 +178,7 @@ test('a database of the version before refuses blobs of another secret', async (
   await expect(start(database, { dataDir: join(top, 'first') })).rejects.toThrow('another database')
 })
 
-test('an adopted directory belongs to the database, and the former one no more', async () => {
+test('an adopted directory belongs to the database, and the former one no longer does', async () => {
   const { database, top } = await newSite()
   await start(database, { dataDir: join(top, 'first') })
 

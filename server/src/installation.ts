@@ -8,7 +8,7 @@ export const INSTALLATION_HEADER = 'x-groundstate-installation'
 
 /**
  * Checks that this server has the secret and the blob store of the database; a new database gets those of this server. Throws a
- * `StartError`, and leaves a new database new then, unless only the blob store can't be written. Call it under the migration lock.
+ * `StartError`; a new database is then unchanged, unless only the blob store could not be written. Requires the migration lock.
  */
 export async function requireSameInstallation(client: pg.Client, config: Config) {
   await inTransaction(client, async () => {
@@ -17,7 +17,7 @@ export async function requireSameInstallation(client: pg.Client, config: Config)
   await markStore(client, config)
 }
 
-/** Records the blob store of this server as the one of the database; see `adoptStore`. */
+/** Records the configured blob store as that of the database; see `adoptStore`. */
 export async function adoptInstallation(client: pg.Client, config: Config) {
   return inTransaction(client, async () => {
     await requireSameSecret(client, config)
@@ -25,7 +25,7 @@ export async function adoptInstallation(client: pg.Client, config: Config) {
   })
 }
 
-/** Tells installations apart by their secrets, and gives nothing of these away. */
+/** Header that distinguishes installations by their secrets without revealing them. */
 export function installationHeader(secrets: Secrets) {
   return { [INSTALLATION_HEADER]: secrets.sign('installation', 'ping') }
 }

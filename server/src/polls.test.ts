@@ -5,13 +5,13 @@ import { createTestApp } from './testing/app.ts'
 
 const app = await createTestApp()
 
-test('what several ask is one statement, and each hears its own response', async () => {
+test('all queries are sent as one statement, and each gets its own value', async () => {
   using polls = createPolls(app.db, app.log)
   const xid = sql<string>`pg_current_xact_id()::text || ' ' || statement_timestamp()::text`
   const responses: string[] = []
-  polls.add({ ask: () => xid, response: (value) => responses.push(`first ${value}`) })
-  polls.add({ ask: () => xid, response: (value) => responses.push(`second ${value}`) })
-  polls.add({ ask: () => undefined, response: () => responses.push('asked nothing') })
+  polls.add({ query: () => xid, onValue: (value) => responses.push(`first ${value}`) })
+  polls.add({ query: () => xid, onValue: (value) => responses.push(`second ${value}`) })
+  polls.add({ query: () => undefined, onValue: () => responses.push('skipped') })
 
   await expect.poll(() => responses.length, { timeout: 10_000 }).toBe(2)
 
@@ -19,51 +19,51 @@ test('what several ask is one statement, and each hears its own response', async
   expect(new Set(responses.map((response) => response.replace(/^\w+ /, ''))).size).toBe(1)
 })
 
-test('who asks hears that the database does not answer, and is asked again', async () => {
+test('a failed poll calls onError, and the query is polled again', async () => {
   using polls = createPolls(app.db, app.log)
   let isBroken = true
-  const heard: string[] = []
+  const events: string[] = []
   polls.add({
-    ask: () => (isBroken ? sql<number>`1 / 0` : sql<number>`1`),
-    response: () => heard.push('answer'),
-    fail() {
-      heard.push('failure')
+    query: () => (isBroken ? sql<number>`1 / 0` : sql<number>`1`),
+    onValue: () => events.push('value'),
+    onError() {
+      events.push('failure')
       isBroken = false
     },
   })
 
-  await expect.poll(() => heard, { timeout: 10_000 }).toEqual(['failure', 'answer'])
+  await expect.poll(() => events, { timeout: 10_000 }).toEqual(['failure', 'value'])
 })
 
-test('who asks no more hears nothing', async () => {
+test('a query that is disposed of gets no values', async () => {
   using polls = createPolls(app.db, app.log)
-  const heard: string[] = []
-  const question = polls.add({ ask: () => sql<number>`1`, response: () => heard.push('gone') })
-  polls.add({ ask: () => sql<number>`1`, response: () => heard.push('there') })
+  const events: string[] = []
+  const polled = polls.add({ query: () => sql<number>`1`, onValue: () => events.push('disposed') })
+  polls.add({ query: () => sql<number>`1`, onValue: () => events.push('active') })
 
-  question[Symbol.dispose]()
+  polled[Symbol.dispose]()
 
-  await expect.poll(() => heard, { timeout: 10_000 }).toEqual(['there'])
+  await expect.poll(() => events, { timeout: 10_000 }).toEqual(['active'])
 })
 
-test('a poll that the database leaves without a response is given up, and the next one is answered', async () => {
+test('a poll without a response times out, and the next one gets a value', async () => {
   using polls = createPolls(app.db, app.log, { pollMs: 20, timeoutMs: 200 })
   let isStuck = true
-  const heard: (number | string)[] = []
+  const events: (number | string)[] = []
   polls.add({
-    ask: () => (isStuck ? sql<number>`(select 1 from pg_sleep(3))` : sql<number>`7`),
-    response: (value) => heard.push(value),
-    fail() {
-      heard.push('failure')
+    query: () => (isStuck ? sql<number>`(select 1 from pg_sleep(3))` : sql<number>`7`),
+    onValue: (value) => events.push(value),
+    onError() {
+      events.push('failure')
       isStuck = false
     },
   })
 
-  await expect.poll(() => heard, { timeout: 10_000 }).toContain(7)
-  expect(heard[0]).toBe('failure')
+  await expect.poll(() => events, { timeout: 10_000 }).toContain(7)
+  expect(events[0]).toBe('failure')
 })
 
-test('one that throws, as it asks or hears, keeps none of the others from their responses', async () => {
+test('a query that throws does not affect the others', async () => {
   const failures: unknown[] = []
   using polls = createPolls(
     app.db,
@@ -73,12 +73,12 @@ test('one that throws, as it asks or hears, keeps none of the others from their 
   const fail = () => {
     throw new Error('mistaken')
   }
-  const heard: number[] = []
-  polls.add({ ask: fail, response: fail })
-  polls.add({ ask: () => sql<number>`1`, response: fail })
-  polls.add({ ask: () => sql<number>`2`, response: (value) => heard.push(value) })
+  const events: number[] = []
+  polls.add({ query: fail, onValue: fail })
+  polls.add({ query: () => sql<number>`1`, onValue: fail })
+  polls.add({ query: () => sql<number>`2`, onValue: (value) => events.push(value) })
 
-  await expect.poll(() => heard.slice(0, 2)).toEqual([2, 2])
+  await expect.poll(() => events.slice(0, 2)).toEqual([2, 2])
 
   expect(failures).toContainEqual({ err: new Error('mistaken') })
 })

@@ -1,77 +1,73 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Db } from './db/db.ts'
+import { DATABASE_TIMEOUT_MS, type Db, withTimeout } from './db/db.ts'
 import type { Log } from './log.ts'
-import { withTimeout, DATABASE_TIMEOUT_MS } from './silence.ts'
 
-/** A missed signal delays what waits for it by at most this long, in ms. */
+/** Polling interval in ms, and so the maximum delay that a lost signal causes. */
 export const POLL_MS = 2000
 
-/** A query that is polled in case a signal was lost. */
-export type Question<T> = {
-  /** SQL of one value; undefined when there is nothing to ask now. What throws, here or below, is logged and holds up no one else. */
-  ask: () => RawBuilder<T> | undefined
-  response: (value: T) => void
-  /** The query for expired leases failed. */
-  fail?: () => void
+/** A query that is polled in case a signal was lost. Errors that its functions throw are logged and affect no other query. */
+export type PolledQuery<T> = {
+  /** SQL of one value; undefined to skip this poll. */
+  query: () => RawBuilder<T> | undefined
+  onValue: (value: T) => void
+  /** Called when the poll failed. */
+  onError?: () => void
 }
 
-/** All polled queries of this process, sent together: a waiter costs no separate statement. */
+/** The polled queries of this process, sent as one statement, so a waiter needs none of its own. */
 export type Polls = Disposable & {
-  /** Asks from the next poll on, until it is disposed of. */
-  add: <T>(question: Question<T>) => Disposable
+  /** Polls the query until disposed, first at the next poll. */
+  add: <T>(polled: PolledQuery<T>) => Disposable
 }
 
-type Asked = { question: Question<unknown>; value: RawBuilder<unknown> }
+type Pending = { polled: PolledQuery<unknown>; value: RawBuilder<unknown> }
 
-/** Asks all questions in one statement, every `POLL_MS`. None of them may wait for a lock: the others would wait with it. */
+/** Sends all queries as one statement every `POLL_MS`. None may wait for a lock, since the others would wait as well. */
 export function createPolls(
   db: Db,
   log: Pick<Log, 'error'>,
   { pollMs, timeoutMs } = { pollMs: POLL_MS, timeoutMs: DATABASE_TIMEOUT_MS },
 ): Polls {
-  const questions = new Set<Question<unknown>>()
+  const queries = new Set<PolledQuery<unknown>>()
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
 
-  function plan() {
-    timer = setTimeout(() => void poll(), pollMs)
-    timer.unref()
+  function schedule() {
+    timer = setTimeout(() => void poll(), pollMs).unref()
   }
 
   async function poll() {
-    const asked = [...questions].flatMap((question): Asked[] => {
-      const value = guarded(() => question.ask())
-      return value ? [{ question, value }] : []
+    const pending = [...queries].flatMap((polled): Pending[] => {
+      const value = logged(() => polled.query())
+      return value ? [{ polled, value }] : []
     })
-    const responses = await withTimeout(ask(db, asked), timeoutMs).catch((error: unknown) => {
-      if (!isClosed) log.error({ err: error }, 'looking for what has come')
+    const values = await withTimeout(execute(db, pending), timeoutMs).catch((error: unknown) => {
+      if (!isClosed) log.error({ err: error }, 'polling the database')
       return undefined
     })
     if (isClosed) return
-    for (const [index, { question }] of asked.entries()) {
-      // Who has left meanwhile hears no more.
-      if (!questions.has(question)) continue
-      guarded(() => (responses ? question.response(responses[`a${index}`]) : question.fail?.()))
+    for (const [index, { polled }] of pending.entries()) {
+      // It may have been disposed of during the poll.
+      if (queries.has(polled)) logged(() => (values ? polled.onValue(values[`v${index}`]) : polled.onError?.()))
     }
-    plan()
+    schedule()
   }
 
-  /** Polls go on whatever one of those who ask throws: without them, all that the process looks for would stop. */
-  function guarded<R>(call: () => R): R | undefined {
+  function logged<R>(call: () => R): R | undefined {
     try {
       return call()
     } catch (error) {
-      log.error({ err: error }, 'asking for what has come')
+      log.error({ err: error }, 'handling a polled query')
       return undefined
     }
   }
 
-  plan()
+  schedule()
   return {
-    add<T>(question: Question<T>) {
-      const added = question as Question<unknown>
-      questions.add(added)
-      return { [Symbol.dispose]: () => void questions.delete(added) }
+    add<T>(polled: PolledQuery<T>) {
+      const added = polled as PolledQuery<unknown>
+      queries.add(added)
+      return { [Symbol.dispose]: () => void queries.delete(added) }
     },
     [Symbol.dispose]() {
       isClosed = true
@@ -80,9 +76,9 @@ export function createPolls(
   }
 }
 
-async function ask(db: Db, asked: readonly Asked[]): Promise<Record<string, unknown>> {
-  if (asked.length === 0) return {}
-  const columns = asked.map(({ value }, index) => sql`(${value}) as ${sql.ref(`a${index}`)}`)
+async function execute(db: Db, pending: readonly Pending[]): Promise<Record<string, unknown>> {
+  if (pending.length === 0) return {}
+  const columns = pending.map(({ value }, index) => sql`(${value}) as ${sql.ref(`v${index}`)}`)
   const { rows } = await sql<Record<string, unknown>>`select ${sql.join(columns)}`.execute(db)
   return rows[0] ?? {}
 }

@@ -20,19 +20,18 @@ import { startPostgres } from './postgres/postgres.ts'
 import { StartError } from './start-error.ts'
 import { loadTls } from './tls/tls.ts'
 
-/** Facts about a started server, for the start message. */
+/** Values for the start message. */
 export type Started = {
   baseUrl: string
   admin: Awaited<ReturnType<typeof ensureAdmin>>
   caFile: string | undefined
-  /** The path of the embedded database when it is outside the data directory. */
+  /** Path of the embedded database if it is outside of the data directory. */
   movedDatabase: string | undefined
 }
 
 /**
- * Runs a server until `signal` aborts: database, migrations, first administrator, HTTP, background jobs and the
- * built-in agent. On abort, the agent's jobs get `drainTimeout` to finish, while HTTP still answers them. Background
- * jobs that are cut off run again in the next process.
+ * Runs a server until `signal` aborts: database, migrations, first administrator, HTTP, background jobs and the built-in agent. On abort, it
+ * serves requests of the agent's jobs until they finish or `drainTimeout` passes. Interrupted background jobs run again in another process.
  */
 export async function serve(config: Config, options: { signal: AbortSignal; onReady: (started: Started) => void }) {
   const { isTTY } = process.stderr
@@ -48,15 +47,9 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
 
   const tls = await loadTls(config)
   const runsJobs = config.role !== 'api'
+  const { baseUrl = '' } = config
   const app = stack.use(
-    await createApp(config, {
-      databaseUrl,
-      directUrl,
-      baseUrl: config.baseUrl ?? '',
-      log,
-      runsJobs,
-      reactions: REACTIONS,
-    }),
+    await createApp(config, { databaseUrl, directUrl, baseUrl, log, runsJobs, reactions: REACTIONS }),
   )
   await app.jobs.declare(JOBS)
 
@@ -69,7 +62,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   app.loopbackServer.open({ baseUrl: app.baseUrl, origin, certificate: tls?.cert })
 
   const ctx = { ...app, actor: SYSTEM }
-  // Only after the port was opened: the password is shown once, and must not be lost with a failed start.
+  // After the port was opened: the password is shown once, and must not be lost in a failed start.
   const admin = await ensureAdmin(ctx)
   opened.resolve()
   if (runsJobs) {
@@ -87,7 +80,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           name: 'built-in',
           ...sharedOptions(config),
           hiddenDirectories: [config.dataDir],
-          // A run task names a pool of its organization, which the built-in one is not.
+          // Task requests go to agent pools of organizations, which the built-in pool is not.
           accepts: ['plan', 'apply'],
           logLimitBytes: config.logLimit,
           workDir: await openAgentDirectory(config),
@@ -95,7 +88,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           signal: agentStops.signal,
           drainTimeoutMs: config.drainTimeout,
           ...(tls?.caFile !== undefined && { caFile: tls.caFile }),
-          // The server continues without its agent: runs wait, and report that no agent is online.
+          // Without its agent, the server continues: runs wait and report that no agent is online.
         }).catch((error: unknown) => log.error({ err: error }, 'the built-in agent has stopped'))
       : Promise.resolve()
 
@@ -112,13 +105,13 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
 }
 
 const LISTEN_ADVICE: Record<string, string> = {
-  EADDRINUSE: 'another program does; stop it, or choose another GROUNDSTATE_PORT',
-  EACCES: 'ports below 1024 need more rights; choose another GROUNDSTATE_PORT',
-  EADDRNOTAVAIL: 'this machine has no such address; check GROUNDSTATE_HOST',
-  ENOTFOUND: 'there is no such host; check GROUNDSTATE_HOST',
+  EADDRINUSE: 'the port is in use; stop the other program, or set GROUNDSTATE_PORT',
+  EACCES: 'ports below 1024 require privileges; set GROUNDSTATE_PORT to another one',
+  EADDRNOTAVAIL: 'this machine does not have that address; check GROUNDSTATE_HOST',
+  ENOTFOUND: 'no such host; check GROUNDSTATE_HOST',
 }
 
-/** A wildcard address can be listened on, but not connected to. */
+/** Replaces a wildcard address, to which no client can connect. */
 function urlHost(host: string) {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'

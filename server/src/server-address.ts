@@ -1,4 +1,3 @@
-/** Path prefixes of this server. */
 export const OWN_PATHS: readonly string[] = [
   '.well-known',
   '_objects',
@@ -16,7 +15,7 @@ export const OWN_PATHS: readonly string[] = [
   'readyz',
 ]
 
-/** Reason why a URL cannot be the server's base URL; undefined if it can. Its path must differ from the server's own paths. */
+/** Reason why a URL cannot be the server's base URL; undefined if it can. */
 export function addressProblem(address: string): string | undefined {
   const { pathname, search, hash } = new URL(address)
   const [first = ''] = pathname.slice(1).split('/')

@@ -13,7 +13,7 @@ const webAddress = z.url({
   error: 'it must be an address that begins with http:// or https://',
 })
 const baseAddress = webAddress.transform((url) => url.replace(/\/+$/, ''))
-const ownAddress = baseAddress.superRefine((text, context) => {
+const serverAddress = baseAddress.superRefine((text, context) => {
   const problem = URL.canParse(text) ? addressProblem(text) : undefined
   if (problem !== undefined) context.addIssue(problem)
 })
@@ -45,18 +45,18 @@ function isDatabaseUrl(text: string) {
   return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text.replace('@/', '@socket/'))
 }
 
-/** The unprivileged user that PostgreSQL runs as can't enter root's home, so root's data is below `/var/lib`. */
+/** For root, `/var/lib`: the unprivileged user that PostgreSQL runs as cannot enter root's home. */
 function defaultDataDir() {
   return process.getuid?.() === 0 ? '/var/lib/groundstate' : join(homedir(), '.groundstate')
 }
 
-/** The settings of the server. `groundstate serve --help` and docs/SETTINGS.md list them. */
+/** Settings of the server, listed by `groundstate serve --help` and docs/SETTINGS.md. */
 export const SETTINGS = {
   port: { schema: wholeNumber(0, 65_535).default(7777), doc: 'port to listen on; 0 picks a free one' },
   host: { schema: z.string().default('127.0.0.1'), doc: 'address to listen on' },
   baseUrl: {
-    schema: ownAddress.optional(),
-    doc: 'address under which clients, agents and receivers reach this server; it may have a path',
+    schema: serverAddress.optional(),
+    doc: 'URL at which clients, agents and run task receivers reach this server; it may have a path',
     shown: 'from host, port and TLS',
   },
   dataDir: {
@@ -85,7 +85,7 @@ export const SETTINGS = {
   },
   role: {
     schema: oneOf(['all', 'api', 'worker']).default('all'),
-    doc: 'what this process does: answer requests, do background work, or both',
+    doc: 'what this process does: serve requests, run background jobs, or both',
   },
   agents: {
     schema: oneOf(['0', '1']).transform(Number).default(1),
@@ -94,17 +94,17 @@ export const SETTINGS = {
   concurrency: { ...CONCURRENCY, schema: CONCURRENCY.schema.default(10) },
   engine: {
     schema: oneOf(['terraform', 'tofu']).default('terraform'),
-    doc: 'engine of runs for which no one has named one, where agents have both; otherwise they get the one that is there',
+    doc: 'default engine where agents have both; otherwise runs use the installed one',
   },
   ...SHARED_SETTINGS,
   adminToken: {
     schema: z.string().min(16, 'it must have at least 16 characters').optional(),
-    doc: 'fixed API token of the first administrator, which ends when another is set; without it one is generated and printed once',
+    doc: 'API token of the first administrator; a change revokes the previous one; if not set, one is generated and printed once',
     secret: true,
   },
   adminEmail: {
     schema: z.email({ error: 'it must be an e-mail address' }).max(254).default('admin@localhost.localdomain'),
-    doc: 'e-mail address of the first administrator, and of the first organization; an account that has one keeps it',
+    doc: 'e-mail address of the first administrator and of the first organization; an existing address is kept',
   },
   secret: {
     schema: z
@@ -128,7 +128,7 @@ export const SETTINGS = {
   applyTimeout: { schema: milliseconds.default(86_400_000), doc: 'time limit of an apply, in ms' },
   triggerDelay: {
     schema: wholeNumber(0, 60_000).default(2000),
-    doc: 'time between an apply and the runs that it triggers, in ms; what else is applied meanwhile joins them',
+    doc: 'time between an apply and the runs that it triggers, in ms; other applies within that time join them',
   },
   cancelGrace: {
     schema: milliseconds.default(30_000),
@@ -136,11 +136,11 @@ export const SETTINGS = {
   },
   lease: {
     schema: wholeNumber(1000, 3_600_000).default(30_000),
-    doc: 'time without a heartbeat after which the agent of a plan counts as lost, in ms; that of an apply gets four times as long',
+    doc: 'time without a heartbeat after which the agent of a plan counts as lost, in ms; four times as long for an apply',
   },
   logLimit: {
     schema: wholeNumber(1, 2 ** 31 - 1).default(100_000_000),
-    doc: 'bytes of output to keep of a plan or an apply; the rest is dropped, and a line in the log says so',
+    doc: 'maximum size of the log of a plan or an apply, in bytes; the rest is dropped, with a notice in the log',
   },
   drainTimeout: {
     schema: milliseconds.default(60_000),
@@ -148,7 +148,7 @@ export const SETTINGS = {
   },
   tls: {
     schema: oneOf(['off', 'auto', 'files']).default('off'),
-    doc: '`auto` makes a local authority in the data directory, `files` reads TLS_CERT and TLS_KEY',
+    doc: '`auto` creates a local certificate authority in the data directory, `files` reads TLS_CERT and TLS_KEY',
   },
   tlsCert: { schema: z.string().optional(), doc: 'certificate chain, a PEM file' },
   tlsKey: { schema: z.string().optional(), doc: 'private key, a PEM file' },
@@ -163,31 +163,31 @@ export const SETTINGS = {
   },
   logRetentionDays: {
     schema: days.default(365),
-    doc: 'days for which logs of plans and applies are kept, and the texts of run tasks about them; 0 keeps them forever',
+    doc: 'days for which logs of plans, applies and run tasks are kept; 0 keeps them forever',
   },
   planRetentionDays: {
     schema: days.default(90),
-    doc: 'days for which plans are kept as JSON, which web pages show as changes; 0 keeps them forever',
+    doc: 'days for which JSON plans are kept, which the web UI shows; 0 keeps them forever',
   },
   archiveRetentionDays: {
     schema: days.default(90),
-    doc: 'days for which archives of configurations are kept that no run has used since; a data retention policy goes before; 0 keeps them forever',
+    doc: 'days for which unused configuration archives are kept; a data retention policy takes precedence; 0 keeps them forever',
   },
   deliveryRetentionDays: {
     schema: days.default(30),
-    doc: 'days for which is kept what was sent to receivers of run tasks and what they answered; 0 keeps it forever',
+    doc: 'days for which requests to run task receivers and their responses are kept; 0 keeps them forever',
   },
   agentRetentionDays: {
     schema: days.default(30),
-    doc: 'days for which agents are listed that have exited or fallen silent; 0 keeps them forever',
+    doc: 'days for which exited and lost agents are listed; 0 keeps them forever',
   },
   runHistoryRetentionDays: {
     schema: days.default(0),
-    doc: 'days for which the events of a run and the jobs of its agents are kept; 0 keeps them forever',
+    doc: 'days for which run events and agent jobs are kept; 0 keeps them forever',
   },
   oidcIssuer: {
     schema: webAddress.transform((url) => new URL(url)).optional(),
-    doc: 'address of the OpenID Connect provider that people may sign in with',
+    doc: 'URL of the OpenID Connect provider for sign-in',
   },
   oidcClientId: { schema: z.string().optional(), doc: 'client id of this server at the provider' },
   oidcClientSecret: {
@@ -201,15 +201,15 @@ export const SETTINGS = {
   },
   oidcScopes: {
     schema: z.string().default('openid profile email'),
-    doc: 'scopes to request; some providers send groups only for a scope of their own',
+    doc: 'scopes to request; some providers send groups only for a dedicated scope',
   },
   oidcGroupClaim: {
     schema: z.string().default('groups'),
-    doc: 'claim with the names or ids of the groups that a person is in, for team membership',
+    doc: "claim with the names or ids of a user's groups, for team membership",
   },
   passwordSignIn: {
     schema: onOff.default(true),
-    doc: 'whether people may sign in with a password',
+    doc: 'whether users may sign in with a password',
     shown: 'on',
   },
   httpsProxy: {
@@ -233,7 +233,7 @@ export const SETTINGS = {
   trustProxy: {
     schema: proxies.optional(),
     doc: 'proxies whose X-Forwarded-For header is trusted: addresses and networks, or `loopback` and `uniquelocal`, separated by commas',
-    shown: 'none: the address is that of the connection',
+    shown: 'none: the address of the connection is used',
   },
   rateLimit: {
     schema: wholeNumber(0, 1_000_000).optional(),
@@ -248,7 +248,7 @@ export const SETTINGS = {
   s3SecretAccessKey: { schema: z.string().optional(), doc: 'secret key', secret: true },
   logLevel: {
     schema: oneOf(['silent', 'error', 'warn', 'info', 'debug']).optional(),
-    doc: 'which log lines are written to the standard error, as JSON away from a terminal',
+    doc: 'minimum level of log lines on standard error; JSON unless it is a terminal',
     shown: '`info`, or `warn` on a terminal',
   },
 } as const satisfies Settings

@@ -30,7 +30,7 @@ test('an abort ends a wait', async () => {
   expect(await waiting).toBe(false)
 })
 
-test('a wait that is over leaves no listener on its abort signal', async () => {
+test('a completed wait leaves no listener on its abort signal', async () => {
   const { signal } = new AbortController()
   using subscription = app.signals.subscribe('topic')
 
@@ -39,7 +39,7 @@ test('a wait that is over leaves no listener on its abort signal', async () => {
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
-test('what a transaction publishes comes after its commit', async () => {
+test('the signals of a transaction arrive after its commit', async () => {
   using subscription = app.signals.subscribe('committed')
   using other = app.signals.subscribe('other')
 
@@ -53,7 +53,7 @@ test('what a transaction publishes comes after its commit', async () => {
   expect(await subscription.next({ timeoutMs: 5000 })).toBe(true)
 })
 
-test('what is published to one that is ready here comes after the commit, to this process alone', async () => {
+test('publishToOne with a ready local listener notifies this process alone, after the commit', async () => {
   const heard: string[] = []
   const replica = await createReplica(app)
   using _ = app.signals.listen(
@@ -76,7 +76,7 @@ test('what is published to one that is ready here comes after the commit, to thi
   expect(await elsewhere.next({ timeoutMs: 0 })).toBe(false)
 })
 
-test('what is published to one where none is ready goes to all', async () => {
+test('publishToOne without a ready local listener notifies all processes', async () => {
   const replica = await createReplica(app)
   using elsewhere = replica.app.signals.subscribe('work')
   using _ = app.signals.listen(
@@ -90,7 +90,7 @@ test('what is published to one where none is ready goes to all', async () => {
   expect(await elsewhere.next({ timeoutMs: 5000 })).toBe(true)
 })
 
-test('what a failed transaction published to one process is not sent', async () => {
+test('publishToOne in a failed transaction sends nothing', async () => {
   const heard: string[] = []
   using _ = app.signals.listen(
     'failed-work',
@@ -121,7 +121,7 @@ test('deferred signals are sent before later ones', async () => {
   expect(heard).toEqual(['change'])
 })
 
-test('what can wait does not wait for a poll', async () => {
+test('debounced signals do not wait for a poll', async () => {
   using subscription = app.signals.subscribe('alone')
   const started = performance.now()
 
@@ -131,7 +131,7 @@ test('what can wait does not wait for a poll', async () => {
   expect(performance.now() - started).toBeLessThan(1000)
 })
 
-test('what several turns publish while the connection is down arrives when it is back', async () => {
+test('signals published while the connection is down arrive after the reconnect', async () => {
   using first = app.signals.subscribe('first')
   using second = app.signals.subscribe('second')
   await sql`select pg_terminate_backend(pid) from pg_stat_activity
@@ -145,7 +145,7 @@ test('what several turns publish while the connection is down arrives when it is
   expect(await second.next({ timeoutMs: 5000 })).toBe(true)
 })
 
-test('a server that stops leaves no gap to the others', async () => {
+test('a server that stops causes no gap for the others', async () => {
   const replica = await createReplica(app)
   let gaps = 0
   using _ = app.signals.onGap(() => (gaps += 1))
@@ -161,7 +161,7 @@ test('a server that stops leaves no gap to the others', async () => {
 })
 
 // The last test: this server can't say farewell, so that the others find a gap when it has stopped.
-test('a database that refuses signals is asked again after a second, and its refusals are logged', async () => {
+test('signals that the database rejects are logged and retried after a second', async () => {
   const role = `mute_${app.newId('role').slice(-8).toLowerCase()}`
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
   await sql`revoke execute on function pg_notify(text, text) from public`.execute(app.db)

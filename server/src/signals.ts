@@ -2,20 +2,18 @@ import { EventEmitter } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { type Db, afterCommit, isUnavailable } from './db/db.ts'
+import { DATABASE_TIMEOUT_MS, type Db, afterCommit, isUnavailable } from './db/db.ts'
 import { type Log, loggedError } from './log.ts'
 import type { Polls } from './polls.ts'
 
 const CHANNEL = 'groundstate'
 const RECONNECT_MS = 1000
-/** How often the connection is checked, in ms. */
+/** Interval of checks of the connection, in ms. */
 const LIVENESS_MS = 10_000
-/** A connection that does not answer for this long, in ms, is given up: a network may lose one silently. */
-const DATABASE_TIMEOUT_MS = 10_000
-/** Topics of `publishSoon` are sent together within this time, in ms. */
-const WINDOW_MS = 50
+/** Debounce time of `publishSoon`, in ms. */
+const DEBOUNCE_MS = 50
 const MAX_BATCH = 1000
-/** More than this are not kept while the database is unreachable; all listeners learn of the gap instead. */
+/** Maximum number of queued topics while the database is unreachable; more are dropped and reported as a gap. */
 const MAX_QUEUED = 20_000
 
 /** Topics of this module: a server has started, has stopped, or has lost signals. */
@@ -29,87 +27,81 @@ const POOL_SESSION = 'groundstate'
 const NOTIFY = `select pg_notify('${CHANNEL}', $1 || ' ' || topic) from unnest($2::text[]) as topic`
 
 /**
- * The servers that have a listening connection or a statement that may still be committed. A session that idles in a pool is none: a
- * pooler keeps those of servers that died.
+ * Ids of the servers that have a listening connection or a statement that may still commit. Idle pooled sessions do not count: a pooler
+ * keeps those of dead servers.
  */
 const SERVERS = sql<string[]>`array(select distinct split_part(application_name, ' ', 2) from pg_stat_activity
   where datname = current_database()
     and (application_name like ${`${SIGNALS_SESSION} %`}
       or (application_name like ${`${POOL_SESSION} %`} and length(application_name) = ${sql.lit(POOL_SESSION.length + 37)} and state <> 'idle')))`
 
-/** The name of the pooled sessions of a server, by which other servers know whether one of its transactions is still open. */
+/** Application name of a server's pooled sessions, by which other servers see whether one of its transactions is still open. */
 export function poolSessionName(serverId: string) {
   return `${POOL_SESSION} ${serverId}`
 }
 
 /**
- * Signals wake waiters on every replica, through LISTEN/NOTIFY. A signal is a hint: it is lost while the connection is down, so every
- * waiter polls as well, or resets on `onGap`. A topic contains no blank. After one, a signal may carry a detail of up to 7000 bytes. All
- * replicas receive the signals in the same order.
+ * Signals wake waiters on every replica through LISTEN/NOTIFY, in the same order everywhere. A signal is a hint: it is lost while the
+ * connection is down, so every waiter polls as well, or resets on `onGap`. A topic contains no blank; a detail of up to 7000 bytes may follow.
  *
- * A server sends the signals of a transaction once it has committed, on a separate connection: a transaction that notifies holds a lock of the whole
- * database until its commit is on disk. A server that is killed in between sends nothing. The others notice that it has disappeared
- * without a farewell, and call `onGap`.
+ * A server sends the signals of a transaction after the commit, on a separate connection: a transaction that notifies locks the whole
+ * database until its commit is on disk. The signals of a server that is killed in between are lost. The others notice that it disappeared
+ * without a LEFT signal, and call `onGap`.
  */
-export type Signals = {
-  /** The id of this process among those that listen. */
+export type Signals = AsyncDisposable & {
+  /** The id of this process. */
   id: string
-  /** Publishes topics when the transaction of `db` has committed; at once outside of a transaction. */
+  /** Publishes topics after the transaction of `db` commits; immediately outside of a transaction. */
   publish(db: Db, topics: Topics): void
-  /** As `publish`, within 50 ms, and equal topics once. */
+  /** Like `publish`, but debounced: within 50 ms, and equal topics once. */
   publishSoon(db: Db, topics: Topics): void
-  /** The topic, in the form that `publish` takes: to this process alone where it has a listener that is ready. */
+  /** Addresses the topic to this process alone if it has a listener that is ready; the result can be published. */
   toOne(topic: string): string
-  /** As `publish`, but to this process alone where it has a listener that is ready, and then not by way of the database. */
+  /** Like `publish`, but to this process alone, bypassing the database, if it has a listener that is ready. */
   publishToOne(db: Db, topic: string): void
   /** Resolves to true when `topic` is published, to false after `timeoutMs` or on the abort. */
-  wait(topic: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<boolean>
-  /** Starts to listen for `topic`. A caller that subscribes before it reads misses nothing that is published in between. */
+  wait(topic: string, options: WaitOptions): Promise<boolean>
+  /** Subscribes to `topic`. A caller that subscribes before it reads misses nothing that is published in between. */
   subscribe(topic: string): Subscription
   /**
-   * Calls `listener` with the detail whenever `topic` is published, until it is disposed of; `batch` is common to the signals that
-   * were sent together, and the same on all replicas. `isReady` says whether the listener can do now
-   * what `toOne` and `publishToOne` leave to a single process: the detail is the id of that process then.
+   * Calls `listener` with the detail whenever `topic` is published, until disposed. `batch` identifies the signals that were sent together, on
+   * all replicas. `isReady` enables `toOne` and `publishToOne`, for which the detail is the id of the addressed process.
    */
   listen(topic: string, listener: (detail: string, batch: string) => void, isReady?: () => boolean): Disposable
-  /** Calls `listener` when signals may have been lost, until it is disposed of. */
+  /** Calls `listener` when signals may have been lost, until disposed. */
   onGap(listener: () => void): Disposable
-  [Symbol.asyncDispose](): Promise<void>
 }
 
-/** One topic, several, or what finds them once the transaction has committed. */
-export type Topics = string | readonly string[] | (() => Promise<readonly string[]>)
+type WaitOptions = { timeoutMs: number; signal?: AbortSignal | undefined }
 
-export type Subscription = {
-  /** As `wait`. Resolves at once when the topic was published since the subscription or the last `next`. */
-  next(options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<boolean>
-  [Symbol.dispose](): void
+/** One topic, several, or a function that finds them after the commit. */
+type Topics = string | readonly string[] | (() => Promise<readonly string[]>)
+
+type Subscription = Disposable & {
+  /** Like `wait`. Resolves immediately if the topic was published since the subscription or the last `next`. */
+  next(options: WaitOptions): Promise<boolean>
 }
 
-/** A topic with a detail, in the form that `publish` takes. */
+/** A topic with a detail, to be published. */
 export function withDetail(topic: string, detail: string) {
   return `${topic} ${detail}`
 }
 
-type SignalOptions = {
-  /** Unique among all servers of the database. */
-  id: string
-  polls: Polls
-  log?: Log
-}
+/** `id` is unique among all servers of the database. */
+type SignalOptions = { id: string; polls: Polls; log?: Log }
 
 export async function createSignals(url: string, { id, polls, log }: SignalOptions): Promise<Signals> {
   const emitter = new EventEmitter().setMaxListeners(0)
   const gaps = new EventEmitter().setMaxListeners(0)
   const readiness = new Map<string, () => boolean>()
-  /** The other servers that were seen and have not said farewell. */
+  /** The other running servers. */
   const peers = new Set<string>()
   let queued = new Set<string>()
   let batches = 0
   let client: pg.Client | undefined
   let liveness: NodeJS.Timeout | undefined
   let reconnecting: NodeJS.Timeout | undefined
-  let windowEnd: NodeJS.Timeout | undefined
+  let debounce: NodeJS.Timeout | undefined
   let retry: NodeJS.Timeout | undefined
   let sending: Promise<void> | undefined
   let closed = false
@@ -129,7 +121,7 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
       scheduleReconnect()
     })
     await next.connect()
-    // A signal that is lost or repeated after a crash of the database is only a hint.
+    // Signals are hints: they may be lost or repeated after a crash of the database.
     await next.query(`set synchronous_commit = off; listen ${CHANNEL}`)
     if (closed) return next.end()
     client = next
@@ -147,43 +139,43 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
     else emitter.emit(topic, detail, batch)
   }
 
-  /** Gives up the connection when the query is not answered in time. */
-  async function limited<T>(by: pg.Client, query: Promise<T>) {
-    const timer = setTimeout(() => by.connection.stream.destroy(), DATABASE_TIMEOUT_MS).unref()
+  /** Awaits a query; closes the connection if there is no response in time. */
+  async function limited<T>(connection: pg.Client, query: Promise<T>) {
+    const timer = setTimeout(() => connection.connection.stream.destroy(), DATABASE_TIMEOUT_MS).unref()
     return query.finally(() => clearTimeout(timer))
   }
 
-  async function checkLiveness(by: pg.Client) {
-    await limited(by, by.query('select')).catch(() => {})
+  async function checkLiveness(connection: pg.Client) {
+    await limited(connection, connection.query('select')).catch(() => {})
     send()
   }
 
   function send() {
-    clearTimeout(windowEnd)
-    windowEnd = undefined
+    clearTimeout(debounce)
+    debounce = undefined
     if (retry) return
     sending ??= sendQueued().finally(() => {
       sending = undefined
     })
   }
 
-  /** Signals that a connection failed to send are sent by the next one. */
+  /** Topics that a connection failed to send are sent by the next one. */
   async function sendQueued() {
-    // What is published in the same turn goes along.
+    // Topics published in the same turn are sent together.
     await nextTurn()
-    for (let by = client; by && queued.size > 0; by = client) {
+    for (let connection = client; connection && queued.size > 0; connection = client) {
       const topics = [...queued].slice(0, MAX_BATCH)
       for (const topic of topics) queued.delete(topic)
       batches += 1
       const values = [`${id}-${batches}`, topics]
       try {
-        await limited(by, by.query({ name: 'notify', text: NOTIFY, values }))
+        await limited(connection, connection.query({ name: 'notify', text: NOTIFY, values }))
       } catch (error) {
-        const isRefused = error instanceof pg.DatabaseError && !isUnavailable(error)
-        queued = new Set([...(isRefused ? [LOST] : topics), ...queued])
-        if (!isRefused) return
+        const isRejected = error instanceof pg.DatabaseError && !isUnavailable(error)
+        queued = new Set([...(isRejected ? [LOST] : topics), ...queued])
+        if (!isRejected) return
         log?.error({ err: loggedError(error) }, 'sending signals')
-        // What comes next would be refused as well: another session may have left no room for notifications.
+        // The notification queue may be full because of another session, so more attempts would fail as well.
         retry = setTimeout(() => {
           retry = undefined
           send()
@@ -198,43 +190,32 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
     else for (const topic of topics) queued.add(topic)
   }
 
-  function enqueueAfterCommit(db: Db, topics: Topics, sendThem: () => void) {
-    if (typeof topics === 'function') {
-      const find = async () => {
-        enqueue(await topics())
-        sendThem()
-      }
-      // It fails when its statement went with a COMMIT whose response was lost: what has changed is not known.
-      return afterCommit(
-        db,
-        () =>
-          void find().catch(() => {
-            enqueue([LOST])
-            sendThem()
-          }),
-      )
+  function publishWith(flush: () => void, db: Db, topics: Topics) {
+    const publishAll = (found: readonly string[]) => {
+      enqueue(found)
+      flush()
     }
-    const known = typeof topics === 'string' ? [topics] : topics
-    if (known.length === 0) return
-    afterCommit(db, () => {
-      enqueue(known)
-      sendThem()
-    })
+    if (typeof topics === 'function') {
+      // If the response to the COMMIT was lost, the results of `topics` may be lost as well.
+      afterCommit(db, () => void topics().then(publishAll, () => publishAll([LOST])))
+      return
+    }
+    const list = typeof topics === 'string' ? [topics] : topics
+    if (list.length > 0) afterCommit(db, () => publishAll(list))
   }
 
   function sendSoon() {
-    windowEnd ??= setTimeout(send, WINDOW_MS).unref()
+    debounce ??= setTimeout(send, DEBOUNCE_MS).unref()
   }
 
   function publish(db: Db, topics: Topics) {
-    enqueueAfterCommit(db, topics, send)
+    publishWith(send, db, topics)
   }
 
   function onServers(present: string[]) {
-    const found = new Set(present)
-    const lost = [...peers].filter((peer) => !found.has(peer))
+    const lost = [...peers].filter((peer) => !present.includes(peer))
     for (const peer of lost) peers.delete(peer)
-    for (const peer of found) if (peer !== '' && peer !== id) peers.add(peer)
+    for (const peer of present) if (peer !== '' && peer !== id) peers.add(peer)
     if (lost.length > 0) gaps.emit('gap')
   }
 
@@ -244,12 +225,11 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
   }
 
   function scheduleReconnect() {
-    reconnecting = setTimeout(() => void reconnect().catch(() => closed || scheduleReconnect()), RECONNECT_MS)
-    reconnecting.unref()
+    reconnecting = setTimeout(() => void reconnect().catch(() => closed || scheduleReconnect()), RECONNECT_MS).unref()
   }
 
   await connect()
-  const question = polls.add({ ask: () => SERVERS, response: onServers })
+  const polled = polls.add({ query: () => SERVERS, onValue: onServers })
 
   function subscribe(topic: string): Subscription {
     let published = false
@@ -270,7 +250,7 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
               resolve()
             }
             const timer = setTimeout(end, timeoutMs)
-            // An abort signal may live as long as the process, and serve many waits.
+            // Removed in `end`, since an abort signal may outlive many waits.
             signal?.addEventListener('abort', end)
             wake = end
           })
@@ -288,7 +268,7 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
   return {
     id,
     publish,
-    publishSoon: (db, topics) => enqueueAfterCommit(db, topics, sendSoon),
+    publishSoon: (db, topics) => publishWith(sendSoon, db, topics),
     toOne: (topic) => (readiness.get(topic)?.() === true ? withDetail(topic, id) : topic),
     publishToOne(db, topic) {
       if (readiness.get(topic)?.() === true) afterCommit(db, () => emitter.emit(topic, id, ''))
@@ -314,9 +294,9 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
       return { [Symbol.dispose]: () => void gaps.off('gap', listener) }
     },
     async [Symbol.asyncDispose]() {
-      question[Symbol.dispose]()
+      polled[Symbol.dispose]()
       clearTimeout(reconnecting)
-      // What has just been committed is published in the next turn.
+      // Signals of a transaction that just committed are published in the next turn.
       await nextTurn()
       queued.add(withDetail(LEFT, id))
       await sending

@@ -1,7 +1,4 @@
-/**
- * The reason why a process can't start, for the person who started it; it is printed without a stack. `message` is the
- * reason, and advice where the reason is not enough.
- */
+/** The reason why a process cannot start, with advice where that is not enough; printed without a stack. */
 export class StartError extends Error {
   readonly reason: string
   readonly advice: string | undefined

@@ -45,7 +45,7 @@ async function refusal(packed: Buffer, limits?: ArchiveLimits) {
   return error.message
 }
 
-test('an archive as the tar command makes it is counted', async () => {
+test('an archive created by tar is accepted', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'groundstate-archive-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
   mkdirSync(join(directory, 'modules/net'), { recursive: true })
@@ -72,20 +72,20 @@ test('what follows the end mark is not read, and may fill a block', async () => 
 })
 
 test.each([0, 1])(
-  'an archive of %i files that goes on for long after its end mark is refused at once',
+  'an archive of %i files with long padding after its end marker is rejected immediately',
   async (files) => {
     const entries = Array.from({ length: files }, () => tarEntry({ path: 'main.tf' }))
     const packed = gzipSync(Buffer.concat([...entries, END, Buffer.alloc(64 * 1024 * 1024)]))
     const before = process.cpuUsage()
 
-    expect(await refusal(packed)).toBe('the archive goes on for more than 1048576 bytes after its end mark')
+    expect(await refusal(packed)).toBe('the archive has more than 1048576 bytes after its end marker')
 
-    // Its reader would keep all of it, and copy that for each piece: half a minute.
+    // The parser would buffer all of it and copy it for each chunk, which takes half a minute.
     expect(process.cpuUsage(before).user).toBeLessThan(2_000_000)
   },
 )
 
-test('an archive without an end mark is fine, as for other readers', async () => {
+test('an archive without an end marker is valid, as for other readers', async () => {
   expect(await check(gzipSync(tarEntry({ path: 'main.tf', body: 'x' })))).toEqual({ files: 1, bytes: 1 })
 })
 
@@ -125,7 +125,7 @@ describe('limits', () => {
   test('a bomb is stopped long before it is unpacked', async () => {
     const megabyte = gzipSync(Buffer.alloc(1024 * 1024))
     let sent = 0
-    // Ten gigabytes, generated only as they are read.
+    // Ten gigabytes, generated on demand.
     function* bomb() {
       const header = Buffer.alloc(512)
       new Header({ path: 'a', type: 'File', mode: 0o644, size: 10_000 * 1024 * 1024 }).encode(header)
@@ -150,7 +150,7 @@ describe('limits', () => {
 
 describe('what is no archive', () => {
   test.each<[string, Buffer, RegExp]>([
-    ['nothing at all', Buffer.alloc(0), /^the archive is (cut off|empty)/],
+    ['nothing at all', Buffer.alloc(0), /^the archive is (truncated|empty)/],
     [
       'text',
       Buffer.from('resource "terraform_data" "x" {}'),
@@ -161,7 +161,11 @@ describe('what is no archive', () => {
     ['a little text in gzip', gzipSync('hello'), /^the archive is not a valid tar: unrecognized archive format$/],
     ['nothing in gzip', gzipSync(''), /^the archive is empty/],
     ['gzip in gzip', gzipSync(archive({ path: 'a' })), /^the archive is compressed twice$/],
-    ['a cut archive', archive({ path: 'a', body: 'x'.repeat(3000) }).subarray(0, -12), /^the archive is cut off$/],
+    [
+      'a truncated archive',
+      archive({ path: 'a', body: 'x'.repeat(3000) }).subarray(0, -12),
+      /^the archive is truncated$/,
+    ],
     [
       'a cut tar',
       gzipSync(tarEntry({ path: 'a', body: 'x'.repeat(3000) }).subarray(0, 1024)),
@@ -184,9 +188,9 @@ describe('what is no archive', () => {
   test('an error of the source is not taken for a bad archive', async () => {
     const source = async function* () {
       yield archive({ path: 'a' }).subarray(0, 20)
-      throw new Error('the client is gone')
+      throw new Error('the client disconnected')
     }
 
-    await expect(checkArchive(source())).rejects.toThrow('the client is gone')
+    await expect(checkArchive(source())).rejects.toThrow('the client disconnected')
   })
 })

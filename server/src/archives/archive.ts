@@ -4,29 +4,24 @@ import { createGunzip } from 'node:zlib'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import { Parser, type ReadEntry } from 'tar'
 
-/** The archive is refused. The message names the entry and the reason, for the user who sent it. */
+/** The archive is invalid. The message names the entry and the reason, for the user who sent it. */
 export class ArchiveError extends Error {
   override name = 'ArchiveError'
 }
 
 export type ArchiveLimits = {
-  /** The maximum number of entries of any kind. */
+  /** Maximum number of entries of any kind. */
   maxEntries?: number
-  /** The maximum size of the unpacked tar stream, which is slightly more than the sum of its files. */
+  /** Maximum size of the unpacked tar stream, which is slightly more than the sum of its files. */
   maxBytes?: number
 }
 
-export type ArchiveSummary = {
-  /** The number of files and links, without directories. */
-  files: number
-  /** The unpacked size of all files. */
-  bytes: number
-}
+/** `files` is the number of files and links, `bytes` the unpacked size of all files. */
+type ArchiveSummary = { files: number; bytes: number }
 
 /**
- * Checks a configuration archive (a gzipped tar, as `terraform` packs it; it may be empty) as it streams through,
- * without unpacking it to disk. Throws `ArchiveError` when it is no such archive, is too large, or has an entry that
- * must not be unpacked (see `entryProblem`). Errors of the stream itself pass through.
+ * Checks a configuration archive (a gzipped tar, as `terraform` creates it; possibly without entries) as a stream. Throws `ArchiveError` when
+ * it is invalid, too large, or has an entry that must not be unpacked (`entryProblem`). Errors of the stream propagate.
  */
 export async function checkArchive(
   archive: Readable | AsyncIterable<Uint8Array>,
@@ -43,7 +38,7 @@ export async function checkArchive(
   return check.end()
 }
 
-/** Maximum padding after the last block of a tape, in bytes. The parser, here and on agents, buffers all of it and copies it for each chunk. */
+/** Maximum padding after the end marker, in bytes. The parser, here and on agents, buffers all of it and copies it for each chunk. */
 const MAX_PADDING = 1024 * 1024
 
 class ArchiveCheck {
@@ -67,13 +62,13 @@ class ArchiveCheck {
       this.#add(entry)
       entry.resume()
     })
-    // The parser ignores these kinds. Ignoring one here would let two readers of an archive see different files.
+    // Entries that this parser ignores might be unpacked by another one.
     this.#parser.on('ignoredEntry', (entry: ReadEntry) => this.#add(entry))
     this.#parser.on('eof', () => {
       this.#sawEnd = true
     })
     this.#parser.on('warn', (_code: string, message: string) => {
-      // The parser reports an empty archive, which is only an end mark, as invalid.
+      // The parser reports an archive without entries as invalid.
       if (this.#entries === 0 && this.#sawEnd) return
       this.#problem ??= new ArchiveError(`the archive is not a valid tar: ${lowerFirst(message)}`)
     })
@@ -106,7 +101,7 @@ class ArchiveCheck {
   #pad(chunk: Buffer) {
     this.#padding += chunk.length
     if (this.#padding > MAX_PADDING) {
-      throw new ArchiveError(`the archive goes on for more than ${MAX_PADDING} bytes after its end mark`)
+      throw new ArchiveError(`the archive has more than ${MAX_PADDING} bytes after its end marker`)
     }
   }
 
@@ -115,7 +110,7 @@ class ArchiveCheck {
     if (this.#entries > this.#maxEntries) {
       this.#problem ??= new ArchiveError(`the archive holds more than ${this.#maxEntries} entries`)
     }
-    // The first problem decides, but the parser still reports the rest of its piece.
+    // Only the first problem counts; the parser still reports the rest of its chunk.
     if (this.#problem) return
     const problem = entryProblem(entry, this.#seen)
     if (problem !== undefined) {
@@ -129,7 +124,7 @@ class ArchiveCheck {
 
 function gzipProblem(error: unknown) {
   if (!(error instanceof Error) || !('code' in error)) return undefined
-  if (error.code === 'Z_BUF_ERROR') return new ArchiveError('the archive is cut off', { cause: error })
+  if (error.code === 'Z_BUF_ERROR') return new ArchiveError('the archive is truncated', { cause: error })
   if (error.code === 'Z_DATA_ERROR') {
     return new ArchiveError(`the archive is not valid gzip: ${error.message}`, { cause: error })
   }

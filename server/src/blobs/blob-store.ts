@@ -11,14 +11,14 @@ import { loadSecret } from '../secrets/secret-file.ts'
 import { type Secrets, createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
-import type { S3Config } from './s3-requests.ts'
+import type { S3Config } from './s3.ts'
 import { openS3Driver } from './s3.ts'
 
 /** Location of an installation's blobs. */
 export type BlobStore = { kind: 'disk'; root: string } | ({ kind: 's3' } & S3Config)
 
-/** The blob store that the settings name. Throws a `StartError` when they name it in part. */
-export function storeOf(config: Config): BlobStore {
+/** The configured blob store. Throws a `StartError` if its settings are incomplete. */
+export function configuredStore(config: Config): BlobStore {
   if (config.s3Bucket === undefined) return { kind: 'disk', root: join(config.dataDir, 'blobs') }
   const { s3Endpoint: endpoint, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey } = config
   if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
@@ -30,21 +30,21 @@ export function storeOf(config: Config): BlobStore {
   return { kind: 's3', bucket, endpoint, region, prefix, accessKeyId, secretAccessKey }
 }
 
-/** The place of a blob store, for people. */
+/** Describes the location of a blob store in messages. */
 export function placeOf(store: BlobStore) {
   if (store.kind === 'disk') return `the directory ${store.root} of ${hostname()}`
   const { endpoint, bucket, prefix = '' } = store
   return `the bucket ${bucket} at ${endpoint}${prefix === '' ? '' : `, prefix ${prefix}`}`
 }
 
-/** A file or object next to the blobs; keys of blobs always have a prefix segment. */
+/** Name of a file or object next to the blobs. It cannot collide with the key of a blob, which has several segments. */
 const NAME = 'store-id'
 const PURPOSE = 'blob-store'
 
-/** The id of a blob store. `isOurs` says whether the secret of this installation has signed it. */
+/** Id of a blob store. `isOurs`: it was signed with the secret of this installation. */
 type StoreId = { id: string; isOurs: boolean }
 
-/** The id that a blob store holds; undefined for one that never had any. Changes nothing. */
+/** The id stored in a blob store; undefined for a new one. */
 export async function findStoreId(store: BlobStore, secrets: Secrets): Promise<StoreId | undefined> {
   const text = await readId(store).catch((error: unknown) => unreachable(store, error))
   if (text === undefined) return undefined
@@ -52,7 +52,7 @@ export async function findStoreId(store: BlobStore, secrets: Secrets): Promise<S
   return { id, isOurs: secrets.verify(id, signature, PURPOSE) }
 }
 
-/** Gives a blob store this id, unless it has got one meanwhile. Returns the one that it holds then. */
+/** Writes the id to a blob store, and returns the stored id: another process may have written one first. */
 async function createStoreId(store: BlobStore, secrets: Secrets, id: string): Promise<StoreId> {
   await writeId(store, `${id} ${secrets.sign(id, PURPOSE)}\n`).catch((error: unknown) => unreachable(store, error))
   const written = await findStoreId(store, secrets)
@@ -93,84 +93,78 @@ function unreachable(store: BlobStore, cause: unknown): never {
   })
 }
 
-/**
- * The blob store that the database records. `place` is where it was at the last start, for people; null until the store is known
- * to hold the id.
- */
+/** The blob store recorded in the database. `place` is its location at the last start; null until the id was written to the store. */
 type RecordedStore = { id: string; place: string | null }
 
 const SHARE =
   'give all servers one directory or one bucket (GROUNDSTATE_DATA_DIR, GROUNDSTATE_S3_…), see "Keep the blobs with their database" in docs/OPERATIONS.md'
 
 /**
- * Checks that the server has the blob store that belongs to the database. Otherwise each of two servers would miss what the other
- * has stored, and delete what its own database does not name. A database that records none takes the store of this server:
- * `isNew` means that it was just created, and so is not shared with other stores. Throws a `StartError`. Call it where
- * the row of the installation is there, under the migration lock; once that is committed, call `markStore`.
+ * Checks that the configured blob store belongs to the database; with another one, blobs would be missing, and the sweep would delete
+ * those of the other database. A database without a recorded store takes the configured one. `isNew`: the database was just created, so no
+ * used store can belong to it. Throws a `StartError`. Requires the row of `installation` and the migration lock; call `markStore`
+ * after the commit.
  */
 export async function requireSameStore(client: pg.Client, config: Config, { isNew }: { isNew: boolean }) {
-  const { store, secrets } = await ownStore(config)
+  const { store, secrets } = await openStore(config)
   const recorded = await findRecordedStore(client)
-  const found = await findStoreId(store, secrets)
-  checkStore(recorded, found, { store, isNew })
+  const actual = await findStoreId(store, secrets)
+  checkStore(recorded, actual, { store, isNew })
   const place = placeOf(store)
-  if (found === undefined) {
+  if (actual === undefined) {
     if (recorded === undefined) await recordStore(client, { id: randomUUID(), place: null })
-  } else if (recorded?.id !== found.id || recorded.place !== place) await recordStore(client, { id: found.id, place })
+  } else if (recorded?.id !== actual.id || recorded.place !== place) await recordStore(client, { id: actual.id, place })
 }
 
 /**
- * Gives the store the id that the database records for it, unless it has it. The id is committed before: a start that is cut
- * off in between leaves no store of which no database knows, and the next one goes on from there. Throws a `StartError`.
+ * Writes the recorded id to the store if missing. The id was committed before, so an interrupted start leaves no store that no database
+ * knows, and the next start continues. Throws a `StartError`.
  */
 export async function markStore(client: pg.Client, config: Config) {
   const recorded = await findRecordedStore(client)
   if (recorded?.place !== null) return
-  const { store, secrets } = await ownStore(config)
-  const found = await createStoreId(store, secrets, recorded.id)
-  checkStore(recorded, found, { store, isNew: false })
-  await recordStore(client, { id: found.id, place: placeOf(store) })
+  const { store, secrets } = await openStore(config)
+  const actual = await createStoreId(store, secrets, recorded.id)
+  checkStore(recorded, actual, { store, isNew: false })
+  await recordStore(client, { id: actual.id, place: placeOf(store) })
 }
 
-/** Throws a `StartError` unless a server may use the store with the database; reads and changes nothing. */
+/** Throws a `StartError` unless the store belongs to the database. */
 export function checkStore(
   recorded: RecordedStore | undefined,
-  found: StoreId | undefined,
+  actual: StoreId | undefined,
   { store, isNew }: { store: BlobStore; isNew: boolean },
 ) {
   const here = placeOf(store)
   if (recorded === undefined) {
-    if (found === undefined || (found.isOurs && !isNew)) return
-    throw new StartError(`${here} holds the blobs of another database (store ${found.id})`, {
+    if (actual === undefined || (actual.isOurs && !isNew)) return
+    throw new StartError(`${here} holds the blobs of another database (store ${actual.id})`, {
       advice: `give this server a separate directory or bucket, or the database of that store; ${ADOPT}`,
     })
   }
-  if (recorded.id === found?.id) return
-  if (recorded.place === null && found === undefined) return
-  if (recorded.place === here && found === undefined) {
+  if (recorded.id === actual?.id) return
+  if (recorded.place === null && actual === undefined) return
+  if (recorded.place === here && actual === undefined) {
     throw new StartError(`the blobs of the database are not in ${here} any more (store ${recorded.id})`, {
       advice: `mount or restore them; ${ADOPT}`,
     })
   }
-  const what = found === undefined ? 'none of them' : `those of another database (store ${found.id})`
+  const content = actual === undefined ? 'none of them' : `those of another database (store ${actual.id})`
   throw new StartError(
-    `the blobs of the database are in ${recorded.place ?? 'an unknown place'} (store ${recorded.id}), and ${here} holds ${what}`,
+    `the blobs of the database are in ${recorded.place ?? 'an unknown place'} (store ${recorded.id}), and ${here} holds ${content}`,
     { advice: `${SHARE}; ${ADOPT}` },
   )
 }
 
-const ADOPT = 'if the right blobs are here all the same, stop all servers and run `groundstate blobs adopt`'
+const ADOPT = 'if these are the right blobs, stop all servers and run `groundstate blobs adopt`'
 
-/**
- * Records the store of this configuration as the one of the database, whatever either was before. Returns its id. Throws a
- * `StartError` for a store of another secret, since nothing in it could be read.
- */
+/** Records the configured store as that of the database, and returns it. Throws a `StartError` for a store with another secret. */
 export async function adoptStore(client: pg.Client, config: Config): Promise<{ id: string; place: string }> {
-  const { store, secrets } = await ownStore(config)
+  const { store, secrets } = await openStore(config)
   const { id, isOurs } = (await findStoreId(store, secrets)) ?? (await createStoreId(store, secrets, randomUUID()))
   if (!isOurs) {
     throw new StartError(`the blobs in ${placeOf(store)} were encrypted with another secret`, {
-      advice: 'set GROUNDSTATE_SECRET to the one that they were stored with',
+      advice: 'set GROUNDSTATE_SECRET to that secret',
     })
   }
   const adopted = { id, place: placeOf(store) }
@@ -178,7 +172,7 @@ export async function adoptStore(client: pg.Client, config: Config): Promise<{ i
   return adopted
 }
 
-/** The store that the database records; undefined before the first start. */
+/** Undefined before the first start. */
 export async function findRecordedStore(client: pg.Client): Promise<RecordedStore | undefined> {
   const { rows } = await client.query<{ id: string | null; place: string | null }>(
     'select blob_store_id as id, blob_store_place as place from installation',
@@ -187,9 +181,8 @@ export async function findRecordedStore(client: pg.Client): Promise<RecordedStor
   return row && row.id !== null ? { id: row.id, place: row.place } : undefined
 }
 
-/** The store of this server, and the secrets that sign its id. */
-async function ownStore(config: Config) {
-  return { store: storeOf(config), secrets: createSecrets(await loadSecret(config.dataDir, config.secret)) }
+async function openStore(config: Config) {
+  return { store: configuredStore(config), secrets: createSecrets(await loadSecret(config.dataDir, config.secret)) }
 }
 
 async function recordStore(client: pg.Client, { id, place }: RecordedStore) {

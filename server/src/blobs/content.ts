@@ -4,22 +4,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SMALL_BYTES } from './driver.ts'
 import { BlobTooLargeError } from './errors.ts'
 
-/** The content that a put accepts. */
 export type BlobContent = Buffer | Readable | AsyncIterable<Uint8Array>
 
-/**
- * `size` and `md5` (lower-case hex) describe the content as it was put; `storedSize` is its sealed size. Sizes are in
- * bytes.
- */
+/** `size` and `md5` (lower-case hex) describe the original content; `storedSize` is its sealed size. Sizes are in bytes. */
 export type BlobInfo = { size: number; md5: string; storedSize: number }
 
 const SLICE_BYTES = 128 * 1024
-const BYTES_A_TURN = 1024 * 1024
+const BYTES_PER_TURN = 1024 * 1024
 
-/**
- * The beginning of some content. Small content is returned whole, and `rest` is absent. `close` releases a source that
- * was not read to its end.
- */
+/** Reads the beginning of content. Small content is returned whole, without `rest`. `close` releases a partly read source. */
 export async function takeHead(content: BlobContent) {
   const close = async () => {}
   if (Buffer.isBuffer(content)) {
@@ -27,23 +20,20 @@ export async function takeHead(content: BlobContent) {
     return { head: Buffer.alloc(0), rest: slices(content), close }
   }
 
-  // Leaving a stream early destroys it by default. Destroying a request would cut off the response that explains why.
+  // By default, a stream is destroyed when its iteration ends early. Destroying a request would also abort its error response.
   const source: AsyncIterable<Uint8Array> =
     content instanceof Readable ? content.iterator({ destroyOnReturn: false }) : content
   const iterator = source[Symbol.asyncIterator]()
-  const gathered: Buffer[] = []
-  let gatheredBytes = 0
-  while (gatheredBytes <= SMALL_BYTES) {
+  const head: Buffer[] = []
+  let headBytes = 0
+  while (headBytes <= SMALL_BYTES) {
     const next = await iterator.next()
-    if (next.done === true) return { head: Buffer.concat(gathered), close }
-    gathered.push(asBuffer(next.value))
-    gatheredBytes += next.value.length
+    if (next.done === true) return { head: Buffer.concat(head), close }
+    head.push(asBuffer(next.value))
+    headBytes += next.value.length
   }
-  return {
-    head: Buffer.concat(gathered),
-    rest: remaining(iterator),
-    close: async () => void (await iterator.return?.()),
-  }
+  const closeIterator = async () => void (await iterator.return?.())
+  return { head: Buffer.concat(head), rest: remaining(iterator), close: closeIterator }
 }
 
 async function* remaining(iterator: AsyncIterator<Uint8Array>) {
@@ -54,7 +44,7 @@ async function* remaining(iterator: AsyncIterator<Uint8Array>) {
   }
 }
 
-/** Content in pieces of `size` bytes, by default one that other work can come between. */
+/** Splits content into slices of `size` bytes, by default small enough to process without blocking the event loop. */
 export function* slices(content: Buffer, size = SLICE_BYTES) {
   for (let offset = 0; offset < content.length; offset += size) yield content.subarray(offset, offset + size)
 }
@@ -63,14 +53,18 @@ function asBuffer(bytes: Uint8Array) {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** Counts and hashes content as it passes, and throws when there is too much. */
+export async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>) {
+  yield first
+  yield* rest
+}
+
+/** Counts and hashes content; throws `BlobTooLargeError`. */
 export class Tally {
   #key: string
   #maxBytes: number
   #size = 0
   #md5: Hash | string
 
-  /** Without `md5`, it is computed. */
   constructor(key: string, maxBytes: number, md5: string | undefined) {
     this.#key = key
     this.#maxBytes = maxBytes
@@ -91,14 +85,14 @@ export class Tally {
       this.add(chunk)
       yield chunk
       bytes += chunk.length
-      if (bytes < BYTES_A_TURN) continue
+      if (bytes < BYTES_PER_TURN) continue
       // Hashing large content in memory would otherwise block the event loop.
       await nextTurn()
       bytes = 0
     }
   }
 
-  /** Call it once, at the end. */
+  /** To be called once, at the end. */
   info(storedSize: number): BlobInfo {
     const md5 = typeof this.#md5 === 'string' ? this.#md5 : this.#md5.digest('hex')
     return { size: this.#size, md5, storedSize }

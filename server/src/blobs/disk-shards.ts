@@ -1,36 +1,119 @@
-import { link, mkdir, stat, unlink } from 'node:fs/promises'
+import { hash as hashOf } from 'node:crypto'
+import { link, mkdir, opendir, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { syncDirectory } from '../durable-file.ts'
 import { codeOf } from '../error-code.ts'
-import { syncDirectory } from './directory-sync.ts'
-import type { DiskPlace, diskPlaces } from './disk-places.ts'
+import type { KeyPage } from './driver.ts'
+
+/** Few, so that concurrent puts share the fsync of a directory. */
+const DIRECTORIES = 16
+/** Many, so that each stays short: with 10 million blobs a shard has 2,500. */
+const SHARDS = 256
+/** Prefix of shard directories. No file of a blob starts with it: `~` replaces `/` in keys, and no key starts with `/`. */
+const SHARD_PREFIX = '~'
+const PAGE_SIZE = 500
+/** Number of directory entries buffered while a directory is read. */
+const DIRECTORY_BUFFER = 64
 
 /** Options of `stat`: undefined for a missing file, which is common here and cheaper than an error. */
-export const IF_THERE = { throwIfNoEntry: false } as const
+export const IF_EXISTS = { throwIfNoEntry: false } as const
 
-/** Number of blobs moved per batch: one fsync covers all those of a shard. */
+/** Number of blobs moved per batch, with one fsync for each of their shards. */
 const BATCH = 256
 
+/** Paths of a blob: `newPath` in a directory (given by its index), and `shardPath` once the blob was moved to its shard. */
+export type DiskLocation = { directory: number; newPath: string; shard: string; shardPath: string }
+
 /**
- * Moves the blobs that were put before `before` from their directories to their shards, until `signal` aborts. Returns how many.
- * A blob has both names for a while, and always one of them: reads look for the first and then for the second. So it may be killed at
- * any time, and several processes may do it at once.
+ * Paths of blobs: `objects/<directory>/<key>`, later `objects/<directory>/~<shard>/<key>`, with `~` for `/` in the key. A hash of the key
+ * determines both.
+ */
+export function diskLayout(objects: string) {
+  const directories = Array.from({ length: DIRECTORIES }, (_, n) => join(objects, n.toString(16)))
+
+  function locate(key: string): DiskLocation {
+    const hash = hashOf('sha256', key, 'buffer')
+    const directory = hash.readUInt8(0) % DIRECTORIES
+    const path = directories[directory] ?? objects
+    const name = key.replaceAll('/', '~')
+    const shard = `${path}/${shardName(hash.readUInt8(1))}`
+    return { directory, newPath: `${path}/${name}`, shard, shardPath: `${shard}/${name}` }
+  }
+
+  /** The directories after `cursor`, each before its shards: a blob that moves during a listing is not missed. */
+  function* directoriesAfter(cursor: string) {
+    for (const [n, path] of directories.entries()) {
+      const parent = n.toString(16)
+      if (parent > cursor) yield { path, cursor: parent }
+      for (let shard = 0; shard < SHARDS; shard += 1) {
+        const name = shardName(shard)
+        if (`${parent}/${name}` > cursor) yield { path: join(path, name), cursor: `${parent}/${name}` }
+      }
+    }
+  }
+
+  async function* list(prefix: string, after = ''): AsyncGenerator<KeyPage> {
+    // The cursor moves only past whole directories; an interrupted one is read again from its beginning.
+    let cursor = after
+    let keys: string[] = []
+    for (const directory of directoriesAfter(after)) {
+      for await (const key of keysIn(directory.path)) {
+        if (!key.startsWith(prefix)) continue
+        keys.push(key)
+        if (keys.length < PAGE_SIZE) continue
+        yield { keys, cursor }
+        keys = []
+      }
+      cursor = directory.cursor
+    }
+    yield { keys, cursor }
+  }
+
+  return { directories, locate, list }
+}
+
+/** The keys of the blobs directly in a directory; none if it is missing. */
+async function* keysIn(directory: string): AsyncGenerator<string> {
+  const entries = await ignoring('ENOENT', opendir(directory, { bufferSize: DIRECTORY_BUFFER }))
+  if (!entries) return
+  for await (const { name } of entries) {
+    if (!name.startsWith(SHARD_PREFIX)) yield name.replaceAll('~', '/')
+  }
+}
+
+/** Awaits a file operation; undefined if it fails with the code. */
+export async function ignoring<T>(code: 'ENOENT' | 'EEXIST', operation: Promise<T>): Promise<T | undefined> {
+  return operation.catch((error: unknown) => {
+    if (codeOf(error) === code) return undefined
+    throw error
+  })
+}
+
+function shardName(shard: number) {
+  return SHARD_PREFIX + shard.toString(16).padStart(2, '0')
+}
+
+/**
+ * Moves blobs put before `before` to their shards until `signal` aborts; returns how many. Reads try `newPath` before `shardPath`, and a blob
+ * gets its second name before it loses the first. So the move may be killed at any time, and processes may run it concurrently.
  */
 export async function moveToShards(
-  { directories, place, keysIn }: ReturnType<typeof diskPlaces>,
+  { directories, locate }: ReturnType<typeof diskLayout>,
   before: Date,
   signal: AbortSignal,
 ) {
   let moved = 0
   for (const directory of directories) {
-    let batch: DiskPlace[] = []
+    let batch: DiskLocation[] = []
     for await (const key of keysIn(directory)) {
       if (signal.aborted) return moved
-      batch.push(place(key))
+      batch.push(locate(key))
       if (batch.length < BATCH) continue
       const began = performance.now()
       moved += await moveBatch(directory, batch, before)
       batch = []
-      // Puts and reads come in between, also while a store of an earlier version moves as a whole.
+      // Leaves half of the time to puts and reads.
       await pause(performance.now() - began, undefined, { signal, ref: false }).catch(() => {})
     }
     moved += await moveBatch(directory, batch, before)
@@ -38,48 +121,44 @@ export async function moveToShards(
   return moved
 }
 
-async function moveBatch(directory: string, batch: readonly DiskPlace[], before: Date) {
-  const found = await Promise.all(batch.map(async (place) => ({ place, is: await stat(place.newPath, IF_THERE) })))
-  const due = found.flatMap(({ place, is }) => (is && is.mtime < before ? [place] : []))
+async function moveBatch(directory: string, batch: readonly DiskLocation[], before: Date) {
+  const files = await Promise.all(batch.map(async ({ newPath }) => stat(newPath, IF_EXISTS)))
+  const due = batch.filter((_, index) => (files[index]?.mtime ?? before) < before)
   if (due.length === 0) return 0
   const shards = [...new Set(due.map(({ shard }) => shard))]
-  const made = await Promise.all(shards.map(makeShard))
+  const created = await Promise.all(shards.map(async (path) => mkdirIfMissing(path)))
   await Promise.all(due.map(linkInShard))
-  // A name that is taken away before the other one is on the disk would be lost in a power cut.
-  if (made.includes(true)) await syncDirectory(directory)
+  // Without these syncs, a power cut could keep the unlink and lose the link.
+  if (created.includes(true)) await syncDirectory(directory)
   await Promise.all(shards.map(syncDirectory))
-  await Promise.all(due.map(async ({ newPath }) => unlinkIfThere(newPath)))
+  await Promise.all(due.map(async ({ newPath }) => unlinkIfExists(newPath)))
   await syncDirectory(directory)
   return due.length
 }
 
-async function makeShard(path: string) {
-  try {
-    await mkdir(path, 0o700)
-    return true
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
-    throw error
-  }
+/** Returns whether it created the directory. */
+async function mkdirIfMissing(path: string) {
+  const created = await ignoring(
+    'EEXIST',
+    mkdir(path, 0o700).then(() => true),
+  )
+  return created ?? false
 }
 
-async function linkInShard({ newPath, shardPath }: DiskPlace) {
+async function linkInShard({ newPath, shardPath }: DiskLocation) {
   try {
     await link(newPath, shardPath)
   } catch (error) {
-    // EEXIST: an earlier move, or a put to an existing key, was interrupted here; the blob in the shard was there first.
-    // ENOENT: the blob has just been deleted.
+    // EEXIST: an earlier move or a put to an existing key was interrupted; the blob in the shard is older. ENOENT: the blob was deleted.
     if (codeOf(error) !== 'EEXIST' && codeOf(error) !== 'ENOENT') throw error
   }
 }
 
-/** Whether there was such a file. */
-export async function unlinkIfThere(path: string) {
-  try {
-    await unlink(path)
-    return true
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false
-    throw error
-  }
+/** Returns whether the file existed. */
+export async function unlinkIfExists(path: string) {
+  const deleted = await ignoring(
+    'ENOENT',
+    unlink(path).then(() => true),
+  )
+  return deleted ?? false
 }

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createBlobs } from './blobs.ts'
-import { describeBlobs } from './driver-suite.ts'
+import { describeBlobs } from './testing/driver-suite.ts'
 
 const secret = randomBytes(32)
 
@@ -43,7 +43,7 @@ describeBlobs('disk', async () => {
   }
 })
 
-test('every put that was acknowledged before kill -9 reads back, and what was unfinished is swept', async () => {
+test('acknowledged puts survive kill -9, and unfinished files are removed', async () => {
   const root = await newRoot()
   onTestFinished(() => rm(root, { recursive: true }))
   const config = { secret, store: { kind: 'disk' as const, root } }
@@ -89,7 +89,7 @@ const putForever = `
   })()
 `
 
-test('what moves to its shard is there at any time, and kill -9 in the midst loses nothing', async () => {
+test('a blob is readable while it moves to its shard, and kill -9 during the move loses nothing', async () => {
   const root = await newRoot()
   onTestFinished(() => rm(root, { recursive: true }))
   const config = { secret, store: { kind: 'disk' as const, root } }
@@ -133,7 +133,7 @@ const settleOnce = `
   await blobs.settle(new Date(Date.now() + 60_000), AbortSignal.timeout(60_000))
 `
 
-test('what was put a moment ago stays where it is', async () => {
+test('recent blobs are not moved', async () => {
   const root = await newRoot()
   onTestFinished(() => rm(root, { recursive: true }))
   await using blobs = await createBlobs({ secret, store: { kind: 'disk', root } })
@@ -145,7 +145,7 @@ test('what was put a moment ago stays where it is', async () => {
   expect((await files(join(root, 'objects')))[0]).toMatch(/objects\/[0-9a-f]\/young$/)
 })
 
-test('a put that finds no room rejects, and its process goes on', async () => {
+test('a put on a full disk rejects, and the process continues', async () => {
   const root = await newRoot()
   onTestFinished(() => rm(root, { recursive: true }))
   // Limits the size of a file, in blocks of 512 bytes. The system then refuses a write as a full disk does.
@@ -173,7 +173,7 @@ const putTooMuch = `
   console.log(answers.join(' '))
 `
 
-test('unfinished files of dead processes are swept at start, those of living ones are not', async () => {
+test('unfinished files of dead processes are removed at the start, those of live ones are not', async () => {
   const root = await newRoot()
   onTestFinished(() => rm(root, { recursive: true }))
   const gone = spawn(process.execPath, ['-e', ''])

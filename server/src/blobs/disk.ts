@@ -1,25 +1,24 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, link, open, rm, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, link, mkdir, open, readdir, rm, stat, unlink } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { makeDirectory } from '../directory.ts'
+import { syncDirectory } from '../durable-file.ts'
 import { codeOf } from '../error-code.ts'
-import { DirectorySync, syncDirectory } from './directory-sync.ts'
-import { type DiskPlace, diskPlaces } from './disk-places.ts'
-import { IF_THERE, moveToShards, unlinkIfThere } from './disk-shards.ts'
-import { claimTemporaryDirectory } from './disk-temporary.ts'
+import { diskLayout, IF_EXISTS, ignoring, moveToShards, unlinkIfExists } from './disk-shards.ts'
 import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
 
 /**
- * Blobs as files. A blob is written to a temporary file, fsynced and linked to its name in one of a few directories. A link, unlike a
- * rename, fails when the name is taken. Then the directory is fsynced, for all that have come meanwhile. Later the blob moves to
- * one of many shards: if put there at once, each blob would need an fsync of a different shard.
+ * Blobs as files. A blob is written to a temporary file, fsynced and linked to its name in one of a few directories; unlike a rename, a link
+ * fails if the name exists. Concurrent puts share the fsync of the directory. Later the blob moves to one of many shards, where
+ * each put would need a separate fsync.
  */
 export async function openDiskDriver(root: string): Promise<BlobDriver> {
   const objects = join(root, 'objects')
-  const places = diskPlaces(objects)
-  const { directories, place } = places
+  const layout = diskLayout(objects)
+  const { directories, locate } = layout
   for (const directory of [root, objects, ...directories]) await makeDirectory(directory, 0o700)
   for (const directory of [objects, root]) await syncDirectory(directory)
   const temporary = await claimTemporaryDirectory(join(root, 'tmp'))
@@ -27,15 +26,15 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
 
   return {
     async write(key, sealed) {
-      const { directory, newPath, shardPath } = place(key)
+      const { directory, newPath, shardPath } = locate(key)
       const temporaryPath = join(temporary, randomBytes(12).toString('base64url'))
       try {
         const size = await writeFile(temporaryPath, sealed)
-        if (await stat(shardPath, IF_THERE)) throw new BlobExistsError(key)
+        if (await stat(shardPath, IF_EXISTS)) throw new BlobExistsError(key)
         await link(temporaryPath, newPath)
         try {
-          // Checked once the other name is taken: only the blob just linked can appear in between.
-          const [isTaken] = await Promise.all([stat(shardPath, IF_THERE), syncs[directory]?.sync()])
+          // An older blob may have moved to its shard since the first check; now that `newPath` is taken, none can.
+          const [isTaken] = await Promise.all([stat(shardPath, IF_EXISTS), syncs[directory]?.sync()])
           if (isTaken) throw new BlobExistsError(key)
         } catch (error) {
           await unlink(newPath).catch(() => {})
@@ -51,7 +50,9 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
     },
 
     async read(key) {
-      const handle = await openExisting(key, place(key))
+      const { newPath, shardPath } = locate(key)
+      const handle = (await ignoring('ENOENT', open(newPath, 'r'))) ?? (await ignoring('ENOENT', open(shardPath, 'r')))
+      if (!handle) throw new BlobNotFoundError(key)
       try {
         const { size } = await handle.stat()
         if (size > SMALL_BYTES) return handle.createReadStream({ highWaterMark: SMALL_BYTES })
@@ -66,21 +67,20 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
     },
 
     async stat(key) {
-      const { newPath, shardPath } = place(key)
-      const found = (await stat(newPath, IF_THERE)) ?? (await stat(shardPath, IF_THERE))
-      return found && { key, storedSize: found.size, modifiedAt: found.mtime }
+      const { newPath, shardPath } = locate(key)
+      const file = (await stat(newPath, IF_EXISTS)) ?? (await stat(shardPath, IF_EXISTS))
+      return file && { key, storedSize: file.size, modifiedAt: file.mtime }
     },
 
     async delete(key) {
-      const { directory, newPath, shard, shardPath } = place(key)
-      // In this order: a blob being moved gets its second name before it loses the first.
-      if (await unlinkIfThere(newPath)) await syncs[directory]?.sync()
-      if (await unlinkIfThere(shardPath)) await syncDirectory(shard)
+      const { directory, newPath, shard, shardPath } = locate(key)
+      // In this order: a move adds `shardPath` before it removes `newPath`.
+      if (await unlinkIfExists(newPath)) await syncs[directory]?.sync()
+      if (await unlinkIfExists(shardPath)) await syncDirectory(shard)
     },
 
-    list: (prefix, cursor) => places.list(prefix, cursor),
-
-    settle: (before, signal) => moveToShards(places, before, signal),
+    list: (prefix, cursor) => layout.list(prefix, cursor),
+    settle: (before, signal) => moveToShards(layout, before, signal),
 
     async [Symbol.asyncDispose]() {
       for (const sync of syncs) await sync.close()
@@ -111,7 +111,7 @@ async function writeFile(path: string, content: Buffer | AsyncIterable<Buffer>):
   return size
 }
 
-/** A full disk may write only a part. Writing the rest then fails with the error. */
+/** On a full disk, `writev` may write only a part; appending the rest then reports the error. */
 async function writeAll(handle: FileHandle, parts: Buffer[]): Promise<number> {
   if (parts.length === 0) return 0
   const total = parts.reduce((sum, part) => sum + part.length, 0)
@@ -120,18 +120,77 @@ async function writeAll(handle: FileHandle, parts: Buffer[]): Promise<number> {
   return total
 }
 
-/** In this order: a blob being moved gets its second name before it loses the first. */
-async function openExisting(key: string, { newPath, shardPath }: DiskPlace): Promise<FileHandle> {
-  const handle = (await openIfThere(newPath)) ?? (await openIfThere(shardPath))
-  if (!handle) throw new BlobNotFoundError(key)
-  return handle
+/** Fsyncs a directory, without which new names do not survive a power cut. Callers that arrive during a sync share the next one. */
+class DirectorySync {
+  #handle: FileHandle
+  #running: Promise<void> | undefined
+  #next: Promise<void> | undefined
+
+  private constructor(handle: FileHandle) {
+    this.#handle = handle
+  }
+
+  static async open(path: string) {
+    return new DirectorySync(await open(path, 'r'))
+  }
+
+  /** Resolves when all names that existed at the call are durable. */
+  sync(): Promise<void> {
+    this.#next ??= this.#afterRunning()
+    return this.#next
+  }
+
+  async #afterRunning() {
+    // A running sync may have started before the caller's name existed.
+    await this.#running?.catch(() => {})
+    this.#running = this.#next
+    this.#next = undefined
+    await this.#handle.sync()
+  }
+
+  async close() {
+    await this.#next?.catch(() => {})
+    await this.#running?.catch(() => {})
+    await this.#handle.close()
+  }
 }
 
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
+const STALE_MS = 24 * 3600 * 1000
+
+/**
+ * Creates this process's directory for unfinished files, and removes those of dead processes. A directory is named after host and process. A
+ * process of this host is dead if its id is unused, or is ours (in a container every start has the same one); one of another host, after a
+ * day without changes.
+ */
+async function claimTemporaryDirectory(parent: string): Promise<string> {
+  await mkdir(parent, { recursive: true, mode: 0o700 })
+  for (const name of await readdir(parent)) {
+    if (!(await isAlive(parent, name))) await rm(join(parent, name), { recursive: true, force: true })
+  }
+  const name = `${hostname()}.${process.pid}.${randomBytes(6).toString('hex')}`
+  own.add(name)
+  const directory = join(parent, name)
+  await mkdir(directory, { mode: 0o700 })
+  return directory
+}
+
+/** Directories of this process, which may open several drivers (tests do). */
+const own = new Set<string>()
+
+async function isAlive(parent: string, name: string) {
+  if (own.has(name)) return true
+  const [, host, pid] = /^(.*)\.(\d+)\.[0-9a-f]+$/.exec(name) ?? []
+  if (host === hostname()) return Number(pid) !== process.pid && isRunning(Number(pid))
+  const directory = await stat(join(parent, name)).catch(() => undefined)
+  return directory !== undefined && Date.now() - directory.mtimeMs < STALE_MS
+}
+
+function isRunning(pid: number) {
   try {
-    return await open(path, 'r')
+    process.kill(pid, 0)
+    return true
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
+    // EPERM means that the process exists and belongs to another user.
+    return codeOf(error) === 'EPERM'
   }
 }

@@ -1,34 +1,26 @@
-/** No blob has this key: it was never written, was deleted, or a crash came before it was acknowledged. */
 export class BlobNotFoundError extends Error {
   override name = 'BlobNotFoundError'
-  readonly key: string
   constructor(key: string) {
-    super(`there is no blob ${key}`)
-    this.key = key
+    super(`blob ${key} does not exist`)
   }
 }
 
-/** Blobs are write-once. The stored content of the key is unchanged. */
+/** Blobs are write-once: the stored content is unchanged. */
 export class BlobExistsError extends Error {
   override name = 'BlobExistsError'
-  readonly key: string
   constructor(key: string) {
-    super(`blob ${key} exists already`)
-    this.key = key
+    super(`blob ${key} already exists`)
   }
 }
 
-/** The stored bytes are damaged, were moved from another key, or were sealed with another secret. */
+/** The stored bytes are damaged, renamed, or sealed with another secret. */
 export class BlobCorruptError extends Error {
   override name = 'BlobCorruptError'
-  readonly key: string
   constructor(key: string, problem: string, options?: ErrorOptions) {
     super(`blob ${key} ${problem}`, options)
-    this.key = key
   }
 }
 
-/** The content is longer than `maxBytes`; nothing was stored. */
 export class BlobTooLargeError extends Error {
   override name = 'BlobTooLargeError'
   readonly maxBytes: number

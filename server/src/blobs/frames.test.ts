@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BlobCorruptError } from './errors.ts'
-import { blobSecret, FRAME_BYTES, FrameReader, FrameWriter, HEADER_BYTES } from './frames.ts'
-import { sealBuffer, unsealBuffer } from './seal.ts'
+import { blobSecret, FRAME_BYTES, FrameReader, FrameWriter, HEADER_BYTES, sealBuffer, unsealBuffer } from './frames.ts'
 
 const secret = blobSecret(randomBytes(32))
 
@@ -13,7 +12,7 @@ function open(sealed: Buffer, key = 'k') {
   return { released, end: () => Buffer.concat([...released, reader.end()]) }
 }
 
-test('content comes back whatever its length and however it is cut into pieces', () => {
+test('content of any length and chunking round-trips', () => {
   const lengths = fc.oneof(
     fc.nat(300),
     fc.constantFrom(0, 1, FRAME_BYTES - 1, FRAME_BYTES, FRAME_BYTES + 1, 2 * FRAME_BYTES, 3 * FRAME_BYTES + 7),
@@ -58,7 +57,7 @@ const REGIONS: [string, number][] = [
   ['last byte', whole.length - 1],
 ]
 
-test.each(REGIONS)('a flipped bit in the %s is found', (_region, offset) => {
+test.each(REGIONS)('a flipped bit in the %s is detected', (_region, offset) => {
   for (const bit of [1, 0x80]) {
     const damaged = Buffer.from(whole)
     damaged.writeUInt8(damaged.readUInt8(offset) ^ bit, offset)
@@ -80,11 +79,11 @@ test.each([
   frame(3),
   frame(3) + 16,
   whole.length - 1,
-])('a blob cut off after %i bytes is found', (length) => {
+])('a blob truncated to %i bytes is detected', (length) => {
   expect(() => open(whole.subarray(0, length)).end()).toThrow(BlobCorruptError)
 })
 
-test('appended, swapped, dropped and repeated frames are found', () => {
+test('appended, swapped, dropped and repeated frames are detected', () => {
   const parts = [0, 1, 2].map((n) => whole.subarray(frame(n), frame(n + 1)))
   const [first, second, third] = parts as [Buffer, Buffer, Buffer]
   const header = whole.subarray(0, HEADER_BYTES)
@@ -102,13 +101,13 @@ test('appended, swapped, dropped and repeated frames are found', () => {
   }
 })
 
-test('frames before a damaged one are released, the damaged one never', () => {
+test('frames before a damaged one are returned, the damaged one never', () => {
   const damaged = Buffer.from(whole)
   damaged.writeUInt8(damaged.readUInt8(frame(2) + 5) ^ 1, frame(2) + 5)
   const reader = new FrameReader(secret, 'k')
 
   const released = reader.push(damaged.subarray(0, frame(2)))
-  expect(() => reader.push(damaged.subarray(frame(2)))).toThrow(/damaged or cut off in frame 2/)
+  expect(() => reader.push(damaged.subarray(frame(2)))).toThrow(/damaged or truncated in frame 2/)
 
   expect(released.reduce((sum, part) => sum + part.length, 0)).toBe(FRAME_BYTES)
 })
@@ -117,7 +116,7 @@ test('a blob does not open under another name or with another secret, and the er
   expect(() => open(whole, 'other').end()).toThrow(/damaged/)
 
   const other = blobSecret(randomBytes(32))
-  expect(() => unsealBuffer(other, 'k', whole)).toThrow(/sealed with another secret/)
+  expect(() => unsealBuffer(other, 'k', whole)).toThrow(/sealed with a secret other than/)
 })
 
 test('the same content never seals to the same bytes', () => {
@@ -126,6 +125,6 @@ test('the same content never seals to the same bytes', () => {
   expect(sealBuffer(secret, 'k', content).equals(sealBuffer(secret, 'k', content))).toBe(false)
 })
 
-test('a secret of another length is refused', () => {
+test('a secret of another length is rejected', () => {
   expect(() => blobSecret(Buffer.alloc(16))).toThrow('the secret must be 32 bytes, not 16')
 })

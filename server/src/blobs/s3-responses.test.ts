@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { childrenOf, parseResponse, textOf } from './s3-requests.ts'
+import { childrenOf, parseResponse, textOf } from './s3.ts'
 
 const LISTING = `<?xml version="1.0" encoding="UTF-8"?>
 <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">
@@ -23,7 +23,7 @@ test('a listing has its objects and the token of the next page', () => {
   expect(textOf(page, 'NextContinuationToken')).toBe('1/a>==')
 })
 
-test('a response that began with spaces, to keep the connection open, is read', () => {
+test('leading spaces of a response, sent as keep-alive, are ignored', () => {
   const response = parseResponse('  \n <?xml version="1.0"?>\n<Error><Code>InternalError</Code></Error>')
 
   expect(response?.name).toBe('Error')

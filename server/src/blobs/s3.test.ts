@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { createBlobs } from './blobs.ts'
-import { describeBlobs } from './driver-suite.ts'
 import { BlobExistsError } from './errors.ts'
+import { describeBlobs } from './testing/driver-suite.ts'
 import { createS3Server } from './testing/s3-server.ts'
 
 const MB = 1024 * 1024
@@ -31,7 +31,7 @@ async function openStore() {
   return { server, blobs: await createBlobs({ secret, store: { kind: 's3', ...server.config } }) }
 }
 
-test('sealed content above 16 MB goes up in parts', async () => {
+test('sealed content above 16 MB is uploaded in parts', async () => {
   const { server, blobs } = await openStore()
 
   await blobs.put('small', randomBytes(15 * MB))
@@ -69,7 +69,7 @@ test.each(['unavailable', 'unsupported', 'cut-before', 'cut-after'] as const)(
   },
 )
 
-test('a put that loses the race between its look and its write fails, and the winner stays', async () => {
+test('a put that loses a race between its check and its write fails, and the other blob stays', async () => {
   const { server, blobs } = await openStore()
   const results = await Promise.allSettled([randomBytes(18 * MB), randomBytes(17 * MB)].map((c) => blobs.put('k', c)))
 
@@ -83,8 +83,8 @@ test('wrong credentials are named in the error', async () => {
   const blobs = await createBlobs({ secret, store: { kind: 's3', ...server.config, accessKeyId: 'other' } })
 
   await expect(blobs.put('k', Buffer.from('x'))).rejects.toThrow(
-    'the object store answered PUT k with 403 AccessDenied',
+    'the object store responded to PUT k with 403 AccessDenied',
   )
-  await expect(blobs.read('k')).rejects.toThrow('the object store answered GET k with 403 AccessDenied')
-  await expect(blobs.stat('k')).rejects.toThrow('the object store answered HEAD k with 403')
+  await expect(blobs.read('k')).rejects.toThrow('the object store responded to GET k with 403 AccessDenied')
+  await expect(blobs.stat('k')).rejects.toThrow('the object store responded to HEAD k with 403')
 })

@@ -1,25 +1,117 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+import { XmlElement, parseXml } from '@rgrove/parse-xml'
+import { AwsClient } from 'aws4fetch'
+import { prepend, slices } from './content.ts'
 import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
-import {
-  type S3Config,
-  S3Error,
-  type S3Request,
-  childrenOf,
-  createS3Requests,
-  parseResponse,
-  textOf,
-} from './s3-requests.ts'
+
+/** A bucket of Amazon S3 or a compatible store, addressed path-style. */
+export type S3Config = {
+  /** Origin, such as `https://s3.eu-central-1.amazonaws.com` or `http://127.0.0.1:9000`. */
+  endpoint: string
+  bucket: string
+  region: string
+  accessKeyId: string
+  secretAccessKey: string
+  /** Prepended to every key unchanged; it usually ends with a slash. */
+  prefix?: string
+}
+
+type S3Request = {
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+  /** Undefined for a request about the bucket. */
+  key?: string
+  query?: Record<string, string>
+  headers?: Record<string, string>
+  body?: Buffer
+}
+
+const ATTEMPTS = 5
+const FIRST_BACKOFF_MS = 100
+const RETRYABLE_STATUSES = new Set([408, 429, 500, 502, 503, 504])
+
+class S3Error extends Error {
+  override name = 'S3Error'
+  constructor({ method, key = 'bucket' }: S3Request, status: number, body: string) {
+    const code = textOf(parseResponse(body), 'Code') ?? ''
+    super(`the object store responded to ${method} ${key} with ${status} ${code}`.trimEnd())
+  }
+}
 
 /**
- * Larger content is uploaded in parts of this size. S3 requires at least 5 MB a part and at most 10,000 parts (160 GB).
- * A part takes up to three times its size in memory while it is sent.
+ * Sends signed requests. Failed connections and overloaded stores are retried with backoff; every request here is idempotent. The hash
+ * of the body is signed, so the store rejects content that was damaged in transit.
+ */
+function createS3Requests(config: S3Config) {
+  const { accessKeyId, secretAccessKey, region } = config
+  const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries: 0 })
+  const bucket = `${config.endpoint.replace(/\/+$/, '')}/${encodeURIComponent(config.bucket)}`
+
+  const send = async (request: S3Request, hash: string) => {
+    const url = new URL(request.key === undefined ? bucket : `${bucket}/${config.prefix ?? ''}${request.key}`)
+    for (const [name, value] of Object.entries(request.query ?? {})) url.searchParams.set(name, value)
+    return client.fetch(url, {
+      method: request.method,
+      headers: { ...request.headers, 'x-amz-content-sha256': hash },
+      ...(request.body
+        ? { body: new Uint8Array(request.body.buffer, request.body.byteOffset, request.body.length) }
+        : {}),
+    })
+  }
+
+  return async (request: S3Request): Promise<Response> => {
+    const hash = await sha256Hex(request.body)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const response = await send(request, hash)
+        if (!RETRYABLE_STATUSES.has(response.status)) return response
+        const body = await response.text()
+        if (attempt === ATTEMPTS) throw new S3Error(request, response.status, body)
+      } catch (error) {
+        if (attempt === ATTEMPTS) throw error
+      }
+      await delay(FIRST_BACKOFF_MS * 2 ** (attempt - 1) * (0.5 + Math.random()))
+    }
+  }
+}
+
+async function sha256Hex(body: Buffer = Buffer.alloc(0)) {
+  const hash = createHash('sha256')
+  for (const slice of slices(body, 1024 * 1024)) {
+    hash.update(slice)
+    // Hashing a part of 16 MB at once would block the event loop for about 10 ms.
+    if (body.length > slice.length) await nextTurn()
+  }
+  return hash.digest('hex')
+}
+
+/** Root element of a response; undefined if it is not XML, such as an empty body or a proxy's page. */
+export function parseResponse(text: string): XmlElement | undefined {
+  try {
+    // S3 sends spaces as keep-alive while it completes an upload.
+    return parseXml(text.trimStart()).root ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function childrenOf(parent: XmlElement | undefined, name: string): XmlElement[] {
+  return (parent?.children ?? []).filter((child) => child instanceof XmlElement).filter((child) => child.name === name)
+}
+
+export function textOf(parent: XmlElement | undefined, name: string): string | undefined {
+  return childrenOf(parent, name)[0]?.text
+}
+/**
+ * Size of the parts of a multipart upload. S3 requires at least 5 MB per part and at most 10,000 parts (160 GB). A part takes up to three
+ * times its size in memory while it is sent.
  */
 const PART_BYTES = 16 * 1024 * 1024
 
-/** Identifies the put that wrote an object, to recognise our own after a response was lost. */
+/** Header that identifies the put that wrote an object, to recognise our own after a lost response. */
 const PUT_ID = 'x-amz-meta-put-id'
 
 /** Blobs as objects of a bucket, named by prefix and key. */
@@ -32,18 +124,18 @@ export function openS3Driver(config: S3Config): BlobDriver {
     return response
   }
 
-  /** Completes a conditional write. A refusal is ignored when an earlier attempt of the same put succeeded. */
+  /** Completes a conditional write. A rejection is ignored if an earlier attempt of the same put succeeded. */
   const commit = async (sent: S3Request, key: string, putId: string) => {
     const conditional = await request({ ...sent, headers: { ...sent.headers, 'if-none-match': '*' } })
-    // Some stores answer 501 to the condition.
+    // Some stores respond to the condition with 501.
     const response = conditional.status === 501 ? await request(sent) : conditional
-    const answer = await response.text()
+    const text = await response.text()
     // CompleteMultipartUpload may send status 200 first and report a failure in the body.
-    if (response.ok && parseResponse(answer)?.name !== 'Error') return
+    if (response.ok && parseResponse(text)?.name !== 'Error') return
     const head = await request({ method: 'HEAD', key })
     if (head.ok && head.headers.get(PUT_ID) === putId) return
     if (head.ok) throw new BlobExistsError(key)
-    throw new S3Error(sent, response.status, answer)
+    throw new S3Error(sent, response.status, text)
   }
 
   const writeParts = async (key: string, putId: string, parts: AsyncIterable<Buffer>) => {
@@ -131,9 +223,7 @@ export function openS3Driver(config: S3Config): BlobDriver {
       }
     },
 
-    // Buckets hold any number of objects.
     settle: async () => 0,
-
     async [Symbol.asyncDispose]() {},
   }
 }
@@ -144,7 +234,11 @@ async function* inParts(content: Iterable<Buffer> | AsyncIterable<Buffer>): Asyn
   let filled = 0
   for await (const chunk of content) {
     for (let offset = 0; offset < chunk.length;) {
-      if (filled === part.length) part = grow(part)
+      if (filled === part.length) {
+        const bigger = Buffer.allocUnsafeSlow(Math.min(PART_BYTES, part.length * 4))
+        part.copy(bigger)
+        part = bigger
+      }
       const copied = chunk.copy(part, filled, offset)
       offset += copied
       filled += copied
@@ -155,15 +249,4 @@ async function* inParts(content: Iterable<Buffer> | AsyncIterable<Buffer>): Asyn
     }
   }
   if (filled > 0) yield part.subarray(0, filled)
-}
-
-function grow(part: Buffer) {
-  const bigger = Buffer.allocUnsafeSlow(Math.min(PART_BYTES, part.length * 4))
-  part.copy(bigger)
-  return bigger
-}
-
-async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>) {
-  yield first
-  yield* rest
 }

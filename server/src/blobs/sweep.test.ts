@@ -37,7 +37,7 @@ test('an interrupted sweep is continued by the next one, and the one after that 
   expect(first + second).toBe(699)
   expect(first).toBeGreaterThan(400)
   expect(atFirst).toBe(500)
-  // Not what the first has seen, but for one directory.
+  // Except for one directory, it lists only what the first sweep did not.
   expect(atSecond).toBeLessThan(300)
   expect(third).toBe(0)
   expect(await keysOf(app)).toEqual(['orphans/7/x'])

@@ -1,19 +1,17 @@
 import type { Db } from '../db/db.ts'
 import type { Blobs } from './blobs.ts'
 
-/** How long a blob may exist before a row names it, in ms. An upload takes time, and its URL is valid for a day. */
+/** Minimum age of an orphaned blob, in ms: a blob exists before the row that names it, and upload URLs are valid for a day. */
 const ORPHAN_AGE_MS = 48 * 3_600_000
-/** For how long one sweep goes on, in ms: the next one begins where it has ended. */
+/** Time limit of a sweep, in ms; the next one continues. */
 const MAX_DURATION_MS = 30 * 60_000
-/** Blobs checked or deleted concurrently. */
-const AT_ONCE = 8
+const CONCURRENCY = 8
 
 type SweepContext = { blobs: Blobs; db: Db; now: () => Date }
 
 /**
- * Deletes the blobs below `prefix` that no row names: leftovers of failed requests, dead processes and deleted rows.
- * `named` returns which of the given keys are still named. Returns how many blobs were deleted. A sweep that is broken off, by
- * `signal` or because it takes long, is continued by the next one.
+ * Deletes orphaned blobs below `prefix`: leftovers of failed requests, dead processes and deleted rows. `named` returns those of the given
+ * keys that rows name. Returns how many blobs were deleted. A sweep interrupted by `signal` or the time limit is continued by the next.
  */
 export async function sweepBlobs(
   { blobs, db, now }: SweepContext,
@@ -23,37 +21,37 @@ export async function sweepBlobs(
 ) {
   const before = new Date(now().getTime() - ORPHAN_AGE_MS)
   const until = performance.now() + MAX_DURATION_MS
-  let at = await findSweepCursor(db, prefix)
+  const saved = await db.selectFrom('blob_sweeps').select('cursor').where('prefix', '=', prefix).executeTakeFirst()
+  let position = saved?.cursor
   let swept = 0
-  for await (const { keys, cursor } of blobs.list(prefix, at)) {
-    const kept = keys.length === 0 ? new Set() : await named(keys)
-    const unnamed = keys.filter((key) => !kept.has(key))
-    await someAtOnce(unnamed, async (key) => {
+  for await (const { keys, cursor } of blobs.list(prefix, position)) {
+    const retained = keys.length === 0 ? new Set() : await named(keys)
+    const orphans = keys.filter((key) => !retained.has(key))
+    await forEachConcurrently(orphans, async (key) => {
       const blob = await blobs.stat(key)
       if (!blob || blob.modifiedAt >= before) return
       await blobs.delete(key)
       swept += 1
     })
-    const isBrokenOff = signal.aborted || performance.now() > until
-    if (cursor !== at) await saveSweepCursor(db, prefix, { cursor, now: now() })
-    at = cursor
-    if (isBrokenOff) return swept
+    const isInterrupted = signal.aborted || performance.now() > until
+    if (cursor !== position) await saveSweepCursor(db, prefix, { cursor, updated_at: now() })
+    position = cursor
+    if (isInterrupted) return swept
   }
-  await deleteSweepCursor(db, prefix)
+  await db.deleteFrom('blob_sweeps').where('prefix', '=', prefix).execute()
   return swept
 }
 
-/** Deletes blobs that no row names any more. */
 export async function deleteBlobs(blobs: Pick<Blobs, 'delete'>, keys: readonly string[]) {
-  await someAtOnce(keys, async (key) => blobs.delete(key))
+  await forEachConcurrently(keys, async (key) => blobs.delete(key))
 }
 
-async function someAtOnce(keys: readonly string[], work: (key: string) => Promise<void>) {
-  const left = keys.values()
-  const workOff = async () => {
-    for (const key of left) await work(key)
+async function forEachConcurrently(keys: readonly string[], work: (key: string) => Promise<void>) {
+  const remaining = keys.values()
+  const runner = async () => {
+    for (const key of remaining) await work(key)
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, workOff))
+  await Promise.all(Array.from({ length: CONCURRENCY }, runner))
 }
 
 /** The part of a key after its prefix: the id of the blob's owner. */
@@ -61,20 +59,10 @@ export function blobOwner(key: string, prefix: string) {
   return key.slice(prefix.length).split('/', 1)[0] ?? ''
 }
 
-/** Position at which the sweep of a prefix was interrupted; undefined if it completed. */
-async function findSweepCursor(db: Db, prefix: string): Promise<string | undefined> {
-  const row = await db.selectFrom('blob_sweeps').select('cursor').where('prefix', '=', prefix).executeTakeFirst()
-  return row?.cursor
-}
-
-async function saveSweepCursor(db: Db, prefix: string, { cursor, now }: { cursor: string; now: Date }) {
+async function saveSweepCursor(db: Db, prefix: string, sweep: { cursor: string; updated_at: Date }) {
   await db
     .insertInto('blob_sweeps')
-    .values({ prefix, cursor, updated_at: now })
-    .onConflict((conflict) => conflict.column('prefix').doUpdateSet({ cursor, updated_at: now }))
+    .values({ prefix, ...sweep })
+    .onConflict((conflict) => conflict.column('prefix').doUpdateSet(sweep))
     .execute()
-}
-
-async function deleteSweepCursor(db: Db, prefix: string) {
-  await db.deleteFrom('blob_sweeps').where('prefix', '=', prefix).execute()
 }

@@ -28,7 +28,7 @@ test('a server that stops sends its pending notices before it disconnects from t
   expect(lines).toEqual([])
 })
 
-test('a notice for many teams is sent in parts', async () => {
+test('a notice for many teams is split', async () => {
   const teams = Array.from({ length: 250 }, (_, index) => `team-${String(index).padStart(16, '0')}`)
   const heard: (readonly string[])[] = []
   using _ = app.changes.listen(({ teams }) => heard.push(teams ?? []))

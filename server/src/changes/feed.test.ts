@@ -40,7 +40,7 @@ test('a process that started later knows the cursors of the notices it received'
   expect(received).toEqual([[workspace.id, workspace.id], undefined])
 })
 
-test('changes of other organizations are not among those of one', async () => {
+test('the changes of an organization do not include those of others', async () => {
   const [{ organization }, other] = [await setting(), await setting()]
   const cursor = app.changes.cursor()
 

@@ -2,99 +2,98 @@ import { randomUUID } from 'node:crypto'
 import type { Change } from '@groundstate/contract/changes'
 import type { Signals } from '../signals.ts'
 
-/** The topic of the signals that carry a notice as JSON. */
+/** Topic of the signals whose detail is a notice as JSON. */
 export const CHANGE_TOPIC = 'change'
 
 /** A change notice as servers send it to each other. */
 export type Notice = Change & {
   /** The id of the organization. */
   organization: string
-  /** Teams that may see it, where team grants decide and are not looked up at delivery. */
+  /** Teams that may see the change, for changes whose team grants are not queried at delivery. */
   teams?: readonly string[]
 }
 
-/** A notice as it was received. The cursor is the same on every server, and that of all notices that were sent together. */
+/** A received notice. Its cursor is the same on every server, and shared by all notices that were sent together. */
 export type SignalledChange = Notice & { cursor: string }
 
-/** As many changes are kept for streams that resume. */
-const KEPT = 10_000
+/** Number of changes kept for streams that resume; up to twice as many are in memory. */
+const RETAINED = 10_000
 
 /** Recent changes, in the order in which all servers receive them. */
-export type ChangeFeed = {
-  /** Calls `listener` with each change, until it is disposed of. */
+export type ChangeFeed = Disposable & {
+  /** Calls `listener` with each change until disposed. */
   listen(listener: (change: SignalledChange) => void): Disposable
-  /** Calls `listener` when changes may have been missed, until it is disposed of. */
+  /** Calls `listener` when changes may have been missed, until disposed. */
   onGap(listener: () => void): Disposable
   /** A cursor after all changes so far. Every server that received the last of them knows it. */
   cursor(): string
-  /** The changes of an organization from the cursor on, and maybe some before; undefined for a cursor that is too old, or unknown here. */
+  /** Changes of an organization since the cursor, and possibly a few before; undefined for an expired or unknown cursor. */
   since(cursor: string, organizationId: string): SignalledChange[] | undefined
-} & Disposable
+}
 
 export function createChangeFeed(signals: Signals): ChangeFeed {
-  let kept: SignalledChange[] = []
-  /** The number of the first change that is kept; changes are numbered in the order in which they come. */
+  let changes: SignalledChange[] = []
+  /** Sequence number of `changes[0]`. */
   let first = 0
-  /** The number of the first change with each cursor. */
-  let places = new Map<string, number>()
+  /** Sequence number of the first change with each cursor, in ascending order. */
+  let positions = new Map<string, number>()
   let latest = ''
   const listeners = new Set<(change: SignalledChange) => void>()
   const gapListeners = new Set<() => void>()
-  beginAnew()
+  reset()
 
-  function beginAnew() {
-    first += kept.length
-    kept = []
+  function reset() {
+    first += changes.length
+    changes = []
     latest = randomUUID()
-    places = new Map([[latest, first]])
+    positions = new Map([[latest, first]])
   }
 
   function add(change: SignalledChange) {
     if (change.cursor !== latest) {
       latest = change.cursor
       // A repeated cursor keeps its first position: changes in between are sent twice rather than never.
-      if (!places.has(latest)) places.set(latest, first + kept.length)
+      if (!positions.has(latest)) positions.set(latest, first + changes.length)
     }
-    kept.push(change)
-    if (kept.length >= 2 * KEPT) drop(KEPT)
+    changes.push(change)
+    if (changes.length >= 2 * RETAINED) evict(RETAINED)
     for (const listener of listeners) listener(change)
   }
 
-  function drop(count: number) {
-    kept = kept.slice(count)
+  function evict(count: number) {
+    changes = changes.slice(count)
     first += count
-    // They are in the order of their numbers.
-    for (const [cursor, number] of places) {
-      if (number >= first) break
-      places.delete(cursor)
+    for (const [cursor, position] of positions) {
+      if (position >= first) break
+      positions.delete(cursor)
     }
   }
 
-  const subscriptions = [
+  const subscriptions = new DisposableStack()
+  subscriptions.use(
     signals.listen(CHANGE_TOPIC, (detail, cursor) => add({ ...(JSON.parse(detail) as Notice), cursor })),
+  )
+  subscriptions.use(
     signals.onGap(() => {
-      beginAnew()
+      reset()
       for (const listener of gapListeners) listener()
     }),
-  ]
+  )
 
   return {
-    listen(listener) {
-      listeners.add(listener)
-      return { [Symbol.dispose]: () => void listeners.delete(listener) }
-    },
-    onGap(listener) {
-      gapListeners.add(listener)
-      return { [Symbol.dispose]: () => void gapListeners.delete(listener) }
-    },
+    listen: (listener) => addTo(listeners, listener),
+    onGap: (listener) => addTo(gapListeners, listener),
     cursor: () => latest,
     since(cursor, organizationId) {
-      const from = places.get(cursor)
-      if (from === undefined) return undefined
-      return kept.slice(from - first).filter(({ organization }) => organization === organizationId)
+      const position = positions.get(cursor)
+      if (position === undefined) return undefined
+      return changes.slice(position - first).filter(({ organization }) => organization === organizationId)
     },
-    [Symbol.dispose]() {
-      for (const subscription of subscriptions) subscription[Symbol.dispose]()
-    },
+    [Symbol.dispose]: () => subscriptions.dispose(),
   }
+}
+
+function addTo<T>(listeners: Set<T>, listener: T): Disposable {
+  listeners.add(listener)
+  return { [Symbol.dispose]: () => void listeners.delete(listener) }
 }

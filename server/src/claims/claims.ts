@@ -1,20 +1,27 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import type { Ctx } from '../app.ts'
+import { withTimeout } from '../db/db.ts'
 import { unavailable } from '../errors.ts'
 import { POLL_MS } from '../polls.ts'
 import type { Signals } from '../signals.ts'
-import { withTimeout } from '../silence.ts'
-import { isAbandoned, POOL_TTL_MS, noteEmpty, type Pool, type Waiter } from './pools.ts'
-import { ClaimScheduler, type ClaimRequest } from './scheduler.ts'
-import { jitteredPollMs, pause } from './waits.ts'
+import {
+  type ClaimRequest,
+  ClaimScheduler,
+  isAbandoned,
+  markEmpty,
+  type Pool,
+  POOL_TTL_MS,
+  type Waiter,
+} from './pool.ts'
 
 /** A queue that the agents of a pool claim from. */
 export type ClaimQueue<W extends ClaimRequest, Item> = {
-  /** What the queue holds, for messages: `job` or `request`. */
+  /** Noun of an item in messages: `job` or `request`. */
   name: string
   /** Topic of the signal that a pool has a new item. */
   topic: (poolId: string) => string
-  /** SQL of the ids of those pools that have an item within the limits. */
+  /** SQL of the ids of those pools that have an item that may be claimed. */
   poolsWithItems: (ctx: Ctx, poolIds: readonly string[]) => RawBuilder<string[]>
   /** Takes the next item for an agent without waiting; `exited` when the agent has exited in the meantime. */
   claim: (ctx: Ctx, request: W) => Promise<Item | 'exited' | undefined>
@@ -22,15 +29,12 @@ export type ClaimQueue<W extends ClaimRequest, Item> = {
   requeue: (ctx: Ctx, item: Item, request: W) => Promise<void>
   /** Key of a request: requests with the same key can take the same items. */
   kindOf: (request: W) => string
-  /** The given agents for which an item of the pool is reserved. */
+  /** Those of the given agents for which an item of the pool is reserved. */
   listPreferredAgents: (ctx: Ctx, poolId: string, agentIds: readonly string[]) => Promise<string[]>
 }
 
 export type Claims<W extends ClaimRequest, Item> = {
-  /**
-   * Resolves with the next item for the agent, or undefined when none came within `waitMs` or before `signal` aborted. Throws
-   * `unavailable` when the queue could not be read in that time.
-   */
+  /** The next item for the agent; undefined after `waitMs` or when `signal` aborts. Throws `unavailable` if the queue cannot be read. */
   wait: (ctx: Ctx, request: W, options: { waitMs: number; signal: AbortSignal }) => Promise<Item | undefined>
   /** Ends the agent's claims that wait in this process. */
   end: (ctx: Ctx, agentId: string) => void
@@ -41,33 +45,33 @@ export function claimsTopic(agentId: string) {
   return `agent-claims:${agentId}`
 }
 
+/** One per process and queue; tests run several processes in one. */
 type Dispatcher<W extends ClaimRequest, Item> = { ctx: Ctx; pools: Map<string, Pool<W, Item>> }
 
 /**
- * Delay before the queue is checked again for items that could not be taken, in ms: a locked workspace, a reservation for
- * another agent, a limit. It doubles while nothing changes.
+ * Delay before the queue is checked again for items that could not be claimed, in ms: a locked workspace, a reservation for another
+ * agent, a limit. It doubles while nothing changes.
  */
 const RETRY_MS = 50
 const MAX_RETRY_MS = 1000
-/** Processes notified of the same item check the queue at random moments within this time, in ms: usually the first takes it. */
+/** Maximum jitter of processes that were notified of the same item, in ms: usually the first one gets it. */
 const STAGGER_MS = 10
 /** Extra time that an expired claim waits for its last check of the queue, in ms. */
 const LAST_CHECK_MS = 5000
 
 /**
- * Claims that wait in this process. One loop serves all claims of a pool, so that a new item costs one check of the queue and
- * not one per waiting agent. The process polls for all pools at once (`polls.ts`), which makes idle agents nearly free.
+ * Claims that wait in this process. One loop serves all claims of a pool, so a new item costs one check of the queue and not one per waiting
+ * agent. One polling query serves all pools (`polls.ts`), which makes idle agents nearly free.
  *
- * A new item wakes one process: the one that queued it, if a claim waits there (`Signals.publishToOne`). That process notifies
- * the others when it cannot hand the item out.
+ * A new item wakes one process: the one that queued it, if a claim waits there (`Signals.publishToOne`). It notifies the others when it
+ * cannot hand the item out.
  */
 export function createClaims<W extends ClaimRequest, Item>(queue: ClaimQueue<W, Item>): Claims<W, Item> {
   const dispatchers = new WeakMap<Signals, Dispatcher<W, Item>>()
 
   async function wait(ctx: Ctx, request: W, { waitMs, signal }: { waitMs: number; signal: AbortSignal }) {
     if (signal.aborted) return undefined
-    const dispatcher = dispatcherOf(ctx)
-    const pool = poolOf(dispatcher, request.agent.agent_pool_id)
+    const pool = poolOf(dispatcherOf(ctx), request.agent.agent_pool_id)
     const item = await new Promise<Item | undefined>((resolve, reject) => {
       const leave = () => {
         clearTimeout(timer)
@@ -79,25 +83,25 @@ export function createClaims<W extends ClaimRequest, Item>(queue: ClaimQueue<W, 
         leave()
         resolve(item)
       }
-      const refuse = () => {
+      const fail = () => {
         leave()
         reject(unavailable(`the ${queue.name} queue cannot be read at the moment`))
       }
       const onAbort = () => give(undefined)
       const onTimeout = () => {
-        waiter.expired = true
+        waiter.isExpired = true
         if (waiter.isChecked) return give(undefined)
-        timer = setTimeout(refuse, LAST_CHECK_MS)
-        dispatch(dispatcher, pool)
+        timer = setTimeout(fail, LAST_CHECK_MS)
+        dispatch(pool)
       }
-      const waiter: Waiter<W, Item> = { request, give, refuse, isChecked: false, expired: false }
+      const waiter: Waiter<W, Item> = { request, give, fail, isChecked: false, isExpired: false }
       let timer = setTimeout(onTimeout, jitteredPollMs(waitMs, request.agent.id))
       signal.addEventListener('abort', onAbort, { once: true })
       const ending = ctx.signals.listen(claimsTopic(request.agent.id), () => give(undefined))
       pool.waiters.add(waiter)
       // A queue that was just empty is still empty, or its signal is on the way. The next poll covers a lost signal.
       const isEmpty = pool.emptyAt !== undefined && performance.now() - pool.emptyAt < POOL_TTL_MS
-      if (!isEmpty || waitMs < POLL_MS) dispatch(dispatcher, pool)
+      if (!isEmpty || waitMs < POLL_MS) dispatch(pool)
     })
     if (item === undefined || !signal.aborted) return item
     // The claim was aborted when the item arrived.
@@ -112,23 +116,24 @@ export function createClaims<W extends ClaimRequest, Item>(queue: ClaimQueue<W, 
   }
 
   function dispatcherOf(ctx: Ctx): Dispatcher<W, Item> {
-    const known = dispatchers.get(ctx.signals)
-    if (known) return known
+    const existing = dispatchers.get(ctx.signals)
+    if (existing) return existing
     const dispatcher: Dispatcher<W, Item> = { ctx, pools: new Map() }
     dispatchers.set(ctx.signals, dispatcher)
     poll(dispatcher)
     return dispatcher
   }
 
-  function poolOf(dispatcher: Dispatcher<W, Item>, id: string): Pool<W, Item> {
-    const known = dispatcher.pools.get(id)
-    if (known) return known
+  function poolOf({ ctx, pools }: Dispatcher<W, Item>, id: string): Pool<W, Item> {
+    const existing = pools.get(id)
+    if (existing) return existing
     const pool: Pool<W, Item> = {
       id,
+      ctx,
       waiters: new Set(),
-      subscription: dispatcher.ctx.signals.listen(
+      subscription: ctx.signals.listen(
         queue.topic(id),
-        (to) => onSignal(dispatcher, pool, to),
+        (processId) => onSignal(pool, processId),
         () => pool.waiters.size > 0,
       ),
       wake: new AbortController(),
@@ -138,148 +143,154 @@ export function createClaims<W extends ClaimRequest, Item>(queue: ClaimQueue<W, 
       stagger: undefined,
       emptyAt: undefined,
     }
-    dispatcher.pools.set(id, pool)
+    pools.set(id, pool)
     return pool
   }
 
-  /** Handles the signal of a new item; `to` is the id of the only process notified, or empty. */
-  function onSignal(dispatcher: Dispatcher<W, Item>, pool: Pool<W, Item>, to: string) {
+  /** Handles the signal of a new item; `processId` is the only process notified, or empty. */
+  function onSignal(pool: Pool<W, Item>, processId: string) {
     pool.emptyAt = undefined
-    if (to === '') {
+    if (processId === '') {
       if (pool.waiters.size === 0) return
       pool.stagger ??= setTimeout(() => {
         pool.stagger = undefined
-        dispatch(dispatcher, pool)
+        dispatch(pool)
       }, Math.random() * STAGGER_MS)
-    } else if (to === dispatcher.ctx.signals.id) {
+    } else if (processId === pool.ctx.signals.id) {
       pool.isSignalled = true
       pool.isExclusive = true
-      if (pool.waiters.size === 0) notifyOthers(dispatcher, pool)
-      dispatch(dispatcher, pool)
+      if (pool.waiters.size === 0) notifyOthers(pool)
+      dispatch(pool)
     }
   }
 
   /** Notifies all processes of an item that only this one knows of and cannot hand out. */
-  function notifyOthers({ ctx }: Dispatcher<W, Item>, pool: Pool<W, Item>) {
+  function notifyOthers(pool: Pool<W, Item>) {
     if (!pool.isExclusive) return
     pool.isExclusive = false
-    ctx.signals.publish(ctx.db, queue.topic(pool.id))
+    pool.ctx.signals.publish(pool.ctx.db, queue.topic(pool.id))
   }
 
   /** Makes the loop of a pool check the queue now. */
-  function dispatch(dispatcher: Dispatcher<W, Item>, pool: Pool<W, Item>) {
+  function dispatch(pool: Pool<W, Item>) {
     pool.emptyAt = undefined
     pool.wake.abort()
     if (pool.isServed || pool.waiters.size === 0) return
     pool.isServed = true
-    void serve(dispatcher, pool)
+    void serve(pool)
   }
 
-  /** Checks all pools with waiting claims, as part of the polls of the process. */
-  function poll(dispatcher: Dispatcher<W, Item>) {
-    let asked: Pool<W, Item>[] = []
-    dispatcher.ctx.polls.add<string[]>({
-      ask() {
-        const pools = [...dispatcher.pools.values()]
-        for (const pool of pools) if (isAbandoned(pool, performance.now())) forget(dispatcher, pool)
-        asked = pools.filter((pool) => pool.waiters.size > 0 && !pool.isServed)
-        const ids = asked.map(({ id }) => id)
-        return asked.length === 0 ? undefined : queue.poolsWithItems(dispatcher.ctx, ids)
+  /** Checks all pools with waiting claims in the polls of the process. */
+  function poll({ ctx, pools }: Dispatcher<W, Item>) {
+    let polled: Pool<W, Item>[] = []
+    ctx.polls.add<string[]>({
+      query() {
+        for (const pool of pools.values()) {
+          if (!isAbandoned(pool, performance.now())) continue
+          clearTimeout(pool.stagger)
+          pool.subscription[Symbol.dispose]()
+          pools.delete(pool.id)
+        }
+        polled = [...pools.values()].filter((pool) => pool.waiters.size > 0 && !pool.isServed)
+        const ids = polled.map(({ id }) => id)
+        return ids.length === 0 ? undefined : queue.poolsWithItems(ctx, ids)
       },
-      response(ids) {
-        const [found, now] = [new Set(ids), performance.now()]
-        for (const pool of asked) {
-          if (found.has(pool.id)) dispatch(dispatcher, pool)
-          else if (!pool.isServed) noteEmpty(pool, now)
+      onValue(ids) {
+        const withItems = new Set(ids)
+        for (const pool of polled) {
+          if (withItems.has(pool.id)) dispatch(pool)
+          else if (!pool.isServed) markEmpty(pool)
         }
       },
-      fail() {
-        for (const pool of asked) dispatch(dispatcher, pool)
+      onError() {
+        for (const pool of polled) dispatch(pool)
       },
     })
   }
 
-  function forget(dispatcher: Dispatcher<W, Item>, pool: Pool<W, Item>) {
-    clearTimeout(pool.stagger)
-    pool.subscription[Symbol.dispose]()
-    dispatcher.pools.delete(pool.id)
-  }
-
   /** Hands out the items of a pool until its queue is empty or no claim waits. */
-  async function serve(dispatcher: Dispatcher<W, Item>, pool: Pool<W, Item>) {
-    const { ctx } = dispatcher
+  async function serve(pool: Pool<W, Item>) {
     let retryMs = RETRY_MS
     while (pool.waiters.size > 0) {
       pool.wake = new AbortController()
       const { signal } = pool.wake
-      const outcome = await handOut(ctx, pool).catch((error: unknown) => {
-        ctx.log.error({ err: error }, `claiming from the ${queue.name} queue`)
-        for (const waiter of pool.waiters) if (waiter.expired) waiter.refuse()
+      const outcome = await handOut(pool).catch((error: unknown) => {
+        pool.ctx.log.error({ err: error }, `claiming from the ${queue.name} queue`)
+        for (const waiter of pool.waiters) if (waiter.isExpired) waiter.fail()
         return 'blocked' as const
       })
       if (signal.aborted) retryMs = RETRY_MS
       else if (outcome === 'empty') {
         pool.isExclusive = false
-        noteEmpty(pool, performance.now())
+        markEmpty(pool)
         break
       } else if (pool.waiters.size > 0) {
-        notifyOthers(dispatcher, pool)
-        await pause(retryMs, signal)
+        notifyOthers(pool)
+        await delay(retryMs, undefined, { signal, ref: false }).catch(() => {})
         retryMs = signal.aborted ? RETRY_MS : Math.min(retryMs * 2, MAX_RETRY_MS)
       }
     }
     // In the same tick as the last check of the waiters, so that the next claim starts the loop again.
     pool.isServed = false
-    notifyOthers(dispatcher, pool)
+    notifyOthers(pool)
   }
 
-  async function hasItems(ctx: Ctx, poolId: string) {
-    const asked = sql<{ ids: string[] }>`select ${queue.poolsWithItems(ctx, [poolId])} as ids`.execute(ctx.db)
-    const { rows } = await withTimeout(asked)
+  async function hasItems({ ctx, id }: Pool<W, Item>) {
+    const query = sql<{ ids: string[] }>`select ${queue.poolsWithItems(ctx, [id])} as ids`
+    const { rows } = await withTimeout(query.execute(ctx.db))
     return (rows[0]?.ids.length ?? 0) > 0
   }
 
   /** Hands out items until none is left that the waiting agents can take. */
-  async function handOut(ctx: Ctx, pool: Pool<W, Item>): Promise<'empty' | 'blocked'> {
-    const scheduler = new ClaimScheduler(pool.waiters, queue.kindOf)
+  async function handOut(pool: Pool<W, Item>): Promise<'empty' | 'blocked'> {
+    const { ctx, waiters } = pool
+    const scheduler = new ClaimScheduler(waiters, queue.kindOf)
     for (;;) {
-      if (!pool.isSignalled && !(await hasItems(ctx, pool.id))) return 'empty'
+      if (!pool.isSignalled && !(await hasItems(pool))) return 'empty'
       pool.isSignalled = false
       const waiter = scheduler.next()
       if (!waiter) return 'blocked'
-      const { request } = waiter
-      const item = await claim(ctx, pool, waiter)
-      if (item === 'exited') {
-        end(ctx, request.agent.id)
-        continue
-      }
-      if (!item) {
-        const others = scheduler.isKnown ? [] : [...pool.waiters].map((other) => other.request.agent.id)
-        const preferred = others.length < 2 ? [] : await withTimeout(queue.listPreferredAgents(ctx, pool.id, others))
+      const item = await claim(pool, waiter)
+      if (item === 'exited') end(ctx, waiter.request.agent.id)
+      else if (item) await give(pool, waiter, item)
+      else {
+        const agents = scheduler.knowsPreferred ? [] : [...waiters].map(({ request }) => request.agent.id)
+        const preferred = agents.length < 2 ? [] : await withTimeout(queue.listPreferredAgents(ctx, pool.id, agents))
         scheduler.pass(waiter, preferred)
-        continue
       }
-      await give(ctx, pool, { item, waiter })
     }
   }
 
   /** Claims for a waiter. An item that arrives after the timeout is handed out as well. */
-  async function claim(ctx: Ctx, pool: Pool<W, Item>, waiter: Waiter<W, Item>) {
-    const claiming = queue.claim(ctx, waiter.request)
+  async function claim(pool: Pool<W, Item>, waiter: Waiter<W, Item>) {
+    const claiming = queue.claim(pool.ctx, waiter.request)
     return withTimeout(claiming).catch((error: unknown) => {
-      const late = claiming.then(async (item) => item && item !== 'exited' && give(ctx, pool, { item, waiter }))
+      const late = claiming.then(async (item) => item && item !== 'exited' && give(pool, waiter, item))
       late.catch(() => {})
       throw error
     })
   }
 
-  /** Gives the item to the waiter; to another claim of the same agent if that one has ended, or else requeues it. */
-  async function give(ctx: Ctx, pool: Pool<W, Item>, { item, waiter }: { item: Item; waiter: Waiter<W, Item> }) {
-    const isSame = (other: Waiter<W, Item>) => other.request.agent.id === waiter.request.agent.id
-    const taker = pool.waiters.has(waiter) ? waiter : [...pool.waiters].find(isSame)
+  /** Gives the item to the waiter, or to another claim of its agent if the waiter has left; without one, requeues it. */
+  async function give(pool: Pool<W, Item>, waiter: Waiter<W, Item>, item: Item) {
+    const { agent } = waiter.request
+    const taker = pool.waiters.has(waiter)
+      ? waiter
+      : [...pool.waiters].find(({ request }) => request.agent.id === agent.id)
     if (taker) taker.give(item)
-    else await queue.requeue(ctx, item, waiter.request)
+    else await queue.requeue(pool.ctx, item, waiter.request)
   }
 
   return { wait, end }
+}
+
+/**
+ * Time to hold a claim, in ms. Long polls end a little early: those of one agent together, so that its next claims share statements, and those
+ * of different agents a few seconds apart.
+ */
+function jitteredPollMs(waitMs: number, agentId: string) {
+  if (waitMs < POOL_TTL_MS) return waitMs
+  const steps = Math.floor(waitMs / 2 / POLL_MS)
+  const step = Buffer.from(agentId).reduce((sum, byte) => (sum * 31 + byte) % steps, 0)
+  return waitMs - ((performance.now() + waitMs + step * POLL_MS) % (steps * POLL_MS))
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { groundstate } from '../testing/command-line.ts'
 
-test('a command that does not exist is named as one', async () => {
+test('an unknown command is named', async () => {
   const { code, err } = await groundstate('bogus')
 
   expect(code).toBe(2)
@@ -12,7 +12,7 @@ test('a command that does not exist is named as one', async () => {
   expect(err).toContain('--help')
 })
 
-test('without a command there is the help, and no server', async () => {
+test('without a command, the help is printed', async () => {
   const bare = await groundstate()
   const help = await groundstate('--help')
 
@@ -105,8 +105,8 @@ test('exec without a token starts no command', async () => {
 })
 
 test.each([
-  ['0d', 'of no use'],
-  ['99999999999d', '36500d at most'],
+  ['0d', 'from 1m to 36500d'],
+  ['99999999999d', 'from 1m to 36500d'],
   ['1w', 'm, h or d'],
 ])('token create refuses to expire in %s', async (duration, says) => {
   const { code, err } = await groundstate('token', 'create', '--data-dir', '/nonexistent', '--expires', duration)
@@ -116,7 +116,7 @@ test.each([
   expect(err).toContain(says)
 })
 
-test('agent is the agent, with its own settings and help', async () => {
+test('agent has its own settings and help', async () => {
   const { out } = await groundstate('agent', '--help')
   const wrong = await groundstate('agent', '--concurrency', '0')
 

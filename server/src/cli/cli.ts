@@ -4,26 +4,25 @@ import { type Config, readConfig } from '../config.ts'
 import { SETTINGS } from '../settings.ts'
 import { StartError } from '../start-error.ts'
 import { isHostName } from './cli-config.ts'
-import { addStateCommands } from './state-commands.ts'
+import type { StateExportFlags, StateImportFlags } from './state.ts'
 
 type SettingFlags = Record<string, string | undefined>
+type ServerFlags = { url: string; token?: string; hostName?: string }
 
-/**
- * Runs the command line; resolves to the exit code. Commands import what they need when they run, so `--help` is fast.
- */
+/** Runs the CLI and returns the exit code. Commands import their code when they run, so `--help` is fast. */
 export async function runCli(argv: readonly string[]): Promise<number> {
   const program = new Command('groundstate')
-    .description('Runs Terraform and OpenTofu in workspaces, keeps their state, and asks others for their verdict.')
+    .description('Runs Terraform and OpenTofu in workspaces, stores their state, and calls run tasks.')
     .version('1.0.0')
     .enablePositionalOptions()
     .exitOverride()
-    .showHelpAfterError('(run with --help for what there is)')
+    .showHelpAfterError('(run with --help for commands and options)')
   let exitCode = 0
 
   withSettings(program.command('serve'))
     .summary('run the server')
     .description(
-      'Runs the server until SIGTERM. Every setting is a flag or a GROUNDSTATE_… variable; flags win. The agent is the built-in one.',
+      'Runs the server until SIGTERM. Every setting is a flag or a GROUNDSTATE_… variable; flags take precedence.',
     )
     .action(async (flags: SettingFlags) => {
       const { serveCommand } = await import('./serve.ts')
@@ -34,12 +33,12 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .command('cli-config')
     .summary('print a CLI configuration for terraform and tofu')
     .description(
-      'Prints a CLI configuration with which terraform and tofu reach this server, over plain http too. Save it, and name the file in TF_CLI_CONFIG_FILE.',
+      'Prints a CLI configuration for terraform and tofu to use this server, also over plain HTTP. Save it, and set TF_CLI_CONFIG_FILE to the file.',
     )
     .addOption(urlOption())
     .addOption(tokenOption())
     .addOption(hostNameOption())
-    .action(async (options: { url: string; token?: string; hostName?: string }) => {
+    .action(async (options: ServerFlags) => {
       const { cliConfiguration, hostNameFor } = await import('./cli-config.ts')
       process.stdout.write(cliConfiguration({ ...options, hostName: hostNameFor(options) }))
     })
@@ -49,14 +48,14 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .summary('run terraform or tofu against this server')
     .description(
       'Runs a command, such as `terraform plan`, with a CLI configuration for this server: groundstate exec -- terraform plan. ' +
-        'It gets every signal that exec gets, once. Only SIGKILL cannot be passed on: without a terminal, the command survives it.',
+        'Signals are forwarded, once each. SIGKILL cannot be forwarded: without a terminal, the command survives it.',
     )
     .addOption(urlOption())
     .addOption(tokenOption())
     .addOption(hostNameOption())
     .argument('<command...>', 'the command and its arguments, after --')
     .passThroughOptions()
-    .action(async (command: string[], options: { url: string; token?: string; hostName?: string }) => {
+    .action(async (command: string[], options: ServerFlags) => {
       const [{ execCommand }, { hostNameFor }] = [await import('./exec.ts'), await import('./cli-config.ts')]
       exitCode = await execCommand(command, { ...options, hostName: hostNameFor(options) })
     })
@@ -64,10 +63,10 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   withSettings(program.command('token').summary('manage API tokens').command('create'), DATABASE_SETTINGS)
     .summary('create an API token for a user')
     .description(
-      'Creates an API token straight in the database, for anyone who can read the data directory. Prints it once.',
+      'Creates an API token directly in the database, which requires access to the data directory. Prints it once.',
     )
     .option('--user <name>', 'username of the account', 'admin')
-    .option('--description <text>', 'what the token is for', 'created on the command line')
+    .option('--description <text>', 'description of the token', 'created on the command line')
     .option('--expires <duration>', 'such as 12h or 30d; never by default')
     .action(async (flags: SettingFlags & { user: string; description: string; expires?: string }) => {
       const { tokenCreateCommand } = await import('./token.ts')
@@ -78,23 +77,63 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     program.command('blobs').summary('manage the blobs: states, plans, logs and archives').command('adopt'),
     BLOB_SETTINGS,
   )
-    .summary('make the blobs of these settings those of the database')
+    .summary('use the configured blob store with the database')
     .description(
-      'Records the directory or bucket of these settings as the one that belongs to the database, after blobs were moved or restored ' +
-        'on purpose. What the database names and is not there is lost. Stop all servers first.',
+      'Records the configured directory or bucket as the blob store of the database, after blobs were moved or restored. ' +
+        'Blobs that are missing there are lost. Stop all servers first.',
     )
     .action(async (flags: SettingFlags) => {
-      const { blobsAdoptCommand } = await import('./blobs.ts')
+      const { blobsAdoptCommand } = await import('./database.ts')
       exitCode = await blobsAdoptCommand(configOf(flags))
     })
 
-  addStateCommands(program, { urlOption, tokenOption, onExit: (code) => (exitCode = code) })
+  const state = program
+    .command('state')
+    .summary('copy states between servers and directories')
+    .description(
+      'Copies the states of an organization, with their history, between servers of the API and directories.',
+    )
+  const stateCommand = (name: string) =>
+    state
+      .command(name)
+      .addOption(urlOption())
+      .addOption(tokenOption())
+      .requiredOption('--organization <name>', 'organization on the server')
+      .option('--workspace <name...>', 'only these workspaces; all by default')
+      .option('--latest <count>', 'only this many newest states of each workspace; all by default')
+
+  stateCommand('export')
+    .summary('states of a server into a directory')
+    .description(
+      'Writes every state of an organization into a directory: one subdirectory for each workspace, with the states and history.jsonl. Continues an interrupted export.',
+    )
+    .requiredOption('--directory <path>', 'directory for the states, which contain secrets')
+    .action(async (flags: StateExportFlags) => {
+      const { stateExportCommand } = await import('./state.ts')
+      exitCode = await stateExportCommand(flags)
+    })
+
+  stateCommand('import')
+    .summary('states of a directory or another server into an organization')
+    .description(
+      'Adds states from a directory, or from an organization of another server, to the workspaces of the same names; missing workspaces are created. Serials, lineages and every byte are kept. Each workspace is locked during its import; your own lock stays. Continues an interrupted import; a workspace whose state the source does not have is skipped.',
+    )
+    .option('--directory <path>', 'directory that `state export` has written')
+    .option('--from-url <url>', 'address of the other server, such as https://app.terraform.io')
+    .addOption(new Option('--from-token <token>', 'API token of the other server').env('GROUNDSTATE_FROM_TOKEN'))
+    .option('--from-organization <name>', 'organization on the other server; the same name by default')
+    .option('--replace', 'add the states even if those of a workspace are newer or have another lineage')
+    .option('--checkpoint <file>', 'file that records the progress; by default in the directory, or in the current one')
+    .action(async (flags: StateImportFlags) => {
+      const { stateImportCommand } = await import('./state.ts')
+      exitCode = await stateImportCommand(flags)
+    })
 
   program
     .command('agent')
-    .summary('run an agent, which takes the runs of an agent pool')
+    .summary('run an agent of an agent pool')
     .argument('[settings...]', 'see groundstate agent --help')
-    // It reads its own settings, as the stand-alone program does.
+    // The agent parses its own settings.
     .helpOption(false)
     .allowUnknownOption()
     .passThroughOptions()
@@ -104,15 +143,15 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     })
 
   withSettings(program.command('doctor'))
-    .summary('check what the server needs')
-    .description('Checks the engine, database, clock, disk, port and TLS, and says what to do about what is wrong.')
+    .summary('check the requirements of the server')
+    .description('Checks engine, database, clock, disk, port and TLS, with advice for each problem.')
     .action(async (flags: SettingFlags) => {
       const { doctorCommand } = await import('./doctor.ts')
       exitCode = await doctorCommand(configOf(flags))
     })
 
   try {
-    // To the standard output, as a response: without a command, commander treats the help as an error.
+    // Prints the help to standard output; commander would treat a missing command as an error.
     if (argv.length < 3) program.help()
     await program.parseAsync([...argv])
     return exitCode
@@ -126,7 +165,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** The exit code for a command or an option that cannot be. */
+/** Exit code for an invalid command or option. */
 const USAGE_ERROR = 2
 
 const { dataDir, databaseUrl, databaseDirectUrl, secret, logLevel } = SETTINGS
@@ -139,14 +178,13 @@ const BLOB_SETTINGS = {
 function withSettings(command: Command, settings: Settings = SETTINGS) {
   for (const [name, { isSwitch }] of Object.entries(settings)) {
     const option = new Option(`${flagOf(name)} ${isSwitch === true ? '[value]' : '<value>'}`).preset('1').hideHelp()
-    // `--no-proxy` is not the opposite of `--proxy`.
+    // `--no-proxy` is not the negation of `--proxy`.
     option.negate = false
     command.addOption(option)
   }
   return command.addHelpText('after', () => `\nSettings:\n${settingsHelp(settings)}`)
 }
 
-/** The configuration from flags and environment variables; flags take precedence. */
 function configOf(flags: SettingFlags): Config {
   return readConfig(process.env, flags)
 }
@@ -155,7 +193,7 @@ function urlOption() {
   const port = process.env['GROUNDSTATE_PORT'] || '7777'
   const option = new Option('--url <url>', 'address of the server').default(`http://127.0.0.1:${port}`)
   return fromVariable(option, 'GROUNDSTATE_URL').argParser((url) => {
-    if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url
+    if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return url
     throw new InvalidArgumentError('It must be an address that begins with http:// or https://.')
   })
 }
@@ -163,13 +201,13 @@ function urlOption() {
 function tokenOption() {
   return fromVariable(new Option('--token <token>', 'API token'), 'GROUNDSTATE_TOKEN').argParser((token) => {
     if (/^[\x21-\x7e]+$/.test(token)) return token
-    throw new InvalidArgumentError('It must be the text of a token, without spaces.')
+    throw new InvalidArgumentError('It must be a token without spaces.')
   })
 }
 
 function hostNameOption() {
-  return new Option('--host-name <name>', 'name by which configurations call this server')
-    .default(undefined, 'that of an https address if terraform takes it as a name, otherwise groundstate.local')
+  return new Option('--host-name <name>', 'host name of this server in configurations')
+    .default(undefined, 'the host of an https address if terraform accepts it, otherwise groundstate.local')
     .argParser((name) => {
       if (isHostName(name)) return name
       throw new InvalidArgumentError('It must be a host name, such as groundstate.local.')

@@ -9,7 +9,7 @@ import { isolationProblem, sandboxProblem } from '@groundstate/agent/isolation/c
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { agentDirectory } from '../agent-directory.ts'
-import { checkStore, findRecordedStore, findStoreId, placeOf, storeOf } from '../blobs/blob-store.ts'
+import { checkStore, findRecordedStore, findStoreId, placeOf, configuredStore } from '../blobs/blob-store.ts'
 import { type Config, isLoopbackHost } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
 import { checkMigrations } from '../db/migrate.ts'
@@ -44,101 +44,96 @@ const CHECKS: readonly Check[] = [
 ]
 
 /**
- * Prints a line for each requirement of the server, with advice where it is not met. Returns 1 if any is not met. It only looks:
- * what a start would make is said, and not made. An embedded database that rests is started for the time of the look.
+ * Prints a line for each requirement of the server, with advice if it is not met. Returns 1 if any is not met. Read-only, except that an embedded
+ * database is started temporarily.
  */
 export async function doctorCommand(config: Config): Promise<number> {
-  await using database = lookAtDatabase(config)
+  await using database = lazyDatabase(config)
   let failed = 0
   for (const check of CHECKS) {
     const result = await check.run(config, database).catch((error: unknown): Result => {
-      if (!(error instanceof StartError))
-        return {
-          ok: false,
-          found: error instanceof Error ? error.message : String(error),
-          advice: 'see docs/OPERATIONS.md',
-        }
-      return { ok: false, found: error.reason, ...(error.advice !== undefined && { advice: error.advice }) }
+      if (error instanceof StartError) return failure(error.reason, error.advice)
+      return failure(error instanceof Error ? error.message : String(error), 'see docs/OPERATIONS.md')
     })
     if (!result.ok) failed += 1
     process.stdout.write(`${result.ok ? '✓' : '✗'} ${check.name.padEnd(12)} ${result.found}\n`)
     if (result.advice !== undefined) process.stdout.write(`${' '.repeat(15)}→ ${result.advice}\n`)
   }
-  process.stdout.write(
-    failed === 0 ? '\nEverything is in place.\n' : `\n${failed} of ${CHECKS.length} checks failed.\n`,
-  )
+  process.stdout.write(failed === 0 ? '\nAll checks passed.\n' : `\n${failed} of ${CHECKS.length} checks failed.\n`)
   return failed === 0 ? 0 : 1
 }
 
+function success(found: string): Result {
+  return { ok: true, found }
+}
+
+function failure(found: string, advice?: string): Result {
+  return { ok: false, found, ...(advice !== undefined && { advice }) }
+}
+
 function checkNode(): Result {
-  const ok = Number(process.versions.node.split('.', 1)[0]) >= 24
-  return ok
-    ? { ok, found: process.version }
-    : { ok, found: process.version, advice: 'Node 24 or later is needed: run `npm ci`, which brings one' }
+  const isSupported = Number(process.versions.node.split('.', 1)[0]) >= 24
+  if (isSupported) return success(process.version)
+  return failure(process.version, 'Node 24 or later is required: run `npm ci`, which installs it')
 }
 
 async function checkEngine({ agents, enginePath, engineDownloads }: Config): Promise<Result> {
-  if (agents === 0) return { ok: true, found: 'no run executes here' }
+  if (agents === 0) return success(NO_AGENT)
   const engines = await listEngines({ enginePath, strict: false })
   const found = engines.map(({ product, version }) => `${engineName(product)} ${version}`).join(', ')
-  if (enginePath !== undefined && !(await stat(enginePath).catch(() => undefined)))
-    return {
-      ok: false,
-      found: `there is nothing at ${enginePath}; elsewhere: ${found || 'no engine'}`,
-      advice: 'name a binary or a directory in GROUNDSTATE_ENGINE_PATH',
-    }
-  if (engines.length > 0) return { ok: true, found }
-  if (engineDownloads) return { ok: true, found: 'none yet: they are downloaded as runs need them' }
-  return {
-    ok: false,
-    found: `neither terraform nor tofu ${enginePath === undefined ? '' : `at ${enginePath} or `}on the PATH`,
-    advice: 'install one of them, or name it in GROUNDSTATE_ENGINE_PATH; without it runs fail here',
+  if (enginePath !== undefined && !(await stat(enginePath).catch(() => undefined))) {
+    const elsewhere = `${enginePath} does not exist; elsewhere: ${found || 'no engine'}`
+    return failure(elsewhere, 'set GROUNDSTATE_ENGINE_PATH to a binary or a directory')
   }
+  if (engines.length > 0) return success(found)
+  if (engineDownloads) return success('none yet: they are downloaded as runs need them')
+  return failure(
+    `neither terraform nor tofu ${enginePath === undefined ? '' : `at ${enginePath} or `}on the PATH`,
+    'install one of them, or set GROUNDSTATE_ENGINE_PATH; otherwise runs fail',
+  )
 }
 
+const NO_AGENT = 'not needed without the built-in agent'
+
 async function checkIsolation(config: Config): Promise<Result> {
-  if (config.agents === 0) return { ok: true, found: 'no run executes here' }
+  if (config.agents === 0) return success(NO_AGENT)
   const { isolation, enginePath, firstRunUser } = config
   const problem =
     isolation === 'off'
       ? 'it is turned off'
       : await isolationProblem({ workDir: await agentDirectory(config), enginePath, firstRunUser })
-  if (problem === undefined) return { ok: true, found: 'each run executes as a separate user' }
-  return {
-    ok: isolation !== 'user',
-    found: `runs execute as the user of the server: ${problem}`,
-    advice: 'see "Decide who may run code here" in docs/OPERATIONS.md',
-  }
+  if (problem === undefined) return success('each run executes as a separate user')
+  const result = failure(
+    `runs execute as the user of the server: ${problem}`,
+    'see "Decide who may run code here" in docs/OPERATIONS.md',
+  )
+  return { ...result, ok: isolation !== 'user' }
 }
 
 async function checkSandbox(config: Config): Promise<Result> {
-  if (!config.sandbox || config.agents === 0) return { ok: true, found: 'not asked for' }
+  if (!config.sandbox || config.agents === 0) return success('not enabled')
   const problem = await sandboxProblem()
-  return problem === undefined ? { ok: true, found: 'bubblewrap works here' } : { ok: false, found: problem }
+  return problem === undefined ? success('bubblewrap works') : failure(problem)
 }
 
 async function checkDataDirectory({ dataDir }: Config): Promise<Result> {
   const present = await checkDirectory(dataDir)
-  const isThere = present === resolve(dataDir)
   await access(present, constants.W_OK).catch((cause: unknown) => {
     const advice = 'run this as the user that the server runs as, or choose another GROUNDSTATE_DATA_DIR'
     throw new StartError(`can't write to ${present}`, { cause, advice })
   })
   const { bavail, bsize } = await statfs(present)
   const free = bavail * bsize
-  const found = `${dataDir}, ${isThere ? '' : 'not there yet: a start makes it, '}${(free / 1024 ** 3).toFixed(1)} GiB free`
-  return free >= MIN_FREE_BYTES
-    ? { ok: true, found }
-    : { ok: false, found, advice: 'free some space: state and logs need at least 1 GiB' }
+  const created = present === resolve(dataDir) ? '' : 'created at the first start, '
+  const found = `${dataDir}, ${created}${(free / 1024 ** 3).toFixed(1)} GiB free`
+  if (free >= MIN_FREE_BYTES) return success(found)
+  return failure(found, 'free some space: state and logs need at least 1 GiB')
 }
 
-/** The configured database, opened by the first check that needs it. */
-type Database = AsyncDisposable & {
-  /** Undefined where no start has made an embedded one yet. */
-  client: () => Promise<pg.Client | undefined>
-}
+/** The configured database, opened by the first check that needs it; `client` resolves to undefined before an embedded one was created. */
+type Database = AsyncDisposable & { client: () => Promise<pg.Client | undefined> }
 
-function lookAtDatabase(config: Config): Database {
+function lazyDatabase(config: Config): Database {
   const stack = new AsyncDisposableStack()
   let client: Promise<pg.Client | undefined> | undefined
   const open = async () => {
@@ -149,7 +144,7 @@ function lookAtDatabase(config: Config): Database {
   return { client: async () => (client ??= open()), [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
-/** The names of the migrations that the database has; undefined before the first start. */
+/** Names of the applied migrations; undefined before the first start. */
 async function listMigrations(client: pg.Client): Promise<string[] | undefined> {
   const { rows: tables } = await client.query(
     `select from pg_tables where tablename = 'schema_migrations' and schemaname = 'public'`,
@@ -164,7 +159,7 @@ async function checkDatabase(config: Config, database: Database): Promise<Result
   if (client === undefined) {
     await findSystemAccount()
     findPackage(`${process.platform}-${process.arch}`)
-    return { ok: true, found: 'none yet: a start makes an embedded PostgreSQL' }
+    return success('embedded PostgreSQL, created at the first start')
   }
   const before = Date.now()
   const { rows } = await client.query<{ version: number; clock: Date }>(
@@ -173,60 +168,56 @@ async function checkDatabase(config: Config, database: Database): Promise<Result
   const { version = 0, clock = new Date(0) } = rows[0] ?? {}
   const skew = Math.round(Math.abs(clock.getTime() - (before + Date.now()) / 2))
   const found = `PostgreSQL ${Math.floor(version / 10_000)}${config.databaseUrl === undefined ? ', embedded' : ''}, clock off by ${skew} ms`
-  if (version < 150_000) return { ok: false, found, advice: 'PostgreSQL 15 or later is needed' }
+  if (version < 150_000) return failure(found, 'PostgreSQL 15 or later is required')
   if (skew > MAX_CLOCK_SKEW_MS)
-    return { ok: false, found, advice: 'synchronise the clocks of this machine and the database, with NTP' }
+    return failure(found, 'synchronise the clocks of this machine and the database with NTP')
   const done = await listMigrations(client)
-  if (done === undefined) return { ok: true, found: `${found}, not migrated yet` }
+  if (done === undefined) return success(`${found}, not migrated yet`)
   checkMigrations(done)
   const mark = done.length === MIGRATIONS.length ? await findMark(client) : undefined
   if (mark !== undefined) await checkSecret(mark, config)
-  return { ok: true, found: `${found}, ${done.length} of ${MIGRATIONS.length} migrations` }
+  return success(`${found}, ${done.length} of ${MIGRATIONS.length} migrations`)
 }
 
 async function checkBlobs(config: Config, database: Database): Promise<Result> {
-  const store = storeOf(config)
+  const store = configuredStore(config)
   const here = placeOf(store)
   const client = await database.client().catch(() => 'unknown' as const)
-  if (client === 'unknown') return { ok: true, found: `${here}, not compared with the database` }
+  if (client === 'unknown') return success(`${here}, not compared with the database`)
   const secret = await findSecret(config.dataDir, config.secret)
-  // With any other secret a store is that of others.
-  const found = await findStoreId(store, createSecrets(secret ?? randomBytes(SECRET_BYTES)))
+  // Without a secret, no existing store can be ours.
+  const actual = await findStoreId(store, createSecrets(secret ?? randomBytes(SECRET_BYTES)))
   const done = client && (await listMigrations(client))
   const isMigrated = client !== undefined && done?.length === MIGRATIONS.length
   const isNew = done === undefined || (isMigrated && (await findMark(client)) === undefined)
-  checkStore(isMigrated ? await findRecordedStore(client) : undefined, found, { store, isNew })
-  return { ok: true, found: found === undefined ? `${here}, empty` : here }
+  checkStore(isMigrated ? await findRecordedStore(client) : undefined, actual, { store, isNew })
+  return success(actual === undefined ? `${here}, empty` : here)
 }
 
 async function checkPort(config: Config): Promise<Result> {
   const address = `${config.host}:${config.port}`
-  if (config.port === 0) return { ok: true, found: 'a free one is picked' }
-  const taken = await new Promise<boolean>((resolve) => {
+  if (config.port === 0) return success('a free port is used')
+  const isInUse = await new Promise<boolean>((resolve) => {
     const socket = connect({ host: config.host, port: config.port, timeout: 2000 })
+    const finish = (connected: boolean) => {
+      resolve(connected)
+      socket.destroy()
+    }
     socket
-      .once('connect', () => resolve(true))
-      .once('error', () => resolve(false))
-      .once('timeout', () => resolve(false))
-    socket.once('connect', () => socket.destroy()).once('timeout', () => socket.destroy())
+      .once('connect', () => finish(true))
+      .once('error', () => finish(false))
+      .once('timeout', () => finish(false))
   })
-  if (!taken) return { ok: true, found: `${address} is free` }
+  if (!isInUse) return success(`${address} is free`)
   const installation = await installationAt(config)
   const secret = await findSecret(config.dataDir, config.secret)
   if (secret !== undefined && installation === installationHeader(createSecrets(secret))[INSTALLATION_HEADER])
-    return { ok: true, found: `${address}, where Groundstate is running` }
+    return success(`${address}, on which Groundstate is running`)
   const other = installation === undefined ? 'another program' : 'the Groundstate of another data directory'
-  return {
-    ok: false,
-    found: `${address} is taken by ${other}`,
-    advice: 'stop it, or choose another GROUNDSTATE_PORT',
-  }
+  return failure(`${address} is in use by ${other}`, 'stop it, or choose another GROUNDSTATE_PORT')
 }
 
-/**
- * Which installation the Groundstate server at the port is of; undefined where none answers. Its certificate is not verified, since
- * nothing secret is sent.
- */
+/** Identifies the installation of a Groundstate server at the port; undefined if there is none. The certificate is not verified, since nothing secret is sent. */
 async function installationAt({ tls, host, port }: Config) {
   return new Promise<string | undefined>((resolve) => {
     const options = { host, port, path: '/api/v2/ping', rejectUnauthorized: false, timeout: 2000, agent: false }
@@ -243,24 +234,22 @@ async function installationAt({ tls, host, port }: Config) {
 }
 
 async function checkTls(config: Config): Promise<Result> {
-  // Loading those of the local authority would make them, or renew them.
+  // Loading certificates of the local authority would create or renew them.
   if (config.tls === 'auto') return checkLocalAuthority(config)
   const tls = await loadTls(config)
   if (!tls) {
-    const found = 'off'
-    return isLoopbackHost(config.host)
-      ? { ok: true, found }
-      : { ok: true, found, advice: 'beyond this machine, put a TLS proxy in front or set GROUNDSTATE_TLS' }
+    if (isLoopbackHost(config.host)) return success('off')
+    return { ...success('off'), advice: 'for access from other machines, use a TLS proxy or set GROUNDSTATE_TLS' }
   }
   const { found, days } = describeCertificate(tls.cert)
-  return days > 7 ? { ok: true, found } : { ok: false, found, advice: 'renew the certificate' }
+  return days > 7 ? success(found) : failure(found, 'renew the certificate')
 }
 
 async function checkLocalAuthority({ dataDir }: Config): Promise<Result> {
   const directory = join(dataDir, 'tls')
   const pem = await readFile(join(directory, 'server.pem'), 'utf8').catch(() => undefined)
-  if (pem === undefined) return { ok: true, found: `none yet: a start makes a local authority in ${directory}` }
-  return { ok: true, found: `${describeCertificate(pem).found}; a start renews it in time` }
+  if (pem === undefined) return success(`local authority, created in ${directory} at the first start`)
+  return success(`${describeCertificate(pem).found}; renewed automatically at a start`)
 }
 
 function describeCertificate(pem: string) {

@@ -24,7 +24,7 @@ process.on('SIGQUIT', end)
 process.stdin.once('data', end)
 console.log(process.ppid + ' ' + process.env.TF_CLI_CONFIG_FILE)`
 
-/** As `COUNTER`, but it ends by itself, after `exec` has decided about a signal. */
+/** Like `COUNTER`, but it exits after `exec` has handled a signal. */
 const PATIENT_COUNTER = `${COUNTER}
 process.once('SIGTERM', () => setTimeout(end, 1000))`
 
@@ -59,7 +59,7 @@ async function started(child: ChildProcessByStdio<Writable, Readable, null>) {
   return { exec, file, stdin, ended, nextLine }
 }
 
-/** The process may have ended meanwhile. */
+/** The process may have ended. */
 function signal(pid: number, name: NodeJS.Signals) {
   try {
     process.kill(pid, name)

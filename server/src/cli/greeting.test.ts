@@ -10,13 +10,13 @@ const STARTED = {
   movedDatabase: undefined,
 }
 
-test('the lines to paste trust the local authority', () => {
+test('the printed commands trust the local authority', () => {
   const text = greeting(config, { ...STARTED, caFile: '/srv/data/tls/ca.pem' })
 
   expect(text).toMatch(/^ {2}export SSL_CERT_FILE=\/srv\/data\/tls\/ca\.pem$/m)
 })
 
-test('the lines to paste are right for a directory whose name a shell would take apart', () => {
+test('the printed commands quote the names of directories', () => {
   const spaced = readConfig({ GROUNDSTATE_DATA_DIR: "/srv/it's data" })
 
   const text = greeting(spaced, { ...STARTED, caFile: '/srv/my data/ca.pem' })
@@ -28,7 +28,7 @@ test('the lines to paste are right for a directory whose name a shell would take
 test('a database outside the data directory is mentioned, and one inside is not', () => {
   const moved = greeting(config, { ...STARTED, movedDatabase: '/var/lib/groundstate/database-x' })
 
-  expect(moved).toContain(`The database is kept in /var/lib/groundstate/database-x`)
-  expect(moved).toContain('Back it up along with /srv/data')
+  expect(moved).toContain(`The database is in /var/lib/groundstate/database-x`)
+  expect(moved).toContain('Back it up together with /srv/data')
   expect(greeting(config, STARTED)).not.toContain('database')
 })

@@ -52,7 +52,7 @@ describe.each(COMMANDS)('a database that cannot be used is one line of `%s`', (.
   })
 })
 
-test('a secret that is none is named before anything is made', async () => {
+test('an invalid secret is named before anything is created', async () => {
   const where = join(directory, 'unmade')
 
   const { code, err } = await groundstate('serve', '--data-dir', where, '--secret', 'abc')
@@ -62,14 +62,14 @@ test('a secret that is none is named before anything is made', async () => {
   expect(await readdir(directory)).not.toContain('unmade')
 })
 
-test('doctor refuses the secret that serve refuses', async () => {
+test('doctor rejects the secrets that serve rejects', async () => {
   const { code, err } = await groundstate('doctor', '--data-dir', directory, '--secret', 'short')
 
   expect(code).toBe(1)
   expect(err).toContain('--secret')
 })
 
-test('token create makes no database where there is none', async () => {
+test('token create creates no database', async () => {
   const where = join(directory, 'unmade')
 
   const { code, err } = await groundstate('token', 'create', '--data-dir', where)
@@ -79,14 +79,14 @@ test('token create makes no database where there is none', async () => {
   expect(await readdir(directory)).not.toContain('unmade')
 })
 
-test('token create says that a database has never been served', async () => {
+test('token create rejects a database without tables', async () => {
   const { code, err } = await groundstate('token', 'create', '--database-url', empty.url)
 
   expect(code).toBe(1)
-  expect(err).toMatch(/^groundstate: [^\n]+ has no tables of Groundstate; [^\n]+\n$/)
+  expect(err).toMatch(/^groundstate: [^\n]+ has no Groundstate tables; [^\n]+\n$/)
 })
 
-test('doctor says what to do about a database that it cannot reach', async () => {
+test('doctor advises on an unreachable database', async () => {
   const where = ['--data-dir', directory, '--port', '0', '--database-url', 'postgres://a:b@127.0.0.1:1/x']
 
   const { code, out } = await groundstate('doctor', ...where)
@@ -105,14 +105,14 @@ test.each([
   expect(err).toMatch(/^groundstate: [^\n]*\/proc\/groundstate[^\n]+\n$/)
 })
 
-test('doctor names a data directory that cannot be made, and what to do', async () => {
+test('doctor advises on a data directory that cannot be created', async () => {
   const { code, out } = await groundstate('doctor', '--data-dir', '/proc/groundstate', '--port', '0')
 
   expect(code).toBe(1)
   expect(out).toMatch(/✗ data directory +can't make the directory \/proc\/groundstate: .*\n +→ \S/)
 })
 
-test('doctor says what to do about TLS files that are not there, and about a database of another version', async () => {
+test('doctor advises on missing TLS files and on a database of another version', async () => {
   await mkdir(join(directory, 'old/postgres/cluster'), { recursive: true })
   await writeFile(join(directory, 'old/postgres/cluster/PG_VERSION'), '9\n')
   const pem = ['--tls-cert', '/nowhere/cert.pem', '--tls-key', '/nowhere/key.pem']
@@ -121,7 +121,9 @@ test('doctor says what to do about TLS files that are not there, and about a dat
   const { code, out } = await groundstate('doctor', ...where, '--tls', 'files', ...pem)
 
   expect(code).toBe(1)
-  expect(out).toMatch(/✗ TLS +GROUNDSTATE_TLS_CERT \/nowhere\/cert\.pem: there is no such file\n +→ name a PEM file/)
+  expect(out).toMatch(
+    /✗ TLS +GROUNDSTATE_TLS_CERT \/nowhere\/cert\.pem: there is no such file\n +→ it must be a readable PEM file/,
+  )
   expect(out).toMatch(/✗ database +.*PostgreSQL 9.*\n +→ \S/)
 })
 
@@ -135,10 +137,10 @@ test.each([
 
   const { out } = await groundstate('doctor', ...where, '--host', host)
 
-  expect(/✓ TLS +off\n +→ beyond this machine/.test(out)).toBe(isAdvised)
+  expect(/✓ TLS +off\n +→ for access from other machines/.test(out)).toBe(isAdvised)
 })
 
-test('doctor says as whom runs execute, and where to read about it', async () => {
+test('doctor names the user of runs and the documentation', async () => {
   const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url]
 
   const { out } = await groundstate('doctor', ...where, '--isolation', 'off')
@@ -158,7 +160,7 @@ test('doctor fails when runs must have separate users and cannot', async () => {
   expect(out).toContain('✗ isolation    runs execute as the user of the server: ')
 })
 
-test('doctor tries the sandbox out when runs are to have one', async () => {
+test('doctor tests the sandbox if it is enabled', async () => {
   const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url]
   const path = process.env['PATH']
   vi.stubEnv('PATH', directory)
@@ -173,7 +175,7 @@ test('doctor tries the sandbox out when runs are to have one', async () => {
   )
 })
 
-test('serve refuses blobs that are not those of its database, until they are adopted', async () => {
+test('serve rejects the blobs of another database until they are adopted', async () => {
   await using database = await createTestDatabase()
   const site = ['--database-url', database.url, '--secret', '11'.repeat(32)]
   const where = (name: string) => ['--data-dir', join(directory, name), ...site]
@@ -194,21 +196,21 @@ test('serve refuses blobs that are not those of its database, until they are ado
   expect(after.out).toMatch(/✓ blobs +the directory .*second\/blobs/)
 })
 
-test('doctor looks at an empty directory and makes nothing there, with what a start would make', async () => {
+test('doctor changes nothing in an empty directory, and names what a start would create', async () => {
   const where = join(directory, 'untouched')
   await mkdir(where)
 
   const doctor = await groundstate('doctor', '--data-dir', where, '--port', '0', '--tls', 'auto')
   const missing = await groundstate('doctor', '--data-dir', join(where, 'deep/inside'), '--port', '0')
 
-  expect(doctor.out).toContain('✓ database     none yet: a start makes an embedded PostgreSQL\n')
-  expect(doctor.out).toContain('✓ TLS          none yet: a start makes a local authority in ')
+  expect(doctor.out).toContain('✓ database     embedded PostgreSQL, created at the first start\n')
+  expect(doctor.out).toContain('✓ TLS          local authority, created in ')
   expect(doctor.out).toMatch(/✓ blobs +the directory .*untouched\/blobs of .*, empty/)
-  expect(missing.out).toMatch(/✓ data directory +.*deep\/inside, not there yet: a start makes it/)
+  expect(missing.out).toMatch(/✓ data directory +.*deep\/inside, created at the first start/)
   expect(await readdir(where)).toEqual([])
 })
 
-test('doctor tells its own server at the port from that of another directory', async () => {
+test('doctor distinguishes its own server at the port from that of another directory', async () => {
   const app = await createTestApp()
   const { hostname, port } = new URL(await app.listen())
   const at = ['--host', hostname, '--port', port]
@@ -219,9 +221,9 @@ test('doctor tells its own server at the port from that of another directory', a
   const own = await groundstate('doctor', ...at, ...other, '--secret', '11'.repeat(32))
   const stranger = await groundstate('doctor', ...at, ...other)
 
-  expect(own.out).toContain(`✓ port         ${hostname}:${port}, where Groundstate is running\n`)
+  expect(own.out).toContain(`✓ port         ${hostname}:${port}, on which Groundstate is running\n`)
   expect(stranger.out).toContain(
-    `✗ port         ${hostname}:${port} is taken by the Groundstate of another data directory\n`,
+    `✗ port         ${hostname}:${port} is in use by the Groundstate of another data directory\n`,
   )
   expect(stranger.code).toBe(1)
 })

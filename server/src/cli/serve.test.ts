@@ -18,7 +18,7 @@ async function startServer(databaseUrl: string) {
   return { server, ended }
 }
 
-test.each(['SIGTERM', 'SIGHUP'] as const)('%s drains a server whose terminal is gone', async (signal) => {
+test.each(['SIGTERM', 'SIGHUP'] as const)('%s drains a server whose terminal was closed', async (signal) => {
   await using database = await createTestDatabase()
   const { server, ended } = await startServer(database.url)
   server.stdout.destroy()

@@ -4,9 +4,8 @@ import { type Config, readConfig } from '../config.ts'
 import { type Started, serve } from '../serve.ts'
 
 /**
- * Runs the server and drains it once, however often SIGTERM and SIGINT arrive. A Ctrl-C comes from the terminal and
- * from npm, and `timeout` signals the process and then its group. SIGQUIT ends it at once. A closed terminal also sends
- * a signal, and writing to it fails afterwards, which must not stop the drain.
+ * Runs the server and drains it once, however often SIGTERM and SIGINT arrive: both the terminal and npm send Ctrl-C, and `timeout` signals the
+ * process and its group. SIGQUIT ends it immediately. A closed terminal sends SIGHUP; failing writes to it must not stop the drain.
  */
 export async function serveCommand(config: Config): Promise<number> {
   const stop = new AbortController()
@@ -14,7 +13,7 @@ export async function serveCommand(config: Config): Promise<number> {
     if (stop.signal.aborted) return
     stop.abort()
     process.stderr.write(
-      `groundstate: ${signal}, finishing what runs (SIGQUIT, Ctrl-\\ in a terminal, stops at once)\n`,
+      `groundstate: ${signal}, waiting for running jobs (SIGQUIT, Ctrl-\\ in a terminal, stops immediately)\n`,
     )
   }
   const onHangup = () => stop.abort()
@@ -22,27 +21,27 @@ export async function serveCommand(config: Config): Promise<number> {
   const onQuit = () => process.exit(128 + constants.signals.SIGQUIT)
   // Never removed: a late signal must not change the exit code.
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onHangup).on('SIGQUIT', onQuit)
-  // Never removed either: the error of the last line comes after it.
+  // Never removed, since an error may follow the last write.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
   await serve(config, { signal: stop.signal, onReady: (started) => process.stdout.write(greeting(config, started)) })
   return 0
 }
 
-/** The start message: the server's address, the login (shown only once), and the commands to paste next. */
+/** The start message: the server's address, the login (shown only once), and commands for a first run. */
 export function greeting(config: Config, { baseUrl, admin, caFile, movedDatabase }: Started) {
   const lines = [`Groundstate is ready at ${baseUrl}`, '']
   if (caFile !== undefined)
-    lines.push(`Its certificate comes from a local authority: trust ${caFile} (see docs/OPERATIONS.md)`, '')
+    lines.push(`Its certificate was issued by a local authority: trust ${caFile} (see docs/OPERATIONS.md)`, '')
   if (movedDatabase !== undefined)
     lines.push(
-      `The database is kept in ${movedDatabase}: the user it runs as can't enter ${dirname(resolve(config.dataDir))}.`,
-      `Back it up along with ${config.dataDir}`,
+      `The database is in ${movedDatabase}: the user it runs as can't enter ${dirname(resolve(config.dataDir))}.`,
+      `Back it up together with ${config.dataDir}`,
       '',
     )
   if (admin.username !== undefined && admin.password !== undefined)
     lines.push(`  user      ${admin.username}`, `  password  ${admin.password}`)
   if (admin.token !== undefined) lines.push(`  API token ${admin.token}`)
-  if (admin.password !== undefined || admin.token !== undefined) lines.push('  (shown this once)', '')
+  if (admin.password !== undefined || admin.token !== undefined) lines.push('  (shown only once)', '')
   const root = resolve(import.meta.dirname, '../../..')
   const bin = forShell(join(root, 'node_modules/.bin/groundstate'))
   const port = new URL(baseUrl).port
@@ -64,7 +63,7 @@ export function greeting(config: Config, { baseUrl, admin, caFile, movedDatabase
   return `${lines.join('\n')}\n`
 }
 
-/** A word as a shell reads it. */
+/** Quotes a word for a shell. */
 function forShell(word: string) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }

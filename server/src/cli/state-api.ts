@@ -3,11 +3,8 @@ import { errorObject } from '@groundstate/contract/responses'
 import { fetch } from 'undici'
 import { z } from 'zod'
 
-export type ServerAccess = {
-  /** The base URL of a server with the public API, such as `https://app.terraform.io`. */
-  url: string
-  token: string
-}
+/** `url` is the base URL of a server with the public API, such as `https://app.terraform.io`. */
+export type ServerAccess = { url: string; token: string }
 
 const PAGE = 100
 const ATTEMPTS = 5
@@ -18,10 +15,7 @@ const list = z.object({
   meta: z.object({ pagination: z.object({ 'next-page': z.int().nullable() }) }).optional(),
 })
 
-/**
- * A client of the public API. It retries while the server asks to wait, and parses answers. Throws `RefusedError` for a
- * status of 400 or more.
- */
+/** A client of the public API, which retries rate-limited and failed requests. Throws `RequestRejectedError` for statuses from 400. */
 export function stateApi({ url, token }: ServerAccess) {
   const base = new URL(url)
   const prefix = `${url.replace(/\/+$/, '')}/api/v2`
@@ -29,7 +23,7 @@ export function stateApi({ url, token }: ServerAccess) {
 
   async function send(method: string, address: string, body?: string | Buffer) {
     const target = new URL(address, base)
-    // URLs for other hosts are signed and must not get our token.
+    // URLs of other hosts are signed and must not get our token.
     const isOurs = target.origin === base.origin
     for (let attempt = 1; ; attempt += 1) {
       const response = await fetch(target, {
@@ -40,7 +34,7 @@ export function stateApi({ url, token }: ServerAccess) {
         },
         ...(body !== undefined && { body }),
       }).catch((error: unknown) => {
-        // If a server has never answered, its address is probably wrong.
+        // If the server never responded, its address is probably wrong.
         if (hasResponded && attempt < ATTEMPTS) return undefined
         throw new Error(`${target.origin} can't be reached: ${causeOf(error)}`, { cause: error })
       })
@@ -56,17 +50,17 @@ export function stateApi({ url, token }: ServerAccess) {
   async function request(method: string, path: string, body?: object) {
     const response = await send(method, `${prefix}${path}`, body && JSON.stringify(body))
     const text = await response.text()
-    if (response.status >= 400) throw new RefusedError(`${method} ${path}`, response.status, text)
+    if (response.status >= 400) throw new RequestRejectedError(`${method} ${path}`, response.status, text)
     try {
       return text === '' ? undefined : (JSON.parse(text) as unknown)
     } catch {
-      throw new Error(`${base.origin} doesn't speak the API: ${method} ${path} was not answered with JSON`)
+      throw new Error(`${base.origin} does not have the API: the response to ${method} ${path} is not JSON`)
     }
   }
 
   function read<T extends z.ZodType>(schema: T, value: unknown, path: string): z.infer<T> {
     const { data, error } = schema.safeParse(value)
-    if (error) throw new Error(`${base.origin} answered ${path} in an unexpected form: ${z.prettifyError(error)}`)
+    if (error) throw new Error(`the response of ${base.origin} to ${path} is invalid: ${z.prettifyError(error)}`)
     return data
   }
 
@@ -79,48 +73,47 @@ export function stateApi({ url, token }: ServerAccess) {
     },
 
     async all<T extends z.ZodType>(schema: T, path: string): Promise<z.infer<T>[]> {
-      const found: z.infer<T>[] = []
+      const items: z.infer<T>[] = []
       for (let page: number | undefined = 1; page !== undefined;) {
         const query: string = `${path.includes('?') ? '&' : '?'}page%5Bsize%5D=${PAGE}&page%5Bnumber%5D=${page}`
         const response: z.infer<typeof list> = read(list, await request('GET', `${path}${query}`), path)
-        for (const item of response.data) found.push(read(schema, item, path))
+        for (const item of response.data) items.push(read(schema, item, path))
         page = response.meta?.pagination['next-page'] ?? undefined
       }
-      return found
+      return items
     },
 
-    /** Undefined when the content does not exist. */
+    /** Undefined if the content does not exist. */
     async download(address: string) {
       const response = await send('GET', address)
       if (response.status === 404 || response.status === 204) return undefined
-      if (response.status >= 400) throw new RefusedError('a download', response.status, await response.text())
+      if (response.status >= 400) throw new RequestRejectedError('a download', response.status, await response.text())
       return Buffer.from(await response.arrayBuffer())
     },
 
     async upload(address: string, content: Buffer) {
       const response = await send('PUT', address, content)
       const text = await response.text()
-      if (response.status >= 400) throw new RefusedError('an upload', response.status, text)
+      if (response.status >= 400) throw new RequestRejectedError('an upload', response.status, text)
     },
   }
 }
 
-/** The server refused a request; the message has its reason. */
-export class RefusedError extends Error {
+export class RequestRejectedError extends Error {
   status: number
 
   constructor(what: string, status: number, text: string) {
-    super(`${what} was answered with ${status}: ${reason(text)}`)
+    super(`${what} failed with status ${status}: ${reason(text)}`)
     this.status = status
   }
 }
 
 const { title, detail } = errorObject.shape
-const refusal = z.object({ errors: z.array(z.object({ title: title.optional(), detail: detail.optional() })) })
+const rejection = z.object({ errors: z.array(z.object({ title: title.optional(), detail: detail.optional() })) })
 
 function reason(text: string) {
   try {
-    const { errors } = refusal.parse(JSON.parse(text))
+    const { errors } = rejection.parse(JSON.parse(text))
     return errors.map((error) => error.detail ?? error.title).join('; ')
   } catch {
     return text.slice(0, 200)

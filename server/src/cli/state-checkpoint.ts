@@ -5,19 +5,19 @@ import { codeOf } from '../error-code.ts'
 import { messageOf } from './state-api.ts'
 
 /**
- * Records in a file which versions of a workspace have arrived on a server. One line records that a version was begun,
- * with its id there, and another that it is complete. For a version that was begun last and not completed,
- * `isFinalized` means that only the response was lost. Without a file, nothing is recorded.
+ * Records in a file which versions of a workspace were transferred to a server. One line records the start of a version with its id on the server,
+ * another its completion. If the last version has no completion but `isFinalized`, only the response was lost. Without a file, nothing is
+ * recorded.
  */
 export async function checkpoint(
   file: string | undefined,
   workspace: string,
   isFinalized: (targetId: string) => boolean,
 ) {
-  const note = async (line: string) => {
+  const append = async (line: string) => {
     if (file !== undefined) await appendToJournal(file, `${workspace} ${line}`)
   }
-  const finish = async (id: string) => note(`${id} done`)
+  const finish = async (id: string) => append(`${id} done`)
 
   if (file !== undefined) await repairJournal(file)
   const arrived = new Map<string, string>()
@@ -37,15 +37,15 @@ export async function checkpoint(
     await finish(begun.id)
     arrived.set(begun.id, begun.targetId)
   }
-  return { arrived, begin: async (id: string, targetId: string) => note(`${id} as ${targetId}`), finish }
+  return { arrived, begin: async (id: string, targetId: string) => append(`${id} as ${targetId}`), finish }
 }
 
-/** The complete lines of a file that is only appended to; none when it does not exist. */
+/** The complete lines of an append-only file; none if it does not exist. */
 export async function readJournal(path: string): Promise<string[]> {
   return (await completeText(path)).complete.split('\n').slice(0, -1)
 }
 
-/** Removes an incomplete last line, so that the next one starts on its own line. */
+/** Removes an incomplete last line. */
 export async function repairJournal(path: string) {
   const { text, complete } = await completeText(path)
   if (text.length > complete.length) await truncate(path, Buffer.byteLength(complete))

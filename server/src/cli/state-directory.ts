@@ -15,20 +15,19 @@ import {
 } from './state-source-and-target.ts'
 
 const HISTORY = 'history.jsonl'
-/** Records the origin of the states in a directory, so that states of two servers are not mixed. */
+/** File with the origin of the states, so that states of two servers are not mixed. */
 const ORIGIN = 'origin.json'
 const exportOrigin = z.object({ url: z.string(), organization: z.string() })
 type ExportOrigin = z.infer<typeof exportOrigin>
 
 /**
- * States in a directory, with a subdirectory for each workspace. It contains the raw states (and JSON states) as files, and
- * `history.jsonl` with one line for each version in the order of creation. A line is written after its files, so an
- * interrupted export can continue. `origin` is set when the directory is written to.
+ * States in a directory, with a subdirectory for each workspace. It contains the raw states (and JSON states), and `history.jsonl` with a line for
+ * each version in the order of creation. A line is written after its files, so an interrupted export can continue. `origin` is set for an
+ * export.
  */
 export function stateDirectory(path: string, origin?: ExportOrigin): StateSource & StateTarget {
   const directoryOf = (workspace: string) => {
-    if (!/^[A-Za-z0-9_-]+$/.test(workspace))
-      throw new Error(`${JSON.stringify(workspace)} is not a valid name of a workspace`)
+    if (!/^[A-Za-z0-9_-]+$/.test(workspace)) throw new Error(`invalid workspace name ${JSON.stringify(workspace)}`)
     return join(path, workspace)
   }
 
@@ -47,21 +46,19 @@ export function stateDirectory(path: string, origin?: ExportOrigin): StateSource
 
   return {
     async check() {
-      const found = await stat(path).catch((error: unknown) => {
-        if (isMissing(error)) return undefined
-        if (codeOf(error) === 'ENOTDIR')
-          throw new Error(`${path} is no directory, nor can it be one: a part of the path is a file`, { cause: error })
-        throw error
+      const entry = await ifExists(stat(path)).catch((error: unknown) => {
+        if (codeOf(error) !== 'ENOTDIR') throw error
+        throw new Error(`${path} is not a directory: a part of the path is a file`, { cause: error })
       })
-      if (found && !found.isDirectory()) throw new Error(`${path} is no directory`)
+      if (entry && !entry.isDirectory()) throw new Error(`${path} is not a directory`)
       if (origin) {
         await makeDirectory(path, 0o700)
         await checkOrigin(path, origin)
         return
       }
-      if (!found) throw new Error(`there is no directory ${path}`)
+      if (!entry) throw new Error(`there is no directory ${path}`)
       if ((await listHistories(path)).length === 0 && !(await isFile(join(path, ORIGIN))))
-        throw new Error(`${path} holds no exported states: no directory in it has a ${HISTORY}`)
+        throw new Error(`${path} has no exported states: no subdirectory has a ${HISTORY}`)
     },
 
     listWorkspaces: () => listHistories(path),
@@ -72,14 +69,12 @@ export function stateDirectory(path: string, origin?: ExportOrigin): StateSource
       const directory = directoryOf(workspace)
       const readWhole = async (extension: string) => {
         const file = join(directory, fileName(version, extension))
-        return readFile(file).catch((error: unknown) => {
-          if (!isMissing(error)) throw error
-          throw new Error(
-            `${file} is missing, though ${HISTORY} lists it: it holds ${version.id}, serial ${version.serial} of the ` +
-              `workspace ${workspace}. Put the file back, or export once more into another directory`,
-            { cause: error },
-          )
-        })
+        const content = await ifExists(readFile(file))
+        if (content) return content
+        throw new Error(
+          `${file} is missing, but ${HISTORY} lists it: it contains ${version.id}, serial ${version.serial} of the ` +
+            `workspace ${workspace}. Restore the file, or export again into another directory`,
+        )
       }
       const raw = await readWhole('tfstate')
       const md5 = md5Of(raw)
@@ -98,8 +93,8 @@ export function stateDirectory(path: string, origin?: ExportOrigin): StateSource
         arrived: new Map((await history(workspace)).map((version) => [version.id, version.id])),
         release: async () => {},
         async write(version, content) {
-          await writeWhole(join(directory, fileName(version, 'tfstate')), content.raw)
-          if (content.json) await writeWhole(join(directory, fileName(version, 'json')), content.json)
+          await writeAtomically(join(directory, fileName(version, 'tfstate')), content.raw)
+          if (content.json) await writeAtomically(join(directory, fileName(version, 'json')), content.json)
           const line = JSON.stringify({ ...version, hasJson: content.json !== undefined })
           await appendToJournal(join(directory, HISTORY), line)
         },
@@ -108,7 +103,7 @@ export function stateDirectory(path: string, origin?: ExportOrigin): StateSource
   }
 }
 
-/** The subdirectories that an export has written; other files in the directory are ignored. */
+/** The subdirectories that an export has written. */
 async function listHistories(path: string) {
   const entries = await readdir(path, { withFileTypes: true })
   const directories = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
@@ -117,26 +112,19 @@ async function listHistories(path: string) {
 }
 
 async function isFile(path: string) {
-  const found = await stat(path).catch((error: unknown) => {
-    if (isMissing(error)) return undefined
-    throw error
-  })
-  return found?.isFile() ?? false
+  return (await ifExists(stat(path)))?.isFile() ?? false
 }
 
-/** Throws when the directory holds states of another server or organization. */
+/** Throws if the directory has states of another server or organization. */
 async function checkOrigin(path: string, { url, organization }: ExportOrigin) {
   const file = join(path, ORIGIN)
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return undefined
-    throw error
-  })
-  const own = { url: url.replace(/\/+$/, ''), organization }
-  if (text === undefined) return writeWhole(file, Buffer.from(`${JSON.stringify(own)}\n`))
-  const known = readOrigin(file, text)
-  if (known.url === own.url && known.organization === own.organization) return
+  const text = await ifExists(readFile(file, 'utf8'))
+  const expected = { url: url.replace(/\/+$/, ''), organization }
+  if (text === undefined) return writeAtomically(file, Buffer.from(`${JSON.stringify(expected)}\n`))
+  const actual = readOrigin(file, text)
+  if (actual.url === expected.url && actual.organization === organization) return
   throw new Error(
-    `${path} holds the states of ${known.organization} on ${known.url}, not those of ${organization} on ${own.url}: ` +
+    `${path} has the states of ${actual.organization} on ${actual.url}, not those of ${organization} on ${expected.url}: ` +
       'choose another directory',
   )
 }
@@ -145,7 +133,7 @@ function readOrigin(file: string, text: string) {
   try {
     return exportOrigin.parse(JSON.parse(text))
   } catch (error) {
-    throw new Error(`${file} does not say where the states of this directory come from`, { cause: error })
+    throw new Error(`${file} does not have the origin of the states in this directory`, { cause: error })
   }
 }
 
@@ -157,11 +145,15 @@ function fileName(version: TransferredVersion, extension: string) {
   return `${String(version.serial).padStart(6, '0')}-${version.id.replaceAll(/[^\w-]/g, '_')}.${extension}`
 }
 
-async function writeWhole(path: string, content: VersionContent['raw']) {
+async function writeAtomically(path: string, content: VersionContent['raw']) {
   await writeFile(`${path}.part`, content, { mode: 0o600 })
   await rename(`${path}.part`, path)
 }
 
-function isMissing(error: unknown) {
-  return codeOf(error) === 'ENOENT'
+/** Awaits an operation on a file; undefined if the file is missing. */
+async function ifExists<T>(operation: Promise<T>): Promise<T | undefined> {
+  return operation.catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  })
 }

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { PreparedWorkspace, StateSource, TransferredVersion } from './state-source-and-target.ts'
 
-/** A workspace is skipped for a reason that the user can resolve; the others continue. */
+/** Skips a workspace, for a reason that the user can resolve; the others continue. */
 export class WorkspaceRefusal extends Error {}
 
 /**
- * The versions of a history that a workspace lacks: those after its newest version, which is found by the checkpoint or
- * by its content. Missing older versions are left out, since they would become current.
- *
- * Throws `WorkspaceRefusal` when the workspace's newest state is not in the history, unless the history continues from
- * it or `replace` is set.
+ * The versions of a history that a workspace lacks: those after its newest version, which is identified by the checkpoint or by its content. Missing
+ * older versions are left out, since they would become current. Throws `WorkspaceRefusal` if the newest version is not in the history, unless
+ * the history continues from it or `replace` is set.
  */
 export async function findMissingVersions(
   source: StateSource,
@@ -20,8 +18,8 @@ export async function findMissingVersions(
   if (!present) return history.filter((version) => !arrived.has(version.id))
   const newest = present.versions.at(-1)
   if (!newest || history.length === 0) return history
-  const noted = history.findLastIndex((version) => arrived.get(version.id) === newest.id)
-  if (noted >= 0) return history.slice(noted + 1)
+  const recorded = history.findLastIndex((version) => arrived.get(version.id) === newest.id)
+  if (recorded >= 0) return history.slice(recorded + 1)
 
   const raw = await present.readRaw(newest)
   const md5 = md5Of(raw)
@@ -38,7 +36,7 @@ export async function findMissingVersions(
   const [first, last] = [history[0] ?? newest, history.at(-1) ?? newest]
   const own = stateIdentity(raw, newest)
   const theirs = stateIdentity(await read(last), last)
-  const refused = (reason: string) => new WorkspaceRefusal(`${reason}; --replace puts the source's states on top of it`)
+  const refused = (reason: string) => new WorkspaceRefusal(`${reason}; --replace adds the source's states anyway`)
   if (own.lineage !== theirs.lineage) {
     throw refused(
       `its state has lineage ${own.lineage ?? 'none'}, the source's has lineage ${theirs.lineage ?? 'none'}`,
@@ -56,14 +54,14 @@ export async function findMissingVersions(
   throw refused(`its states have diverged: the source has no state with its serial ${newest.serial}`)
 }
 
-/** The number of versions that are neither in a workspace nor will be written. */
+/** Number of versions that are not in the workspace and will not be written. */
 export function countLeftOut(prepared: PreparedWorkspace, unneeded: readonly TransferredVersion[]) {
   const serials = new Set(prepared.present?.versions.map((version) => version.serial))
   if (!prepared.present) return 0
   return unneeded.filter((version) => !prepared.arrived.has(version.id) && !serials.has(version.serial)).length
 }
 
-/** The serial and lineage from the state itself; those of the server if it can't be parsed. */
+/** Serial and lineage of the state itself, or those of the server if it cannot be parsed. */
 export function stateIdentity(raw: Buffer, version: TransferredVersion) {
   try {
     const { serial, lineage } = JSON.parse(raw.toString('utf8')) as { serial?: unknown; lineage?: unknown }

@@ -1,25 +1,21 @@
 import { stateVersionSchema } from '@groundstate/contract/state-versions'
 import { workspaceSchema } from '@groundstate/contract/workspaces'
 import { z } from 'zod'
-import { RefusedError, type ServerAccess, stateApi } from './state-api.ts'
+import { RequestRejectedError, type ServerAccess, stateApi } from './state-api.ts'
 import { checkpoint } from './state-checkpoint.ts'
 import { WorkspaceRefusal } from './state-missing-versions.ts'
 import type { StateSource, StateTarget, TransferredVersion } from './state-source-and-target.ts'
 
 export type StateServerOptions = ServerAccess & {
   organization: string
-  /** For a target: the file that records which versions have arrived. */
+  /** For a target: the file that records the progress. */
   checkpointFile?: string | undefined
 }
 
-/**
- * The reason of the lock while a workspace is written to. It distinguishes an import's lock from other locks of the
- * same user.
- */
+/** Lock reason, which distinguishes an import's lock from other locks of the same user. */
 const LOCK_REASON = 'import of states'
 
-// Only the attributes that a transfer needs. Other servers may leave out, or set to null, attributes that ours always
-// sends.
+// Only the attributes that a transfer needs. Other servers may omit attributes that ours always sends, or set them to null.
 const { name, 'locked-reason': lockedReason } = workspaceSchema.shape.attributes.shape
 const holder = workspaceSchema.shape.relationships.shape['locked-by'].shape.data.unwrap().pick({ id: true }).strip()
 const workspaceResource = z.object({
@@ -55,12 +51,11 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
         await api.one(account, 'GET', '/account/details')
         await api.request('GET', `/organizations/${organization}`)
       } catch (error) {
-        if (!(error instanceof RefusedError)) throw error
+        if (!(error instanceof RequestRejectedError)) throw error
         if (error.status === 401) throw new Error(`${options.url} doesn't know the token`, { cause: error })
         if (error.status !== 404) throw error
-        throw new Error(`${options.url} has no organization ${options.organization} that the token may see`, {
-          cause: error,
-        })
+        const reason = `${options.url} has no organization ${options.organization} that the token may read`
+        throw new Error(reason, { cause: error })
       }
     },
 
@@ -71,7 +66,7 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
     listVersions,
 
     async readContent(_, version) {
-      // A transfer may take longer than the day for which signed URLs are valid, so they are requested when needed.
+      // Requested on demand, since a transfer may take longer than the day for which signed URLs are valid.
       const { attributes } = await api.one(versionResource, 'GET', `/state-versions/${version.id}`)
       const jsonUrl = attributes['hosted-json-state-download-url'] ?? undefined
       const raw = await downloadRaw(version.id, attributes['hosted-state-download-url'])
@@ -79,10 +74,10 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
     },
 
     async prepare(workspace) {
-      const found = await requireWorkspace(workspace)
-      const isOurLock = await lock(found.id)
+      const { id: workspaceId } = await findOrCreateWorkspace(workspace)
+      const isOurLock = await lock(workspaceId)
       const release = async () => {
-        if (isOurLock) await api.request('POST', `/workspaces/${found.id}/actions/unlock`)
+        if (isOurLock) await api.request('POST', `/workspaces/${workspaceId}/actions/unlock`)
       }
       const { arrived, present, begin, finish } = await readVersions(workspace).catch(async (error: unknown) => {
         await release()
@@ -93,23 +88,16 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
         present,
         release,
         write: async (version, content) => {
-          const { id, attributes } = await api.one(versionResource, 'POST', `/workspaces/${found.id}/state-versions`, {
-            data: {
-              type: 'state-versions',
-              attributes: {
-                serial: version.serial,
-                md5: version.md5,
-                ...(version.lineage !== null && { lineage: version.lineage }),
-                // Serials of an old history may go down, and its lineage may change.
-                force: true,
-              },
-            },
-          })
+          const { serial, md5, lineage } = version
+          // `force`, since serials of a history may decrease, and its lineage may change.
+          const requested = { serial, md5, ...(lineage !== null && { lineage }), force: true }
+          const body = { data: { type: 'state-versions', attributes: requested } }
+          const path = `/workspaces/${workspaceId}/state-versions`
+          const { id, attributes } = await api.one(versionResource, 'POST', path, body)
           const rawUrl = attributes['hosted-state-upload-url']
           const jsonUrl = attributes['hosted-json-state-upload-url']
           await begin(version.id, id)
-          // The JSON state first: uploading the raw state finalizes the version, and an unfinished version is written
-          // again.
+          // The JSON state first, since the upload of the raw state finalizes the version.
           if (jsonUrl && content.json) await api.upload(jsonUrl, content.json)
           if (rawUrl) await api.upload(rawUrl, content.raw)
           await finish(version.id)
@@ -137,7 +125,7 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
 
   async function downloadRaw(id: string, url: string | null | undefined) {
     const raw = url ? await api.download(url) : undefined
-    if (!raw) throw new Error(`the content of ${id} is gone`)
+    if (!raw) throw new Error(`the content of ${id} was deleted`)
     return raw
   }
 
@@ -146,37 +134,32 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
     return downloadRaw(id, attributes['hosted-state-download-url'])
   }
 
-  /**
-   * Locks a workspace for the import. Returns false when our user had locked it for another reason, so that it stays
-   * locked. Throws `WorkspaceRefusal` when it can't be locked.
-   */
+  /** Locks a workspace; returns false if our user already locked it for another reason. Throws `WorkspaceRefusal`. */
   async function lock(id: string): Promise<boolean> {
     try {
       await api.request('POST', `/workspaces/${id}/actions/lock`, { reason: LOCK_REASON })
       return true
     } catch (error) {
-      if (!(error instanceof RefusedError)) throw error
+      if (!(error instanceof RequestRejectedError)) throw error
       const holder = error.status === 409 ? await lockOf(id) : undefined
-      // An interrupted transfer leaves its own lock.
+      // An interrupted transfer leaves its lock.
       if (holder?.isUs) return holder.reason === LOCK_REASON
       throw new WorkspaceRefusal(`it can't be locked: ${error.message}`, { cause: error })
     }
   }
 
-  /** The versions that have arrived in a workspace, and all that it has. */
   async function readVersions(workspace: string) {
     const versions = await listVersions(workspace)
-    const noted = await checkpoint(options.checkpointFile, workspace, (id) =>
-      versions.some((version) => version.id === id),
-    )
-    return { ...noted, present: { versions, readRaw } }
+    const isFinalized = (id: string) => versions.some((version) => version.id === id)
+    const recorded = await checkpoint(options.checkpointFile, workspace, isFinalized)
+    return { ...recorded, present: { versions, readRaw } }
   }
 
-  async function requireWorkspace(name: string): Promise<z.infer<typeof workspaceResource>> {
+  async function findOrCreateWorkspace(name: string): Promise<z.infer<typeof workspaceResource>> {
     try {
       return await api.one(workspaceResource, 'GET', `${workspacesPath}/${encodeURIComponent(name)}`)
     } catch (error) {
-      if (!(error instanceof RefusedError) || error.status !== 404) throw error
+      if (!(error instanceof RequestRejectedError) || error.status !== 404) throw error
       const body = { data: { type: 'workspaces', attributes: { name } } }
       return api.one(workspaceResource, 'POST', workspacesPath, body)
     }

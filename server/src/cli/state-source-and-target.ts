@@ -17,7 +17,7 @@ export type TransferredVersion = z.infer<typeof transferredVersion>
 export type VersionContent = { raw: Buffer; json: Buffer | undefined }
 
 export type StateSource = {
-  /** Throws, with a reason for the user, when the place can't be read or written. */
+  /** Throws, with a reason for the user, if the source cannot be read. */
   check: () => Promise<void>
   listWorkspaces: () => Promise<string[]>
   /** The finalized versions of a workspace, oldest first. */
@@ -27,19 +27,16 @@ export type StateSource = {
 
 export type StateTarget = {
   check: () => Promise<void>
-  /**
-   * Prepares a workspace for new versions, and returns which of the source's versions have arrived before. Throws
-   * `WorkspaceRefusal` when it can't be written to.
-   */
+  /** Prepares a workspace for new versions. Throws `WorkspaceRefusal` if it cannot be written to. */
   prepare: (workspace: string) => Promise<PreparedWorkspace>
 }
 
 export type PreparedWorkspace = {
-  /** Versions of the source that have arrived, each with its id here. */
+  /** Ids of the source's versions that were transferred before, with their ids in the target. */
   arrived: ReadonlyMap<string, string>
-  /** The versions already in the workspace, oldest first. Absent where versions are independent, as in a directory. */
+  /** The versions in the workspace, oldest first. Absent if versions are independent, as in a directory. */
   present?: { versions: TransferredVersion[]; readRaw: (version: TransferredVersion) => Promise<Buffer> }
-  /** Writes a version, which is complete and recorded when it resolves. */
+  /** Writes a version and records its completion. */
   write: (version: TransferredVersion, content: VersionContent) => Promise<void>
   release: () => Promise<void>
 }
@@ -47,7 +44,7 @@ export type PreparedWorkspace = {
 /** Reported at the start of a workspace and after each version; `done` includes versions of earlier attempts. */
 export type Progress = {
   workspace: string
-  /** The number of the workspace, from 1. */
+  /** Position of the workspace, from 1. */
   workspaceNumber: number
   workspaces: number
   done: number

@@ -6,7 +6,7 @@ import { clientIn, contents, HISTORY, serverOf, useTransferSetting, workspaceWit
 
 const setting = useTransferSetting()
 
-describe('without the note of what has arrived', () => {
+describe('without a checkpoint', () => {
   const again = async (options: Partial<Parameters<typeof importStates>[0]> = {}) =>
     importStates({
       from: serverOf(setting, setting.source),
@@ -24,7 +24,7 @@ describe('without the note of what has arrived', () => {
     await client.unlock()
   }
 
-  test('what is there is not written again', async () => {
+  test('existing versions are not written again', async () => {
     const { name } = await workspaceWith(setting, HISTORY)
     await again()
 
@@ -34,7 +34,7 @@ describe('without the note of what has arrived', () => {
     expect(await contents(setting, setting.target, name)).toEqual(HISTORY.map(String))
   })
 
-  test('what came later on the source is added', async () => {
+  test('later versions of the source are added', async () => {
     const workspace = await workspaceWith(setting, HISTORY)
     await again()
     await workspace.lock()
@@ -47,7 +47,7 @@ describe('without the note of what has arrived', () => {
     expect(await contents(setting, setting.target, workspace.name)).toHaveLength(4)
   })
 
-  test('older states are not put over newer ones', async () => {
+  test('older states are not added after newer ones', async () => {
     const { name } = await workspaceWith(setting, HISTORY)
     await again({ latest: 1 })
 
@@ -71,7 +71,7 @@ describe('without the note of what has arrived', () => {
       { force: true },
       /lineage other.*lineage 8c6a3f0e/,
     ],
-  ])('a workspace that is %s is left alone, and the others are not', async (_, own, attributes, reason) => {
+  ])('a workspace that is %s is skipped, and the others are not', async (_, own, attributes, reason) => {
     const { name } = await workspaceWith(setting, HISTORY)
     await again()
     await addTo(name, own, attributes)
@@ -89,7 +89,7 @@ describe('without the note of what has arrived', () => {
     expect(left.json().data.attributes.locked).toBe(false)
   })
 
-  test('with replace the states go on top of what is there', async () => {
+  test('with replace, the states are added to the existing ones', async () => {
     const { name } = await workspaceWith(setting, HISTORY)
     await again()
     await addTo(name, rawState({ serial: 9, lineage: 'other' }), { force: true })
@@ -101,7 +101,7 @@ describe('without the note of what has arrived', () => {
   })
 })
 
-test('with its note, too, a workspace that has moved on is left alone', async () => {
+test('a workspace with newer states is skipped despite a checkpoint', async () => {
   const workspace = await workspaceWith(setting, HISTORY)
   const importThem = async () =>
     importStates({

@@ -16,7 +16,7 @@ import {
 
 const setting = useTransferSetting()
 
-test('states go into a directory and from there into another organization, byte for byte', async () => {
+test('states are exported to a directory and imported into another organization, byte for byte', async () => {
   const first = await workspaceWith(setting, HISTORY)
   const second = await workspaceWith(setting, [rawState({ serial: 7, lineage: 'another' })])
   const empty = await workspaceWith(setting, [])
@@ -42,7 +42,7 @@ test('states go into a directory and from there into another organization, byte 
   expect(workspace.json().data.attributes.locked).toBe(false)
 })
 
-test('states go from server to server', async () => {
+test('states are copied from server to server', async () => {
   const first = await workspaceWith(setting, HISTORY)
 
   await importStates({
@@ -55,7 +55,7 @@ test('states go from server to server', async () => {
   expect(await contents(setting, setting.target, first.name)).toEqual(HISTORY.slice(1).map(String))
 })
 
-test('the JSON state comes along', async () => {
+test('the JSON state is copied', async () => {
   const workspace = await lockedWorkspace(setting.app, setting.source, setting.ada)
   await workspace.create(rawState(), { 'json-state': Buffer.from('{"a":1}').toString('base64') })
   await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
@@ -67,7 +67,7 @@ test('the JSON state comes along', async () => {
   expect((await download(setting.app, attributes['hosted-json-state-download-url'])).text).toBe('{"a":1}')
 })
 
-test('what was cut off goes on where it stopped', async () => {
+test('an interrupted transfer continues', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
   const cutOff = async (
     run: (options: { signal: AbortSignal; onProgress: (one: Progress) => void }) => Promise<unknown>,
@@ -91,7 +91,7 @@ test('what was cut off goes on where it stopped', async () => {
   expect(await contents(setting, setting.target, name)).toEqual(HISTORY.map(String))
 })
 
-test('a version whose last response got lost is not written twice', async () => {
+test('a version whose last response was lost is not written twice', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
   const checkpointFile = join(setting.directory, 'progress')
   const importThem = async () =>
@@ -110,7 +110,7 @@ test('a version whose last response got lost is not written twice', async () => 
   expect(await contents(setting, setting.target, name)).toEqual(HISTORY.map(String))
 })
 
-test('a version that was started and is missing is written again', async () => {
+test('a version that was started but is missing is written again', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
   const [{ id }] = (
     await (await clientIn(setting, setting.source, name)).request('GET', versionsOf(setting.source, name))
@@ -126,7 +126,7 @@ test('a version that was started and is missing is written again', async () => {
   expect(await contents(setting, setting.target, name)).toEqual(HISTORY.map(String))
 })
 
-test('a token or an organization that is not known is named', async () => {
+test('an unknown token or organization is named', async () => {
   const exportFrom = async (from: object) =>
     exportStates({ from: { ...serverOf(setting, setting.source), ...from }, directory: setting.directory })
 
@@ -135,7 +135,7 @@ test('a token or an organization that is not known is named', async () => {
   await expect(exportFrom({ url: 'http://127.0.0.1:1' })).rejects.toThrow("can't be reached")
 })
 
-test('a file that was changed on the way is refused', async () => {
+test('a modified file is rejected', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
   await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
   const file = (await readdir(join(setting.directory, name))).find((one) => one.endsWith('.tfstate')) ?? ''
@@ -149,7 +149,7 @@ test('a file that was changed on the way is refused', async () => {
   ).rejects.toThrow('was changed')
 })
 
-test('a workspace that another user has locked is left alone, and the others are not', async () => {
+test('a workspace locked by another user is skipped, and the others are not', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
   const { name: other } = await workspaceWith(setting, HISTORY)
   await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
@@ -175,7 +175,7 @@ test('a workspace that another user has locked is left alone, and the others are
   expect(await contents(setting, setting.target, other)).toEqual(HISTORY.map(String))
 })
 
-describe('a lock that was there before', () => {
+describe('an existing lock', () => {
   const isLocked = async (name: string) => {
     const response = await setting.app.request({
       url: `/api/v2/organizations/${setting.target}/workspaces/${name}`,
@@ -184,7 +184,7 @@ describe('a lock that was there before', () => {
     return response.json().data.attributes.locked
   }
 
-  test('stays when an import writes under it, and when there is nothing to write', async () => {
+  test('is kept by an import, with and without new states', async () => {
     const { name } = await workspaceWith(setting, HISTORY)
     await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
     await importStates({
@@ -209,7 +209,7 @@ describe('a lock that was there before', () => {
     expect(await isLocked(name)).toBe(true)
   })
 
-  test('is released when it is the one of an import that was killed', async () => {
+  test('of a killed import is released', async () => {
     const { name } = await workspaceWith(setting, HISTORY)
     await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
     await importStates({ from: { directory: setting.directory }, to: serverOf(setting, setting.target) })
@@ -222,7 +222,7 @@ describe('a lock that was there before', () => {
   })
 })
 
-test('a file that is missing is named, with what to do', async () => {
+test('a missing file is named, with advice', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
   await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
   const file = (await readdir(join(setting.directory, name))).find((entry) => entry.startsWith('000004-')) ?? ''
@@ -234,7 +234,7 @@ test('a file that is missing is named, with what to do', async () => {
   }).catch((error: Error) => error.message)
 
   expect(refused).toContain(`${join(setting.directory, name, file)} is missing`)
-  expect(refused).toContain(`serial 4 of the workspace ${name}. Put the file back, or export`)
+  expect(refused).toContain(`serial 4 of the workspace ${name}. Restore the file, or export`)
   expect(refused).not.toMatch(/ENOENT|\n/)
 })
 
@@ -248,19 +248,19 @@ describe('an import from a directory', () => {
       await setting.app.request({ url: `/api/v2/organizations/${setting.target}/workspaces`, token: setting.ada.token })
     ).json().data
 
-  test('that no export has written is refused, and makes no workspaces of the directories that lie in it', async () => {
+  test('without an export is rejected, and creates no workspaces', async () => {
     await mkdir(join(setting.directory, 'node_modules', 'zod'), { recursive: true })
     await mkdir(join(setting.directory, '.git'))
     const file = join(setting.directory, 'package.json')
     await writeFile(file, '{}')
 
     expect(await refusal(setting.directory)).toBe(
-      `${setting.directory} holds no exported states: no directory in it has a history.jsonl`,
+      `${setting.directory} has no exported states: no subdirectory has a history.jsonl`,
     )
     expect(await refusal(join(setting.directory, 'nowhere'))).toBe(
       `there is no directory ${join(setting.directory, 'nowhere')}`,
     )
-    expect(await refusal(file)).toBe(`${file} is no directory`)
+    expect(await refusal(file)).toBe(`${file} is not a directory`)
     expect(await workspaces()).toEqual([])
   })
 
@@ -294,7 +294,7 @@ test('a state that the server rejects is reported, rather than that its workspac
   await expect(imported).rejects.toThrow('the state is not a JSON object')
 })
 
-test('a line of the history that is broken is named', async () => {
+test('an invalid line of the history is named', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
   await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
   const file = join(setting.directory, name, 'history.jsonl')
@@ -311,20 +311,20 @@ test('a line of the history that is broken is named', async () => {
   ).rejects.toThrow(`${file}, line 2: `)
 })
 
-test('a directory holds the states of one organization', async () => {
+test('a directory has the states of one organization', async () => {
   await workspaceWith(setting, HISTORY)
   await exportStates({ from: serverOf(setting, setting.source), directory: setting.directory })
 
   const other = exportStates({ from: serverOf(setting, setting.target), directory: setting.directory })
 
   await expect(other).rejects.toThrow(
-    `${setting.directory} holds the states of ${setting.source} on ${setting.url}, not those of ${setting.target} on ${setting.url}`,
+    `${setting.directory} has the states of ${setting.source} on ${setting.url}, not those of ${setting.target} on ${setting.url}`,
   )
 })
 
 test.each([
   ['/proc/groundstate/states', "can't make the directory"],
-  ['/dev/null/states', 'is no directory'],
+  ['/dev/null/states', 'is not a directory'],
 ])('to export into %s is refused in a line', async (path, reason) => {
   await workspaceWith(setting, HISTORY)
 

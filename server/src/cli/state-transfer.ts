@@ -12,34 +12,32 @@ import type {
 } from './state-source-and-target.ts'
 
 export type TransferOptions = {
-  /** The workspaces to transfer; all of the source by default. */
+  /** All workspaces of the source by default. */
   workspaces?: readonly string[] | undefined
-  /** The number of newest versions of each workspace to transfer; all by default. */
+  /** Number of newest versions of each workspace; all by default. */
   latest?: number | undefined
-  /** Whether to write on top of states that the source does not know, or that are newer. */
+  /** Whether to add versions to workspaces whose newest state is newer or not in the source. */
   replace?: boolean | undefined
-  /** Called once both places have been checked. */
+  /** Called once source and target were checked. */
   onReady?: (() => void) | undefined
   onProgress?: ((progress: Progress) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
 export type TransferResult = {
-  /** The number of workspaces that now have all of their states. */
+  /** Number of completed workspaces. */
   workspaces: number
   versions: number
   bytes: number
-  /** The number of versions that had arrived before. */
+  /** Number of versions that were transferred before. */
   skipped: number
-  /** The number of versions skipped because they are older than the existing ones. */
+  /** Number of versions that are older than existing ones. */
   leftOut: number
-  /** The workspaces that were skipped. */
+  /** Skipped workspaces. */
   refused: { workspace: string; reason: string }[]
 }
 
-/**
- * Copies the states of an organization into a directory, with their history. Continues where an earlier export stopped.
- */
+/** Copies the states of an organization, with their history, into a directory. Continues an interrupted export. */
 export async function exportStates(
   options: TransferOptions & { from: StateServerOptions; directory: string },
 ): Promise<TransferResult> {
@@ -47,10 +45,9 @@ export async function exportStates(
 }
 
 /**
- * Copies states, with their history, from a directory or another server into an organization; missing workspaces are
- * created. Serials, lineages and all bytes are kept. An import continues where an earlier one stopped: after the newest
- * state of each workspace, found by its content or by `checkpointFile`. This is by default a file in the directory; from
- * server to server there is no default. A workspace whose newest state the source does not know is skipped.
+ * Copies states, with their history, from a directory or another server into an organization; missing workspaces are created. Serials, lineages and
+ * all bytes are kept. An import continues after the newest state of each workspace, identified by its content or by `checkpointFile` (by default a
+ * file in the directory, or none between servers). A workspace whose newest state is not in the source is skipped.
  */
 export async function importStates(
   options: TransferOptions & { from: { directory: string } | StateServerOptions; to: StateServerOptions },
@@ -66,23 +63,17 @@ export async function importStates(
 async function transfer(source: StateSource, target: StateTarget, options: TransferOptions): Promise<TransferResult> {
   await source.check()
   await target.check()
-  const known = await source.listWorkspaces()
-  const missing = options.workspaces?.filter((name) => !known.includes(name)) ?? []
-  if (missing.length > 0) throw new Error(`there is no workspace ${missing.join(', ')} to take states from`)
-  const workspaces = options.workspaces ?? known
+  const existing = await source.listWorkspaces()
+  const missing = options.workspaces?.filter((name) => !existing.includes(name)) ?? []
+  if (missing.length > 0) throw new Error(`the source has no workspace ${missing.join(', ')}`)
+  const workspaces = options.workspaces ?? existing
   const result: TransferResult = { workspaces: 0, versions: 0, bytes: 0, skipped: 0, leftOut: 0, refused: [] }
   options.onReady?.()
 
   for (const [index, workspace] of workspaces.entries()) {
+    const position = { workspace, workspaceNumber: index + 1, workspaces: workspaces.length }
     const report = (done: number, versions: number) =>
-      options.onProgress?.({
-        workspace,
-        workspaceNumber: index + 1,
-        workspaces: workspaces.length,
-        done,
-        versions,
-        bytes: result.bytes,
-      })
+      options.onProgress?.({ ...position, done, versions, bytes: result.bytes })
     try {
       await transferWorkspace({ source, target, workspace, options, result, report })
       result.workspaces += 1
@@ -94,43 +85,36 @@ async function transfer(source: StateSource, target: StateTarget, options: Trans
   return result
 }
 
-async function transferWorkspace({
-  source,
-  target,
-  workspace,
-  options,
-  result,
-  report,
-}: {
+type WorkspaceTransfer = {
   source: StateSource
   target: StateTarget
   workspace: string
   options: TransferOptions
   result: TransferResult
   report: (done: number, versions: number) => void
-}) {
+}
+
+async function transferWorkspace({ source, target, workspace, options, result, report }: WorkspaceTransfer) {
   const history = await source.listVersions(workspace)
-  const chosen = options.latest === undefined ? history : history.slice(-options.latest)
+  const selected = options.latest === undefined ? history : history.slice(-options.latest)
   const prepared = await target.prepare(workspace)
   try {
     const replace = options.replace ?? false
-    const lacking = new Set(await findMissingVersions(source, prepared, { workspace, history, replace }))
-    const leftOut = countLeftOut(
-      prepared,
-      chosen.filter((version) => !lacking.has(version)),
-    )
+    const missing = new Set(await findMissingVersions(source, prepared, { workspace, history, replace }))
+    const existing = selected.filter((version) => !missing.has(version))
+    const leftOut = countLeftOut(prepared, existing)
     result.leftOut += leftOut
     result.skipped -= leftOut
-    report(0, chosen.length)
-    for (const [position, version] of chosen.entries()) {
+    report(0, selected.length)
+    for (const [index, version] of selected.entries()) {
       options.signal?.throwIfAborted()
-      if (lacking.has(version)) result.bytes += await copy(source, prepared, workspace, version)
+      if (missing.has(version)) result.bytes += await copy(source, prepared, workspace, version)
       else result.skipped += 1
       result.versions += 1
-      report(position + 1, chosen.length)
+      report(index + 1, selected.length)
     }
   } catch (error) {
-    // An unfinished version keeps the lock. Its own error is more important than the failure to unlock.
+    // With an unfinished version, the server refuses to unlock. The first error is more important than that.
     const released = await prepared.release().then(
       () => true,
       () => false,

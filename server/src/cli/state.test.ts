@@ -38,7 +38,7 @@ beforeEach(() => {
 const state = async (...args: string[]) =>
   runCli(['node', 'groundstate', 'state', ...args, '--url', url, '--token', ada.token])
 
-test('an import that leaves a workspace alone says so in a line, and fails', async () => {
+test('an import that skips a workspace reports it, and fails', async () => {
   const [source, target] = [await createOrganization(app, ada), await createOrganization(app, ada)]
   const workspace = await lockedWorkspace(app, source.name, ada)
   await workspace.create(rawState({ serial: 1 }))
@@ -64,13 +64,11 @@ test('an import that leaves a workspace alone says so in a line, and fails', asy
 
   expect(code).toBe(1)
   expect(printed).toMatch(
-    new RegExp(
-      `groundstate: workspace ${workspace.name} is left alone: its state has serial 2, which is ahead of .*\n`,
-    ),
+    new RegExp(`groundstate: skipped workspace ${workspace.name}: its state has serial 2, which is ahead of .*\n`),
   )
 })
 
-test('where progress is noted is said once there is something to note', async () => {
+test('the checkpoint file is named once there is progress', async () => {
   const { name } = await createOrganization(app, ada)
   const from = ['--from-url', url, '--from-token', ada.token]
   const importFrom = async (organization: string) =>
@@ -79,7 +77,7 @@ test('where progress is noted is said once there is something to note', async ()
   expect(await importFrom('nowhere')).toBe(1)
   expect(printed).toMatch(/^groundstate: .* has no organization nowhere[^\n]*\n$/)
   expect(await importFrom(name)).toBe(0)
-  expect(printed).toContain('is noted in')
+  expect(printed).toContain('progress is recorded in')
 })
 
 test('a checkpoint that is a directory is named, and the workspace is not left locked', async () => {
@@ -97,7 +95,7 @@ test('a checkpoint that is a directory is named, and the workspace is not left l
   expect(attributes.locked).toBe(false)
 })
 
-test.each(['/dev/null/states', '/proc/groundstate/states'])('an export into %s fails with a line', async (path) => {
+test.each(['/dev/null/states', '/proc/groundstate/states'])('an export into %s fails with one line', async (path) => {
   const { name } = await createOrganization(app, ada)
 
   const code = await state('export', '--organization', name, '--directory', path)

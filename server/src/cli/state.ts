@@ -16,7 +16,7 @@ export type StateImportFlags = CommonFlags & {
   replace?: boolean
 }
 
-/** `groundstate state export`: writes an organization's states to a directory. Resolves to the exit code. */
+/** Writes an organization's states to a directory. Returns the exit code. */
 export async function stateExportCommand(flags: StateExportFlags): Promise<number> {
   const from = server(flags, '--url', '--token', 'GROUNDSTATE_TOKEN')
   const latest = latestOf(flags)
@@ -25,18 +25,15 @@ export async function stateExportCommand(flags: StateExportFlags): Promise<numbe
   )
 }
 
-/**
- * `groundstate state import`: writes states from a directory or another server to an organization. Resolves to the exit
- * code.
- */
+/** Copies states from a directory or another server to an organization. Returns the exit code. */
 export async function stateImportCommand(flags: StateImportFlags): Promise<number> {
   const to = server(flags, '--url', '--token', 'GROUNDSTATE_TOKEN')
   const from = importSource(flags)
   const latest = latestOf(flags)
-  // From a directory, the checkpoint is stored with the states. From server to server, it needs a separate path.
+  // From a directory, the checkpoint is stored with the states.
   const checkpointFile = flags.checkpoint ?? ('directory' in from ? undefined : defaultCheckpoint(from, to))
   const onReady = () => {
-    if (checkpointFile !== undefined) process.stderr.write(`What has arrived is noted in ${checkpointFile}\n`)
+    if (checkpointFile !== undefined) process.stderr.write(`The progress is recorded in ${checkpointFile}\n`)
   }
   const { workspace: workspaces, replace } = flags
   return transferred('imported', async (options) =>
@@ -46,8 +43,7 @@ export async function stateImportCommand(flags: StateImportFlags): Promise<numbe
 
 function importSource(flags: StateImportFlags): { directory: string } | StateServerOptions {
   const { directory, fromUrl: url, fromToken: token, fromOrganization } = flags
-  if ((directory === undefined) === (url === undefined))
-    throw new StartError('states come either from a directory, --directory, or from another server, --from-url')
+  if ((directory === undefined) === (url === undefined)) throw new StartError('set either --directory or --from-url')
   if (directory !== undefined) return { directory: resolve(directory) }
   const organization = fromOrganization ?? flags.organization
   return server(
@@ -64,10 +60,10 @@ function server(
   tokenFlag: string,
   variable: string,
 ): StateServerOptions {
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
     throw new StartError(`${urlFlag} ${url}: it must be an address such as https://app.terraform.io`)
   if (token === undefined || token === '')
-    throw new StartError(`there is no API token for ${url}: set ${variable}, or give ${tokenFlag}`)
+    throw new StartError(`there is no API token for ${url}: set ${variable} or ${tokenFlag}`)
   return { url, token, organization }
 }
 
@@ -83,7 +79,7 @@ function defaultCheckpoint(from: StateServerOptions, to: StateServerOptions) {
   return resolve(`import-${name(from)}-to-${name(to)}.progress`.replaceAll(/[^\w.-]/g, '-'))
 }
 
-/** Runs a transfer with progress on stderr. An interrupt ends it after the current version. */
+/** Runs a transfer with progress on stderr. An interrupt stops it after the current version. */
 async function transferred(verb: string, transfer: (options: TransferOptions) => Promise<TransferResult>) {
   const progress = progressView(process.stderr)
   const abort = new AbortController()
@@ -97,19 +93,19 @@ async function transferred(verb: string, transfer: (options: TransferOptions) =>
     })
     progress.end()
     for (const { workspace, reason } of refused) {
-      process.stderr.write(`groundstate: workspace ${workspace} is left alone: ${reason}\n`)
+      process.stderr.write(`groundstate: skipped workspace ${workspace}: ${reason}\n`)
     }
-    const before =
+    const earlier =
       (skipped > 0 ? `, ${skipped} of them before` : '') +
-      (leftOut > 0 ? `, ${leftOut} left out, since newer ones were there` : '')
+      (leftOut > 0 ? `, ${leftOut} left out, since newer ones exist` : '')
     process.stdout.write(
-      `${verb} ${counted(versions, 'state')} of ${counted(workspaces, 'workspace')} (${megabytes(bytes)} now${before})\n`,
+      `${verb} ${counted(versions, 'state')} of ${counted(workspaces, 'workspace')} (${megabytes(bytes)} now${earlier})\n`,
     )
     return refused.length > 0 ? 1 : 0
   } catch (error) {
     progress.end()
     if (abort.signal.aborted) {
-      process.stderr.write('groundstate: interrupted; the same command goes on from here\n')
+      process.stderr.write('groundstate: interrupted; run the same command to continue\n')
       return 130
     }
     process.stderr.write(`groundstate: ${messageOf(error)}\n`)
@@ -124,15 +120,12 @@ function counted(count: number, noun: string) {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** The output for progress: a terminal gets a bar, anything else gets lines. */
-export type ProgressOutput = { write: (text: string) => unknown; isTTY?: boolean; columns?: number }
-
 const BAR = 24
-/** Without a terminal, a line is printed after this many versions of a long history. */
+/** Number of versions between progress lines without a terminal. */
 const LINE_EVERY = 100
 
-/** Shows the progress of a transfer; `end` moves a terminal to a new line. */
-export function progressView(output: ProgressOutput) {
+/** Shows progress as a bar on a terminal, otherwise as lines; `end` moves a terminal to a new line. */
+function progressView(output: NodeJS.WriteStream) {
   let isOpen = false
 
   function bar(progress: Progress) {
@@ -159,6 +152,6 @@ export function progressView(output: ProgressOutput) {
   }
 }
 
-export function megabytes(bytes: number) {
+function megabytes(bytes: number) {
   return `${(bytes / 1_000_000).toFixed(1)} MB`
 }

@@ -1,31 +1,23 @@
 import type { Config } from '../config.ts'
 import { connectDatabase, databaseName } from '../db/connect.ts'
 import { createDb } from '../db/db.ts'
-import { createTokenOnCommandLine } from '../features/identity/tokens/service.ts'
+import { createCliToken } from '../features/identity/tokens/service.ts'
 import { StartError } from '../start-error.ts'
 import { openDatabase } from './database.ts'
 
-/**
- * Creates an API token directly in the database: access for someone who can read the data directory and has no token.
- * Works while a server is running; otherwise the embedded PostgreSQL is started for the command.
- */
+/** Creates an API token directly in the database, for users who can read the data directory and have no token. */
 export async function tokenCreateCommand(
   config: Config,
   options: { user: string; description: string; expires?: string | undefined },
 ): Promise<number> {
   const lifetime = options.expires === undefined ? undefined : durationMs(options.expires)
   await using database = await openDatabase(config)
-  const { url } = database
-  await requireTables(url)
-  const db = createDb(url, { max: 1 })
+  await requireTables(database.url)
+  const db = createDb(database.url)
   try {
+    const { user: username, description } = options
     const expiresAt = lifetime === undefined ? undefined : new Date(Date.now() + lifetime)
-    const token = await createTokenOnCommandLine(db, {
-      username: options.user,
-      description: options.description,
-      expiresAt,
-    })
-    process.stdout.write(`${token}\n`)
+    process.stdout.write(`${await createCliToken(db, { username, description, expiresAt })}\n`)
     return 0
   } finally {
     await db.destroy()
@@ -37,7 +29,7 @@ async function requireTables(url: string) {
   try {
     const { rows } = await client.query(`select where to_regclass('public.users') is not null`)
     if (rows.length > 0) return
-    throw new StartError(`the database ${databaseName(client)} has no tables of Groundstate`, {
+    throw new StartError(`the database ${databaseName(client)} has no Groundstate tables`, {
       advice: 'start the server with it first',
     })
   } finally {
@@ -45,7 +37,6 @@ async function requireTables(url: string) {
   }
 }
 
-/** A hundred years. */
 const MAX_DAYS = 36_500
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
@@ -54,13 +45,7 @@ function durationMs(text: string) {
   if (unit !== 'm' && unit !== 'h' && unit !== 'd')
     throw new StartError(`--expires ${text}: it must be a number and m, h or d, such as 30d`)
   const ms = Number(count) * UNIT_MS[unit]
-  if (ms === 0)
-    throw new StartError(
-      `--expires ${text}: such a token would be of no use; leave it out for one that does not expire`,
-    )
-  if (ms > MAX_DAYS * UNIT_MS.d)
-    throw new StartError(
-      `--expires ${text}: it must be ${MAX_DAYS}d at most; leave it out for a token that does not expire`,
-    )
+  if (ms === 0 || ms > MAX_DAYS * UNIT_MS.d)
+    throw new StartError(`--expires ${text}: it must be from 1m to ${MAX_DAYS}d; omit it for a token without expiry`)
   return ms
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
-import { batched } from './batch.ts'
+import { batched } from './lookup.ts'
 
 const { db } = await createTestApp()
 
-test('what is asked for at once is found by one query', async () => {
+test('concurrent requests share a query', async () => {
   const loads: (readonly string[])[][] = []
   const find = batched(async (_, keys) => {
     loads.push([...keys])
@@ -28,7 +28,7 @@ test('keys of several parts are distinguished', async () => {
   ])
 })
 
-test('what is asked for once a query is under way is not answered by it', async () => {
+test('a request during a query is not served by that query', async () => {
   const sent = Promise.withResolvers<void>()
   const responded = Promise.withResolvers<void>()
   let value = 'before'
@@ -48,7 +48,7 @@ test('what is asked for once a query is under way is not answered by it', async 
   expect([await early, await late]).toEqual(['before', 'after'])
 })
 
-test('a query that fails, fails for all who asked, and not for the next ones', async () => {
+test('a failed query fails all its requests, but not later ones', async () => {
   let broken = true
   const find = batched(async (_, keys) => {
     if (broken) throw new Error('no database')
@@ -62,7 +62,7 @@ test('a query that fails, fails for all who asked, and not for the next ones', a
   expect(await find(db, ['a'])).toBe('a')
 })
 
-test('a key that is refused fails for no one else', async () => {
+test('a rejected key does not fail the other keys', async () => {
   const find = batched(async (_, keys) => {
     if (keys.some(([key]) => key === 'bad')) throw new Error('refused')
     return keys.map(([key]) => key)

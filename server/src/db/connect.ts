@@ -1,24 +1,18 @@
 import pg from 'pg'
 import { StartError } from '../start-error.ts'
 
-/** The time limit of a connection attempt, in ms. */
 const CONNECT_TIMEOUT_MS = 10_000
-
-const ADVICE = 'check GROUNDSTATE_DATABASE_URL'
 
 const NETWORK_REASONS: Record<string, string> = {
   ECONNREFUSED: 'nothing listens there',
   ENOENT: 'there is no such socket',
   ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'its name cannot be looked up now',
-  ETIMEDOUT: 'it does not answer',
-  EHOSTUNREACH: 'no way leads there',
+  EAI_AGAIN: 'its name cannot be resolved at the moment',
+  ETIMEDOUT: 'it does not respond',
+  EHOSTUNREACH: 'there is no route to it',
 }
 
-/**
- * Connects to the database at `url`. Throws a `StartError` with the reason if that fails; the message never contains
- * the password.
- */
+/** Connects to the database at `url`. Throws a `StartError`, whose message never contains the password. */
 export async function connectDatabase(url: string, applicationName: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
@@ -32,12 +26,14 @@ export async function connectDatabase(url: string, applicationName: string): Pro
     return client
   } catch (cause) {
     await client.end().catch(() => undefined)
-    const reason = reasonOf(cause)
-    throw new StartError(`can't use the database ${databaseName(client)}: ${reason}`, { cause, advice: ADVICE })
+    throw new StartError(`can't use the database ${databaseName(client)}: ${reasonOf(cause)}`, {
+      cause,
+      advice: 'check GROUNDSTATE_DATABASE_URL',
+    })
   }
 }
 
-/** The place of a client's database, for messages. */
+/** Describes the database of a client in messages. */
 export function databaseName(client: pg.Client) {
   return `${client.host}:${client.port}/${client.database ?? ''}`
 }

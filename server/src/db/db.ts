@@ -5,12 +5,12 @@ import { type ConnectionPool, PoolDriver, createConnectionPool } from './pool.ts
 import type { Schema } from './schema.gen.ts'
 import { isStalePlan } from './statement.ts'
 
-/** The database or an open transaction; store functions accept both. */
+/** The database or an open transaction. */
 export type Db = Kysely<Schema>
-/** An open transaction. Functions that take row locks require it, so passing the pool does not compile. */
+/** An open transaction, which functions that take row locks require. */
 export type Tx = Transaction<Schema>
 
-/** The database through a connection pool, or through a new pool for the URL. */
+/** The database through a connection pool, or through a new one for the URL. */
 export function createDb(pool: ConnectionPool | string, options: { max?: number } = {}) {
   const connections = typeof pool === 'string' ? createConnectionPool(pool, { max: options.max ?? 1 }) : pool
   return new Kysely<Schema>({
@@ -27,10 +27,7 @@ export function isTransaction(db: Db): db is Tx {
   return db.isTransaction
 }
 
-/**
- * Runs `work` in a new transaction, or in the one that is open. Inside, use only the context that it passes: all calls
- * with it join the transaction. Rolls back when `work` throws.
- */
+/** Runs `work` in the open transaction, or in a new one. Calls with the context that it passes join the transaction. Rolls back if `work` throws. */
 export async function transact<C extends { db: Db }, T>(
   ctx: C,
   work: (ctx: Omit<C, 'db'> & { db: Tx }) => Promise<T>,
@@ -48,62 +45,53 @@ export async function transact<C extends { db: Db }, T>(
     for (const listener of listeners) setImmediate(listener)
     return result
   } catch (error) {
-    if (isWorkDone && !isDefinitelyRejected(error)) callOnDoubt(listeners)
+    if (isWorkDone && !isDefinitelyRejected(error)) {
+      for (const listener of listeners) {
+        setImmediate(listener)
+        setTimeout(listener, UNCONFIRMED_COMMIT_MS).unref()
+      }
+    }
     throw error
   }
 }
 
 const commitListeners = new WeakMap<Db, (() => void)[]>()
 
-/** A COMMIT whose response was lost may still be on its way to the disk for this long, in ms. */
-const DOUBTFUL_COMMIT_MS = 5_000
-
-function callOnDoubt(listeners: readonly (() => void)[]) {
-  for (const listener of listeners) {
-    setImmediate(listener)
-    setTimeout(listener, DOUBTFUL_COMMIT_MS).unref()
-  }
-}
+/** Time that a COMMIT whose response was lost may still take, in ms. */
+const UNCONFIRMED_COMMIT_MS = 5_000
 
 /**
- * Calls `listener` soon after the transaction, one of `transact`, has committed; outside of a transaction, soon. It is called twice when
- * the response to the COMMIT is lost, whatever has become of the transaction, and not at all when the process dies meanwhile: only for
- * hints. A transaction that `transact` has not begun calls nothing.
+ * Calls `listener` soon after the commit of a transaction of `transact`, or soon outside of a transaction. Only for hints: it is called twice
+ * if the response to the COMMIT is lost, whether or not it committed, and not at all if the process dies.
  */
 export function afterCommit(db: Db, listener: () => void) {
   if (isTransaction(db)) commitListeners.get(db)?.push(listener)
   else setImmediate(listener)
 }
 
-/** Whether a driver error is the violation of a unique constraint (of the given name, if any). */
+/** Whether an error is the violation of a unique constraint, or of the given one. */
 export function isUniqueViolation(error: unknown, constraint?: string) {
   return isDatabaseError(error, '23505') && (constraint === undefined || error.constraint === constraint)
 }
 
-/**
- * Whether a driver error is the violation of a foreign key: the row is still referenced, or the referenced row is
- * missing.
- */
+/** Whether an error is the violation of a foreign key: the row is still referenced, or the referenced row is missing. */
 export function isForeignKeyViolation(error: unknown, constraint?: string) {
   return isDatabaseError(error, '23503') && (constraint === undefined || error.constraint === constraint)
 }
 
-/** Error codes for values that no column of the type can hold: out of range, not a date, too large for an index. */
+/** Error codes of invalid values: out of range, not a date, too large for an index. */
 const REFUSED_VALUES = new Set(['22001', '22003', '22007', '22008', '22021', '22P02', '22P05', '54000'])
 
-/** Whether a driver error means that a given value can't be stored or compared. */
+/** Whether an error means that a value cannot be stored or compared. */
 export function isRefusedValue(error: unknown) {
   return isCoded(error) && REFUSED_VALUES.has(error.code)
 }
 
-/** Errors that the driver and its pool report only by their message. */
+/** Errors of the driver and its pool that have no code. */
 const NO_CONNECTION =
   /^(Connection terminated|timeout exceeded when trying to|Client has encountered a connection error)/
 
-/**
- * Whether a driver error means that the database is unreachable, or that it aborted this transaction in favour of
- * another. The same request may succeed in a moment.
- */
+/** Whether a retry may succeed: the database is unreachable, or aborted this transaction in favour of another. */
 export function isUnavailable(error: unknown) {
   if (!(error instanceof Error)) return false
   if (NO_CONNECTION.test(error.message) || isStalePlan(error)) return true
@@ -112,25 +100,24 @@ export function isUnavailable(error: unknown) {
   return isConnecting || /^(?:ECONNRESET|EPIPE|08...|57P0[1-3]|53300|40001|40P01)$/.test(error.code)
 }
 
-/** Whether an error comes from the database, or from the way to it, and not from the code that has asked it. */
+/** Whether an error comes from the database or its connection, not from our code. */
 export function isDatabaseFailure(error: unknown) {
   return error instanceof pg.DatabaseError || isUnavailable(error)
 }
 
 /**
- * Classes of errors after which a transaction may still have been committed: lost connections, a lack of resources,
- * an operator who ends sessions, failures of the system and of the database itself.
+ * Classes of errors after which a transaction may have committed: lost connections, lack of resources, sessions ended by an operator, system
+ * and internal errors.
  */
-const UNSURE = /^(?:08|53|57P|58|F0|XX)/
+const UNCERTAIN = /^(?:08|53|57P|58|F0|XX)/
 
 /**
- * Whether nothing of a change is kept that failed with this error: our own code or the database has refused it before the COMMIT.
- * Any other error may mean that only the response to the COMMIT was lost. What the change would have named may be deleted in the
- * first case only; otherwise it is left to a sweep.
+ * Whether the error proves that a transaction did not commit: our code or the database rejected it before the COMMIT. Otherwise only the response
+ * may have been lost, so blobs that the transaction names must be left to the sweep.
  */
 export function isDefinitelyRejected(error: unknown) {
   if (error instanceof AppError) return true
-  return error instanceof pg.DatabaseError && isCoded(error) && !UNSURE.test(error.code)
+  return error instanceof pg.DatabaseError && isCoded(error) && !UNCERTAIN.test(error.code)
 }
 
 function isCoded(error: unknown): error is { code: string } {
@@ -141,20 +128,28 @@ function isDatabaseError(error: unknown, code: string): error is { code: string;
   return typeof error === 'object' && error !== null && 'code' in error && error.code === code
 }
 
-/** The requested page of a list. */
+/** Time after which the database counts as unresponsive, in ms: a network may drop a connection silently. The next statement takes another one. */
+export const DATABASE_TIMEOUT_MS = 10_000
+
+/** Awaits `work` for at most `timeoutMs`. Throws after that; `work` continues. */
+export async function withTimeout<T>(work: Promise<T>, timeoutMs = DATABASE_TIMEOUT_MS): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const onTimeout = () => late.reject(new Error(`the database did not respond within ${timeoutMs} ms`))
+  const timer = setTimeout(onTimeout, timeoutMs).unref()
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
+}
+
+/** A requested page. */
 export type Page = { number: number; size: number }
 
-/** The rows of one page, and the number of rows on all pages. */
+/** The rows of one page, and the number of rows of all pages. */
 export type Paged<T> = { rows: T[]; total: number }
 
 export function pageOffset(page: Page) {
   return (page.number - 1) * page.size
 }
 
-/**
- * Runs a change that sets the name of a resource, or another unique attribute. Throws `invalid` with the detail when the change violates
- * the unique constraint: another resource has the name.
- */
+/** Runs a change that sets a unique attribute, by default the name. Throws `invalid` with the detail if another resource has the value. */
 export async function refuseTakenName<T>(
   {
     constraint,

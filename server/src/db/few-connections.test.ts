@@ -19,7 +19,7 @@ describe.each([
   const app = await create()
   const agent = await createFakeAgent(app)
 
-  test('concurrent runs go from creation to their end', async () => {
+  test('concurrent runs complete', async () => {
     const settings = await Promise.all(Array.from({ length: AT_ONCE }, () => createRunSetting(app)))
 
     const runs = await Promise.all(settings.map((setting) => createRun(app, setting, { 'auto-apply': true })))
@@ -29,7 +29,7 @@ describe.each([
     expect(await statuses(app, settings, runs)).toEqual(Array(AT_ONCE).fill('applied'))
   })
 
-  test('a claim is woken by the run that it waits for', async () => {
+  test('a new run wakes a waiting claim', async () => {
     const setting = await createRunSetting(app)
     const waiting = agent.claim({ waitMs: 15_000 })
 
@@ -40,7 +40,7 @@ describe.each([
     await job?.finish({ hasChanges: false })
   })
 
-  test('clients that store states at once are each answered, and one wins a serial', async () => {
+  test('clients that store states concurrently all get a response, and one wins a serial', async () => {
     const ada = await createUser(app)
     const { name } = await createOrganization(app, ada)
     const workspaces = await Promise.all(Array.from({ length: AT_ONCE }, () => lockedWorkspace(app, name, ada)))
@@ -55,7 +55,7 @@ describe.each([
     expect(counts).toEqual([AT_ONCE, AT_ONCE])
   })
 
-  test('what a server has locked that falls silent in a transaction is free for the others after seconds', async () => {
+  test('the locks of a server that hangs in a transaction are released within seconds', async () => {
     const timeout = await app.db.transaction().execute(async (tx) => {
       const { rows } = await sql<{ timeout: string }>`
         select current_setting('idle_in_transaction_session_timeout') as timeout`.execute(tx)

@@ -32,7 +32,7 @@ test('each concurrent caller gets the row of its key', async () => {
   expect(found.map((row) => row?.size)).toEqual([1, undefined, 5, 9, 1])
 })
 
-test('texts that arrays of PostgreSQL give a meaning are texts', async () => {
+test('special characters of PostgreSQL arrays are escaped', async () => {
   const odd = ['{a,b}', '"', '\\', 'null', '', "'"]
   for (const town of odd) await sql`insert into places values ('odd', ${town}, 3)`.execute(db)
 
@@ -41,7 +41,7 @@ test('texts that arrays of PostgreSQL give a meaning are texts', async () => {
   expect(found.map((row) => row?.town)).toEqual(odd)
 })
 
-test('a transaction sees what it has written', async () => {
+test('a transaction sees its own writes', async () => {
   const found = await transact(app, async ({ db }) => {
     await sql`insert into places values ('de', 'Ulm', 2)`.execute(db)
     return findPlace(db, { country: 'de', town: 'Ulm' })
@@ -50,7 +50,7 @@ test('a transaction sees what it has written', async () => {
   expect(found?.size).toBe(2)
 })
 
-test('PostgreSQL plans it once, however many ask', async () => {
+test('PostgreSQL plans a look-up once for any number of keys', async () => {
   await db.connection().execute(async (one) => {
     // As by default: the server of the tests keeps a plan from the first execution on.
     await sql`set plan_cache_mode = auto`.execute(one)

@@ -1,32 +1,28 @@
+import DataLoader from 'dataloader'
 import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
-import { batched } from './batch.ts'
 import { type Db, isTransaction } from './db.ts'
 import { rowsOf, type Slots, template } from './template.ts'
 
 type Query<Row> = OperationNodeSource & { readonly expressionType?: Row | undefined }
 
 /**
- * Finds one row by some texts. The statement is compiled once, and sent once for all requests that arrive while the
- * process handles one batch of input, since a statement costs more than its rows. `build` gets an SQL expression for
- * each of the texts. It returns a query that selects at most one row and depends on these only.
- *
- * Concurrent requests for the same key get the same object, which must not be changed.
+ * Finds one row by its key, some named texts. The statement is compiled once, and sent once for all requests of one turn of the event loop,
+ * since a statement costs more than its rows. `build` gets an SQL expression for each text and returns a query that selects at most one
+ * row and depends only on them. Concurrent requests with the same key get the same object, which must not be changed.
  */
 export function lookup<Name extends string, Row>(
   names: readonly Name[],
   build: (db: Db, texts: Record<Name, RawBuilder<string>>) => Query<Row>,
 ) {
-  const texts = Object.fromEntries(names.map((name) => [name, sql.ref(`asked.${name}`)])) as Record<
-    Name,
-    RawBuilder<string>
-  >
+  const texts = Object.fromEntries(names.map((name) => [name, sql.ref(`key.${name}`)]))
+  const statement = template<readonly Key[], Row & { position: number }>((db, slot) =>
+    queryOf(names, build(db, texts as Record<Name, RawBuilder<string>>), slot),
+  )
 
-  const statement = template<Keys, Row & { asked: number }>((db, slot) => queryOf(names, build(db, texts), slot))
-
-  async function load(db: Db, keys: Keys) {
-    const found: (Row | undefined)[] = keys.map(() => undefined)
-    for (const row of await rowsOf(db, statement(keys))) found[row.asked - 1] = row
-    return found
+  async function load(db: Db, keys: readonly Key[]) {
+    const rows: (Row | undefined)[] = keys.map(() => undefined)
+    for (const row of await rowsOf(db, statement(keys))) rows[row.position - 1] = row
+    return rows
   }
 
   const find = batched(load)
@@ -39,14 +35,52 @@ export function lookup<Name extends string, Row>(
   }
 }
 
-/** The texts of each request, in the order of the names. */
-type Keys = readonly (readonly string[])[]
-
 /** The query for several keys. The `offset` keeps PostgreSQL from scanning all rows before it looks for the keys. */
-function queryOf<Row>(names: readonly string[], query: Query<Row>, slot: Slots<Keys>) {
-  const columns = names.map((_, index) => sql`(select ${slot((keys) => keys.map((key) => key[index]))}::text[])`)
-  const asked = sql.join([...names, 'asked'].map((name) => sql.ref(name)))
-  return sql<Row & { asked: number }>`select found.*, asked.asked
-    from unnest(${sql.join(columns)}) with ordinality as asked (${asked})
-    cross join lateral (select * from (${query}) one offset 0) found`
+function queryOf<Row>(names: readonly string[], query: Query<Row>, slot: Slots<readonly Key[]>) {
+  const texts = names.map((_, index) => sql`(select ${slot((keys) => keys.map((key) => key[index]))}::text[])`)
+  const columns = sql.join([...names, 'position'].map((name) => sql.ref(name)))
+  return sql<Row & { position: number }>`select match.*, key.position
+    from unnest(${sql.join(texts)}) with ordinality as key (${columns})
+    cross join lateral (select * from (${query}) one offset 0) match`
+}
+
+/** The texts that identify a row. */
+type Key = readonly string[]
+
+/**
+ * Finds rows by key, with one query for all keys that are requested in one turn of the event loop. Nothing is cached: the query runs after
+ * the requests, so its result is as fresh as that of a single query. `load` returns the row of each key at the key's index.
+ */
+export function batched<Row>(load: (db: Db, keys: readonly Key[]) => Promise<readonly (Row | undefined)[]>) {
+  type Loader = DataLoader<Key, Row | undefined, string>
+  const loaders = new WeakMap<Db, Loader>()
+
+  async function loadAll(db: Db, keys: readonly Key[]) {
+    try {
+      return await load(db, keys)
+    } catch (error) {
+      if (keys.length === 1) throw error
+      // A key that the database rejects must not fail the others.
+      return Promise.all(keys.map(async (key) => load(db, [key]).then(([row]) => row, asError)))
+    }
+  }
+
+  function loaderOf(db: Db) {
+    const loader: Loader = new DataLoader(
+      async (keys) => {
+        // The cache only merges repeated keys of a batch.
+        loader.clearAll()
+        return loadAll(db, keys)
+      },
+      { batchScheduleFn: setImmediate, cacheKeyFn: (key) => key.join('\0') },
+    )
+    loaders.set(db, loader)
+    return loader
+  }
+
+  return async (db: Db, key: Key): Promise<Row | undefined> => (loaders.get(db) ?? loaderOf(db)).load(key)
+}
+
+function asError(reason: unknown) {
+  return reason instanceof Error ? reason : new Error(String(reason))
 }

@@ -9,13 +9,13 @@ const LAST = '9998-of-today'
 /** The database of a test lacks the last migration, which locks the table of tokens. */
 const ONE_MORE = [...MIGRATIONS, { name: LAST, up: 'alter table tokens add column color text' }]
 
-test('a database that is up to date stays as it is', async () => {
+test('an up-to-date database is not changed', async () => {
   await using database = await createTestDatabase()
 
   expect(await migrate(database.url)).toEqual({ applied: [] })
 })
 
-test('servers that start at once migrate one after the other, each migration once', async () => {
+test('servers that start concurrently run each migration once', async () => {
   await using database = await createTestDatabase()
   await execute(database.url, 'drop schema public cascade; create schema public')
 
@@ -24,7 +24,7 @@ test('servers that start at once migrate one after the other, each migration onc
   expect(starts.flatMap(({ applied }) => applied)).toEqual(MIGRATIONS.map(({ name }) => name))
 })
 
-test('a server that is older than the database names what it does not know, and writes nothing', async () => {
+test('a server older than the database names the unknown migrations and writes nothing', async () => {
   await using database = await createTestDatabase()
   await execute(database.url, `insert into schema_migrations (name) values ('9999-of-tomorrow')`)
 
@@ -41,7 +41,7 @@ const CONTENTS = `select (select array_agg(c.relname order by c.relname) from pg
   (select array_agg(extname order by extname) from pg_extension) as extensions,
   (select array_agg(name order by name) from schema_migrations) as migrations`
 
-test('a database of a version before the first release is refused unchanged, with the way to move its states', async () => {
+test('a database from before the first release is rejected, with instructions to move its states', async () => {
   await using database = await createTestDatabase()
   await execute(
     database.url,
@@ -55,13 +55,13 @@ test('a database of a version before the first release is refused unchanged, wit
 
   await expect(start).rejects.toThrow(MigrationError)
   await expect(start).rejects.toThrow(
-    /made by an earlier version .*0001-accounts.*; .*groundstate state export .*groundstate state import /,
+    /created by an earlier version .*0001-accounts.*; .*groundstate state export .*groundstate state import /,
   )
   const after = await execute(database.url, CONTENTS)
   expect(after.rows).toEqual(before.rows)
 })
 
-test('without the extension, and the right to create it, the start fails and says what to do', async () => {
+test('without the extension and permission to create it, the start fails with advice', async () => {
   await using database = await createTestDatabase()
   const role = `limited_${randomBytes(8).toString('hex')}`
   await execute(
@@ -91,7 +91,7 @@ async function holdTokens(url: string) {
   return { release: () => client.end(), [Symbol.asyncDispose]: () => client.end() }
 }
 
-test('a migration that finds a lock taken says so, and is tried again', async () => {
+test('a migration that cannot get a lock logs a warning and is retried', async () => {
   await using database = await createTestDatabase()
   await using lock = await holdTokens(database.url)
   const lines: string[] = []
@@ -103,10 +103,10 @@ test('a migration that finds a lock taken says so, and is tried again', async ()
   const { applied } = await migrate(database.url, { migrations: ONE_MORE, warn, ...BRIEF, attempts: 1000 })
 
   expect(applied).toEqual([LAST])
-  expect(lines[0]).toMatch(/^migration 9998-of-today waits for others at work in the database: .*lock timeout/)
+  expect(lines[0]).toMatch(/^migration 9998-of-today waits for other sessions of the database: .*lock timeout/)
 })
 
-test('a migration that never gets its lock ends the start, and leaves nothing', async () => {
+test('a migration that never gets its lock fails the start and changes nothing', async () => {
   await using database = await createTestDatabase()
   await using stack = new AsyncDisposableStack()
   stack.use(await holdTokens(database.url))
@@ -121,7 +121,7 @@ test('a migration that never gets its lock ends the start, and leaves nothing', 
   expect(rows).toEqual([])
 })
 
-test('a migration that loses a deadlock is tried again', async () => {
+test('a migration that loses a deadlock is retried', async () => {
   await using database = await createTestDatabase()
   // A rollback does not reset a sequence, so the second attempt succeeds.
   await execute(

@@ -4,20 +4,19 @@ import type { DeferredQuery } from './pool.ts'
 import type { StatementResult } from './statement.ts'
 
 /*
- * Statements of a transaction that wait for the next one of it, or for its end, and are sent with that. So a transaction takes as
- * many round trips as it has answers to wait for, and not one for each statement.
+ * Deferred statements of a transaction are sent with its next statement or its end. So a transaction takes one round trip for each result that it
+ * waits for, not one for each statement.
  */
 
 async function defer(tx: Tx, query: CompiledQuery, receive: DeferredQuery['receive'] = () => {}) {
-  const deferred: DeferredQuery = { ...query, receive }
-  await tx.executeQuery(deferred)
+  await tx.executeQuery({ ...query, receive } as DeferredQuery)
 }
 
 type Query<Row> = { compile: (db: Db) => CompiledQuery<Row> }
 
 /**
- * Sends a write with the next statement of its transaction, at the latest with the commit. When the write fails, that next statement
- * fails with its error, and so does the transaction: only for writes whose failure no one handles and whose result no one reads.
+ * Defers a write to the next statement of its transaction, or the commit. If the write fails, that statement fails with its error, and so does the
+ * transaction. So the caller must not handle a failure or need the result.
  */
 export async function deferWrite(tx: Tx, query: Query<unknown>) {
   await defer(tx, query.compile(tx))
@@ -29,11 +28,11 @@ type Rows<List extends Queries> = {
 }
 
 /**
- * Executes queries of a transaction one after the other in one round trip, and returns the rows of each. Each sees what those before it
- * have locked and changed. Outside of a transaction they are executed side by side.
+ * Executes queries of a transaction in order, in one round trip, and returns the rows of each. Each sees the locks and changes of those
+ * before it. Outside of a transaction they run concurrently.
  */
 export async function pipeline<const List extends Queries>(db: Db, queries: List): Promise<Rows<List>> {
-  if (!isTransaction(db)) return sideBySide(db, queries)
+  if (!isTransaction(db)) return concurrently(db, queries)
   const last = queries.at(-1)
   if (last === undefined) return [] as unknown as Rows<List>
   const readEarlier = await sendWithNext(db, queries.slice(0, -1))
@@ -42,15 +41,15 @@ export async function pipeline<const List extends Queries>(db: Db, queries: List
 }
 
 /**
- * Sends queries of a transaction with its next statement. Returns what reads the rows of each, to be called once that statement has
- * been executed. Outside of a transaction they are executed at once, side by side.
+ * Sends queries of a transaction with its next statement. Returns a function that resolves to the rows of each, to be called after that
+ * statement. Outside of a transaction they run immediately and concurrently.
  */
 export async function readWithNext<const List extends Queries>(
   db: Db,
   queries: List,
 ): Promise<() => Promise<Rows<List>>> {
   if (isTransaction(db)) return (await sendWithNext(db, queries)) as () => Promise<Rows<List>>
-  const rows = await sideBySide(db, queries)
+  const rows = await concurrently(db, queries)
   return async () => rows
 }
 
@@ -64,28 +63,27 @@ async function sendWithNext(tx: Tx, queries: Queries): Promise<() => Promise<unk
   }
 }
 
-async function sideBySide<const List extends Queries>(db: Db, queries: List): Promise<Rows<List>> {
+async function concurrently<const List extends Queries>(db: Db, queries: List): Promise<Rows<List>> {
   const responses = await Promise.all(queries.map(async (query) => db.executeQuery(query.compile(db))))
   return responses.map(({ rows }) => rows) as Rows<List>
 }
 
-/** A write, or one whose rows the others can select by its name. */
+/** A write, or a named one whose rows the final query can select. */
 type Write = OperationNodeSource | { name: string; write: OperationNodeSource }
 
 /**
- * Sends several writes as one statement, together with the next statement of the transaction (`writeLater`). All writes see the database
- * as it was before, and their order is undefined: no two may touch the same row. Returns what reads the rows that `found` selects, to
- * be called once that next statement has been executed.
+ * Sends several writes as one deferred statement. All of them see the database as it was before, and their order is undefined, so no two may
+ * change the same row. Returns a function that resolves to the rows of `result`, to be called after the next statement.
  */
 export async function writeBatch<Row = unknown>(
   tx: Tx,
   writes: readonly Write[],
-  found: RawBuilder<Row> = sql<Row>`select`,
+  result: RawBuilder<Row> = sql<Row>`select`,
 ): Promise<() => Promise<Row[]>> {
   const parts = writes.map((part, index) =>
     'name' in part ? sql`${sql.raw(part.name)} as (${part.write})` : sql`${sql.raw(`w${index}`)} as (${part})`,
   )
-  const statement = parts.length === 0 ? found : sql<Row>`with ${sql.join(parts, sql`, `)} ${found}`
+  const statement = parts.length === 0 ? result : sql<Row>`with ${sql.join(parts, sql`, `)} ${result}`
   const read = await readWithNext(tx, [statement])
   return async () => (await read())[0]
 }

@@ -4,7 +4,7 @@ import { createTestApp } from '../testing/app.ts'
 
 const app = await createTestApp()
 
-test('what a server has locked that falls silent in a transaction is free for the others after seconds', async () => {
+test('the locks of a server that hangs in a transaction are released within seconds', async () => {
   const { rows } = await sql<{ timeout: string }>`
     select current_setting('idle_in_transaction_session_timeout') as timeout`.execute(app.db)
 

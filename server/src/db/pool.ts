@@ -1,82 +1,72 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
 import pg from 'pg'
-import { type Places, PreparedStatements, UNPREPARED } from './prepared.ts'
-import { Pipeline } from './statement-batch.ts'
-import { Statement, type StatementResult } from './statement.ts'
+import {
+  createStatementCache,
+  Pipeline,
+  Statement,
+  type StatementCache,
+  type StatementResult,
+  UNPREPARED,
+} from './statement.ts'
 
 // Timestamps are read as Date, counts as number: no count here comes near 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
 /**
- * The database ends a session that has been silent in the midst of a transaction for this long, in ms. No one tells it when a
- * server is cut off from it: what that server has locked would block the other servers for hours. No transaction of ours waits
- * for anything else than the database.
+ * Time after which the database ends a session that is idle in a transaction, in ms. The locks of a server that lost its network would
+ * otherwise block other servers for hours. Our transactions wait for nothing but the database.
  */
-const SILENT_TRANSACTION_MS = 5_000
-const LIMIT_SILENCE = `set local idle_in_transaction_session_timeout = ${SILENT_TRANSACTION_MS}`
-/** When a connection is silent for this long, in ms, the system asks whether the database is still there. */
+const IDLE_TRANSACTION_TIMEOUT_MS = 5_000
+const LIMIT_IDLE_TRANSACTION = `set local idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_TIMEOUT_MS}`
 const KEEP_ALIVE_MS = 10_000
 
-/**
- * A connection without work is closed after this time, in ms. Each holds megabytes of the database's memory: its catalogs, and the
- * statements that it keeps prepared.
- */
+/** Time after which an idle connection is closed, in ms. Each takes megabytes of the database's memory for catalogs and prepared statements. */
 const IDLE_MS = 3_000
-/** A connection is replaced after this time, in s: what PostgreSQL's processes gather they give back only when they end. */
+/** Maximum lifetime of a connection, in s: PostgreSQL's processes release some memory only when they end. */
 const LIFETIME_S = 600
 
-export type PoolOptions = {
-  /** How many connections there are at most. */
+type PoolOptions = {
+  /** Maximum number of connections. */
   max: number
-  /**
-   * Whether there is a pooler such as PgBouncer in transaction mode, so that each transaction may use a different session,
-   * and a start with parameters that it does not know is refused.
-   */
+  /** Whether there is a pooler such as PgBouncer in transaction mode: each transaction may use another session, and start parameters are rejected. */
   isPooled?: boolean
-  /** Whether repeated statements are prepared under names. */
+  /** Whether repeated statements are prepared. */
   prepares?: boolean
-  /** The name of the sessions, by which operators and other servers know whose they are. */
+  /** Name of the sessions, by which operators and other servers recognise their owner. */
   applicationName?: string
 }
 
-/** A result of the driver; of several statements in one text, a list of them. */
-type RawResult = { rows: Record<string, unknown>[] }
-
 export type ConnectionPool = {
   connect: () => Promise<PooledConnection>
-  /** Runs a text on any connection as the driver does: never prepared, and without values it may be several statements. */
-  run: (text: string, values?: unknown[]) => Promise<RawResult>
+  /** Runs a text as the driver does: never prepared; without values it may be several statements, which have a list of results. */
+  run: (text: string, values?: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>
   end: () => Promise<void>
 }
 
-/**
- * A statement of a transaction that is sent with the next one, without a separate round trip. `receive` gets its result once
- * it is on its way.
- */
+/** A statement of a transaction that is sent with the next one, which saves a round trip. `receive` is called with its pending result. */
 export type DeferredQuery = CompiledQuery & { receive: (result: Promise<StatementResult>) => void }
 
-const BEGIN = 'begin'
 const NO_RESULT: QueryResult<never> = { rows: [] }
 
-/** A connection as kysely uses it. The `begin` of a transaction and deferred statements are sent with the statement that follows them. */
+/** A connection for kysely. The `begin` of a transaction and deferred statements are sent with the next statement. */
 class PooledConnection implements DatabaseConnection {
   #client: pg.PoolClient
-  #places: Places
+  #cache: StatementCache
   #isPooled: boolean
   #deferred: Statement[] = []
   /** The `begin` of the open transaction is among the deferred statements. */
   #isUnsent = false
-  /** A rollback has failed: the transaction may still be open. */
+  /** A rollback failed: the transaction may still be open. */
   #isBroken = false
 
   constructor(client: pg.PoolClient, { isPooled = false, prepares = true }: PoolOptions) {
     this.#client = client
-    this.#places = prepares ? new PreparedStatements() : UNPREPARED
+    this.#cache = prepares ? createStatementCache() : UNPREPARED
     this.#isPooled = isPooled
   }
 
   async executeQuery<R>(query: CompiledQuery | DeferredQuery): Promise<QueryResult<R>> {
-    const statement = new Statement({ text: query.sql, values: query.parameters }, this.#places)
+    const statement = new Statement({ text: query.sql, values: query.parameters }, this.#cache)
     if ('receive' in query) {
       this.#defer(statement)
       query.receive(statement.result)
@@ -89,15 +79,15 @@ class PooledConnection implements DatabaseConnection {
 
   begin() {
     this.#isUnsent = true
-    this.#defer(this.#bare(BEGIN))
-    // Behind a pooler the limit holds for one transaction.
-    if (this.#isPooled) this.#defer(this.#bare(LIMIT_SILENCE))
+    this.#defer(this.#bare('begin'))
+    // Without a pooler, the limit is a parameter of the session.
+    if (this.#isPooled) this.#defer(this.#bare(LIMIT_IDLE_TRANSACTION))
   }
 
-  /** Throws when the database has rolled the transaction back instead, since a statement of it had failed. */
+  /** Throws if the database rolled the transaction back because a statement had failed. */
   async commit() {
     const { command } = await this.#send(this.#bare('commit'))
-    if (command === 'ROLLBACK') throw new Error('the transaction was rolled back: a statement of it has failed')
+    if (command === 'ROLLBACK') throw new Error('the transaction was rolled back because a statement failed')
   }
 
   async rollback() {
@@ -118,30 +108,29 @@ class PooledConnection implements DatabaseConnection {
   }
 
   #bare(text: string) {
-    return new Statement({ text, values: [] }, this.#places)
+    return new Statement({ text, values: [] }, this.#cache)
   }
 
   #defer(statement: Statement) {
-    // The caller learns of a failure from the statement that follows.
+    // A failure is reported by the next statement.
     statement.result.catch(() => {})
     this.#deferred.push(statement)
   }
 
   async #send(statement: Statement): Promise<StatementResult> {
-    const packet = new Pipeline([...this.#deferred.splice(0), statement])
     this.#isUnsent = false
-    this.#client.query(packet)
+    this.#client.query(new Pipeline([...this.#deferred.splice(0), statement]))
     return statement.result
   }
 
-  /** Discards unsent statements: their transaction is aborted. */
+  /** Discards unsent statements of an aborted transaction. */
   #drop() {
     this.#isUnsent = false
     for (const statement of this.#deferred.splice(0)) statement.abandon(new Error('its transaction was rolled back'))
   }
 
   streamQuery(): never {
-    throw new Error('cursors are not in use')
+    throw new Error('cursors are not supported')
   }
 }
 
@@ -155,13 +144,12 @@ function isWrite(command: string | undefined) {
   return command === 'INSERT' || command === 'UPDATE' || command === 'DELETE' || command === 'MERGE'
 }
 
-/** All connections of kysely are those of a pool. */
 function pooled(connection: DatabaseConnection): PooledConnection {
   if (connection instanceof PooledConnection) return connection
-  throw new Error('the connection is of another driver')
+  throw new Error('the connection belongs to another driver')
 }
 
-/** Lets kysely use the connections of a pool. */
+/** Connects kysely to a pool. */
 export class PoolDriver implements Driver {
   #pool: ConnectionPool
 
@@ -196,7 +184,6 @@ export class PoolDriver implements Driver {
   }
 }
 
-/** A pool of connections to the database at `url` that keep repeated statements prepared. */
 export function createConnectionPool(url: string, options: PoolOptions): ConnectionPool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -204,12 +191,11 @@ export function createConnectionPool(url: string, options: PoolOptions): Connect
     idleTimeoutMillis: IDLE_MS,
     maxLifetimeSeconds: LIFETIME_S,
     application_name: options.applicationName ?? 'groundstate',
-    ...(options.isPooled !== true && { idle_in_transaction_session_timeout: SILENT_TRANSACTION_MS }),
+    ...(options.isPooled !== true && { idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS }),
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   })
-  // A broken connection rejects its waiting queries, and an idle one is replaced on next use. Without listeners, the
-  // events would end the process.
+  // A broken connection rejects its pending queries, and an idle one is replaced. Without listeners, the events would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   pool.on('error', () => {})
 
@@ -221,7 +207,7 @@ export function createConnectionPool(url: string, options: PoolOptions): Connect
   }
   return {
     connect: async () => connectionOf(await pool.connect()),
-    // After an error the driver closes the connection: several statements may have left a transaction open.
+    // After an error the driver closes the connection, since several statements may have left a transaction open.
     run: async (text, values) => pool.query(text, values),
     end: async () => pool.end(),
   }

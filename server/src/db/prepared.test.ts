@@ -2,7 +2,7 @@ import { CompiledQuery, sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
 import type { Db } from './db.ts'
-import { MAX_PREPARED } from './prepared.ts'
+import { MAX_PREPARED } from './statement.ts'
 
 const { db } = await createTestApp()
 
@@ -31,7 +31,7 @@ async function memory(one: Db) {
   return rows[0]?.total ?? 0
 }
 
-test('ten thousand texts leave no more statements on a connection than it may keep, and no more memory', async () => {
+test('ten thousand texts leave no more prepared statements than the maximum, and no more memory', async () => {
   await db.connection().execute(async (one) => {
     await run(one, texts('first', 2 * MAX_PREPARED))
     const before = await memory(one)
@@ -44,7 +44,7 @@ test('ten thousand texts leave no more statements on a connection than it may ke
   })
 }, 120_000)
 
-test('the memory of large statements comes back once others take their places', async () => {
+test('the memory of large statements is released when they are evicted', async () => {
   await db.connection().execute(async (one) => {
     await run(one, texts('small', MAX_PREPARED))
     const before = await memory(one)
@@ -58,7 +58,7 @@ test('the memory of large statements comes back once others take their places', 
   })
 })
 
-test('what is run once takes no place', async () => {
+test('a statement that runs once is not kept', async () => {
   await db.connection().execute(async (one) => {
     await run(one, texts('once', 5), 1)
 
@@ -66,7 +66,7 @@ test('what is run once takes no place', async () => {
   })
 })
 
-test('what runs again and again keeps its place while others come and go', async () => {
+test('a frequent statement is not evicted', async () => {
   await db.connection().execute(async (one) => {
     const [often = ''] = texts('often', 1)
     await run(one, [often])
@@ -79,7 +79,7 @@ test('what runs again and again keeps its place while others come and go', async
   })
 })
 
-test('a place that changes hands within a transaction that has failed serves again after it', async () => {
+test('a name that is reused in a failed transaction works again afterwards', async () => {
   await db.connection().execute(async (one) => {
     const [text = ''] = texts('failed', 1)
     await run(one, texts('earlier', MAX_PREPARED))

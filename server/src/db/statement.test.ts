@@ -18,7 +18,7 @@ function thrice<T>(work: (db: Db) => Promise<T>) {
   return db.connection().execute(async (one) => [await work(one), await work(one), await work(one)])
 }
 
-test('values of every kind come back the same each time', async () => {
+test('values of every type round-trip at each execution', async () => {
   const at = new Date('2026-01-02T03:04:05.678Z')
   const values = { id: 1, name: 'a "name"', at, bytes: Buffer.from([0, 255]), info: { list: [1, null] } }
   const { name, bytes, info } = values
@@ -44,7 +44,7 @@ test('each row is a separate object', async () => {
   expect(others.flat()).toEqual(always({ name: null }, 4))
 })
 
-test('a statement without rows tells each time how many it touched', async () => {
+test('a statement without rows reports the number of affected rows each time', async () => {
   const counts = await thrice(async (one) => {
     const { numAffectedRows, rows } = await sql`update things set name = ${'b'} where id > ${0}`.execute(one)
     return { numAffectedRows, rows }
@@ -77,13 +77,13 @@ test('a statement that PostgreSQL cannot parse fails each time', async () => {
   expect(outcomes).toEqual(always('error: syntax error at or near "selec"'))
 })
 
-test('two columns of one name leave the last', async () => {
+test('of two columns with the same name, the last is returned', async () => {
   const rows = await thrice(async (one) => (await sql`select ${'a'}::text as name, null as name`.execute(one)).rows)
 
   expect(rows).toEqual(always([{ name: null }]))
 })
 
-test('a statement whose table has changed meanwhile fails once on a connection, as what may be tried again', async () => {
+test('a statement whose table has changed fails once per connection, with a retryable error', async () => {
   await sql`create table old_rows (id int8)`.execute(db)
   await sql`insert into old_rows values (1)`.execute(db)
   const read = async (one: Db) => (await sql<object>`select * from old_rows where id = ${1}`.execute(one)).rows
@@ -99,7 +99,7 @@ test('a statement whose table has changed meanwhile fails once on a connection, 
   }
 })
 
-test('a connection that breaks within a transaction fails that transaction, and nothing else', async () => {
+test('a connection that breaks in a transaction fails only that transaction', async () => {
   const broken = db.transaction().execute(async (tx) => {
     const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid where ${true}`.execute(tx)
     await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(db)

@@ -1,7 +1,7 @@
+import { LRUCache } from 'lru-cache'
 import pg from 'pg'
-import type { Place, Places, Shape } from './prepared.ts'
 
-/** An export of the package without a type: it converts a value for the database. */
+/** An untyped export of the package that converts a value for the database. */
 type Untyped = { utils: { prepareValue: (value: unknown) => Buffer | string | null } }
 const { prepareValue } = (pg as typeof pg & Untyped).utils
 
@@ -11,25 +11,25 @@ export type StatementResult = { command: string | undefined; rowCount: number | 
 const NO_ROWS: Shape = { names: [], parsers: [], blank: {} }
 
 /**
- * One execution of a statement, which the connection prepares when it repeats. The driver's own query has the database
- * describe the columns each time, which for a wide row costs as much as the row itself. Here they are described once.
- * The columns can't change later: the database refuses a prepared statement whose columns would change (`isStalePlan`).
+ * One execution of a statement, prepared if it repeats. The driver's own query has the columns described at each execution, which for a wide row
+ * costs as much as the row itself. Here they are described once: the database rejects a prepared statement whose columns changed
+ * (`isStalePlan`).
  */
 export class Statement {
   readonly result: Promise<StatementResult>
   #text: string
   #values: (Buffer | string | null)[]
-  #places: Places
-  #place: Place | undefined
+  #cache: StatementCache
+  #prepared: Prepared | undefined
   #shape: Shape | undefined
   #result: StatementResult = { command: undefined, rowCount: null, rows: [] }
   #fault: unknown
   #settle: { resolve: (result: StatementResult) => void; reject: (error: unknown) => void }
 
-  constructor({ text, values }: { text: string; values: readonly unknown[] }, places: Places) {
+  constructor({ text, values }: { text: string; values: readonly unknown[] }, cache: StatementCache) {
     this.#text = text
     this.#values = values.map((value) => prepareValue(value))
-    this.#places = places
+    this.#cache = cache
     const { promise, ...settle } = Promise.withResolvers<StatementResult>()
     this.result = promise
     this.#settle = settle
@@ -37,11 +37,11 @@ export class Statement {
 
   /** Writes all messages of the execution except the final Sync. */
   write(connection: pg.Connection) {
-    this.#place = this.#places.placeOf(this.#text)
-    const { name, shape } = this.#place
+    this.#prepared = this.#cache.get(this.#text)
+    const { name, shape } = this.#prepared
     this.#shape = shape
     if (!shape) {
-      // The place may hold an older statement, or this one if its first run failed. Closing an empty place is no error.
+      // The name may belong to an evicted statement, or to this one if its first execution failed. Closing an unused name is no error.
       connection.close({ type: 'S', name }, true)
       connection.parse({ name, text: this.#text, types: [] }, true)
     }
@@ -65,7 +65,7 @@ export class Statement {
         row[names[index] ?? ''] = text === null ? null : parsers[index]?.(text)
       }
     } catch (error) {
-      // The error is reported after the rest of the response was read.
+      // Reported after the rest of the response was read.
       this.#fault ??= error
     }
     this.#result.rows.push(row)
@@ -80,23 +80,114 @@ export class Statement {
 
   /** The response is complete, and no statement of the same pipeline failed. */
   succeed() {
-    if (this.#place) this.#place.shape = this.#shape ?? NO_ROWS
+    if (this.#prepared) this.#prepared.shape = this.#shape ?? NO_ROWS
     if (this.#fault === undefined) this.#settle.resolve(this.#result)
     else this.#settle.reject(this.#fault)
   }
 
   fail(error: unknown) {
-    if (this.#place && isStalePlan(error)) this.#place.shape = undefined
+    if (this.#prepared && isStalePlan(error)) this.#prepared.shape = undefined
     this.abandon(error)
   }
 
-  /** Another statement, which was written along with it, has failed. */
+  /** Rejects because another statement of the same pipeline failed. */
   abandon(error: unknown) {
     this.#settle.reject(error)
   }
 }
 
-/** Whether a statement was refused because its columns have changed: another replica has migrated the database. */
+/** Whether a prepared statement was rejected because its columns changed: another replica migrated the database. */
 export function isStalePlan(error: unknown) {
   return error instanceof pg.DatabaseError && error.code === '0A000' && error.routine === 'RevalidateCachedQuery'
+}
+
+/**
+ * Statements that are sent together, in one round trip. They run in order, and each sees the changes of those before it. When one fails,
+ * those after it are not executed, and all of them fail with its error.
+ */
+export class Pipeline implements pg.Submittable {
+  #statements: readonly Statement[]
+  #completed = 0
+
+  constructor(statements: readonly Statement[]) {
+    this.#statements = statements
+  }
+
+  /** Called by the driver once all earlier pipelines completed, so no two use a prepared statement at the same time. */
+  submit(connection: pg.Connection) {
+    // `cork` sends the messages as one write to the socket.
+    connection.stream.cork()
+    for (const statement of this.#statements) statement.write(connection)
+    connection.sync()
+    connection.stream.uncork()
+  }
+
+  handleRowDescription(description: { fields: Field[] }) {
+    this.#statements[this.#completed]?.handleRowDescription(description)
+  }
+
+  handleDataRow(row: { fields: (string | null)[] }) {
+    this.#statements[this.#completed]?.handleDataRow(row)
+  }
+
+  handleCommandComplete(complete: { text: string }) {
+    this.#statements[this.#completed]?.handleCommandComplete(complete)
+    this.#completed += 1
+  }
+
+  handleEmptyQuery() {
+    this.#completed += 1
+  }
+
+  handleReadyForQuery() {
+    for (const statement of this.#statements) statement.succeed()
+  }
+
+  handleError(error: unknown) {
+    for (const [index, statement] of this.#statements.entries()) {
+      if (index === this.#completed) statement.fail(error)
+      else statement.abandon(error)
+    }
+  }
+}
+
+/**
+ * Maximum number of prepared statements per connection. Each takes about 130 KB of the database's memory on each connection; 64 cover nearly all
+ * executions of a server that handles runs (docs/decisions/prepared-statements.md).
+ */
+export const MAX_PREPARED = 64
+
+/** Recent statements of all connections. Preparing a statement that runs once costs more than it saves. */
+const seen = new LRUCache<string, true>({ max: 1000 })
+
+/** How to read the rows of a statement; `blank` is an empty row to copy. */
+type Shape = { names: string[]; parsers: ((text: string) => unknown)[]; blank: Record<string, unknown> }
+
+/** A name in the database. Without a shape, the statement must still be prepared under it. */
+type Prepared = { name: string; shape: Shape | undefined }
+
+/** The prepared statements of a connection. */
+export type StatementCache = { get: (text: string) => Prepared }
+
+/** For connections that keep none: each statement is prepared for one execution, in the same round trip. */
+export const UNPREPARED: StatementCache = { get: () => ({ name: '', shape: undefined }) }
+
+/** Keeps the most recently used of the repeated statements. New ones are unnamed: the database overwrites the unnamed statement. */
+export function createStatementCache(): StatementCache {
+  const statements = new LRUCache<string, Prepared>({ max: MAX_PREPARED })
+  return {
+    get(text) {
+      const existing = statements.get(text)
+      if (existing) return existing
+      if (!seen.get(text)) {
+        seen.set(text, true)
+        return { name: '', shape: undefined }
+      }
+      const { size } = statements
+      const evicted = size < MAX_PREPARED ? undefined : statements.pop()
+      const added = { name: evicted?.name ?? `s${size}`, shape: undefined }
+      statements.set(text, added)
+      return added
+    },
+  }
 }

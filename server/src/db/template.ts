@@ -3,10 +3,10 @@ import type { Db } from './db.ts'
 
 type Query<Row> = { compile: (db: Db) => CompiledQuery<Row> }
 
-/** SQL of a parameter that `read` takes from the values of each execution. */
+/** SQL of a parameter whose value `read` takes from the values of each execution. */
 export type Slots<Values> = <T>(read: (values: Values) => T) => RawBuilder<T>
 
-/** Stands for a parameter in a compiled statement. */
+/** Placeholder for a parameter in a compiled statement. */
 class Slot {
   readonly read: (values: unknown) => unknown
 
@@ -16,8 +16,8 @@ class Slot {
 }
 
 /**
- * A statement that is compiled once for all its executions: building and compiling one takes longer than sending it. `build` writes it
- * with slots in place of values, so its text must not depend on them.
+ * A statement compiled once for all executions, since compiling takes longer than sending. `build` uses slots instead of values, so its text
+ * cannot depend on them.
  */
 export function template<Values, Row>(build: (db: Db, slot: Slots<Values>) => Query<Row>) {
   let compiled: CompiledQuery<Row> | undefined
@@ -30,20 +30,19 @@ export function template<Values, Row>(build: (db: Db, slot: Slots<Values>) => Qu
   })
 }
 
-/** As `template`, for a statement whose text has several forms: each is compiled when it is first needed. */
+/** Like `template`, for a statement whose text has several forms, each compiled on first use. */
 export function templateOf<Form extends Record<string, boolean>, Values, Row>(
   build: (form: Form, db: Db, slot: Slots<Values>) => Query<Row>,
 ) {
   const templates = new Map<string, ReturnType<typeof template<Values, Row>>>()
   return (form: Form, values: Values): Query<Row> => {
     const key = Object.values(form).join()
-    const known = templates.get(key) ?? template<Values, Row>((db, slot) => build(form, db, slot))
-    templates.set(key, known)
-    return known(values)
+    const statement = templates.get(key) ?? template<Values, Row>((db, slot) => build(form, db, slot))
+    templates.set(key, statement)
+    return statement(values)
   }
 }
 
-/** Executes a query and returns its rows. */
 export async function rowsOf<Row>(db: Db, query: Query<Row>): Promise<Row[]> {
   return (await db.executeQuery(query.compile(db))).rows
 }

@@ -1,33 +1,31 @@
 import type { Log } from '../log.ts'
 import type { Db } from './db.ts'
 
-/** Window within which touches are stored by one statement, in ms. */
+/** Window whose touches are stored by one statement, in ms. */
 const WINDOW_MS = 2000
 
-type WindowCtx = { db: Db; log: Log }
+/** Functions that close the open windows, by database. */
+const openWindows = new WeakMap<Db, Set<() => Promise<void>>>()
 
-/** Pending writes of open windows, by database. */
-const rests = new WeakMap<Db, Set<() => Promise<void>>>()
-
-/** Stores at once what waits for the end of a window: the last thing before the database is left. */
+/** Stores all pending touches, before the database is disconnected. */
 export async function flushTouches(db: Db) {
-  await Promise.all([...(rests.get(db) ?? [])].map(async (rest) => rest()))
+  await Promise.all([...(openWindows.get(db) ?? [])].map(async (close) => close()))
 }
 
 /**
- * Makes a function that stores that something was seen, of the row with an id: the first at once, and those of the next seconds
- * together. What a process had not stored when it was killed is lost, so it is for times that are seen again and again.
+ * A throttled function that stores a “last seen” time for the row with an id: the first immediately, and those of the next seconds
+ * together. Pending ones are lost when the process is killed.
  */
-export function throttledTouch<C extends WindowCtx>(
+export function throttledTouch<C extends { db: Db; log: Log }>(
   store: (ctx: C, ids: readonly string[]) => Promise<void>,
   what: string,
 ) {
-  /** The rows that are stored when the window closes, by the database. */
+  /** Pending ids, by database. */
   const windows = new WeakMap<Db, Set<string>>()
 
   function open(ctx: C) {
     const ids = new Set<string>()
-    const ofDatabase = rests.get(ctx.db) ?? new Set()
+    const ofDatabase = openWindows.get(ctx.db) ?? new Set()
     const timer = setTimeout(() => {
       const isUsed = ids.size > 0
       void close()
@@ -35,16 +33,14 @@ export function throttledTouch<C extends WindowCtx>(
     }, WINDOW_MS)
     timer.unref()
     windows.set(ctx.db, ids)
-    rests.set(ctx.db, ofDatabase.add(close))
+    openWindows.set(ctx.db, ofDatabase.add(close))
 
     async function close() {
       clearTimeout(timer)
       windows.delete(ctx.db)
       ofDatabase.delete(close)
       if (ids.size === 0) return
-      await store(ctx, [...ids]).catch((error: unknown) => {
-        ctx.log.error({ err: error }, `storing ${what}`)
-      })
+      await store(ctx, [...ids]).catch((error: unknown) => ctx.log.error({ err: error }, `storing ${what}`))
     }
   }
 

@@ -5,23 +5,23 @@ import { expiredTotal } from '../metrics.ts'
 /** Expiring data, as named in logs and metrics. */
 export type Expiring = 'logs' | 'plans' | 'plan files' | 'histories' | 'archives' | 'deliveries' | 'agents'
 
-/** Result of a batch: how much it deleted, and the key after which the next one continues; undefined after the last. */
-export type Batch<Key> = { deleted: number; next: Key | undefined }
+/** `next` is the key after which the next batch continues; undefined after the last one. */
+type Batch<Key> = { deleted: number; next: Key | undefined }
 
 const DAY_MS = 86_400_000
 /** Time limit of one job, in ms; the next one continues. */
 const MAX_DURATION_MS = 10 * 60_000
-/** A batch is followed by a pause as long as it took itself, so that what people do comes in between. At most so long, in ms. */
+/** Maximum pause after a batch, in ms. A pause is as long as its batch took, to leave time for requests. */
 const MAX_PAUSE_MS = 2000
 
-/** The moment before which something had to be there to be due; undefined where it is kept for ever, which 0 days say. */
+/** The moment before which data is expired; undefined for 0 days, which keep it forever. */
 export function dueBefore(now: Date, days: number): Date | undefined {
   return days === 0 ? undefined : new Date(now.getTime() - days * DAY_MS)
 }
 
 /**
- * Deletes expired data in small batches, each in separate transactions, with pauses in between. Ends with the last batch, when
- * `signal` aborts, or after some minutes. Returns how much was deleted.
+ * Deletes expired data in small batches, each a separate transaction, until the last batch, the abort of `signal` or the time limit. Returns
+ * how much was deleted.
  */
 export async function expireInBatches<Key>(
   { log }: { log: Log },
@@ -44,7 +44,7 @@ export async function expireInBatches<Key>(
     }
   } finally {
     const ms = Math.round(performance.now() - began)
-    if (deleted > 0) log.info({ what, deleted, ms }, 'deleted what is no longer kept')
+    if (deleted > 0) log.info({ what, deleted, ms }, 'deleted expired data')
   }
   return deleted
 }

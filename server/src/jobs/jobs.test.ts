@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { createDb } from '../db/db.ts'
+import { createDb, DATABASE_TIMEOUT_MS } from '../db/db.ts'
 import { createConnectionPool } from '../db/pool.ts'
 import { jobHandler } from '../handlers.ts'
 import { POLL_MS, createPolls } from '../polls.ts'
 import { createSignals } from '../signals.ts'
-import { DATABASE_TIMEOUT_MS } from '../silence.ts'
 import { createTestApp } from '../testing/app.ts'
 import { whenFileEnds } from '../testing/cleanup.ts'
 import { createTestDatabase } from '../testing/database.ts'
@@ -34,7 +33,7 @@ async function createWorker({ pollMs } = { pollMs: POLL_MS }) {
   return { app, db, jobs }
 }
 
-test('a backlog is worked off without pauses between its jobs', async () => {
+test('a backlog is processed without pauses between jobs', async () => {
   const { app, db, jobs } = await createWorker()
   const kind = jobKind('test.backlog', z.object({ n: z.int() }))
   const ran: number[] = []

@@ -8,16 +8,14 @@ import type { Polls } from '../polls.ts'
 import type { Signals } from '../signals.ts'
 import { createWaking } from './waking.ts'
 
-/**
- * A kind of background job: the name of its queue, the shape of its data, and its retries. It is declared in a noun
- * file of its feature, so that verbs can enqueue it without importing the handler.
- */
+/** A kind of background job, declared apart from its handler, so that services can enqueue it without importing the handler. */
 export type JobKind<Data extends object = object> = {
+  /** Name of its queue. */
   name: string
   data: z.ZodType<Data>
-  /** How many run at the same time in one process. */
+  /** Maximum number of concurrent jobs per process. */
   concurrency: number
-  /** Attempts after the first; the pause doubles from `retryDelayMs` up to `retryDelayMaxMs`. */
+  /** Attempts after the first; the backoff doubles from `retryDelayMs` up to `retryDelayMaxMs`. */
   retryLimit: number
   retryDelayMs: number
   retryDelayMaxMs: number
@@ -35,10 +33,9 @@ export function jobKind<Data extends object>(
   return { ...DEFAULTS, ...options, name, data }
 }
 
-/** The part of the context that the worker itself uses. */
 type WorkerContext = { db: Db; log: Log; now: () => Date }
 
-/** A handler bound to its kind. It must be idempotent: a job runs again soon after its process has died or stood still. */
+/** A handler and its kind. It must be idempotent: a job runs again if its process dies or hangs. */
 export type Handler<Context> = {
   kind: JobKind<never>
   /** A cron expression in UTC; the job also runs on this schedule, with empty data. */
@@ -46,17 +43,17 @@ export type Handler<Context> = {
   run: (ctx: Context, data: unknown, signal: AbortSignal) => Promise<void>
 }
 
-export type EnqueueOptions = {
-  /** The earliest time to run. */
+type EnqueueOptions = {
+  /** Earliest time to run. */
   startAfter?: Date
   /** At most one waiting job of the kind may have this key. */
   singletonKey?: string
 }
 
-export type Jobs = {
-  /** Enqueues a job, which runs once the transaction of `db` has committed. */
+export type Jobs = AsyncDisposable & {
+  /** Enqueues a job, which runs after the transaction of `db` commits. */
   enqueue<Data extends object>(db: Db, kind: JobKind<Data>, data: Data, options?: EnqueueOptions): Promise<void>
-  /** As `enqueue`, for any number of jobs in one round trip. */
+  /** Like `enqueue`, for any number of jobs in one round trip. */
   enqueueAll<Data extends object>(
     db: Db,
     kind: JobKind<Data>,
@@ -65,21 +62,20 @@ export type Jobs = {
   ): Promise<void>
   /** Creates the queues; every process calls it before it enqueues anything. */
   declare(handlers: readonly { kind: JobKind<never> }[]): Promise<void>
-  /** Starts to process the queues in this process. */
+  /** Starts workers in this process. */
   start<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]): Promise<void>
-  /** Takes no more jobs and waits up to `timeoutMs` for running ones; unfinished jobs run again elsewhere. */
+  /** Drains for up to `timeoutMs`: takes no more jobs and waits for running ones. Unfinished jobs run again elsewhere. */
   stop(timeoutMs: number): Promise<void>
-  /** For tests: runs all jobs due by `ctx.now()` one after the other until none is left; returns their number. */
+  /** For tests: runs all jobs due by `ctx.now()` in sequence; returns their number. */
   runDue<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]): Promise<number>
-  [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Options that an existing queue may have from an earlier version of this server. */
+/** Options of existing queues that may differ after an upgrade of the server. */
 const COMPARED = ['retryLimit', 'expireInSeconds', 'heartbeatSeconds', 'notify'] as const
 
 const NO_JOB = '00000000-0000-0000-0000-000000000000'
 
-/** Creates the tables of the job queue in a database, so that clones of it start faster. */
+/** For tests: creates the tables of the job queue in a template database. */
 export async function installJobs(url: string) {
   const boss = new PgBoss({ connectionString: url, schedule: false, supervise: false })
   await boss.start()
@@ -101,20 +97,17 @@ function executor(db: Db, queryId: string) {
   }
 }
 
-/**
- * Each worker of pg-boss polls, which for all of them would be dozens of statements a second. The process asks for all queues with its
- * other polls.
- */
+/** Long, since the process polls for all queues with one statement (`polls.ts`) instead. */
 const WORKER_POLL_SECONDS = 300
-/** Resources that jobs share with the rest of the process. */
-type Connected = { pool: ConnectionPool; signals: Signals; polls: Polls; log: Log }
 
-/** On how many connections pg-boss works at once: all its workers ask for jobs at the same moment, every few seconds. */
-const LANES = 2
+type JobResources = { pool: ConnectionPool; signals: Signals; polls: Polls; log: Log }
 
-/** Lets pg-boss use the existing connections instead of its own pool and listening connection. */
+/** Maximum number of connections that pg-boss uses at once; its workers would otherwise take all of them. */
+const MAX_CONNECTIONS = 2
+
+/** Lets pg-boss use the connections of the pool. */
 function sharedConnections(pool: ConnectionPool): QueueConnections {
-  let free = LANES
+  let free = MAX_CONNECTIONS
   const waiting: (() => void)[] = []
   return {
     async executeSql(text, values) {
@@ -131,19 +124,18 @@ function sharedConnections(pool: ConnectionPool): QueueConnections {
   }
 }
 
-/** A process that has not said for so long that it is at work on a job is dead, and the job runs again. */
+/** A job without a heartbeat for this long runs again. */
 const HEARTBEAT_SECONDS = 20
-/** How often the jobs of dead processes, and those that take too long, are looked for. */
+/** Interval of checks for lost and overdue jobs. */
 const SUPERVISE_SECONDS = 20
 
 /**
- * Jobs on PostgreSQL with pg-boss: enqueued in the caller's transaction, woken by signals, retried with backoff. A signal wakes one worker,
- * of the process that has enqueued the job where one is free; a worker that gets a job wakes the next one. pg-boss itself would notify
- * in the transaction, and transactions that notify commit one after the other.
- * `runsJobs` says whether this process runs jobs or only enqueues them.
+ * Jobs on PostgreSQL with pg-boss: enqueued in the caller's transaction, woken by signals, retried with backoff. A signal wakes one worker, if
+ * possible of the process that enqueued the job; a worker that gets a job wakes the next one. The NOTIFY of pg-boss is not used, since
+ * transactions that notify commit one after the other. With `runsJobs: false`, this process only enqueues jobs.
  */
 export async function createJobs(
-  { pool, signals, polls, log }: Connected,
+  { pool, signals, polls, log }: JobResources,
   options: { runsJobs: boolean },
 ): Promise<Jobs> {
   const boss = new PgBoss({
@@ -153,9 +145,9 @@ export async function createJobs(
     supervise: options.runsJobs,
     superviseIntervalSeconds: SUPERVISE_SECONDS,
     monitorIntervalSeconds: SUPERVISE_SECONDS,
-    // It looks after indices that it builds in the background when its version changes.
+    // Maintains indexes that pg-boss builds in the background after an upgrade.
     bamIntervalSeconds: 600,
-    // No job here depends on another one.
+    // For dependent jobs, which we do not use.
     flowIntervalSeconds: 3600,
     cronWorkerIntervalSeconds: 30,
     monitorVacuum: false,
@@ -170,8 +162,8 @@ export async function createJobs(
     waking[Symbol.dispose]()
   }
 
-  async function tell(db: Db, name: string, { startAfter }: EnqueueOptions) {
-    if (startAfter === undefined) await waking.tell(db, name)
+  function wake(db: Db, name: string, { startAfter }: EnqueueOptions) {
+    if (startAfter === undefined) waking.wakeOne(db, name)
     else waking.wakeAt(name, startAfter)
   }
 
@@ -192,8 +184,8 @@ export async function createJobs(
       if (!queue) await boss.createQueue(kind.name, { ...options, policy: 'standard' })
       else if (COMPARED.some((name) => queue[name] !== options[name])) await boss.updateQueue(kind.name, options)
       else continue
-      // It knows the new queue from now on. Else it would ask for it at the first job, on a second connection while the caller's
-      // transaction holds one: transactions that hold all of them would wait for ever.
+      // Makes pg-boss cache the queue. At the first job it would query it on a second connection while the caller's transaction holds one, which
+      // deadlocks when transactions hold all connections.
       await boss.getJobById(kind.name, NO_JOB)
     }
   }
@@ -211,7 +203,7 @@ export async function createJobs(
     }
   }
 
-  /** Starts a worker for one job at a time, which takes the next job without a pause. */
+  /** Starts a worker, which runs one job at a time. */
   async function work<Context extends WorkerContext>(ctx: Context, handler: Handler<Context>) {
     const { name } = handler.kind
     const queue = waking.open(name)
@@ -224,7 +216,7 @@ export async function createJobs(
         if (job) await runOne(ctx, handler, { id: job.id, data: job.data as object })
       } finally {
         queue.busy.delete(id)
-        // What wakes a worker during a job has no effect. Without this call, each job of a backlog would wait for the poll.
+        // Wake-ups during a job have no effect. Without this call, each job of a backlog would wait for the poll.
         boss.notifyWorker(id)
       }
     })
@@ -234,12 +226,12 @@ export async function createJobs(
   return {
     async enqueue(db, kind, data, options = {}) {
       await boss.send(kind.name, data, { ...options, db: executor(db, kind.name) })
-      await tell(db, kind.name, options)
+      wake(db, kind.name, options)
     },
     async enqueueAll(db, kind, data, options = {}) {
       const jobs = data.map((one) => ({ ...options, data: one }))
       await boss.insert(kind.name, jobs, { db: executor(db, kind.name) })
-      await tell(db, kind.name, options)
+      wake(db, kind.name, options)
     },
     declare,
     async start(ctx, handlers) {
@@ -257,7 +249,7 @@ export async function createJobs(
       let count = 0
       for (let before = -1; before !== count;) {
         before = count
-        // The clock of a test runs ahead of the database's, so due jobs are moved to the database's present.
+        // The clock of a test is ahead of the database's, so due jobs are moved to the database's present.
         await sql`update pgboss.job set start_after = now() - interval '1 second'
                    where state in ('created', 'retry') and start_after <= ${ctx.now()}`.execute(ctx.db)
         for (const handler of handlers) {

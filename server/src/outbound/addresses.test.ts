@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addressProblem } from './addresses.ts'
-import { urlProblem } from './url.ts'
+import { addressProblem, urlProblem } from './addresses.ts'
 
 const open = { allowPrivate: false }
 const inside = { allowPrivate: true }
@@ -50,7 +49,7 @@ describe('URLs', () => {
   test.each([
     ['ftp://receiver.example/', 'https:// or http://'],
     ['file:///etc/passwd', 'https:// or http://'],
-    ['receiver.example', 'is no URL'],
+    ['receiver.example', 'is not a URL'],
     ['https://user:password@receiver.example/', 'user name'],
     ['http://receiver.example:25/', 'port 25'],
     ['http://receiver.example:0/', 'port 0'],

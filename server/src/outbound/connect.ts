@@ -1,14 +1,14 @@
 import { lookup as systemLookup, type LookupAddress, type LookupAllOptions, type LookupOptions } from 'node:dns'
 import { isIP } from 'node:net'
 import { buildConnector } from 'undici'
-import { type AddressRule, addressFault, addressProblem } from './addresses.ts'
+import { type AddressRule, addressFault, addressProblem, unbracketed } from './addresses.ts'
 
-/** The request was not sent, since its address is forbidden. */
+/** The request was not sent because its address is forbidden. */
 export class ForbiddenAddressError extends Error {
   override name = 'ForbiddenAddressError'
 }
 
-/** Resolves a name to all of its addresses. */
+/** Resolves a name to all its addresses. */
 export type Resolve = (
   hostname: string,
   options: LookupAllOptions,
@@ -18,8 +18,8 @@ export type Resolve = (
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void
 
 /**
- * Connects only to addresses that `rule` allows. The connection resolves the name itself and checks every address, so a
- * name can't change between check and use.
+ * Connects only to addresses that `rule` allows. They are checked when the connection resolves the name, so a name cannot change between
+ * check and use.
  */
 export function guardedConnector(
   rule: AddressRule,
@@ -30,7 +30,7 @@ export function guardedConnector(
     resolve(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
       if (error) return callback(error, [])
       const fault = addresses.map(({ address }) => addressFault(address, rule)).find((found) => found !== undefined)
-      // The address itself is kept back: names inside a network are no one else's business.
+      // The address is not disclosed, since it may be internal to a network.
       if (fault !== undefined) return callback(new ForbiddenAddressError(`${hostname} resolves to ${fault}`), [])
       const [first] = addresses
       if (lookupOptions.all || !first) return callback(null, addresses)
@@ -44,8 +44,8 @@ export function guardedConnector(
     ...(options.ca && { ca: options.ca }),
   })
   return (target, callback) => {
-    // An IP address is connected to without a lookup.
-    const literal = target.hostname.replace(/^\[(.+)\]$/, '$1')
+    // There is no lookup for an IP address.
+    const literal = unbracketed(target.hostname)
     const problem = isIP(literal) === 0 ? undefined : addressProblem(literal, rule)
     if (problem !== undefined) return callback(new ForbiddenAddressError(problem), null)
     return connect(target, callback)

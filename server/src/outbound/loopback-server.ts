@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher } from 'undici'
 
-/** The path of the receiver of run tasks that the server brings along. */
+/** Path of the built-in receiver of run tasks. */
 export const OWN_RECEIVER_PATH = '/_sample/review'
 
 const MAX_BYTES = 64 * 1024
@@ -8,46 +8,42 @@ const MAX_BYTES = 64 * 1024
 /** Address of this process's server, and its certificate (PEM, leaf first). */
 export type Listener = { baseUrl: string; origin: string; certificate: string | undefined }
 
-/** How one request gets to the server of this process. */
-type LoopbackRoute = { dispatcher: Dispatcher; origin: string; path: string }
-
-type OwnRequest = {
+type LoopbackRequest = {
   method: 'GET' | 'PATCH'
   path: string
   headers: Record<string, string>
   body?: string
   signal: AbortSignal
-  /** For a longer response only the status is returned. */
+  /** `text` is undefined for a longer response. */
   maxBytes?: number
 }
 
 /**
- * The server of this process, as it reaches itself: by the address on which it listens. The base URL leads through proxies, names and
- * certificates that clients have and the server may not.
+ * Client of this process's own server. It uses the address on which the server listens, since the base URL may need proxies, names and
+ * certificates that only clients have.
  */
-export type LoopbackServer = {
-  /** Says where the server listens, once it does. */
+export type LoopbackServer = AsyncDisposable & {
+  /** Sets the address, once the server listens. */
   open(listener: Listener): void
-  /** The way to the server's own receiver, for exactly its URL; undefined for any other one. */
-  receiverAt(url: string): LoopbackRoute | undefined
-  /** The path of a URL below the base URL; undefined for a URL elsewhere. */
+  /** Route to the built-in receiver, for exactly its URL; undefined for any other URL. */
+  receiverAt(url: string): { dispatcher: Dispatcher; origin: string; path: string } | undefined
+  /** Path of a URL below the base URL; undefined for any other URL. */
   pathOf(url: string): string | undefined
-  /** Sends a request; throws when no response comes. */
-  request(request: OwnRequest): Promise<{ status: number; text: string | undefined }>
-  [Symbol.asyncDispose](): Promise<void>
+  /** Sends a request; throws if there is no response. */
+  request(request: LoopbackRequest): Promise<{ status: number; text: string | undefined }>
 }
 
 export function createLoopbackServer(): LoopbackServer {
   let listener: (Listener & { dispatcher: Dispatcher }) | undefined
 
   function opened() {
-    if (!listener) throw new Error('the server of this process does not listen yet')
+    if (!listener) throw new Error('the server of this process is not listening yet')
     return listener
   }
 
   return {
-    open(given) {
-      listener = { ...given, dispatcher: new Agent({ connect: trusting(given.certificate) }) }
+    open(opened) {
+      listener = { ...opened, dispatcher: new Agent({ connect: trusting(opened.certificate) }) }
     },
     receiverAt(url) {
       if (!listener || url !== `${listener.baseUrl}${OWN_RECEIVER_PATH}`) return undefined
@@ -80,7 +76,7 @@ async function readText(body: Dispatcher.ResponseData['body'], maxBytes: number)
   return Buffer.concat(chunks).toString()
 }
 
-/** Trusts the server's own certificate and no other, for whatever names and by whatever authority it was made. */
+/** Trusts only the server's own certificate, whatever its names and authority. */
 function trusting(certificate: string | undefined) {
   const [leaf] = certificate?.split(/(?<=-----END CERTIFICATE-----)/) ?? []
   if (leaf === undefined) return {}

@@ -33,14 +33,14 @@ const serve = async (listener: RequestListener) => `http://127.0.0.1:${await lis
 const request = { headers: { 'content-type': 'application/json' }, body: Buffer.from('{}'), timeoutMs: 2000 }
 
 describe('a request', () => {
-  test('tells status, headers, body and duration of its response', async () => {
+  test('returns status, headers, body and duration of its response', async () => {
     const url = await serve((_, response) => response.writeHead(202, { 'x-seen': 'yes' }).end('thanks'))
 
-    const { response: answer, durationMs } = await outbound().post({ ...request, url })
+    const { response, durationMs } = await outbound().post({ ...request, url })
 
-    expect(answer).toMatchObject({ status: 202, truncated: false })
-    expect(answer?.headers['x-seen']).toBe('yes')
-    expect(answer?.body.toString()).toBe('thanks')
+    expect(response).toMatchObject({ status: 202, truncated: false })
+    expect(response?.headers['x-seen']).toBe('yes')
+    expect(response?.body.toString()).toBe('thanks')
     expect(durationMs).toBeGreaterThanOrEqual(0)
   })
 
@@ -55,16 +55,16 @@ describe('a request', () => {
     expect(calls).toBe(1)
   })
 
-  test('reads no more than the beginning of a body', async () => {
+  test('reads only the beginning of a body', async () => {
     const url = await serve((_, response) => response.end(Buffer.alloc(MAX_BODY_BYTES * 4, 'x')))
 
-    const { response: answer } = await outbound().post({ ...request, url })
+    const { response } = await outbound().post({ ...request, url })
 
-    expect(answer).toMatchObject({ status: 200, truncated: true })
-    expect(answer?.body.length).toBe(MAX_BODY_BYTES)
+    expect(response).toMatchObject({ status: 200, truncated: true })
+    expect(response?.body.length).toBe(MAX_BODY_BYTES)
   })
 
-  test('that is not answered in time says so', async () => {
+  test('times out', async () => {
     const url = await serve(() => {})
 
     const { error } = await outbound().post({ ...request, url, timeoutMs: 100 })
@@ -72,13 +72,13 @@ describe('a request', () => {
     expect(error).toBe('no response within 0.1 s')
   })
 
-  test('whose connection is dropped says so', async () => {
+  test('reports a dropped connection', async () => {
     const url = await serve((incoming) => incoming.socket.destroy())
 
     expect((await outbound().post({ ...request, url })).error).toContain('the connection was closed before a response')
   })
 
-  test('that no one listens to says so', async () => {
+  test('reports a refused connection', async () => {
     const port = await listen(createTcpServer())
     await cleanups.pop()?.()
 
@@ -87,25 +87,23 @@ describe('a request', () => {
     expect(error).toContain('nothing listens there')
   })
 
-  test('that is answered with something else than HTTP says so', async () => {
+  test('reports a response that is not HTTP', async () => {
     const port = await listen(createTcpServer((socket) => socket.end('220 mail.example ESMTP\r\n')))
 
     expect((await outbound().post({ ...request, url: `http://127.0.0.1:${port}/` })).error).toContain('is not HTTP')
   })
 })
 
-test('a server that does not speak TLS is reported in plain words', async () => {
+test('a port without TLS is reported as such', async () => {
   const url = await serve((_, response) => void response.end())
 
   const { error } = await outbound().post({ ...request, url: url.replace('http:', 'https:') })
 
-  expect(error).toMatch(
-    /^the other side does not speak TLS: give the port that does, or a URL with http \(ERR_SSL_\w+\)$/,
-  )
+  expect(error).toMatch(/^the host does not use TLS on this port: use its TLS port, or an http URL \(ERR_SSL_\w+\)$/)
 })
 
 describe('private addresses', () => {
-  test('are not called when that is not allowed, by address or by name', async () => {
+  test('are not called unless allowed, by address or by name', async () => {
     let calls = 0
     const url = await serve((_, response) => {
       calls += 1
@@ -120,12 +118,12 @@ describe('private addresses', () => {
     expect(calls).toBe(0)
   })
 
-  test('are called by name when it is allowed', async () => {
+  test('are called by name if allowed', async () => {
     const url = await serve((_, response) => response.end())
 
-    const { response: answer } = await outbound().post({ ...request, url: url.replace('127.0.0.1', 'localhost') })
+    const { response } = await outbound().post({ ...request, url: url.replace('127.0.0.1', 'localhost') })
 
-    expect(answer?.status).toBe(200)
+    expect(response?.status).toBe(200)
   })
 })
 
@@ -142,7 +140,7 @@ describe('the name of a receiver', () => {
   }
   const named = (url: string) => url.replace('127.0.0.1', 'receiver.example')
 
-  test('is checked for every connection: one that changes its mind gains nothing', async () => {
+  test('is checked for every connection, so a changed address is detected', async () => {
     let calls = 0
     const url = named(
       await serve((_, response) => {
@@ -157,28 +155,28 @@ describe('the name of a receiver', () => {
     const second = await client.post({ ...request, url })
 
     expect(first.response?.status).toBe(200)
-    expect(second.error).toContain('receiver.example resolves to a link-local address, and no request may go there')
+    expect(second.error).toContain('receiver.example resolves to a link-local address, to which no request may go')
     expect(calls).toBe(1)
   })
 
-  test('is connected to at the very address that was checked', async () => {
+  test('is connected to at the checked address', async () => {
     const url = named(await serve((_, response) => response.end()))
     const resolve = answering(['127.0.0.1'], ['127.0.0.1'], ['127.0.0.2'])
 
-    const { response: answer } = await outbound({ resolve }).post({ ...request, url })
+    const { response } = await outbound({ resolve }).post({ ...request, url })
 
-    expect(answer?.status).toBe(200)
+    expect(response?.status).toBe(200)
   })
 
-  test('with one closed address among open ones is not called at all', async () => {
+  test('with one forbidden address among allowed ones is not called', async () => {
     const url = named(await serve((_, response) => response.end()))
 
     const { error } = await outbound({ resolve: answering(['127.0.0.1', '169.254.169.254']) }).post({ ...request, url })
 
-    expect(error).toContain('receiver.example resolves to a link-local address, and no request may go there')
+    expect(error).toContain('receiver.example resolves to a link-local address, to which no request may go')
   })
 
-  test('says whether its responses come from a private address, also after it was one on the internet', async () => {
+  test('determines whether a response comes from a private address, also after a public one', async () => {
     const url = await serve((_, response) => response.end())
     const client = outbound({ resolve: answering(['127.0.0.1']) })
 
@@ -189,23 +187,23 @@ describe('the name of a receiver', () => {
 })
 
 describe('a proxy for http', () => {
-  test('is asked for the whole URL, also where private addresses are closed and it is on one', async () => {
-    const asked: string[] = []
+  test('gets the whole URL, even if it has a private address and these are forbidden', async () => {
+    const received: string[] = []
     const proxy = await listen(
       createServer((incoming, response) => {
-        asked.push(`${incoming.method} ${incoming.url}`)
+        received.push(`${incoming.method} ${incoming.url}`)
         response.end('through')
       }),
     )
     const client = outbound({ allowPrivate: false, httpProxy: `http://127.0.0.1:${proxy}` })
 
-    const { response: answer } = await client.post({ ...request, url: 'http://receiver.example:8080/task?x=1' })
+    const { response } = await client.post({ ...request, url: 'http://receiver.example:8080/task?x=1' })
 
-    expect(answer?.body.toString()).toBe('through')
-    expect(asked).toEqual(['POST http://receiver.example:8080/task?x=1'])
+    expect(response?.body.toString()).toBe('through')
+    expect(received).toEqual(['POST http://receiver.example:8080/task?x=1'])
   })
 
-  test('is not asked for a private address where those are closed', async () => {
+  test('is not used for a forbidden private address', async () => {
     const client = outbound({ allowPrivate: false, httpProxy: 'http://127.0.0.1:9' })
 
     expect((await client.post({ ...request, url: 'http://10.0.0.1:8080/' })).error).toContain('private address')
@@ -232,7 +230,7 @@ describe('TLS', () => {
     )
   }
 
-  test('an unknown authority is refused, and trusted for the task that names it', async () => {
+  test('an unknown authority is rejected, but trusted for a task that sets it', async () => {
     const url = `https://localhost:${await secure()}/`
     const client = outbound()
 
@@ -241,7 +239,7 @@ describe('TLS', () => {
     expect((await client.post({ ...request, url })).error).toContain('unknown authority')
   })
 
-  test('a certificate for another name is refused', async () => {
+  test('a certificate for another name is rejected', async () => {
     const url = `https://127.0.0.2:${await secure()}/`
 
     expect((await outbound().post({ ...request, url, ca: await authority() })).error).toContain(
@@ -251,9 +249,9 @@ describe('TLS', () => {
 
   test('goes through the proxy for https, which connects to the given target', async () => {
     const port = await secure()
-    const asked: string[] = []
+    const received: string[] = []
     const proxy = createServer().on('connect', (incoming, socket) => {
-      asked.push(incoming.url ?? '')
+      received.push(incoming.url ?? '')
       const target = connect(port, '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n')
         target.pipe(socket).pipe(target)
@@ -268,6 +266,6 @@ describe('TLS', () => {
 
     expect(through.response?.body.toString()).toBe('secure')
     expect(around.response?.body.toString()).toBe('secure')
-    expect(asked).toEqual([`localhost:${port}`])
+    expect(received).toEqual([`localhost:${port}`])
   })
 })

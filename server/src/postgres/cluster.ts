@@ -1,15 +1,16 @@
-import { chown, mkdtemp, open, readFile, readdir, rename, rm } from 'node:fs/promises'
+import { chown, mkdtemp, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { syncDirectory } from '../durable-file.ts'
 import type { SystemAccount } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import type { Directories } from './directories.ts'
 import { run } from './run.ts'
 import { PostgresUnavailable, postgresFailure } from './unavailable.ts'
 
-/** The database superuser. It can connect only through the socket, whose directory is closed to other users. */
+/** The database superuser. It can connect only through the socket, whose directory other users cannot enter. */
 export const SUPERUSER = 'groundstate'
 
-/** Creates PostgreSQL's data directory if it is missing, and refuses one of another major version. */
+/** Creates PostgreSQL's data directory if it is missing, and rejects one of another major version. */
 export async function openCluster(
   directories: Directories,
   binaries: Binaries,
@@ -20,10 +21,8 @@ export async function openCluster(
   if (version === undefined) return createCluster(directories, binaries, account, fsync)
   if (version !== binaries.major) {
     throw new PostgresUnavailable(
-      `${directories.cluster} was made by PostgreSQL ${version}, and this one is ${binaries.major}; the data is untouched`,
-      {
-        remedy: `run the release that brought PostgreSQL ${version}, export there, and import into a new data directory`,
-      },
+      `${directories.cluster} was created by PostgreSQL ${version}, but this is PostgreSQL ${binaries.major}; the data is unchanged`,
+      { remedy: `export with the release that includes PostgreSQL ${version}, and import into a new data directory` },
     )
   }
 }
@@ -37,7 +36,7 @@ async function readVersion(cluster: string) {
   }
 }
 
-/** Works in a temporary directory and renames it, so that an interrupted run leaves no incomplete data directory. */
+/** Creates a temporary directory and renames it, so that an interruption leaves no incomplete data directory. */
 async function createCluster(directories: Directories, binaries: Binaries, account: SystemAccount, fsync: boolean) {
   await removeInterrupted(directories)
   const partial = await mkdtemp(`${directories.cluster}.new-${process.pid}-`)
@@ -53,7 +52,7 @@ async function createCluster(directories: Directories, binaries: Binaries, accou
   }
 }
 
-/** The built-in locale provider sorts the same on every system, so a new C library can't break an index. */
+/** The built-in locale provider sorts the same on every system, so an upgrade of the C library cannot break an index. */
 function initdbArguments(directory: string, fsync: boolean) {
   return [
     `--pgdata=${directory}`,
@@ -84,9 +83,4 @@ export function isAlive(pid: number) {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
-}
-
-async function syncDirectory(directory: string) {
-  await using handle = await open(directory)
-  await handle.sync()
 }

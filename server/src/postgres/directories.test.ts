@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(top, { recursive: true, force: true }))
 
-test('the socket is behind a directory that only its user can enter', async () => {
+test('the socket is in a directory that only its user can enter', async () => {
   const account = await findSystemAccount()
 
   const directories = await openDirectories(join(top, 'data'), account, log)
@@ -41,7 +41,7 @@ test.runIf(isRoot)('a data directory below a closed one has its database elsewhe
   expect(await canEnter(account, first.home)).toBe(true)
   expect(second).toEqual(first)
   expect(await readFile(join(closed, 'data/postgres.location'), 'utf8')).toBe(`${first.home}\n`)
-  expect(messages).toEqual([expect.stringContaining(`the database is kept in ${first.home}`)])
+  expect(messages).toEqual([expect.stringContaining(`the database is in ${first.home}`)])
 })
 
 test.runIf(isRoot)('a database of another user is refused, with what to do', async () => {

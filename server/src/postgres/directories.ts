@@ -5,24 +5,23 @@ import { makeDirectory } from '../directory.ts'
 import { type SystemAccount, canEnter } from './account.ts'
 import { PostgresUnavailable } from './unavailable.ts'
 
-/** The parent of root's data that another user must be able to enter. */
+/** Parent of root's data that another user must be able to enter. */
 export const SYSTEM_DIR = '/var/lib/groundstate'
 
-/** The maximum length of a unix socket's path on Linux, in bytes: `sun_path` without its final zero. */
+/** Maximum length of a unix socket's path on Linux, in bytes: `sun_path` without its final zero. */
 const MAX_SOCKET_PATH = 107
 const SOCKET_NAME = '.s.PGSQL.5432'
 
-/** A file in the data directory that holds the path of the database's directory, when that is elsewhere. */
+/** File in the data directory with the path of the database's directory, if that is elsewhere. */
 const POINTER = 'postgres.location'
 
 /**
- * The directories of an embedded PostgreSQL. `home` belongs to the account, has mode 0700, and contains the socket and
- * `cluster`, PostgreSQL's own data directory. The log is outside of it: this process may be root, and must not follow
- * links that the account could create.
+ * `home` belongs to the account, has mode 0700, and contains the socket and `cluster`, PostgreSQL's data directory. The log is outside of
+ * it, since this process may be root and must not follow links that the account could create.
  */
 export type Directories = { home: string; cluster: string; log: string }
 
-/** Finds or creates the directories, below `dataDir` unless the account can't enter it. */
+/** Finds or creates the directories, below `dataDir` unless the account cannot enter it. */
 export async function openDirectories(
   dataDir: string,
   account: SystemAccount,
@@ -38,7 +37,7 @@ export async function openDirectories(
   return { home, cluster: join(home, 'cluster'), log: join(real, 'postgres.log') }
 }
 
-/** Whether a data directory has an embedded PostgreSQL; creates nothing. */
+/** Whether a data directory has an embedded PostgreSQL. */
 export async function hasDatabase(dataDir: string) {
   const home = (await readPointer(dataDir)) ?? join(dataDir, 'postgres')
   return access(join(home, 'cluster/PG_VERSION')).then(
@@ -47,13 +46,13 @@ export async function hasDatabase(dataDir: string) {
   )
 }
 
-/** The path of the database when it is outside the data directory. */
+/** Path of the database if it is outside of the data directory. */
 export async function readPointer(dataDir: string) {
   const text = await readFile(join(dataDir, POINTER), 'utf8').catch(() => undefined)
   return text?.trim()
 }
 
-/** Lets the account, and no one else, enter a directory of ours, by its group. */
+/** Lets the account, and no other user, enter a directory of ours, by its group. */
 export async function openDirectory(directory: string, account: SystemAccount) {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   if (!account.switch || (await canEnter(account, directory))) return
@@ -73,7 +72,7 @@ async function findHome(dataDir: string, account: SystemAccount, log: PostgresLo
   await openDirectory(dataDir, account)
   if (await canEnter(account, dataDir)) return join(dataDir, 'postgres')
 
-  // A directory above, such as root's home, is closed to the account. Its permissions are not ours to change.
+  // The account cannot enter a parent, such as root's home, whose permissions are not ours to change.
   await openDirectory(systemDir, account)
   if (!(await canEnter(account, systemDir))) {
     throw new PostgresUnavailable(`the user ${account.name} can enter neither ${dataDir} nor ${systemDir}`)
@@ -81,10 +80,8 @@ async function findHome(dataDir: string, account: SystemAccount, log: PostgresLo
   const home = await mkdtemp(join(systemDir, 'database-'))
   await writeFile(`${pointer}.new`, `${home}\n`)
   await rename(`${pointer}.new`, pointer)
-  // At a terminal, the greeting shows this at every start.
-  log.info(
-    `the user ${account.name} cannot enter ${dirname(dataDir)}: the database is kept in ${home}, not in ${dataDir}`,
-  )
+  // On a terminal, the greeting shows this at every start.
+  log.info(`the user ${account.name} cannot enter ${dirname(dataDir)}: the database is in ${home}, not in ${dataDir}`)
   return home
 }
 
@@ -97,16 +94,11 @@ async function takeOwnership(directory: string, account: SystemAccount) {
   }
   throw new PostgresUnavailable(
     `${directory} belongs to the user id ${uid}, but PostgreSQL would run as ${account.name}`,
-    {
-      remedy: `start as the user that owns it, or give it away with chown -R ${account.name} ${directory}`,
-    },
+    { remedy: `start as its owner, or change the owner: chown -R ${account.name} ${directory}` },
   )
 }
 
-/**
- * The directory for PostgreSQL's socket: `home`, or a short private one when the path would be too long for a unix socket.
- * PostgreSQL records it in postmaster.pid, where later processes find it.
- */
+/** Directory for PostgreSQL's socket: `home`, or a private one with a short path if `home` is too long. Later processes find it in postmaster.pid. */
 export async function openSocketDirectory(home: string, account: SystemAccount) {
   if (fitsSocket(home)) return home
   const base = fitsSocket(join(tmpdir(), 'groundstate-XXXXXX')) ? tmpdir() : '/tmp'

@@ -4,22 +4,20 @@ import { SUPERUSER } from './cluster.ts'
 import { POLL } from './postmaster.ts'
 import { PostgresUnavailable } from './unavailable.ts'
 
-/** Any constant that is the same in every process. */
+/** Id of an advisory lock, arbitrary but constant. */
 const LOCK = 7_777_001
 
-/** How long the session of a killed owner may take to end, in ms. */
+/** Time that the session of a killed owner may take to end, in ms. */
 const LOCK_TIMEOUT = 1_000
 
 const DATABASE = 'groundstate'
 
-/**
- * The connection string of our database for `pg` and libpq. PGSSLMODE of the environment must not apply to this socket.
- */
+/** Connection string of our database for `pg` and libpq. PGSSLMODE of the environment must not apply to the socket. */
 export function connectionString(socketDirectory: string) {
   return `postgresql://${SUPERUSER}@localhost/${DATABASE}?host=${encodeURIComponent(socketDirectory)}&sslmode=disable`
 }
 
-/** Opens a session on the maintenance database; undefined while PostgreSQL accepts no connections. */
+/** Connects to the maintenance database; undefined while PostgreSQL accepts no connections. */
 export async function connect(socketDirectory: string): Promise<pg.Client | undefined> {
   const client = new pg.Client({
     host: socketDirectory,
@@ -41,18 +39,17 @@ export async function connect(socketDirectory: string): Promise<pg.Client | unde
   }
 }
 
-/** Whether an error says that PostgreSQL is starting, stopping or gone. */
+/** Whether an error means that PostgreSQL is starting, stopping or not running. */
 export function isConnectionLost(error: unknown) {
   if (error instanceof PostgresUnavailable) return false
   const { code } = error as { code?: string }
-  // 57P03 means "starting up" or "shutting down". An error without a code means that the connection was cut during use.
+  // 57P03 means "starting up" or "shutting down". An error without a code means that the connection was interrupted.
   return code === undefined || ['57P03', '57P01', 'ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code)
 }
 
 /**
- * Makes this process the only owner of the data directory. The lock lasts as long as the session. A killed process loses
- * it with its connection, so nothing needs cleaning up. It also works between containers that share a volume. A lock
- * file can do neither.
+ * Makes this process the only owner of the data directory. Unlike a lock file, the lock ends with the session, so a killed process leaves
+ * nothing to clean up, and works between containers that share a volume.
  */
 export async function lock(client: pg.Client, dataDir: string) {
   const deadline = performance.now() + LOCK_TIMEOUT
@@ -63,11 +60,11 @@ export async function lock(client: pg.Client, dataDir: string) {
     await pause(POLL * 4)
   }
   throw new PostgresUnavailable(`the data directory ${dataDir} is in use by ${await findOwner(client)}`, {
-    remedy: 'stop that one first, or give this one its own GROUNDSTATE_DATA_DIR',
+    remedy: 'stop it first, or set another GROUNDSTATE_DATA_DIR',
   })
 }
 
-/** Gives a process that has just started PostgreSQL time to take the lock. */
+/** Waits until a process that just started PostgreSQL had time to take the lock. */
 export async function waitForStarter(client: pg.Client) {
   await client.query(
     `select pg_sleep(greatest(0, extract(epoch from pg_postmaster_start_time() + interval '1 s' - now())))`,

@@ -86,7 +86,7 @@ describe('a server', () => {
     expect(await value(postgres.url, 'show full_page_writes')).toBe('on')
   })
 
-  test('keeps its data over a stop and a start, and leaves no process behind', async () => {
+  test('keeps its data over a restart, and leaves no process behind', async () => {
     copyTemplate()
     const first = await start()
     await execute(first.url, 'create table kept as select 7 as id')
@@ -129,7 +129,7 @@ describe('a server', () => {
 })
 
 describe('a server in another process', () => {
-  test('decides about what is sent to its process group', async () => {
+  test('handles the signals of its process group itself', async () => {
     copyTemplate()
     const { child, url, signalGroup } = startElsewhere()
     const connection = await url()
@@ -141,7 +141,7 @@ describe('a server in another process', () => {
     await once(child, 'exit')
   })
 
-  test('takes PostgreSQL with it when it is killed', async () => {
+  test('is killed, and its PostgreSQL stops', async () => {
     copyTemplate()
     const { child, url, signalGroup } = startElsewhere()
     await url()
@@ -154,7 +154,7 @@ describe('a server in another process', () => {
     expect(await postmaster()).toBeUndefined()
   })
 
-  test('takes the creation of its database with it when it is killed', async () => {
+  test('is killed during the creation of its database, and initdb stops', async () => {
     const { child, signalGroup } = startElsewhere()
     const creating = () => findProcesses(join(dataDir, 'postgres/cluster.new-'))
     await expect.poll(creating, { timeout: 10_000, interval: 5 }).not.toEqual([])
@@ -187,7 +187,7 @@ describe('a data directory', () => {
     expect(await value(postgres.url, 'select id from kept')).toBe(7)
   })
 
-  test('belongs to one server at a time, and the second one says whose it is', async () => {
+  test('belongs to one server at a time, and the second one names the owner', async () => {
     copyTemplate()
     await using postgres = await start()
 
@@ -196,7 +196,7 @@ describe('a data directory', () => {
     expect(await value(postgres.url, 'select 1')).toBe(1)
   })
 
-  test('that two servers open at once is given to one of them', async () => {
+  test('that two servers open concurrently belongs to one of them', async () => {
     const results = await Promise.allSettled([start(), start()])
 
     const won = results.filter((result) => result.status === 'fulfilled')
@@ -206,12 +206,12 @@ describe('a data directory', () => {
     await won[0]?.value[Symbol.asyncDispose]()
   })
 
-  test('of another major version is refused and left alone', async () => {
+  test('of another major version is rejected and unchanged', async () => {
     const cluster = join(dataDir, 'postgres/cluster')
     await mkdir(cluster, { recursive: true })
     await writeFile(join(cluster, 'PG_VERSION'), '17\n')
 
-    await expect(start()).rejects.toThrow(/made by PostgreSQL 17, and this one is 18; the data is untouched/)
+    await expect(start()).rejects.toThrow(/created by PostgreSQL 17, but this is PostgreSQL 18; the data is unchanged/)
 
     expect(await readdir(cluster)).toEqual(['PG_VERSION'])
   })
@@ -284,7 +284,7 @@ describe('a full disk', () => {
   })
 })
 
-test('a log that has grown large starts over', async () => {
+test('a large log is rotated', async () => {
   copyTemplate()
   const path = join(dataDir, 'postgres.log')
   await writeFile(path, Buffer.alloc(9 * 1024 * 1024, 'x'))

@@ -3,11 +3,9 @@ import { copyFile, readFile, stat, statfs, truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { findSystemAccount } from './account.ts'
-import type { Site } from './binaries.ts'
-import { findBinaries } from './binaries.ts'
+import { findBinaries, type Site } from './binaries.ts'
 import { openCluster } from './cluster.ts'
-import type { PostgresOptions } from './directories.ts'
-import { type Directories, openDirectories, openSocketDirectory } from './directories.ts'
+import { type Directories, openDirectories, openSocketDirectory, type PostgresOptions } from './directories.ts'
 import { connect, connectionString, createDatabase, isConnectionLost, lock, waitForStarter } from './owner.ts'
 import {
   POLL,
@@ -26,19 +24,17 @@ import { postgresFailure } from './unavailable.ts'
 /** A running embedded PostgreSQL. `url` is a connection string for `pg` and libpq. Disposing stops it. */
 export type Postgres = AsyncDisposable & { url: string }
 
-/** A log above this size, in bytes, is emptied, after one older copy was made. */
+/** Size at which the log is rotated, in bytes; one older copy is kept. */
 const MAX_LOG = 8 * 1024 * 1024
 const LOG_CHECK = 60_000
 
-/**
- * Below this much free disk, in bytes, PostgreSQL can't start: it writes its first records in whole pages and files.
- */
+/** Minimum free disk space with which PostgreSQL can start, in bytes. */
 const MIN_FREE = 1024 * 1024
 
-/** After waiting this long, in ms, a log line says why: recovery after a crash can take minutes. */
+/** Time after which a slow start is logged, in ms: recovery after a crash can take minutes. */
 const SLOW_START = 5_000
 
-/** How long another process may block a start, in ms: one that starts too, or the last ones of a killed PostgreSQL. */
+/** Maximum time to wait for another starting process, or for the last processes of a killed PostgreSQL, in ms. */
 const BUSY_TIMEOUT = 10_000
 const BUSY = /lock file "postmaster\.pid" already exists|pre-existing shared memory block/
 
@@ -46,21 +42,19 @@ const BUSY = /lock file "postmaster\.pid" already exists|pre-existing shared mem
 type Session = { client: pg.Client; pid: number; socketDirectory: string; child: ChildProcess | undefined }
 
 /**
- * Starts the embedded PostgreSQL of a data directory, and creates the database if it is missing. If PostgreSQL dies, it is
- * started again. If this process dies, PostgreSQL stops.
- *
- * Throws `PostgresUnavailable` with a message for the person at the terminal: no package for this platform, a data
- * directory of another major version or in use by another server, a full disk.
+ * Starts the embedded PostgreSQL of a data directory, and creates the database if it is missing. PostgreSQL is restarted when it dies, and stops
+ * when this process dies. Throws `PostgresUnavailable`: there is no package for this platform, the data directory has another major version
+ * or is in use, the disk is full.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const site = await prepare(options)
   let session = await startAndLock(site)
   const stop = new AbortController()
 
-  // Replaces a session that PostgreSQL cut. The lock went with it, and perhaps PostgreSQL itself.
+  // Replaces a lost session. Its lock is lost as well, and PostgreSQL may have died.
   const recover = async () => {
     for (let attempt = 0; !stop.signal.aborted; attempt++) {
-      site.log.warn('the connection to the embedded PostgreSQL is lost; starting it again')
+      site.log.warn('lost the connection to the embedded PostgreSQL; restarting it')
       try {
         session = await startAndLock(site, session)
         session.client.once('end', recovering)
@@ -104,10 +98,7 @@ async function prepare(options: PostgresOptions): Promise<Site> {
   }
 }
 
-/**
- * Starts PostgreSQL if needed and takes the lock; only its owner may stop PostgreSQL. The socket directory of the previous
- * session is kept, since connection strings contain it.
- */
+/** Starts PostgreSQL if needed and takes the lock. The socket directory of the previous session is reused, since connection strings contain it. */
 async function startAndLock(site: Site, former?: Session): Promise<Session> {
   await openCluster(site.directories, site.binaries, site.account, site.fsync)
   const started = performance.now()
@@ -123,7 +114,7 @@ async function startAndLock(site: Site, former?: Session): Promise<Session> {
         await stopAbandoned(site, session)
       } catch (error) {
         await session.client.end().catch(() => undefined)
-        // PostgreSQL is stopping: its server was killed, or another server found it without an owner.
+        // PostgreSQL is stopping because its server was killed, or another server found it without an owner.
         if (!isConnectionLost(error) || performance.now() - started > BUSY_TIMEOUT) throw error
       }
     }
@@ -132,10 +123,7 @@ async function startAndLock(site: Site, former?: Session): Promise<Session> {
   }
 }
 
-/**
- * Stops the PostgreSQL of a killed server. It is usually stopping already. If not, it would also outlive this process,
- * should that be killed.
- */
+/** Stops the PostgreSQL of a killed server, which is usually stopping already. It would not stop if this process is killed. */
 async function stopAbandoned(site: Site, { client, pid }: Session) {
   await waitForStarter(client)
   await lock(client, site.dataDir)
@@ -168,12 +156,12 @@ async function connectOrStart(site: Site, former?: Session): Promise<Session> {
     }
     if (!logged && performance.now() - started > SLOW_START) {
       logged = true
-      site.log.info('waiting for the embedded PostgreSQL, which is starting or stopping')
+      site.log.info('waiting for another PostgreSQL that is starting or stopping')
     }
   }
 }
 
-/** Undefined when another process blocks the start and there is still time to wait. */
+/** Returns undefined if another process blocks the start and the start may be retried. */
 async function start(site: Site, known: string | undefined, mayRetry: boolean): Promise<Session | undefined> {
   const { cluster, log } = site.directories
   await limitLog(log)
@@ -191,7 +179,7 @@ async function start(site: Site, known: string | undefined, mayRetry: boolean): 
     }
     if (!logged && performance.now() - started > SLOW_START) {
       logged = true
-      site.log.info('the embedded PostgreSQL is starting; after a crash it first recovers, which can take minutes')
+      site.log.info('the embedded PostgreSQL is starting; recovery after a crash can take minutes')
     }
   }
 
@@ -205,13 +193,13 @@ async function start(site: Site, known: string | undefined, mayRetry: boolean): 
   )
 }
 
-/** On a full disk, PostgreSQL can't write its log either. */
+/** On a full disk, PostgreSQL cannot write its log either. */
 async function explainWithoutOutput(directories: Directories, status: number | null) {
   const { bavail, bsize } = await statfs(directories.home)
   return bavail * bsize < MIN_FREE ? 'No space left on device' : `PostgreSQL ended with status ${status}`
 }
 
-/** PostgreSQL appends to the log, so the file can be truncated while it is open. */
+/** Rotates the log. PostgreSQL appends to it, so it can be truncated while open. */
 async function limitLog(log: string) {
   if ((await size(log)) <= MAX_LOG) return
   await copyFile(log, `${log}.1`)
@@ -224,18 +212,12 @@ async function size(path: string) {
 
 const QUIET = { info() {}, warn() {} }
 
-/**
- * The embedded PostgreSQL of a data directory, for a short task. If a server runs it, disposing leaves it running;
- * otherwise it is started, and disposing stops it.
- */
+/** The embedded PostgreSQL of a data directory, for a short task: that of a running server, or one that is stopped on disposal. */
 export async function findPostgres(dataDir: string): Promise<Postgres> {
   const { cluster } = await openDirectories(dataDir, await findSystemAccount(), QUIET)
   const running = await readPostmaster(cluster)
   if (running?.ready && (await isPostmaster(running.pid, cluster))) {
-    return {
-      url: connectionString(running.socketDirectory),
-      async [Symbol.asyncDispose]() {},
-    }
+    return { url: connectionString(running.socketDirectory), async [Symbol.asyncDispose]() {} }
   }
   return startPostgres({ dataDir, log: QUIET })
 }

@@ -6,23 +6,19 @@ import type { Site } from './binaries.ts'
 import { isAlive } from './cluster.ts'
 import type { Directories } from './directories.ts'
 import { spawnGuarded } from './run.ts'
-import { postgresArguments } from './settings.ts'
 
-/** The polling interval for states that PostgreSQL does not announce, in ms. */
+/** Interval for polling the state of PostgreSQL, in ms. */
 export const POLL = 5
 
-/** After this long, in ms, a fast shutdown becomes an immediate one; the next start then recovers from the log. */
+/** Time after which a fast shutdown becomes an immediate one, in ms; the next start then recovers from the log. */
 const STOP_LIMIT = 60_000
 
-/** PostgreSQL's main process as postmaster.pid describes it. `ready` is true until it has stopped. */
-export type Postmaster = { pid: number; socketDirectory: string; ready: boolean }
+/** PostgreSQL's main process according to postmaster.pid. `ready` is true until it has stopped. */
+type Postmaster = { pid: number; socketDirectory: string; ready: boolean }
 
-/** Reads postmaster.pid; undefined when it is missing or incomplete. */
+/** Reads postmaster.pid; undefined if it is missing or incomplete. */
 export async function readPostmaster(cluster: string): Promise<Postmaster | undefined> {
-  const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return ''
-    throw error
-  })
+  const text = await readIfExists(join(cluster, 'postmaster.pid'))
   // The lines: pid, data directory, start time, port, socket directory, listen address, shared memory key, status.
   const lines = text.split('\n')
   const pid = Number(lines[0])
@@ -30,15 +26,21 @@ export async function readPostmaster(cluster: string): Promise<Postmaster | unde
   return { pid, socketDirectory: lines[4], ready: lines[7]?.trim() === 'ready' }
 }
 
-/** Whether the process is the PostgreSQL of this data directory, and not another one that got its id after a crash. */
+async function readIfExists(path: string) {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  })
+}
+
+/** Whether the process is the PostgreSQL of this data directory, not another one that reuses its id. */
 export async function isPostmaster(pid: number, cluster: string) {
   if (!isAlive(pid)) return false
   if (process.platform !== 'linux') return true
-  // The data directory is PostgreSQL's working directory. The link of a zombie can't be read.
+  // The data directory is PostgreSQL's working directory. The link of a zombie cannot be read.
   return (await readlink(`/proc/${pid}/cwd`).catch(() => undefined)) === cluster
 }
 
-/** Starts PostgreSQL. Its messages are appended to the log. */
 export async function spawnPostmaster({ directories, binaries, account, fsync }: Site, socketDirectory: string) {
   await using log = await open(directories.log, 'a', 0o600)
   const args = postgresArguments(directories.cluster, socketDirectory, fsync)
@@ -52,8 +54,8 @@ export function hasExited(child: ChildProcess) {
 }
 
 /**
- * Moves a postmaster.pid aside whose process id now belongs to another program, since PostgreSQL would mistake that for
- * a running server. If the file has changed meanwhile, it is put back.
+ * Removes a postmaster.pid whose process id was reused by another program, which PostgreSQL would mistake for a running server. If the file has
+ * changed, it is put back.
  */
 export async function removeStale(cluster: string, stale: Postmaster) {
   if (!isAlive(stale.pid)) return
@@ -65,20 +67,16 @@ export async function removeStale(cluster: string, stale: Postmaster) {
 }
 
 /**
- * Removes the lock file of a socket whose process id belongs to another program, or to a killed PostgreSQL that was not
- * reaped yet: PostgreSQL would refuse to start. If the process is gone, PostgreSQL removes the file itself.
+ * Removes the lock file of a socket whose process id was reused by another program, or belongs to a zombie: PostgreSQL would not start. If
+ * there is no such process, PostgreSQL removes the file itself.
  */
 export async function removeStaleSocketLock(cluster: string, socketDirectory: string) {
   const path = join(socketDirectory, '.s.PGSQL.5432.lock')
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return ''
-    throw error
-  })
-  const pid = Number.parseInt(text)
+  const pid = Number.parseInt(await readIfExists(path))
   if (pid > 0 && isAlive(pid) && !(await isPostmaster(pid, cluster))) await rm(path, { force: true })
 }
 
-/** Stops PostgreSQL. Clients are disconnected; acknowledged transactions are on disk. */
+/** Stops PostgreSQL and disconnects its clients. */
 export async function stopPostmaster(pid: number, directories: Directories) {
   const { cluster, home } = directories
   if (!(await isPostmaster(pid, cluster))) return
@@ -86,7 +84,7 @@ export async function stopPostmaster(pid: number, directories: Directories) {
   const started = performance.now()
 
   signal(pid, 'SIGINT')
-  // Waits for the process, not for postmaster.pid, which PostgreSQL removes a moment earlier.
+  // Waits for the process, since postmaster.pid is removed a little earlier.
   for (let forced = false; await isPostmaster(pid, cluster); await pause(POLL)) {
     if (forced || performance.now() - started < STOP_LIMIT) continue
     forced = true
@@ -99,13 +97,48 @@ function signal(pid: number, name: NodeJS.Signals) {
   try {
     process.kill(pid, name)
   } catch (error) {
-    // ESRCH: it ended a moment ago.
+    // ESRCH: it has just ended.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
-/** Removes a socket directory outside of `home`, which was made because the path was too long. */
+/** Removes a directory of `openSocketDirectory` outside of `home`. */
 export async function removeSocketDirectory(directory: string) {
   if (!/^groundstate-\w{6}$/.test(directory.slice(dirname(directory).length + 1))) return
   await rm(directory, { recursive: true, force: true })
+}
+
+/** Settings for a small machine that PostgreSQL shares with the application, with connections only through a local socket. */
+function postgresArguments(cluster: string, socketDirectory: string, fsync: boolean) {
+  const settings = {
+    listen_addresses: '',
+    unix_socket_directories: socketDirectory,
+    unix_socket_permissions: '0700',
+    port: '5432',
+    max_connections: '100',
+    // Used memory is never released, and the system caches the files as well.
+    shared_buffers: '64MB',
+    // A commit flushes the buffer, so it stays small.
+    wal_buffers: '1MB',
+    // Lock tables of serializable isolation, which is not used; they are allocated at the start.
+    max_pred_locks_per_transaction: '10',
+    work_mem: '8MB',
+    maintenance_work_mem: '64MB',
+    effective_cache_size: '512MB',
+    max_wal_size: '512MB',
+    fsync: fsync ? 'on' : 'off',
+    synchronous_commit: fsync ? 'on' : 'off',
+    full_page_writes: fsync ? 'on' : 'off',
+    // Not useful for short queries on many connections; each costs processes or planning time.
+    jit: 'off',
+    io_method: 'sync',
+    max_parallel_workers_per_gather: '0',
+    max_logical_replication_workers: '0',
+    autovacuum_max_workers: '2',
+    // The application logs failed statements; values of rows must not get into this log.
+    log_min_messages: 'log',
+    log_checkpoints: 'off',
+    log_line_prefix: '%m [%p] ',
+  }
+  return ['-D', cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
 }

@@ -3,25 +3,24 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { SystemAccount } from './account.ts'
 
-/** The environment of PostgreSQL's programs. Variables such as PGDATA or LC_ALL must not affect them. */
-export const CLEAN_ENV = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+/** Environment of PostgreSQL's programs, which variables such as PGDATA or LC_ALL must not affect. */
+const CLEAN_ENV = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /**
- * A background shell reads a pipe whose other end only this process holds. The kernel closes the pipe when this process
- * dies, however it dies. The shell then interrupts its own process group, which the program leads. A process id may
- * have been reused by then; the id of a group with members can't be.
+ * A background shell reads a pipe whose other end only this process has, and which the kernel closes when this process dies. The shell then
+ * interrupts its own process group, which the program leads. Unlike a process id, the id of a group with members cannot be reused.
  */
 const GUARD = `
 ( (trap '' INT TERM HUP; read -r _ <&3; kill -INT 0) >/dev/null 2>&1 & )
 exec "$@" 3<&-
 `
 
-/** A shell's exit status for a program that it can't start. */
+/** Exit statuses of a shell that cannot start a program. */
 const NOT_STARTED: ReadonlySet<number | null> = new Set([126, 127])
 
 /**
- * Starts a program of PostgreSQL as the account. The program gets its own session, since the server decides about
- * signals to our process group. It is interrupted when this process dies.
+ * Starts a program of PostgreSQL as the account, in a new session, so that signals to our process group do not reach it. It is interrupted when
+ * this process dies.
  */
 export async function spawnGuarded(
   program: string,
@@ -43,7 +42,7 @@ export async function spawnGuarded(
   return child
 }
 
-/** Runs a program to its end; throws with its last lines of output when it fails. */
+/** Runs a program; throws its last lines of output if it fails. */
 export async function run(program: string, args: string[], account: SystemAccount): Promise<void> {
   const child = await spawnGuarded(program, args, account, { stdout: 'ignore', stderr: 'pipe' })
   const chunks: Buffer[] = []
@@ -57,7 +56,7 @@ export async function run(program: string, args: string[], account: SystemAccoun
   )
 }
 
-/** The programs are built for glibc. Where its loader is missing, the system reports the program itself as missing. */
+/** Explains why a program could not be started. If the loader of glibc is missing, the system reports the program itself as missing. */
 export function explainExit(program: string, code: number | null) {
   if (!NOT_STARTED.has(code)) return undefined
   return `${program} does not run on this system; it needs the GNU C library (not Alpine's musl)`

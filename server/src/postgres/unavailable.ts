@@ -1,19 +1,16 @@
 import { StartError } from '../start-error.ts'
 
-/**
- * The embedded PostgreSQL can't start. The message is for the person who starts the server, so it is printed without a
- * stack. It states the problem, and mentions GROUNDSTATE_DATABASE_URL as the alternative.
- */
+/** The embedded PostgreSQL cannot start. Without another remedy, the message suggests GROUNDSTATE_DATABASE_URL. */
 export class PostgresUnavailable extends StartError {
   override name = 'PostgresUnavailable'
 
   constructor(reason: string, options: ErrorOptions & { remedy?: string } = {}) {
-    const advice = options.remedy ?? 'set GROUNDSTATE_DATABASE_URL to use a PostgreSQL of your own'
+    const advice = options.remedy ?? 'set GROUNDSTATE_DATABASE_URL to use your own PostgreSQL'
     super(`the embedded PostgreSQL cannot start: ${reason}`, { ...options, advice })
   }
 }
 
-/** Turns an error of the file system or of PostgreSQL into a message. The most common cause is a full disk. */
+/** Translates an error of the file system or of PostgreSQL. The most common cause is a full disk. */
 export function postgresFailure(doing: string, cause: unknown): StartError {
   if (cause instanceof StartError) return cause
   const text = cause instanceof Error ? cause.message : String(cause)

@@ -21,7 +21,7 @@ async function newInstallation() {
   return { start, first: join(top, 'first'), second: join(top, 'second') }
 }
 
-test('a server starts again with the secret that the database was made with, wherever it comes from', async () => {
+test('a server restarts with the secret of the database, whatever its source', async () => {
   const { start, first, second } = await newInstallation()
   const secret = randomBytes(32)
 
@@ -32,16 +32,16 @@ test('a server starts again with the secret that the database was made with, whe
   await expect(again).resolves.toEqual({ applied: [] })
 })
 
-test('another secret is refused', async () => {
+test('another secret is rejected', async () => {
   const { start, first } = await newInstallation()
   await start({ dataDir: first })
 
   const other = start({ dataDir: first, secret: '11'.repeat(32) })
 
-  await expect(other).rejects.toThrow('the database was made with another secret than GROUNDSTATE_SECRET')
+  await expect(other).rejects.toThrow('the database was created with another secret than GROUNDSTATE_SECRET')
 })
 
-test('a new data directory gets no new secret for a database that has one', async () => {
+test('no new secret is generated for a database that has one', async () => {
   const { start, first, second } = await newInstallation()
   await start({ dataDir: first })
 
@@ -51,7 +51,7 @@ test('a new data directory gets no new secret for a database that has one', asyn
   await expect(readdir(second)).rejects.toThrow('ENOENT')
 })
 
-test('of two that start on a new database with directories of their own, one is refused', async () => {
+test('of two servers that start on a new database with separate directories, one is rejected', async () => {
   const { start, first, second } = await newInstallation()
 
   const starts = await Promise.allSettled([start({ dataDir: first }), start({ dataDir: second })])

@@ -4,14 +4,13 @@ import { StartError } from '../start-error.ts'
 import { findSecret, loadSecret } from './secret-file.ts'
 import { createSecrets } from './secrets.ts'
 
-/** The settings that lead to the secret; `secret` takes precedence over the file in `dataDir`. */
+/** `secret` takes precedence over the file in `dataDir`. */
 type SecretSettings = { dataDir: string; secret?: string | undefined }
 
 /**
- * Checks that the server has the secret with which the database was created, since sealed values can't be opened with
- * another. A new database gets the mark of this server's secret, which is generated if needed, and the response says that it is
- * new. Throws a `StartError`.
- * Call it under the migration lock, so that only one of several first starts sets the mark.
+ * Checks that the server has the secret of the database, without which sealed values cannot be opened. A new database gets the mark of this
+ * server's secret, which is generated if needed. Throws a `StartError`. Requires the migration lock, so that only one of several first starts sets
+ * the mark.
  */
 export async function requireSameSecret(client: pg.Client, config: SecretSettings) {
   const stored = await findMark(client)
@@ -24,7 +23,7 @@ export async function requireSameSecret(client: pg.Client, config: SecretSetting
   return { isNew: false }
 }
 
-/** Throws a `StartError` unless the present secret matches the mark of the database; creates nothing. */
+/** Throws a `StartError` unless the secret of this server matches the mark of the database. */
 export async function checkSecret(mark: string, config: SecretSettings) {
   const secret = await findSecret(config.dataDir, config.secret)
   if (secret !== undefined && secretMark(secret) === mark) return
@@ -32,13 +31,13 @@ export async function checkSecret(mark: string, config: SecretSettings) {
   const source = config.secret === undefined ? path : 'GROUNDSTATE_SECRET'
   throw new StartError(
     secret === undefined
-      ? `the database was made with a secret, and there is no ${path}`
-      : `the database was made with another secret than ${source}`,
+      ? `the database was created with a secret, but there is no ${path}`
+      : `the database was created with another secret than ${source}`,
     { advice: 'set GROUNDSTATE_SECRET to the content of the file secret in the data directory of the first start' },
   )
 }
 
-/** The mark of the database; undefined before the first start. */
+/** Undefined before the first start. */
 export async function findMark(client: pg.Client) {
   const { rows } = await client.query<{ secret_mark: string }>('select secret_mark from installation')
   return rows[0]?.secret_mark

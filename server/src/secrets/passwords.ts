@@ -3,13 +3,13 @@ import { promisify } from 'node:util'
 
 const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt)
 
-/** OWASP's parameters, with 32 MB a hash (Password Storage Cheat Sheet, scrypt). `ln` is log2 of N. */
+/** Parameters of the OWASP Password Storage Cheat Sheet for scrypt, with 32 MB per hash. `ln` is log2 of N. */
 const COST = { ln: 15, r: 8, p: 3 }
 const HASH_BYTES = 32
 
 /**
- * The scrypt hash of a password with its salt and parameters: `$scrypt$ln=15,r=8,p=3$salt$hash`. Takes about 100 ms of
- * a thread, not of the event loop. Unicode forms of the same password are equal. Another `cost` is for tests.
+ * The scrypt hash of a password with its salt and parameters: `$scrypt$ln=15,r=8,p=3$salt$hash`. Takes about 100 ms on the thread pool. Unicode
+ * forms of a password are equal. `cost` is for tests.
  */
 export async function hashPassword(password: string, cost = COST): Promise<string> {
   const salt = randomBytes(16)
@@ -17,10 +17,7 @@ export async function hashPassword(password: string, cost = COST): Promise<strin
   return `$scrypt$ln=${cost.ln},r=${cost.r},p=${cost.p}$${salt.toString('base64url')}$${hash.toString('base64url')}`
 }
 
-/**
- * Whether the password matches the hash. Without a hash (no such user) it is false and takes as long, so the duration
- * does not reveal who has an account.
- */
+/** Whether the password matches the hash. Without a hash (an unknown user) it takes as long, so timing does not reveal who has an account. */
 export async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
   const parts = parseHash(stored ?? '')
   if (!parts) {

@@ -13,7 +13,7 @@ async function newDirectory() {
   return directory
 }
 
-test('a secret is generated once, readable by its owner only, and nothing else is left', async () => {
+test('a secret is generated once, readable only by its owner, without leftovers', async () => {
   const directory = join(await newDirectory(), 'data')
 
   const secret = await loadSecret(directory)
@@ -42,7 +42,7 @@ test('processes that start at the same time agree on one secret', async () => {
   expect(await readdir(directory)).toEqual(['secret'])
 })
 
-test('a configured secret wins, in hex or in base64, and the data directory is not touched', async () => {
+test('a configured secret takes precedence, in hex or base64, and the data directory is not accessed', async () => {
   const secret = randomBytes(32)
 
   for (const written of [secret.toString('hex'), secret.toString('base64'), ` ${secret.toString('base64url')}\n`]) {
@@ -50,7 +50,7 @@ test('a configured secret wins, in hex or in base64, and the data directory is n
   }
 })
 
-test('a secret of another length or alphabet is refused, with its source', async () => {
+test('a secret of another length or alphabet is rejected with its source', async () => {
   const directory = await newDirectory()
   for (const written of [
     'short',

@@ -7,15 +7,14 @@ import { codeOf } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
 
 /**
- * The 32 bytes from which all keys of the installation are derived: `fromEnv` (64 hex digits, or base64) if given, else
- * the content of `<dataDir>/secret`, which is generated on the first start. Processes that start at the same time get
- * the same secret. Without it, everything that is encrypted at rest is lost.
+ * The 32 bytes from which all keys of the installation are derived: `fromEnv` (64 hex digits, or base64), or the content of `<dataDir>/secret`,
+ * which is generated on the first start, once for concurrent processes. Without it, everything that is encrypted at rest is lost.
  */
 export async function loadSecret(dataDir: string, fromEnv?: string): Promise<Buffer> {
   return (await findSecret(dataDir, fromEnv)) ?? generateSecret(dataDir, join(dataDir, 'secret'))
 }
 
-/** As `loadSecret`, but undefined when there is none. Throws a `StartError` when its form is wrong. */
+/** Like `loadSecret`, but undefined if there is none. Throws a `StartError` for an invalid one. */
 export async function findSecret(dataDir: string, fromEnv?: string): Promise<Buffer | undefined> {
   if (fromEnv !== undefined && fromEnv !== '') return parseSecret(fromEnv, 'GROUNDSTATE_SECRET')
   return readSecret(join(dataDir, 'secret'))
@@ -43,10 +42,10 @@ async function generateSecret(dataDir: string, path: string): Promise<Buffer> {
 }
 
 export const SECRET_BYTES = 32
-/** The required form of a secret, for messages. */
+/** Form of a secret in messages. */
 export const SECRET_FORM = `${SECRET_BYTES} bytes, as 64 hex digits or as base64`
 
-/** The bytes of a secret given as text; undefined when its form is wrong. */
+/** Parses a secret; undefined if it is invalid. */
 export function secretBytes(text: string): Buffer | undefined {
   const trimmed = text.trim()
   if (/^[0-9a-f]{64}$/i.test(trimmed)) return Buffer.from(trimmed, 'hex')

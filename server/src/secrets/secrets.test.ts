@@ -6,7 +6,7 @@ import { createSecrets, SealError } from './secrets.ts'
 const secrets = createSecrets(randomBytes(32))
 
 describe('sealing', () => {
-  test('text and bytes come back', () => {
+  test('text and bytes round-trip', () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.string({ unit: 'grapheme' }), (bytes, text) => {
         expect(secrets.open(secrets.seal(Buffer.from(bytes), 'c'), 'c')).toEqual(Buffer.from(bytes))
@@ -15,7 +15,7 @@ describe('sealing', () => {
     )
   })
 
-  test('a flipped bit anywhere, and a cut anywhere, is found', () => {
+  test('a flipped bit or truncation anywhere is detected', () => {
     const sealed = secrets.seal('a sensitive value', 'variables/var-1')
     for (let offset = 0; offset < sealed.length; offset++) {
       const damaged = Buffer.from(sealed)
@@ -39,7 +39,7 @@ describe('sealing', () => {
 })
 
 describe('signatures', () => {
-  test('a signature holds for its payload and purpose only', () => {
+  test('a signature is valid only for its payload and purpose', () => {
     const signature = secrets.sign('bc', 'a')
 
     expect(signature).toMatch(/^[\w-]{43}$/)
@@ -80,11 +80,11 @@ describe('signatures', () => {
     }
   })
 
-  test('an id that does not fit into a path is refused', () => {
+  test('an id that does not fit into a path is rejected', () => {
     expect(() => secrets.signPath({ purpose: 'p', id: 'a/b', expiresAt })).toThrow('"a/b" does not fit into a path')
   })
 })
 
-test('a secret of another length is refused', () => {
+test('a secret of another length is rejected', () => {
   expect(() => createSecrets(randomBytes(31))).toThrow('the secret must be 32 bytes, not 31')
 })

@@ -13,27 +13,23 @@ export class SealError extends Error {
   override name = 'SealError'
 }
 
-/** The result of checking a signed path. */
-export type VerifiedPath = { id: string; expiresAt: Date } | { problem: 'expired' | 'forged' }
+type VerifiedPath = { id: string; expiresAt: Date } | { problem: 'expired' | 'forged' }
 
 /** Encrypts and signs with keys derived from the secret of the installation. */
 export type Secrets = {
-  /**
-   * Encrypts for storage. Opening requires the same context (such as `variables/var-abc/value`), so sealed bytes that
-   * were moved to another row do not open.
-   */
+  /** Encrypts for storage. Opening requires the same context, such as `variables/var-abc/value`, so sealed bytes cannot be moved to another row. */
   seal(plain: string | Buffer, context: string): Buffer
   /** Throws `SealError`. */
   open(sealed: Buffer, context: string): Buffer
-  /** As `open`, for text. */
+  /** Throws `SealError`. */
   openText(sealed: Buffer, context: string): string
-  /** HMAC-SHA256 in base64url, 43 characters; a signature is valid for one purpose only. */
+  /** HMAC-SHA256 in base64url, 43 characters, valid for one purpose. */
   sign(payload: string, purpose: string): string
-  /** In constant time. */
+  /** Verifies in constant time. */
   verify(payload: string, signature: string, purpose: string): boolean
   /**
-   * A URL path segment that gives its holder access to `id` until `expiresAt` (to the second). It contains the id and
-   * the expiry in plain text, and 32 unguessable characters. The id may have letters, digits, `-`, `_`.
+   * A URL path segment that grants access to `id` until `expiresAt` (to the second). It contains the id, the expiry and a signature of 32
+   * characters. The id may have letters, digits, `-` and `_`.
    */
   signPath(grant: { purpose: string; id: string; expiresAt: Date }): string
   verifyPath(token: string, purpose: string, now: Date): VerifiedPath
@@ -43,10 +39,10 @@ const VERSION = 1
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** `secret` is 32 bytes, see `loadSecret`. Sealed bytes are: version, nonce, ciphertext, tag. */
+/** `secret` has 32 bytes (`loadSecret`). Sealed bytes are version, nonce, ciphertext and tag. */
 export function createSecrets(secret: Buffer): Secrets {
   if (secret.length !== 32) throw new Error(`the secret must be 32 bytes, not ${secret.length}`)
-  // Key objects: with a buffer, Node would import the key at each use, which takes ten times as long.
+  // Key objects, since Node would import a buffer at each use, which takes ten times as long.
   const keyOf = (purpose: string) =>
     createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', `groundstate/${purpose}`, 32)))
   const sealKey = keyOf('seal')
@@ -59,7 +55,7 @@ export function createSecrets(secret: Buffer): Secrets {
   const pathMac = (content: string, purpose: string) => mac(content, `path/${purpose}`).subarray(0, 24)
 
   const open = (sealed: Buffer, context: string): Buffer => {
-    if (sealed.length < 1 + NONCE_BYTES + TAG_BYTES) throw new SealError(`sealed ${context} is cut off`)
+    if (sealed.length < 1 + NONCE_BYTES + TAG_BYTES) throw new SealError(`sealed ${context} is truncated`)
     if (sealed[0] !== VERSION) throw new SealError(`sealed ${context} has the unknown version ${sealed[0]}`)
     const end = sealed.length - TAG_BYTES
     const gcm = createDecipheriv('aes-256-gcm', sealKey, sealed.subarray(1, 1 + NONCE_BYTES), {
@@ -70,7 +66,9 @@ export function createSecrets(secret: Buffer): Secrets {
     try {
       gcm.final()
     } catch (cause) {
-      throw new SealError(`sealed ${context} is damaged, or sealed elsewhere or with another secret`, { cause })
+      throw new SealError(`sealed ${context} is damaged, or was sealed in another context or with another secret`, {
+        cause,
+      })
     }
     return plain
   }
@@ -106,7 +104,7 @@ export function createSecrets(secret: Buffer): Secrets {
 
 function isSignature(signature: string, expected: Buffer) {
   // Compared as text, since base64url can encode the same bytes in several ways.
-  const given = Buffer.from(signature)
-  const wanted = Buffer.from(expected.toString('base64url'))
-  return given.length === wanted.length && timingSafeEqual(given, wanted)
+  const actualText = Buffer.from(signature)
+  const expectedText = Buffer.from(expected.toString('base64url'))
+  return actualText.length === expectedText.length && timingSafeEqual(actualText, expectedText)
 }

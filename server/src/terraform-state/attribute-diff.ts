@@ -2,7 +2,7 @@ import { isSameJson, isWideNumber } from '@groundstate/contract/exact-json'
 import { isJsonObject } from './json-fields.ts'
 import { type Sensitivity, joined, part } from './sensitivity.ts'
 
-/** One difference within an object. A sensitive one has neither `before` nor `after`; a missing side is absent. */
+/** A difference within an object. A sensitive one has neither `before` nor `after`; a missing side is absent. */
 export type AttributeChange = {
   /** `tags["Name"]`, `ebs[0].size`; empty for a whole value. */
   path: string
@@ -12,21 +12,21 @@ export type AttributeChange = {
   after?: unknown
 }
 
-/** Number of changes that may still be reported, and strings that must not be. Shared by all comparisons of a diff. */
+/** Remaining number of changes to report, and texts that must not be reported. Shared by all comparisons of a diff. */
 export type DiffBudget = { changes: number; truncated: boolean; secrets: ReadonlySet<string> }
 
 export type Side = { value: unknown; sensitive: Sensitivity } | undefined
 
-/** Shorter texts, such as `true` or `admin`, are sensitive in one place and ordinary in another. */
+/** Minimum length of texts that are treated as secrets elsewhere: shorter ones, such as `true` or `admin`, are common. */
 const SECRET_LENGTH = 8
-/** Longer texts are cut; the state itself has all of them. */
+/** Length at which reported texts are truncated. */
 const TEXT_LENGTH = 2048
 /** Deeper values are compared as a whole. */
 const MAX_DEPTH = 64
 
 const MISSING = Symbol('missing')
 
-/** The texts within the sensitive parts of a value that are long enough to be recognised elsewhere. */
+/** Texts in the sensitive parts of a value that are long enough to be recognised elsewhere. */
 export function* secretsOf(value: unknown, sensitive: Sensitivity): Generator<string> {
   if (sensitive === undefined) return
   if (typeof value === 'string') {
@@ -36,7 +36,7 @@ export function* secretsOf(value: unknown, sensitive: Sensitivity): Generator<st
   }
 }
 
-/** Compares two values recursively. `differ` is right even when the budget is spent. */
+/** Compares two values recursively. `differ` is exact even if the budget is used up. */
 export function changedAttributes(before: Side, after: Side, budget: DiffBudget) {
   const changes: AttributeChange[] = []
   const sensitive = joined(before?.sensitive, after?.sensitive)
@@ -55,7 +55,7 @@ export function changedAttributes(before: Side, after: Side, budget: DiffBudget)
     return true
   }
 
-  /** A missing side is compared as an empty one, so that an added object is reported attribute by attribute. */
+  /** Treats a missing side as empty, so that an added object is reported by attribute. */
   function compareParts(path: string, old: unknown, now: unknown, sensitive: Sensitivity, depth: number) {
     const keys = new Set([...keysOf(old), ...keysOf(now)])
     const inArray = Array.isArray(old) || Array.isArray(now)
@@ -89,12 +89,12 @@ export function changedAttributes(before: Side, after: Side, budget: DiffBudget)
   }
 }
 
-/** The engine writes null for unset attributes, and newer provider versions for attributes that older ones lack. */
+/** The engine writes null for unset attributes, and newer providers for attributes that older ones lack. */
 function isNothing(value: unknown) {
   return value === MISSING || value === null
 }
 
-/** Two objects, two arrays, or one of them and nothing on the other side. */
+/** Whether both are objects, both are arrays, or one is a container and the other nothing. */
 function haveParts(old: unknown, now: unknown) {
   if (isNothing(old)) return isContainer(now)
   if (isNothing(now)) return isContainer(old)
@@ -115,8 +115,8 @@ function item(value: unknown, key: string): unknown {
 }
 
 /**
- * Sensitivity of a part. Raw states wrap values without a static type as `{value, type}` while the paths lead straight
- * through: a tree that knows neither field belongs to the wrapped value.
+ * Sensitivity of a part. Raw states wrap values without a static type as `{value, type}`, which sensitive paths skip: a tree with neither
+ * field belongs to the wrapped value.
  */
 function partOf(value: unknown, sensitive: Sensitivity, key: string): Sensitivity {
   if (sensitive === true || sensitive === undefined) return sensitive

@@ -1,7 +1,7 @@
 import { isWideNumber } from '@groundstate/contract/exact-json'
 import { isJsonObject } from './json-fields.ts'
 
-/** A type as the engine writes it in JSON: `"string"`, `["list", "string"]`, `["object", {"a": "number"}]` … */
+/** The engine's JSON form of a type: `"string"`, `["list", "string"]`, `["object", {"a": "number"}]` … */
 export type CtyType = string | [string, ...unknown[]]
 
 const PRIMITIVES = new Set(['string', 'number', 'bool', 'dynamic'])
@@ -39,10 +39,7 @@ const OUTPUT_TYPES: Record<string, string> = {
   map: 'object',
 }
 
-/**
- * The `type` of an output in the public interface, which speaks of JSON: a list and a tuple are an `array`, and a bool is a
- * `boolean`, which is what HashiCorp's Kubernetes operator looks for.
- */
+/** The `type` of an output in the public API, a JSON type; HashiCorp's Kubernetes operator expects `boolean` and `array`. */
 export function outputType(type: CtyType): string {
   const kind = typeof type === 'string' ? type : type[0]
   return OUTPUT_TYPES[kind] ?? kind

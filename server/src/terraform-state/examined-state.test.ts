@@ -10,7 +10,7 @@ import { readStateHeader } from './state-header.ts'
 const testdata = (name: string) => readFileSync(new URL(`testdata/${name}.json`, import.meta.url))
 
 describe('examineState', () => {
-  test.each(['state-1', 'state-2'])('finds in %s what each of its parts finds', (name) => {
+  test.each(['state-1', 'state-2'])('returns for %s the same as its parts', (name) => {
     const raw = testdata(name)
 
     expect(examineState(raw)).toEqual({
@@ -29,7 +29,7 @@ describe('examineState', () => {
     expect(examineState(Buffer.from(text))).toMatchObject({ header: { kind }, extraction: null })
   })
 
-  test('of a large one that is damaged inside, nothing is extracted', () => {
+  test('nothing is extracted from a large state that is damaged inside', () => {
     const raw = Buffer.from(`{"version":4,"padding":"${'x'.repeat(70_000)}","resources":[1 2]}`)
 
     expect(examineState(raw)).toMatchObject({ header: { kind: 'state' }, extraction: null })

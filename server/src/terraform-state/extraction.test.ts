@@ -37,7 +37,7 @@ describe('extractState of format 4', () => {
     })
   })
 
-  test('instances have the addresses that the engine gives them', () => {
+  test('instances have the addresses of the engine', () => {
     const { instances } = extractState(testdata('state-1'))
 
     const listed: string[] = []
@@ -73,7 +73,7 @@ describe('extractState of format 4', () => {
     ])
   })
 
-  test('outputs have the types of the interface and of the engine', () => {
+  test('outputs have the types of the API and of the engine', () => {
     const { outputs } = extractState(testdata('state-1'))
 
     const types = Object.fromEntries(outputs.map(({ name, type, detailedType }) => [name, [type, detailedType]]))
@@ -124,7 +124,7 @@ describe('extractState of format 4', () => {
     })
   })
 
-  test('names that are special to JavaScript are ordinary', () => {
+  test('names that are special in JavaScript are ordinary', () => {
     const resources = [
       { mode: 'managed', type: '__proto__', name: 'constructor', provider: '__proto__', instances: [{}] },
     ]
@@ -209,7 +209,7 @@ test('format 3 is read with its flat resource keys', () => {
   ])
 })
 
-test('a JSON state gives what the raw state gives, except what it does not know', () => {
+test('a JSON state yields the same as the raw state, except for fields that it lacks', () => {
   const fromRaw = extractState(testdata('state-2'))
 
   const fromJson = extractJsonState(testdata('show-2'))
@@ -226,16 +226,16 @@ test('a JSON state gives what the raw state gives, except what it does not know'
   expect(fromJson).toMatchObject({ serial: null, lineage: null, stateVersion: null })
 })
 
-test('a JSON state without values is an empty one', () => {
+test('a JSON state without values is empty', () => {
   expect(extractJsonState({ format_version: '1.0' })).toMatchObject({ instances: [], outputs: [], billableCount: 0 })
 })
 
-test('a document without a format version is no JSON state', () => {
+test('a document without a format version is not a JSON state', () => {
   expect(() => extractJsonState({ version: 4 })).toThrow(/has no format_version/)
 })
 
 describe('outputsFromJson', () => {
-  test('types are taken as they come and inferred where they are missing', () => {
+  test('types are kept, and inferred if missing', () => {
     const outputs = outputsFromJson({
       given: { sensitive: true, type: ['set', 'string'], value: ['a'] },
       missing: { value: { a: [1, true, null] } },
@@ -255,7 +255,7 @@ describe('outputsFromJson', () => {
     ])
   })
 
-  test.each([[[]], ['text'], [null], [{ a: 'x' }], [{ a: { type: ['list'] } }]])('%j is refused', (parsed) => {
+  test.each([[[]], ['text'], [null], [{ a: 'x' }], [{ a: { type: ['list'] } }]])('%j is rejected', (parsed) => {
     expect(() => outputsFromJson(parsed)).toThrow(expect.objectContaining({ kind: 'invalid' }))
   })
 })

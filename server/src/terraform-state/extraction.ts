@@ -1,36 +1,41 @@
 import { invalid } from '../errors.ts'
 import { type CtyType, outputType } from './cty-type.ts'
 import { isJsonObject } from './json-fields.ts'
-import { type ParsedState, type StateObject, type StateOutput, outputsByName } from './parsed-state.ts'
-import { readRawState } from './read-state.ts'
-import { objectAddress, typeAddress } from './resource-address.ts'
-import { readShowJson } from './show-json.ts'
+import {
+  objectAddress,
+  outputsByName,
+  type ParsedState,
+  type StateObject,
+  type StateOutput,
+  typeAddress,
+} from './parsed-state.ts'
+import { readRawState, readShowJson } from './read-state.ts'
 
-/** Name → count of instances, by hyphenated type: `{"null-resource": 2, "data.terraform-remote-state": 1}`. */
-export type TypeCounts = Record<string, number>
+/** Counts of instances by hyphenated type: `{"null-resource": 2, "data.terraform-remote-state": 1}`. */
+type TypeCounts = Record<string, number>
 
-/** A resource with its count of instances, as the state version's `resources` lists it. */
-export type ExtractedResource = {
+/** An item of a state version's `resources`. */
+type ExtractedResource = {
   name: string
   type: string
   count: number
-  /** How many of its instances are tainted; absent when there are none, which keeps long lists short. */
+  /** Number of tainted instances; absent for 0, to keep long lists short. */
   tainted?: number
   module: string
   provider: string
 }
 
-/** One instance, as `GET /workspaces/:id/resources` lists it. */
+/** An item of `GET /workspaces/:id/resources`. */
 export type ExtractedInstance = {
   address: string
   name: string
   /** `random_pet`, `data.terraform_remote_state`. */
   type: string
   module: string
-  /** Short where the registry is a default one: `hashicorp/random`. */
+  /** Without a default registry: `hashicorp/random`. */
   provider: string
   nameIndex: string | null
-  /** Absent where the state was read before the server kept it. */
+  /** Absent in states that an earlier version extracted. */
   tainted?: boolean
 }
 
@@ -39,31 +44,31 @@ export type ExtractedOutput = {
   sensitive: boolean
   /** The value as JSON, with every digit of its numbers. */
   json: string
-  /** In terms of JSON: `string`, `number`, `bool`, `array`, `object`, or `dynamic` for a null. */
+  /** JSON type, or `dynamic` for a null. */
   type: string
   detailedType: CtyType
 }
 
-/** Data extracted from the content of a state version. A JSON state has no serial, lineage or raw format. */
+/** Data from the content of a state version. JSON states have no serial, lineage or raw format. */
 export type Extraction = {
   engineVersion: string | null
   stateVersion: number | null
   serial: number | null
   lineage: string | null
   resources: ExtractedResource[]
-  /** `root`, or the raw address with instance keys: `module.net["a"].module.deep`. */
+  /** Keys are `root` or addresses with instance keys: `module.net["a"].module.deep`. */
   modules: Record<string, TypeCounts>
-  /** By the provider's address as the raw state writes it. */
+  /** Keys are as in raw states: `provider["registry.terraform.io/hashicorp/null"]`. */
   providers: Record<string, TypeCounts>
   outputs: ExtractedOutput[]
   instances: ExtractedInstance[]
-  /** Managed instances, without `null_resource` and `terraform_data`, which manage nothing real. */
+  /** Managed instances except `null_resource` and `terraform_data`. */
   billableCount: number
 }
 
 const UNBILLED = new Set(['null_resource', 'terraform_data'])
 
-/** Extracts a parsed raw state of format 3 or 4. Throws `invalid` with a detail if it cannot be read. */
+/** Extracts a parsed raw state of format 3 or 4. Throws `invalid`. */
 export function extractState(parsed: unknown): Extraction {
   return extraction(readRawState(parsed))
 }
@@ -88,7 +93,7 @@ function extraction(content: ParsedState): Extraction {
   for (const object of content.objects) {
     const module = moduleName(object)
     const type = typeAddress(object)
-    // With their lengths, no two triples give the same text.
+    // The lengths make the key unambiguous.
     const key = `${module.length}:${type.length}:${module}${type}${object.name}`
     let resource = resources.get(key)
     if (!resource) {
@@ -102,11 +107,12 @@ function extraction(content: ParsedState): Extraction {
     increment(providers, object.provider, hyphenated)
     if (object.mode === 'managed' && !UNBILLED.has(object.type)) billableCount++
   }
+  const { engineVersion, stateVersion, serial, lineage } = content
   return {
-    engineVersion: content.engineVersion,
-    stateVersion: content.stateVersion,
-    serial: content.serial,
-    lineage: content.lineage,
+    engineVersion,
+    stateVersion,
+    serial,
+    lineage,
     resources: [...resources.values()],
     modules: counts(modules),
     providers: counts(providers),
@@ -134,16 +140,16 @@ function extractedOutput({ name, sensitive, value, type }: StateOutput): Extract
   if (Buffer.byteLength(name) > MAX_NAME) {
     throw invalid(`the output ${JSON.stringify(name.slice(0, 40))}… has a name of more than ${MAX_NAME} bytes`)
   }
-  // A type has two levels for one of its value.
+  // A type has two levels for each level of its value.
   if (isDeeper(value, MAX_LEVELS) || isDeeper(type, 2 * MAX_LEVELS)) {
     throw invalid(`the output ${JSON.stringify(name)} is nested deeper than ${MAX_LEVELS} levels`)
   }
   return { name, sensitive, json: JSON.stringify(value ?? null), type: outputType(type), detailedType: type }
 }
 
-/** Bytes of a name that fit into an index of the database. */
+/** Maximum size of a name in an index of the database, in bytes. */
 const MAX_NAME = 2000
-/** Deeper values overflow the stack when their JSON is read or written. */
+/** Deeper values overflow the stack when they are parsed or serialised. */
 const MAX_LEVELS = 500
 
 function isDeeper(value: unknown, levels: number): boolean {
@@ -163,7 +169,7 @@ function extractedInstance(object: StateObject): ExtractedInstance {
   }
 }
 
-/** `module.a.provider["registry.terraform.io/hashicorp/random"].alias` is `hashicorp/random`; format 3 has `provider.aws`. */
+/** Shortens `module.a.provider["registry.terraform.io/hashicorp/random"].alias` to `hashicorp/random`; format 3 has `provider.aws`. */
 function shortProvider(provider: string) {
   const source =
     /provider\["([^"]+)"\]/.exec(provider)?.[1] ?? /(?:^|\.)provider\.([^.]+)/.exec(provider)?.[1] ?? provider

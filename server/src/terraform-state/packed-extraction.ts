@@ -1,8 +1,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { ExtractedOutput, Extraction } from './extraction.ts'
-import { storableJson, storableText } from './storable-text.ts'
 
-/** An extraction as it is kept and leaves a worker: JSON as text, long lists packed, texts as the database can hold them. */
+/** An extraction for storage: JSON as text, long lists packed, characters replaced that the database cannot store. */
 export type PackedExtraction = {
   stateVersion: number | null
   engineVersion: string | null
@@ -11,10 +10,9 @@ export type PackedExtraction = {
   billableCount: number
   modules: string
   providers: string
-  /** The list of resources when it is short; else it is in `resourceList`. */
+  /** A short list of resources; a long one is in `resourceList`. */
   resources: string | null
   resourceList: Buffer | null
-  /** Null when there are none. */
   instances: Buffer | null
   outputs: ExtractedOutput[]
 }
@@ -39,11 +37,11 @@ export function packedExtraction(extraction: Extraction): PackedExtraction {
   }
 }
 
-/** Below this size (bytes) compression costs more time and memory than the saved bytes are worth. */
+/** Minimum size for compression to be worthwhile, in bytes. */
 const COMPRESSED_FROM = 2048
 const OPEN_ARRAY = 0x5b
 
-/** JSON of a list as it is kept in its version's row: as it is, or compressed when it is long. */
+/** JSON of a list for storage in a row, compressed if it is long. */
 export function packList(json: string): Buffer {
   const bytes = Buffer.from(json)
   if (bytes.length < COMPRESSED_FROM) return bytes
@@ -51,8 +49,19 @@ export function packList(json: string): Buffer {
   return zstdCompressSync(bytes, { params, pledgedSrcSize: bytes.length })
 }
 
-/** The JSON of a packed list. */
 export function unpackList(packed: Buffer): Buffer {
   // Compressed data begins with 0x28.
   return packed[0] === OPEN_ARRAY ? packed : zstdDecompressSync(packed)
+}
+
+/** Replaces U+0000 and lone surrogates, which the database cannot store, by U+FFFD. Names in a state may contain them. */
+export function storableText(text: string) {
+  return text.toWellFormed().replaceAll('\0', '\ufffd')
+}
+
+/** Like `storableText`, for JSON, which escapes these characters. All escapes are matched, so that none is found inside another. */
+export function storableJson(value: unknown) {
+  const json = JSON.stringify(value)
+  if (!json.includes('\\u')) return json
+  return json.replaceAll(/\\(?:u0000|ud[89a-f]..|.)/g, (escape) => (escape.length > 2 ? '\ufffd' : escape))
 }

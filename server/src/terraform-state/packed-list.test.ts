@@ -4,14 +4,14 @@ import { packList, unpackList } from './packed-extraction.ts'
 
 const list = (count: number) => JSON.stringify(Array.from({ length: count }, (_, index) => ({ name: `item ${index}` })))
 
-test.each([0, 1, 1000])('a list of %i entries comes back as it was', (count) => {
+test.each([0, 1, 1000])('a list of %i entries round-trips', (count) => {
   expect(unpackList(packList(list(count))).toString()).toBe(list(count))
 })
 
-test('a long list is kept compressed', () => {
+test('a long list is compressed', () => {
   expect(packList(list(1000)).length).toBeLessThan(list(1000).length / 5)
 })
 
-test('a short list that was kept compressed is read too', () => {
+test('a short compressed list is readable', () => {
   expect(unpackList(zstdCompressSync(list(1))).toString()).toBe(list(1))
 })

@@ -3,10 +3,10 @@ import { type CtyType, inferredType, isCtyType } from './cty-type.ts'
 import { isJsonObject, objectField } from './json-fields.ts'
 import type { Sensitivity } from './sensitivity.ts'
 
-/** Common form of the three documents that describe a state: raw formats 3 and 4, and `terraform show -json`. */
+/** Common form of raw states of format 3 and 4 and of `terraform show -json`. */
 export type ParsedState = {
   engineVersion: string | null
-  /** The version of the raw format; null for a JSON state, which does not have one. */
+  /** Version of the raw format; null for a JSON state. */
   stateVersion: number | null
   serial: number | null
   lineage: string | null
@@ -14,16 +14,16 @@ export type ParsedState = {
   outputs: StateOutput[]
 }
 
-/** One object that the engine manages or has read: an instance of a resource. Deposed objects are left out. */
+/** An instance of a resource or data source. Deposed objects are left out. */
 export type StateObject = {
-  /** The raw address with its instance keys, such as `module.net["a"].module.deep`; empty for the root module. */
+  /** Address with instance keys, such as `module.net["a"].module.deep`; empty for the root module. */
   module: string
   mode: 'managed' | 'data'
   type: string
   name: string
   /** A number for `count`, a string for `for_each`. */
   key: string | number | undefined
-  /** As a raw state writes it: `provider["registry.terraform.io/hashicorp/null"]`, perhaps with an alias. */
+  /** As in raw states: `provider["registry.terraform.io/hashicorp/null"]`, possibly with an alias. */
   provider: string
   tainted: boolean
   attributes: Record<string, unknown>
@@ -32,7 +32,7 @@ export type StateObject = {
 
 export type StateOutput = { name: string; sensitive: boolean; value: unknown; type: CtyType }
 
-/** Outputs as format 4, JSON states and `json-state-outputs` have them: `{name: {sensitive, type, value}}`. */
+/** Reads the outputs of format 4, JSON states and `json-state-outputs`: `{name: {sensitive, type, value}}`. */
 export function outputsByName(outputs: unknown): StateOutput[] {
   return Object.entries(objectField(outputs)).map(([name, output]) => {
     if (!isJsonObject(output)) throw invalid(`the output ${JSON.stringify(name)} is not an object`)
@@ -44,4 +44,22 @@ export function outputsByName(outputs: unknown): StateOutput[] {
     }
     return { name, sensitive: output.sensitive === true, value, type: type ?? inferredType(value) }
   })
+}
+
+/** The engine's address of an object: `module.net["a"].data.aws_ami.ubuntu[0]`. */
+export function objectAddress(object: StateObject) {
+  const prefix = object.module === '' ? '' : `${object.module}.`
+  return `${prefix}${typeAddress(object)}.${object.name}${keyAddress(object.key)}`
+}
+
+/** The type of a managed resource, or `data.terraform_remote_state` for a data source. */
+export function typeAddress({ mode, type }: Pick<StateObject, 'mode' | 'type'>) {
+  return mode === 'data' ? `data.${type}` : type
+}
+
+function keyAddress(key: StateObject['key']) {
+  if (key === undefined) return ''
+  if (typeof key === 'number') return `[${key}]`
+  // Template sequences are escaped as in HCL, the rest as in JSON.
+  return `[${JSON.stringify(key).replaceAll('${', '$${').replaceAll('%{', '%%{')}]`
 }

@@ -67,7 +67,7 @@ test('outputs are read by tfe_outputs too', () => {
   ).toEqual([{ organization: 'main', workspace: 'dns', outputs: ['zone', 'ttl'] }])
 })
 
-test('a state of another backend is no read of a workspace', () => {
+test('a state of another backend is not a read of a workspace', () => {
   expect(reads('', [reader('net', { backend: 's3', config: {} })])).toEqual([])
 })
 
@@ -87,7 +87,7 @@ test.each([
   expect(reads('', readers, module)).toBeUndefined()
 })
 
-test('it is undecidable when a reader waits for the apply', () => {
+test('the result is unknown if a reader is deferred to the apply', () => {
   const plan = { configuration: { root_module: { resources: [reader('net')] } } }
 
   expect(remoteReads(plan, '')).toBeUndefined()

@@ -1,12 +1,12 @@
 import { isJsonObject } from './json-fields.ts'
 
-/** A workspace whose outputs a configuration reads; `outputs` is null where any of them may be read. */
+/** A workspace whose outputs a configuration reads; `outputs` is null if any may be read. */
 export type RemoteRead = { organization: string | null; workspace: string; outputs: string[] | null }
 
 /**
- * Which outputs of which workspaces a configuration reads by `terraform_remote_state` and `tfe_outputs`. Undefined where it
- * cannot be decided. `plan` is `terraform show -json` of a plan: it names the workspaces. `text` is the configuration, all files
- * in one: the plan does not show local values and dynamic blocks, so the names of outputs are looked for there.
+ * The outputs of workspaces that a configuration reads by `terraform_remote_state` and `tfe_outputs`; undefined if unknown. `plan` is
+ * `terraform show -json` of a plan, which names the workspaces. `text` are all files of the configuration, which is searched for names
+ * of outputs, since the plan does not show local values and dynamic blocks.
  */
 export function remoteReads(plan: unknown, text: string): RemoteRead[] | undefined {
   const declared = new Set<string>()
@@ -19,20 +19,20 @@ export function remoteReads(plan: unknown, text: string): RemoteRead[] | undefin
   const names = outputNames(text)
   const reads: RemoteRead[] = []
   for (const data of declared) {
-    const found = sources.get(data)
-    if (!found) return undefined
-    for (const source of found) {
+    const readSources = sources.get(data)
+    if (!readSources) return undefined
+    for (const source of readSources) {
       if (source === 'unknown') return undefined
       if (source !== 'elsewhere') reads.push({ ...source, outputs: names.get(data) ?? [] })
     }
   }
-  // What the text names but the plan does not declare is a comment, or belongs to a module that is not called.
+  // Names in the text that the plan does not declare are in comments, or in modules that are not called.
   return reads.map((read) => (read.outputs?.includes(ANY) ? { ...read, outputs: null } : read))
 }
 
 const READERS: ReadonlySet<unknown> = new Set(['terraform_remote_state', 'tfe_outputs'])
 
-/** Adds the readers of a module and of those that it calls. False if one is in a module whose text the archive lacks. */
+/** Adds the readers of a module and of the modules that it calls. Returns false if one is in a module that the archive lacks. */
 function addDeclared(module: unknown, { inArchive, declared }: { inArchive: boolean; declared: Set<string> }): boolean {
   for (const resource of list(child(module, 'resources'))) {
     if (child(resource, 'mode') !== 'data' || !READERS.has(child(resource, 'type'))) continue
@@ -61,7 +61,6 @@ function addSources(module: unknown, sources: Map<string, Source[]>) {
 function sourceOf(resource: unknown): Source {
   const values = child(resource, 'values')
   const isState = child(resource, 'type') === 'terraform_remote_state'
-  // Other backends keep states elsewhere.
   if (isState && child(values, 'backend') !== 'remote') return 'elsewhere'
   const config = isState ? child(values, 'config') : values
   const workspace = isState ? child(child(config, 'workspaces'), 'name') : child(values, 'workspace')
@@ -70,7 +69,7 @@ function sourceOf(resource: unknown): Source {
   return { organization: typeof organization === 'string' ? organization : null, workspace }
 }
 
-/** Stands among names for all of them. */
+/** Placeholder for all outputs. */
 const ANY = '*'
 
 const REFERENCE = new RegExp(
@@ -80,7 +79,7 @@ const REFERENCE = new RegExp(
   'g',
 )
 
-/** The outputs that a text names for each reader; a reader that is used in any other way has `ANY`. */
+/** The outputs that a text names for each reader; `ANY` for a reader that is used in another way. */
 function outputNames(text: string) {
   const names = new Map<string, string[]>()
   for (const [, type, name, named, dotted, quoted] of text.matchAll(REFERENCE)) {

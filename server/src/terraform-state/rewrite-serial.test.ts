@@ -11,11 +11,11 @@ describe('rewriteSerial', () => {
     expect(rewritten(state, 7)).toBe(state.replace('12', '7'))
   })
 
-  test('of a repeated serial the one that counts is rewritten', () => {
+  test('of a repeated serial, the effective one is rewritten', () => {
     expect(rewritten('{"serial":1,"serial":2}', 30)).toBe('{"serial":1,"serial":30}')
   })
 
-  test('an encrypted envelope is rewritten alike', () => {
+  test('an encrypted envelope is rewritten', () => {
     expect(rewritten('{"encrypted_data":"c2VyaWFs","encryption_version":"v0","serial":9}', 10)).toBe(
       '{"encrypted_data":"c2VyaWFs","encryption_version":"v0","serial":10}',
     )
@@ -39,7 +39,7 @@ describe('rewriteSerial', () => {
     },
   )
 
-  test('every other byte stays', () => {
+  test('all other bytes are kept', () => {
     const key = fc.oneof(fc.string(), fc.constantFrom('serial2', 'Serial', 'version'))
     const value = fc.oneof(fc.jsonValue(), fc.constant({ serial: 5 }), fc.constant('"serial": 5'))
     const before = fc.array(fc.tuple(key, value))

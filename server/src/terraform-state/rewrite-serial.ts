@@ -2,14 +2,12 @@ import { invalid } from '../errors.ts'
 import { topLevelFields } from './top-level-fields.ts'
 
 /**
- * The same state with another serial. Only the digits of the top-level `serial` change, so that a rollback stores the bytes of
- * its target in every other place. It works for encrypted envelopes too. A state without a serial, which counts as 0 for the
- * engine, is given one.
- *
- * Throws `invalid` when `raw` is no JSON object, or its serial is no number.
+ * Replaces the serial of a state, encrypted or not. Only the digits of the top-level `serial` change, so a rollback stores the exact bytes of its
+ * target otherwise. A missing serial, which the engine reads as 0, is added. Throws `invalid` if `raw` is not a JSON object or its serial not a
+ * number.
  */
 export function rewriteSerial(raw: Buffer, serial: number): Buffer {
-  if (!Number.isSafeInteger(serial) || serial < 0) throw new RangeError(`not a serial: ${serial}`)
+  if (!Number.isSafeInteger(serial) || serial < 0) throw new RangeError(`invalid serial ${serial}`)
   const scanned = topLevelFields(raw)
   if (!scanned.ok) throw invalid(`the state ${scanned.reason}`)
   const span = scanned.fields.get('serial')

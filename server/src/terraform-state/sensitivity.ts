@@ -1,14 +1,11 @@
 import { isJsonObject } from './json-fields.ts'
 
-/**
- * Which parts of a value are sensitive: `true` for all of it, else the parts by key or index. It is the engine's
- * `sensitive_values` of JSON states; the paths of raw states become the same tree.
- */
+/** Sensitive parts of a value by key or index, or `true` for all of it, as in `sensitive_values` of JSON states. */
 export type Sensitivity = true | { [key: string]: Sensitivity } | undefined
 
 /**
- * The `sensitive_attributes` of a raw state's instance, a list of paths of steps. A step that can't be followed, such as
- * the element of a set, makes the value before it sensitive as a whole, and paths that can't be read make everything so.
+ * Converts `sensitive_attributes` of a raw state, a list of paths of steps. A step that cannot be followed, such as an element of a set, makes the
+ * whole value before it sensitive; an invalid path, everything.
  */
 export function sensitivityOfPaths(paths: unknown): Sensitivity {
   if (paths === undefined || paths === null) return undefined
@@ -31,12 +28,12 @@ function stepKey(step: unknown): string | undefined {
   if (!isJsonObject(step)) return undefined
   if (step.type === 'get_attr') return typeof step.value === 'string' ? step.value : undefined
   if (step.type !== 'index') return undefined
-  // The key comes with its type, since it may be a string or a number.
+  // A key that may be a string or a number is an object with its type.
   const key = isJsonObject(step.value) ? step.value.value : step.value
   return typeof key === 'string' || typeof key === 'number' ? String(key) : undefined
 }
 
-/** A tree of JSON: `true` at what is sensitive, in objects and arrays of the value's shape. */
+/** Converts a JSON tree that has `true` at sensitive parts, in objects and arrays of the value's shape. */
 export function sensitivityOfTree(tree: unknown): Sensitivity {
   if (tree === true) return true
   if (typeof tree !== 'object' || tree === null) return undefined
@@ -48,7 +45,7 @@ export function sensitivityOfTree(tree: unknown): Sensitivity {
   return parts.length === 0 ? undefined : Object.fromEntries(parts)
 }
 
-/** Sensitive where either is. */
+/** Union of two trees. */
 export function joined(one: Sensitivity, other: Sensitivity): Sensitivity {
   if (one === undefined || other === true) return other
   if (other === undefined || one === true) return one

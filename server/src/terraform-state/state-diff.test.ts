@@ -29,7 +29,7 @@ const path = (...keys: string[]) => keys.map((value) => ({ type: 'get_attr', val
 describe('diffStates of two states of terraform', () => {
   const diff = diffStates(testdata('state-1'), testdata('state-2'))
 
-  test('resources are added, changed and removed under their addresses', () => {
+  test('resources are added, changed and removed by address', () => {
     expect(diff.resources.map(({ address, action }) => [address, action])).toEqual([
       ['data.terraform_remote_state.late', 'added'],
       ['terraform_data.counted[0]', 'changed'],
@@ -55,7 +55,7 @@ describe('diffStates of two states of terraform', () => {
     ])
   })
 
-  test('outputs are compared, and a sensitive one only says that it changed', () => {
+  test('outputs are compared without the values of sensitive ones', () => {
     expect(diff.outputs).toEqual([
       {
         name: 'late',
@@ -139,7 +139,7 @@ test('a sensitive part hides the whole when the shape around it changes', () => 
   ])
 })
 
-test('the element of a set hides the set, since no path leads to it', () => {
+test('a sensitive element of a set hides the set, since it has no path', () => {
   const step = { type: 'index', value: { value: { x: 's' }, type: ['object', { x: 'string' }] } }
   const before = { attributes: { a: [{ x: 's' }] }, sensitive_attributes: [[...path('a'), step, ...path('x')]] }
 
@@ -154,7 +154,7 @@ test('unreadable sensitive paths hide everything', () => {
   expect(attributesOf(before, { attributes: { a: 2 } })).toEqual([{ path: '', action: 'changed', sensitive: true }])
 })
 
-test('an attribute that really has value and type keeps them', () => {
+test('an attribute with fields named value and type keeps them', () => {
   const before = { attributes: { a: { type: 'string', value: 'x' } }, sensitive_attributes: [path('a', 'value')] }
 
   expect(attributesOf(before, { attributes: { a: { type: 'string', value: 'y' } } })).toMatchObject([
@@ -162,7 +162,7 @@ test('an attribute that really has value and type keeps them', () => {
   ])
 })
 
-test('what moved to another module is removed there and added here', () => {
+test('an object that moved to another module is removed and added', () => {
   const instance = { attributes: { id: 'x' } }
 
   const diff = diffStates(state([resource(instance)]), state([resource(instance, { module: 'module.m[0]' })]))
@@ -173,7 +173,7 @@ test('what moved to another module is removed there and added here', () => {
   ])
 })
 
-test('a tainted object and another provider are changes of their own', () => {
+test('a tainted object and another provider are changes', () => {
   const before = resource({ attributes: { id: 'x' } })
   const after = resource({ attributes: { id: 'x' }, status: 'tainted' }, { provider: 'provider["other"]' })
 

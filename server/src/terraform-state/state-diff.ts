@@ -1,26 +1,25 @@
 import { type AttributeChange, type DiffBudget, changedAttributes, secretsOf } from './attribute-diff.ts'
-import type { ParsedState, StateObject, StateOutput } from './parsed-state.ts'
+import { objectAddress, type ParsedState, type StateObject, type StateOutput, typeAddress } from './parsed-state.ts'
 import { readState } from './read-state.ts'
-import { objectAddress, typeAddress } from './resource-address.ts'
 
-export type DiffAction = 'added' | 'changed' | 'removed'
+type DiffAction = 'added' | 'changed' | 'removed'
 
-export type ResourceDiff = {
+type ResourceDiff = {
   address: string
-  /** `root` or the raw address. */
+  /** `root` or the module's address. */
   module: string
   type: string
   name: string
   action: DiffAction
-  /** Present when another provider manages the object now. */
+  /** Present if changed. */
   provider?: { before: string; after: string }
-  /** Present when the object became tainted, or no longer is. */
+  /** Present if changed. */
   tainted?: { before: boolean; after: boolean }
   attributes: AttributeChange[]
 }
 
-/** The attribute changes of an output have paths into its value; an empty path is the value itself. */
-export type OutputDiff = { name: string; action: DiffAction; sensitive: boolean; attributes: AttributeChange[] }
+/** Attribute changes of an output have paths into its value; an empty path is the value itself. */
+type OutputDiff = { name: string; action: DiffAction; sensitive: boolean; attributes: AttributeChange[] }
 
 export type StateSummary = Pick<ParsedState, 'serial' | 'lineage' | 'engineVersion'>
 
@@ -30,23 +29,20 @@ export type StateDiff = {
   counts: { resources: Record<DiffAction, number>; outputs: Record<DiffAction, number> }
   resources: ResourceDiff[]
   outputs: OutputDiff[]
-  /** True when entries or attribute changes were left out; the counts are of all. */
+  /** Whether entries or attribute changes were left out; the counts include them. */
   truncated: boolean
 }
 
 export type DiffLimits = {
-  /** Attribute changes in all, 5000 by default. */
+  /** Maximum number of attribute changes, 5000 by default. */
   changes?: number
-  /** Resources and outputs listed, 2000 by default. */
+  /** Maximum number of listed resources, and of outputs, 2000 by default. */
   entries?: number
 }
 
 /**
- * Compares two parsed states, raw or JSON, object by object under their addresses: what moved is removed in one place
- * and added in the other. A sensitive value never appears, only that it changed; neither does any text that equals one,
- * since providers copy values to attributes that they do not mark.
- *
- * Throws `invalid` when one of the two can't be read.
+ * Compares two parsed states, raw or JSON, by the addresses of their objects: a moved object is removed and added. Sensitive values never
+ * appear, nor does any text that equals one, since providers copy values to attributes that they do not mark. Throws `invalid`.
  */
 export function diffStates(from: unknown, to: unknown, limits: DiffLimits = {}): StateDiff {
   const before = readState(from)
@@ -125,7 +121,7 @@ function actionOf(old: unknown, now: unknown): DiffAction {
   return now === undefined ? 'removed' : 'changed'
 }
 
-/** Items of both lists under their names, sorted; of a repeated name the last counts. */
+/** Pairs the items of both lists by name, sorted; of a repeated name, the last item counts. */
 function paired<T>(before: T[], after: T[], nameOf: (item: T) => string): [string, T | undefined, T | undefined][] {
   const old = new Map(before.map((item) => [nameOf(item), item]))
   const now = new Map(after.map((item) => [nameOf(item), item]))

@@ -7,7 +7,7 @@ const read = (text: string) => readStateHeader(Buffer.from(text))
 const filler = `"filler": ${JSON.stringify(['x'.repeat(70_000), '"\\[{'.repeat(100)])}`
 
 describe('readStateHeader', () => {
-  test('a state of terraform tells version, serial and lineage', () => {
+  test('a state of terraform has version, serial and lineage', () => {
     const raw = readFileSync(new URL('./testdata/state-1.json', import.meta.url))
 
     const header = readStateHeader(raw)
@@ -29,13 +29,13 @@ describe('readStateHeader', () => {
     expect(header).toEqual({ kind: 'state', version: 3, terraformVersion: undefined, serial: 4, lineage: 'a' })
   })
 
-  test('keys and values with escapes are read as what they mean', () => {
+  test('escapes in keys and values are decoded', () => {
     const header = read('{"s\\u0065rial":7,"version":4,"lineage":"\\"x\\\\","terraform_version":"1\\u002e0"}')
 
     expect(header).toMatchObject({ serial: 7, lineage: '"x\\', terraformVersion: '1.0' })
   })
 
-  test('an absent or null serial is 0 and an empty lineage is none, as the engine has it', () => {
+  test('a missing or null serial is 0 and an empty lineage is none, as in the engine', () => {
     expect(read('{"version":4}')).toMatchObject({ kind: 'state', serial: 0, lineage: undefined })
     expect(read('{"version":4,"serial":null,"lineage":""}')).toMatchObject({ serial: 0, lineage: undefined })
   })
@@ -61,8 +61,8 @@ describe('readStateHeader', () => {
     ['{"version":}', 'is not valid JSON: a value is expected, but "}" is at byte 11'],
     ['{"version" 4}', 'is not valid JSON: a colon is expected, but "4" is at byte 11'],
     ['{"version":4,"a":[{]}', 'is not valid JSON: brackets do not match at byte 19'],
-    ['{"version":4,"a":["x}', 'is cut off: the string that starts at byte 18 does not end'],
-    ['{"version":4,"a":[[]', 'is cut off: the value that starts at byte 17 does not end'],
+    ['{"version":4,"a":["x}', 'is truncated: the string that starts at byte 18 does not end'],
+    ['{"version":4,"a":[[]', 'is truncated: the value that starts at byte 17 does not end'],
     ['{"hello":"world"}', 'has no version at its top level'],
     ['{"version":"4"}', 'has version "4", but it must be a whole number from 0 to 2^53 - 1'],
     ['{"version":0}', 'has version 0, but formats start at 1'],
@@ -82,7 +82,7 @@ describe('readStateHeader', () => {
     })
   })
 
-  test('arrays deeper than the engine reads are refused instead of followed', () => {
+  test('arrays beyond the depth limit of the engine are rejected', () => {
     const header = read(`{"version":4,"resources":${'['.repeat(100_000)}`)
 
     expect(header).toMatchObject({ reason: expect.stringContaining('is nested deeper than 10000 levels') })

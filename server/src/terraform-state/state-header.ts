@@ -1,19 +1,17 @@
 import { hash } from 'node:crypto'
 import { type Span, type TopLevel, topLevelFields } from './top-level-fields.ts'
 
-/** Up to this size (bytes) a state is parsed as a whole. */
+/** Maximum size of a state that is parsed as a whole, in bytes. */
 const PARSE_WHOLE = 64 * 1024
 
 /**
- * The top-level fields of a raw state. `encrypted` is OpenTofu's envelope, of which only serial and
- * lineage can be read; `invalid` carries a reason that completes the sentence "the state …".
- *
- * An absent or null serial reads as 0, as the engine reads it, and an empty lineage as none.
+ * Top-level fields of a raw state. `encrypted` is OpenTofu's envelope, of which only serial and lineage can be read; `invalid` has a reason that
+ * completes the sentence "the state …". As in the engine, a missing serial is 0, and an empty lineage counts as none.
  */
 export type StateHeader =
   | {
       kind: 'state'
-      /** The version of the format: 4 today, 3 and below before terraform 0.12. */
+      /** Version of the format: 4, or up to 3 before terraform 0.12. */
       version: number
       terraformVersion: string | undefined
       serial: number
@@ -22,7 +20,7 @@ export type StateHeader =
   | { kind: 'encrypted'; serial: number; lineage: string | undefined }
   | { kind: 'invalid'; reason: string }
 
-/** The fields of a raw state that are checked on upload. */
+/** Data that is checked on upload. */
 export type InspectedState = { md5: string; header: StateHeader }
 
 export function inspectState(raw: Buffer): InspectedState {
@@ -32,9 +30,8 @@ export function inspectState(raw: Buffer): InspectedState {
 class Unreadable extends Error {}
 
 /**
- * Reads the header of a raw state without parsing its resources, at any position of its fields. Small states are also parsed
- * as a whole, so that a reason can name any defect in them; in large ones only the top level and matching brackets and
- * quotes are checked, and the extraction finds the rest.
+ * Reads the header of a raw state without parsing its resources. Small states are also parsed as a whole, to report any defect; in large ones only
+ * the top level, brackets and quotes are checked, and the extraction finds the rest.
  */
 export function readStateHeader(raw: Buffer, scanned = topLevelFields(raw)): StateHeader {
   try {
@@ -45,7 +42,7 @@ export function readStateHeader(raw: Buffer, scanned = topLevelFields(raw)): Sta
   }
 }
 
-/** Why content is not a JSON object, as the end of "the JSON state …"; undefined when it is one. Checks as much as `readStateHeader`. */
+/** Reason why content is not a JSON object, to complete "the JSON state …"; undefined if it is one. Checks as much as `readStateHeader`. */
 export function jsonObjectFault(content: Buffer): string | undefined {
   const scanned = topLevelFields(content)
   if (!scanned.ok) return scanned.reason
@@ -71,7 +68,7 @@ function header(raw: Buffer, scanned: TopLevel): StateHeader {
   const version = wholeNumber(value('version'), 'version')
   if (version === undefined) throw new Unreadable('has no version at its top level')
   if (version === 0) throw new Unreadable('has version 0, but formats start at 1')
-  if (version > MAX_VERSION) throw new Unreadable(`has version ${version}, which no format is near`)
+  if (version > MAX_VERSION) throw new Unreadable(`has version ${version}, which is not a known format`)
   const terraformVersion = text(value('terraform_version'), 'terraform_version') || undefined
   return { kind: 'state', version, terraformVersion, serial, lineage }
 }
@@ -91,10 +88,10 @@ function parseFault(content: Buffer) {
   }
 }
 
-/** The formats so far are 1 to 4. */
+/** Far above the known formats, 1 to 4. */
 const MAX_VERSION = 1_000_000
 
-/** Long enough for any lineage or version; the text of `encrypted_data` is never read. */
+/** Maximum size of a lineage or version, in bytes. `encrypted_data` is not read. */
 const MAX_FIELD = 4096
 
 function fieldValue(raw: Buffer, span: Span | undefined, name: string): unknown {
@@ -121,9 +118,9 @@ function text(value: unknown, name: string) {
   if (value !== undefined && typeof value !== 'string') {
     throw new Unreadable(`has ${name} ${JSON.stringify(value)}, but it must be a string`)
   }
-  // The database has no place for either, and no engine writes them.
+  // The database cannot store these characters, and no engine writes them.
   if (value?.includes('\0') || value?.isWellFormed() === false) {
-    throw new Unreadable(`has ${name} ${JSON.stringify(value)}, with a character that can't be kept`)
+    throw new Unreadable(`has ${name} ${JSON.stringify(value)}, with a character that can't be stored`)
   }
   return value
 }

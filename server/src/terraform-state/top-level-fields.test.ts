@@ -12,7 +12,7 @@ describe('topLevelFields', () => {
   const space = fc.constantFrom('', ' ', '\n', '\n  ', '\r\n\t', '          ')
   const indent = fc.constantFrom(undefined, 1, 2, 3, 5, '\t')
 
-  test('agrees with JSON.stringify on any object, however it is laid out and wherever it lies in memory', () => {
+  test('agrees with JSON.stringify on any object, layout and memory alignment', () => {
     const fields = fc.array(fc.tuple(key, value), { size: 'small' })
     fc.assert(
       fc.property(fields, space, indent, fc.nat({ max: 7 }), (list, gap, step, offset) => {
@@ -30,7 +30,7 @@ describe('topLevelFields', () => {
     )
   })
 
-  test('long strings with escapes end where they end', () => {
+  test('the ends of long strings with escapes are found', () => {
     const parts = fc.array(fc.constantFrom('\\', '"', 'x', 'yz', '{', '\n'), { maxLength: 1200, size: 'max' })
     fc.assert(
       fc.property(parts, (list) => {
@@ -43,7 +43,7 @@ describe('topLevelFields', () => {
     )
   })
 
-  test('a cut-off object is never taken for a whole one', () => {
+  test('a truncated object is never accepted', () => {
     fc.assert(
       fc.property(
         fc.dictionary(key, value),

@@ -5,9 +5,9 @@ const COMMA = 0x2c
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const OPEN_ARRAY = 0x5b
-/** The engine's own JSON reader gives up below this depth, so nothing deeper is worth keeping. */
+/** Maximum depth of the engine's JSON reader. */
 const MAX_DEPTH = 10_000
-/** Strings longer than this are passed over natively: a call costs more than a short loop. */
+/** Length from which a string is skipped by a native call, which costs more than a short loop. */
 const NATIVE_AFTER = 256
 
 const SPACE = 0x20
@@ -16,7 +16,7 @@ const STRING = 1
 const OPEN = 2
 const CLOSE = 3
 const LINE = 4
-/** Meaning of a byte outside strings when scanning a nested value; 0 for none. */
+/** Meaning of a byte outside of strings in a nested value; 0 for none. */
 const SIGNIFICANT = new Uint8Array(256)
 SIGNIFICANT[QUOTE] = STRING
 SIGNIFICANT[0x7b] = OPEN
@@ -25,18 +25,17 @@ SIGNIFICANT[0x7d] = CLOSE
 SIGNIFICANT[0x5d] = CLOSE
 SIGNIFICANT[0x0a] = LINE
 
-/** Position of a top-level field's value: bytes `start` to `end` (exclusive), without surrounding white space. */
+/** Position of a field's value: bytes `start` to `end` (exclusive), without surrounding white space. */
 export type Span = { start: number; end: number }
 
-/** The top-level fields of a JSON object; of a repeated key the last one counts, as for the engine's reader. */
+/** Top-level fields of a JSON object; of a repeated key, the last one counts, as in the engine. */
 export type TopLevel = { ok: true; fields: Map<string, Span> } | { ok: false; reason: string }
 
 class Malformed extends Error {}
 
 /**
- * Finds the fields of a JSON object without parsing what they hold. Keys, separators, brackets and the top level's
- * numbers and literals are checked; below that, only brackets and quotes must match, so that a 50 MB state takes tens of
- * milliseconds and no memory. The reason says what is wrong and at which byte.
+ * Finds the fields of a JSON object without parsing their values, in tens of milliseconds for 50 MB. The top level is checked completely;
+ * below it, only brackets and quotes must match. The reason names the problem and the byte.
  */
 export function topLevelFields(raw: Buffer): TopLevel {
   try {
@@ -94,7 +93,7 @@ function valueEnd(raw: Buffer, start: number) {
   return end
 }
 
-/** The byte after the container's closing bracket. */
+/** Position after the closing bracket. */
 function containerEnd(raw: Buffer, start: number) {
   const { length } = raw
   const open = new Uint8Array(MAX_DEPTH)
@@ -109,7 +108,7 @@ function containerEnd(raw: Buffer, start: number) {
     if (what === STRING) {
       at = stringEnd(raw, at - 1)
     } else if (what === LINE) {
-      // The engine indents by two spaces a level, so that white space is about half of a state: skip it by words.
+      // Engines indent by two spaces per level, so about half of a state is white space: skip it by words.
       if (raw[at] === SPACE && raw[at + 1] === SPACE && raw[at + 2] === SPACE) {
         let word = (at - ahead + 3) >> 2
         while (words[word] === FOUR_SPACES) word++
@@ -120,17 +119,17 @@ function containerEnd(raw: Buffer, start: number) {
       open[depth++] = byte
     } else {
       depth--
-      // In ASCII a closing bracket follows two after its opening one.
+      // In ASCII, the code of a closing bracket is that of its opening one plus 2.
       if (byte !== (open[depth] as number) + 2) {
         throw new Malformed(`is not valid JSON: brackets do not match at byte ${at - 1}`)
       }
       if (depth === 0) return at
     }
   }
-  throw new Malformed(`is cut off: the value that starts at byte ${start} does not end`)
+  throw new Malformed(`is truncated: the value that starts at byte ${start} does not end`)
 }
 
-/** The byte after the string's closing quote. */
+/** Position after the closing quote. */
 function stringEnd(raw: Buffer, start: number) {
   const { length } = raw
   const near = Math.min(start + NATIVE_AFTER, length)
@@ -142,7 +141,7 @@ function stringEnd(raw: Buffer, start: number) {
   }
   for (;;) {
     const quote = raw.indexOf(QUOTE, at)
-    if (quote === -1) throw new Malformed(`is cut off: the string that starts at byte ${start} does not end`)
+    if (quote === -1) throw new Malformed(`is truncated: the string that starts at byte ${start} does not end`)
     let before = quote - 1
     while (before >= at && raw[before] === BACKSLASH) before--
     if ((quote - 1 - before) % 2 === 0) return quote + 1
@@ -170,7 +169,7 @@ function isSpace(byte: number) {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 
-/** Bytes of numbers, `true`, `false` and `null`, and of what one may have misspelt as such. */
+/** Whether a byte may be part of a number or literal, valid or misspelt. */
 function isScalarByte(byte: number) {
   return (
     (byte >= 0x30 && byte <= 0x39) ||

@@ -11,27 +11,27 @@ import type { Tls } from './tls.ts'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const DAY_MS = 86_400_000
-/** Apple's systems refuse server certificates valid for more than 825 days; for browsers the limit is 398. */
+/** Browsers accept server certificates valid for up to 398 days, Apple's systems up to 825. */
 const LEAF_DAYS = 397
 const AUTHORITY_DAYS = 3650
-/** At start, a certificate that is valid for fewer days is replaced. */
+/** Remaining validity below which a certificate is renewed at start. */
 const RENEW_BEFORE_DAYS = 30
 
 /**
- * A certificate for the names of this machine, signed by a local authority that is created in `directory` on first use.
- * Clients trust the authority once (`ca.pem`). Certificates are renewed at start, under the same authority.
+ * A certificate for the names of this machine, signed by a local authority (`ca.pem`) that is created in `directory` on first use and that
+ * clients must trust. Certificates are renewed at start by the same authority.
  */
 export async function localCertificate(directory: string, hosts: readonly string[]): Promise<Tls> {
   x509.cryptoProvider.set(globalThis.crypto)
   await makeDirectory(directory, 0o700)
   const caFile = join(directory, 'ca.pem')
-  const authority = (await readPair(directory, 'ca')) ?? (await makeAuthority(directory))
+  const authority = (await readPair(directory, 'ca')) ?? (await createAuthority(directory))
   const names = [
     ...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...hosts.filter((host) => !isWildcard(host))]),
   ]
-  const present = await readPair(directory, 'server')
-  const usable = present && isUsable(present.certificate, authority.certificate, names)
-  const leaf = usable ? present : await makeLeaf(directory, authority, names)
+  const existing = await readPair(directory, 'server')
+  const isValid = existing && isUsable(existing.certificate, authority.certificate, names)
+  const leaf = isValid ? existing : await createLeaf(directory, authority, names)
   return { cert: `${leaf.certPem}\n${authority.certPem}\n`, key: leaf.keyPem, caFile }
 }
 
@@ -66,15 +66,23 @@ function isUsable(leaf: x509.X509Certificate, authority: x509.X509Certificate, n
   )
 }
 
-async function makeAuthority(directory: string) {
-  const keys = await makeKeys()
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+/** Properties of every certificate. */
+function validFor(days: number) {
+  const now = Date.now()
+  return {
     serialNumber: serial(),
-    // The name tells installations on one machine apart.
-    name: `CN=Groundstate local authority ${hostname()} ${serial().slice(0, 8)}`,
-    notBefore: new Date(Date.now() - DAY_MS),
-    notAfter: new Date(Date.now() + AUTHORITY_DAYS * DAY_MS),
+    notBefore: new Date(now - DAY_MS),
+    notAfter: new Date(now + days * DAY_MS),
     signingAlgorithm: ALGORITHM,
+  }
+}
+
+async function createAuthority(directory: string) {
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    ...validFor(AUTHORITY_DAYS),
+    // The suffix distinguishes installations on one machine.
+    name: `CN=Groundstate local authority ${hostname()} ${serial().slice(0, 8)}`,
     keys,
     extensions: [
       new x509.BasicConstraintsExtension(true, 0, true),
@@ -85,22 +93,14 @@ async function makeAuthority(directory: string) {
   return writePair(directory, 'ca', certificate, keys.privateKey)
 }
 
-async function makeLeaf(directory: string, authority: Pair, names: readonly string[]) {
-  const keys = await makeKeys()
-  const signingKey = await webcrypto.subtle.importKey(
-    'pkcs8',
-    x509.PemConverter.decodeFirst(authority.keyPem),
-    ALGORITHM,
-    false,
-    ['sign'],
-  )
+async function createLeaf(directory: string, authority: Pair, names: readonly string[]) {
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const authorityKey = x509.PemConverter.decodeFirst(authority.keyPem)
+  const signingKey = await webcrypto.subtle.importKey('pkcs8', authorityKey, ALGORITHM, false, ['sign'])
   const certificate = await x509.X509CertificateGenerator.create({
-    serialNumber: serial(),
+    ...validFor(LEAF_DAYS),
     subject: 'CN=Groundstate',
     issuer: authority.certificate.subject,
-    notBefore: new Date(Date.now() - DAY_MS),
-    notAfter: new Date(Date.now() + LEAF_DAYS * DAY_MS),
-    signingAlgorithm: ALGORITHM,
     publicKey: keys.publicKey,
     signingKey,
     extensions: [
@@ -116,14 +116,10 @@ async function makeLeaf(directory: string, authority: Pair, names: readonly stri
   return writePair(directory, 'server', certificate, keys.privateKey)
 }
 
-async function makeKeys() {
-  return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
-}
-
+/** A random positive number in hex. */
 function serial() {
-  return Buffer.from(
-    webcrypto.getRandomValues(new Uint8Array(16)).map((byte, at) => (at === 0 ? byte & 0x7f : byte)),
-  ).toString('hex')
+  const bytes = webcrypto.getRandomValues(new Uint8Array(16)).map((byte, at) => (at === 0 ? byte & 0x7f : byte))
+  return Buffer.from(bytes).toString('hex')
 }
 
 /** Writes the key before the certificate, so that every certificate has its key even if the process is killed. */
@@ -135,12 +131,12 @@ async function writePair(
 ): Promise<Pair> {
   const certPem = certificate.toString('pem')
   const keyPem = x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')
-  await writeWhole(join(directory, `${name}-key.pem`), `${keyPem}\n`, 0o600)
-  await writeWhole(join(directory, `${name}.pem`), `${certPem}\n`, 0o644)
+  await writeAtomically(join(directory, `${name}-key.pem`), `${keyPem}\n`, 0o600)
+  await writeAtomically(join(directory, `${name}.pem`), `${certPem}\n`, 0o644)
   return { certPem, keyPem, certificate }
 }
 
-async function writeWhole(path: string, text: string, mode: number) {
+async function writeAtomically(path: string, text: string, mode: number) {
   await writeFile(`${path}.new`, text, { mode, flush: true })
   await rename(`${path}.new`, path)
 }

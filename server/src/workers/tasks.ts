@@ -9,10 +9,10 @@ import { remoteReads } from '../terraform-state/remote-reads.ts'
 import { type DiffLimits, diffStates } from '../terraform-state/state-diff.ts'
 import { inspectState, jsonObjectFault, readStateHeader } from '../terraform-state/state-header.ts'
 
-/** Result of reading content. Unreadable content is a result rather than an error, since retrying does not help. */
+/** Result of reading content. Unreadable content is not an error, since retrying does not help. */
 export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string }
 
-/** Operations on content off the event loop. Contents are bytes of JSON; other arguments must survive a structured clone. */
+/** Operations on content off the event loop. Contents are bytes of JSON. */
 export const tasks = {
   examine: ([raw]: Uint8Array[]) => examineState(bufferOf(raw)),
   inspect: ([raw]: Uint8Array[]) => inspectState(bufferOf(raw)),
@@ -35,7 +35,7 @@ export const tasks = {
 export type Tasks = typeof tasks
 export type TaskName = keyof Tasks
 
-/** Runs a task here and now. What is not the content's fault is thrown. */
+/** Runs a task on this thread. Throws errors that are not caused by the content. */
 export function runTask<N extends TaskName>(
   name: N,
   contents: Uint8Array[],
@@ -49,7 +49,7 @@ export function runTask<N extends TaskName>(
   }
 }
 
-/** The outcome of a stack overflow: the content is nested deeper than any that an engine writes. Throws other errors. */
+/** The outcome of a stack overflow, which deeply nested content causes. Throws other errors. */
 export function tooDeep(error: unknown): { ok: false; reason: string } {
   if (error instanceof RangeError) return { ok: false, reason: 'the content is nested too deep' }
   throw error
@@ -75,10 +75,10 @@ function bufferOf(content: Uint8Array | undefined) {
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
-/** A larger archive (bytes, unpacked) is unreadable. */
+/** Maximum unpacked size of an archive, in bytes. */
 const MAX_UNPACKED = 32 * 1024 * 1024
 
-/** All bytes of a packed archive as text, one character for each. */
+/** The bytes of an unpacked archive as Latin-1 text. */
 function unpacked(archive: Uint8Array | undefined) {
   try {
     return gunzipSync(archive ?? new Uint8Array(), { maxOutputLength: MAX_UNPACKED }).toString('latin1')

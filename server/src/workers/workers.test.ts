@@ -29,7 +29,7 @@ describe.each([
     })
   })
 
-  test('a raw state is examined: its MD5, its header and all that is extracted', async () => {
+  test('a raw state is examined: MD5, header and extraction', async () => {
     const content = sized(state('state-1'))
 
     const outcome = await workers.examine(content)
@@ -83,7 +83,7 @@ describe.each([
   })
 })
 
-test('the reads of a configuration are found', async () => {
+test('the remote reads of a configuration are found', async () => {
   const readers = [
     { mode: 'data', type: 'tfe_outputs', name: 'net', values: { organization: 'main', workspace: 'network' } },
   ]
@@ -106,7 +106,7 @@ test('a configuration that cannot be unpacked is a result with a reason', async 
   expect(outcome).toEqual({ ok: false, reason: 'the configuration cannot be unpacked' })
 })
 
-test.each([1000, 3000, 9000])('a value of %i levels leaves the thread free for what comes next', async (depth) => {
+test.each([1000, 3000, 9000])('a value of %i levels does not block the thread', async (depth) => {
   const value = `${'['.repeat(depth)}1${']'.repeat(depth)}`
 
   const outcomes = [
@@ -117,7 +117,7 @@ test.each([1000, 3000, 9000])('a value of %i levels leaves the thread free for w
   expect(outcomes.map(({ ok }) => ok)).toEqual([false, true])
 })
 
-test('large content is read one after the other, and leaves a thread to smaller content', async () => {
+test('large content is read sequentially, and leaves a thread to smaller content', async () => {
   await using two = createWorkers({ maxThreads: 2 })
   const ended: string[] = []
   const read = async (name: string, spaces: number) => {
@@ -147,7 +147,7 @@ test('content with a dedicated buffer is transferred without a copy', async () =
   expect(content.byteLength).toBe(0)
 })
 
-test('a view of a larger buffer stays whole, and so does one given twice', async () => {
+test('a view of a larger buffer is copied, and so is a repeated buffer', async () => {
   const whole = padded(state('state-1'))
   const view = new Uint8Array(whole.buffer, whole.byteOffset, whole.byteLength - 1)
 
@@ -157,13 +157,13 @@ test('a view of a larger buffer stays whole, and so does one given twice', async
   expect(view.byteLength).toBeGreaterThan(200_000)
 })
 
-test('the same buffer may be given as both sides', async () => {
+test('the same buffer may be both sides', async () => {
   const content = padded(state('state-1'))
 
   expect(diffOf(await workers.diff(content, content))).toMatchObject({ resources: [] })
 })
 
-test.each(['inspect', 'examine'] as const)('a state stays with its owner after %s', async (task) => {
+test.each(['inspect', 'examine'] as const)('a state is not transferred by %s', async (task) => {
   const content = padded(state('state-1'))
 
   const outcome = await workers[task](content)
@@ -175,7 +175,7 @@ test.each(['inspect', 'examine'] as const)('a state stays with its owner after %
   expect(content.byteLength).toBeGreaterThan(200_000)
 })
 
-test('shared memory is read where it is', async () => {
+test('shared memory is read in place', async () => {
   const content = padded(state('state-1'))
   const shared = new Uint8Array(new SharedArrayBuffer(content.byteLength))
   shared.set(content)

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { S3Config } from '../s3-requests.ts'
+import type { S3Config } from '../s3.ts'
 
 type StoredObject = { body: Buffer; modifiedAt: Date; headers: Record<string, string> }
 type Upload = { key: string; headers: Record<string, string>; parts: Map<number, Buffer> }

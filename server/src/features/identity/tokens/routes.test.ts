@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { createLegacyTeamToken } from '../../organizations/authentication-tokens/service.ts'
-import { createTokenOnCommandLine } from './service.ts'
+import { createCliToken } from './service.ts'
 
 let app: TestApp
 let ada: TestUser
@@ -112,14 +112,14 @@ test('the list has pages, the newest token first', async () => {
 })
 
 test('the CLI creates a token directly in the database', async () => {
-  const text = await createTokenOnCommandLine(app.db, {
+  const text = await createCliToken(app.db, {
     username: ada.username.toUpperCase(),
     description: 'way back in',
     expiresAt: undefined,
   })
 
   expect(await works(text)).toBe(true)
-  await expect(
-    createTokenOnCommandLine(app.db, { username: 'nobody', description: '', expiresAt: undefined }),
-  ).rejects.toThrow('there is no account')
+  await expect(createCliToken(app.db, { username: 'nobody', description: '', expiresAt: undefined })).rejects.toThrow(
+    'there is no account',
+  )
 })

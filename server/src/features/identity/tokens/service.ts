@@ -91,7 +91,7 @@ export async function replaceSettingToken(ctx: TransactionCtx, userId: string, {
 type CliToken = { username: string; description: string; expiresAt: Date | undefined }
 
 /** Creates an API token without a permission check, for a caller with access to the database. Throws `StartError`. */
-export async function createTokenOnCommandLine(db: Db, input: CliToken) {
+export async function createCliToken(db: Db, input: CliToken) {
   const user = await findUserByLogin(db, input.username)
   if (!user) throw new StartError(`there is no account with the name or e-mail address ${input.username}`)
   if (user.suspended_at) throw new StartError(`the account ${user.username} is suspended`)

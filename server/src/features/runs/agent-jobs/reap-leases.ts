@@ -122,9 +122,9 @@ function reapWithPolls(ctx: Ctx, reaper: LeaseReaper): AsyncDisposable {
     checking ??= checkLogged(ctx, reaper, hasNone).finally(() => (checking = undefined))
   }
   const poll = ctx.polls.add({
-    ask: () => store.hasExpiredJobs(ctx.now()),
-    response: (hasExpired) => check(!hasExpired),
-    fail: reaper.fail,
+    query: () => store.hasExpiredJobs(ctx.now()),
+    onValue: (hasExpired) => check(!hasExpired),
+    onError: reaper.fail,
   })
   return {
     async [Symbol.asyncDispose]() {

@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely'
 import type { App } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { ExtractedOutput } from '../../../terraform-state/extraction.ts'
-import { storableJson, storableText } from '../../../terraform-state/storable-text.ts'
+import { storableJson, storableText } from '../../../terraform-state/packed-extraction.ts'
 
 export type OutputRow = Selectable<Schema['state_version_outputs']>
 

@@ -130,7 +130,7 @@ describe('a receiver with a certificate of a private authority', () => {
     expect(trusting.status).toBe(201)
     expect(trusting.json().data.attributes['ca-certificate']).toBe(ca)
     expect(other.status).toBe(422)
-    expect(other.json().errors[0].detail).toContain('give the task its ca-certificate')
+    expect(other.json().errors[0].detail).toContain('set the ca-certificate of the task')
   })
 
   test('is verified again when the authority is removed', async () => {

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
-import { urlProblem } from '../../../outbound/url.ts'
+import { urlProblem } from '../../../outbound/addresses.ts'
 import { hasTaskAgent, sendThroughPool } from '../task-requests/send.ts'
 import { requireTask } from './access.ts'
 import { type Receiver, type Verification, describeExchange, isWithheld, taskReceiver } from './receiver.ts'

@@ -110,7 +110,7 @@ test('a certificate of a private authority is trusted by the task that names the
   const other = await postTask(app, setting, { url }, poolRelation(setting.poolId))
 
   expect(other.status).toBe(422)
-  expect(other.json().errors[0].detail).toContain('give the task its ca-certificate')
+  expect(other.json().errors[0].detail).toContain('set the ca-certificate of the task')
 })
 
 test('an idle agent is notified of a request without polling again', async () => {

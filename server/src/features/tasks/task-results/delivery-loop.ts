@@ -146,8 +146,8 @@ async function endDue(ctx: Ctx) {
 /** Ends a pause when the poll finds that the first row is due, or will be before the next poll. */
 function wakeWhenDue(ctx: Ctx, first: RawBuilder<Date | null>, wake: () => void) {
   return ctx.polls.add({
-    ask: () => first,
-    response: (due) => {
+    query: () => first,
+    onValue: (due) => {
       if (due && due.getTime() < ctx.now().getTime() + POLL_MS) wake()
     },
   })

@@ -58,11 +58,11 @@ function know(given: Partial<Listener> & { origin: string }) {
 
 const request = { headers: { 'content-type': 'application/json' }, body: Buffer.from('{}'), timeoutMs: 2000 }
 
-test('a request to the own receiver goes to the listener, past proxies and the rule for addresses', async () => {
-  const asked: string[] = []
+test('a request to the built-in receiver bypasses proxies and the rule for addresses', async () => {
+  const received: string[] = []
   const port = await listen(
     createServer((incoming, response) => {
-      asked.push(`${incoming.method} ${incoming.url}`)
+      received.push(`${incoming.method} ${incoming.url}`)
       response.end('taken')
     }),
   )
@@ -72,7 +72,7 @@ test('a request to the own receiver goes to the listener, past proxies and the r
 
   expect(outbound.problem(RECEIVER)).toBeUndefined()
   expect(exchange).toMatchObject({ isPrivate: false, response: { status: 200 } })
-  expect(asked).toEqual(['POST /_sample/review'])
+  expect(received).toEqual(['POST /_sample/review'])
 })
 
 test.each([
@@ -89,22 +89,22 @@ test.each([
   expect(error).toContain('is a loopback address, which this server may not call')
 })
 
-test('over TLS the listener is known by its certificate, whatever its name', async () => {
+test('over TLS the listener is identified by its certificate, whatever its name', async () => {
   const port = await listen(createTlsServer(certificate, (_, response) => response.end('secure')))
   const { outbound } = know({ origin: `https://127.0.0.1:${port}`, certificate: certificate.cert })
 
-  const { response: answer } = await outbound.post({ ...request, url: RECEIVER })
+  const { response } = await outbound.post({ ...request, url: RECEIVER })
 
-  expect(answer?.body.toString()).toBe('secure')
+  expect(response?.body.toString()).toBe('secure')
 })
 
-test('over TLS a listener with another certificate is not asked', async () => {
+test('over TLS a listener with another certificate is rejected', async () => {
   const port = await listen(createTlsServer(another, (_, response) => response.end('secure')))
   const { outbound } = know({ origin: `https://127.0.0.1:${port}`, certificate: certificate.cert })
 
-  const { response: answer, error } = await outbound.post({ ...request, url: RECEIVER })
+  const { response, error } = await outbound.post({ ...request, url: RECEIVER })
 
-  expect(answer).toBeUndefined()
+  expect(response).toBeUndefined()
   expect(error).toContain('certificate')
 })
 
@@ -116,11 +116,11 @@ test('a URL has a path on the server only below its base URL', () => {
   expect(loopbackServer.pathOf(`${BASE_URL}.evil.example/api`)).toBeUndefined()
 })
 
-test('of a response that is too long only the status is read', async () => {
+test('only the status of a too long response is returned', async () => {
   const port = await listen(createServer((_, response) => response.end('long')))
   const { loopbackServer } = know({ origin: `http://127.0.0.1:${port}` })
-  const asked = { method: 'GET' as const, path: '/', headers: {}, signal: AbortSignal.timeout(2000) }
+  const received = { method: 'GET' as const, path: '/', headers: {}, signal: AbortSignal.timeout(2000) }
 
-  expect(await loopbackServer.request({ ...asked, maxBytes: 3 })).toEqual({ status: 200, text: undefined })
-  expect(await loopbackServer.request({ ...asked, maxBytes: 4 })).toEqual({ status: 200, text: 'long' })
+  expect(await loopbackServer.request({ ...received, maxBytes: 3 })).toEqual({ status: 200, text: undefined })
+  expect(await loopbackServer.request({ ...received, maxBytes: 4 })).toEqual({ status: 200, text: 'long' })
 })

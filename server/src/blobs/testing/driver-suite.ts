@@ -2,21 +2,21 @@ import { createHash, randomBytes } from 'node:crypto'
 import { PassThrough, Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Blobs } from './blobs.ts'
-import { BlobCorruptError, BlobExistsError, BlobNotFoundError, BlobTooLargeError } from './errors.ts'
+import type { Blobs } from '../blobs.ts'
+import { BlobCorruptError, BlobExistsError, BlobNotFoundError, BlobTooLargeError } from '../errors.ts'
 
 /** A driver under test: its blobs, and direct access to the stored bytes. */
 export type SuiteStore = {
   blobs: Blobs
   damage(key: string, change: (sealed: Buffer) => Buffer): Promise<void>
-  /** How many unfinished files or uploads remain. */
+  /** Number of unfinished files or uploads. */
   leftovers(): Promise<number>
   close(): Promise<void>
 }
 
 const MB = 1024 * 1024
 
-/** The tests that every driver must pass; the driver's own test file calls this. */
+/** Tests that every driver must pass, called by its test file. */
 export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
   describe(`blobs on ${name}`, () => {
     let store: SuiteStore
@@ -37,7 +37,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       ['exactly a frame', randomBytes(65_536)],
       ['200 KB', text.subarray(0, 200_000)],
       ['8 MB that shrink', text],
-    ])('%s comes back as it was put, by buffer and by stream, compressed or not', async (_label, content) => {
+    ])('%s round-trips as a buffer and as a stream, compressed or not', async (_label, content) => {
       for (const compress of [true, false]) {
         for (const source of [content, Readable.from(chunks(content)), chunks(content)]) {
           const key = newKey()
@@ -56,7 +56,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       }
     })
 
-    test.each([true, false])('17 MB that do not shrink come back, compressed: %s', async (compress) => {
+    test.each([true, false])('17 MB of incompressible content round-trip, compressed: %s', async (compress) => {
       const key = newKey()
       const content = randomBytes(17 * MB)
 
@@ -65,7 +65,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       expect((await blobs.read(key)).equals(content)).toBe(true)
     })
 
-    test('what is stored neither shows the content nor takes its full size', async () => {
+    test('stored bytes do not reveal the content and are smaller', async () => {
       const key = newKey()
 
       const { storedSize } = await blobs.put(key, text.subarray(0, 100_000))
@@ -77,7 +77,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       })
     })
 
-    test('a second put to a key fails, of small and of large content, and the first stays', async () => {
+    test('a second put of small or large content to a key fails, and the first stays', async () => {
       const [small, large] = [newKey(), newKey()]
       await blobs.put(small, Buffer.from('first'))
       await blobs.put(large, randomBytes(MB))
@@ -89,7 +89,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       expect(await store.leftovers()).toBe(0)
     })
 
-    test('of concurrent puts to one key exactly one wins', async () => {
+    test('exactly one of several concurrent puts to a key succeeds', async () => {
       const key = newKey()
       const contents = Array.from({ length: 16 }, () => randomBytes(2048))
 
@@ -100,7 +100,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       expect(await blobs.read(key)).toEqual(winners[0])
     })
 
-    test('16 puts at once, again and again, all read back', async () => {
+    test('repeated rounds of 16 concurrent puts are all readable', async () => {
       const put = new Map<string, Buffer>()
       await Promise.all(
         Array.from({ length: 16 }, async () => {
@@ -116,7 +116,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       for (const [key, content] of put) expect(await blobs.read(key)).toEqual(content)
     })
 
-    test('content above maxBytes is refused, leaves nothing, and its key stays free', async () => {
+    test('content above maxBytes is rejected, leaves nothing, and its key remains usable', async () => {
       for (const [size, maxBytes] of [
         [2048, 2047],
         [MB, MB - 1],
@@ -138,7 +138,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       }
     })
 
-    test('a stream that is too large is left open, so that its request can be answered', async () => {
+    test('a stream that is too large stays open, so that its request gets a response', async () => {
       const source = new PassThrough()
       source.write(randomBytes(4 * MB))
 
@@ -148,16 +148,16 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       source.destroy()
     })
 
-    test('a source that breaks fails the put with its own error and leaves nothing', async () => {
+    test('an error of the source fails the put and leaves nothing', async () => {
       for (const good of [10, 3 * MB, 18 * MB]) {
         for (const compress of [true, false]) {
           const key = newKey()
           const source = async function* () {
             yield* chunks(randomBytes(good))
-            throw new Error('the client is gone')
+            throw new Error('the client disconnected')
           }
 
-          await expect(blobs.put(key, source(), { compress })).rejects.toThrow('the client is gone')
+          await expect(blobs.put(key, source(), { compress })).rejects.toThrow('the client disconnected')
 
           expect(await blobs.stat(key)).toBeUndefined()
           expect(await store.leftovers()).toBe(0)
@@ -165,7 +165,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       }
     })
 
-    test('a damaged blob never reads as if it were whole', async () => {
+    test('a damaged blob is never returned as intact', async () => {
       for (const [content, compress] of [
         [text.subarray(0, 2000), true],
         [text, true],
@@ -195,7 +195,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       }
     })
 
-    test('a stream that is destroyed early lets go of its source', async () => {
+    test('a stream that is destroyed early releases its source', async () => {
       const key = newKey()
       await blobs.put(key, randomBytes(4 * MB))
 
@@ -207,14 +207,14 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       expect((await blobs.read(key)).length).toBe(4 * MB)
     })
 
-    test('what is not there is said to be so', async () => {
+    test('a missing blob is reported as missing', async () => {
       await expect(blobs.read('suite/nothing')).rejects.toThrow(BlobNotFoundError)
-      await expect(blobs.open('suite/nothing')).rejects.toThrow('there is no blob suite/nothing')
+      await expect(blobs.open('suite/nothing')).rejects.toThrow('blob suite/nothing does not exist')
       expect(await blobs.stat('suite/nothing')).toBeUndefined()
       await blobs.delete('suite/nothing')
     })
 
-    test('a deleted blob is gone', async () => {
+    test('a deleted blob is missing', async () => {
       const key = newKey()
       await blobs.put(key, Buffer.from('x'))
 
@@ -224,7 +224,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       await expect(blobs.read(key)).rejects.toThrow(BlobNotFoundError)
     })
 
-    test('a listing names every blob of a prefix, over more than one page, and each has its size and age', async () => {
+    test('a listing has every blob of a prefix, over several pages, and each has its size and age', async () => {
       const before = Date.now() - 2000
       await Promise.all(Array.from({ length: 250 }, (_, n) => blobs.put(`listed/${n}`, Buffer.from('x'))))
       await blobs.put('listed-not', Buffer.from('x'))
@@ -240,7 +240,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       }
     })
 
-    test('a listing goes on where another one was broken off, and misses nothing', async () => {
+    test('a listing that resumes an interrupted one misses nothing', async () => {
       await Promise.all(Array.from({ length: 650 }, (_, n) => blobs.put(`broken-off/${n}`, Buffer.from('x'))))
       const listed = new Set<string>()
       let at: string | undefined
@@ -259,7 +259,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       expect(listed.size).toBe(650)
     })
 
-    test('what has settled is read, listed, kept from being overwritten and deleted as before', async () => {
+    test('settled blobs are read, listed, write-once and deletable', async () => {
       const [small, large, deleted] = [newKey(), newKey(), newKey()]
       const content = randomBytes(MB)
       await blobs.put(small, Buffer.from('small'))
@@ -280,7 +280,7 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       expect(listed).not.toContain(deleted)
     })
 
-    test('keys that could name a file elsewhere are refused', async () => {
+    test('keys that could name a file elsewhere are rejected', async () => {
       for (const key of [
         '',
         '/a',
@@ -295,8 +295,8 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
         'ä',
         'a'.repeat(201),
       ]) {
-        await expect(blobs.put(key, Buffer.from('x'))).rejects.toThrow('is not a key of a blob')
-        await expect(blobs.read(key)).rejects.toThrow('is not a key of a blob')
+        await expect(blobs.put(key, Buffer.from('x'))).rejects.toThrow('invalid blob key')
+        await expect(blobs.read(key)).rejects.toThrow('invalid blob key')
       }
     })
 

@@ -7,7 +7,7 @@ import { throttledTouch } from './throttled-touch.ts'
 
 const app = await createTestApp()
 
-test('what waits for the end of a window is stored when the server stops, as long as it has its database', async () => {
+test('pending touches are stored when the server stops', async () => {
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
   const place = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
   const options = { baseUrl: app.baseUrl, databaseUrl: place, log: app.log, runsJobs: false, reactions: [] }

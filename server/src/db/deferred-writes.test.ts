@@ -16,7 +16,7 @@ async function forget() {
   await sql`truncate notes`.execute(db)
 }
 
-test('a write that waits is there for the next statement, and after the commit', async () => {
+test('a deferred write is visible to the next statement, and after the commit', async () => {
   await forget()
 
   const seen = await transact({ db }, async (ctx) => {
@@ -30,7 +30,7 @@ test('a write that waits is there for the next statement, and after the commit',
   expect(await notes()).toEqual(['first', 'second'])
 })
 
-test('a write that waits and fails fails the commit, and nothing of the transaction is kept', async () => {
+test('a deferred write that fails rolls the transaction back', async () => {
   await forget()
 
   const failure = await transact({ db }, async (ctx) => {
@@ -42,7 +42,7 @@ test('a write that waits and fails fails the commit, and nothing of the transact
   expect(await notes()).toEqual([])
 })
 
-test('a write that waits and fails fails the statement that follows', async () => {
+test('a deferred write that fails fails the next statement', async () => {
   await forget()
   await sql`insert into notes values (1, 'there')`.execute(db)
 
@@ -55,7 +55,7 @@ test('a write that waits and fails fails the statement that follows', async () =
   expect(isUniqueViolation(failure)).toBe(true)
 })
 
-test('a write that waits is given up with its transaction, and the connection can be used again', async () => {
+test('a deferred write is discarded with its transaction, and the connection remains usable', async () => {
   await forget()
 
   for (let attempt = 0; attempt < 25; attempt += 1) {
@@ -69,11 +69,11 @@ test('a write that waits is given up with its transaction, and the connection ca
   expect(await notes()).toEqual([])
 })
 
-test('a transaction without a statement ends', async () => {
+test('an empty transaction commits', async () => {
   expect(await transact({ db }, async () => 'done')).toBe('done')
 })
 
-test('queries in one trip see what those before them have changed, each time', async () => {
+test('pipelined queries see the changes of those before them', async () => {
   await forget()
 
   for (let id = 1; id <= 4; id += 1) {
@@ -87,7 +87,7 @@ test('queries in one trip see what those before them have changed, each time', a
   }
 })
 
-test('queries in one trip fail with the one that fails', async () => {
+test('pipelined queries fail with the one that fails', async () => {
   await forget()
 
   const outcomes: unknown[] = []
@@ -101,7 +101,7 @@ test('queries in one trip fail with the one that fails', async () => {
   expect(outcomes).toEqual(Array.from({ length: 3 }, () => 'error: division by zero'))
 })
 
-test('queries outside of a transaction are answered, too', async () => {
+test('pipelined queries outside of a transaction return rows', async () => {
   expect(await pipeline(db, [sql<{ a: number }>`select 1 as a`, sql<{ b: string }>`select 'x' as b`])).toEqual([
     [{ a: 1 }],
     [{ b: 'x' }],
