@@ -21,7 +21,7 @@ import { z } from 'zod'
  * | `POST /jobs/:jobId/documents` envelope with `documentsHeader` | job | 204; artifacts of a plan that were still to upload; idempotent |
  * | `POST /jobs/:jobId/release` | job | 204; requeues the job: a plan at any time, an apply before it begins |
  * | `POST /agents/:agentId/claim-task` `claimTaskBody` (long poll) | agent | 200 `taskRequest`, or 204 after `waitMs` |
- * | `POST /task-requests/:requestId/answer` `answerTaskRequestBody` | request | 204; idempotent |
+ * | `POST /task-requests/:requestId/answer` `reportTaskResponseBody` | request | 204; idempotent |
  *
  * All requests can be retried; agents do so without a response and after a 5xx. A claim whose connection closes before the response must not
  * take a job.
@@ -271,7 +271,7 @@ export type TaskRequest = z.infer<typeof taskRequest>
 
 export const TASK_RESPONSE_BYTES = 64 * 1024
 
-export const answerTaskRequestBody = z.union([
+export const reportTaskResponseBody = z.union([
   z.object({
     durationMs: z.int().min(0).max(3_600_000),
     status: z.int().min(100).max(999),
@@ -287,4 +287,4 @@ export const answerTaskRequestBody = z.union([
     code: z.string().max(100).optional(),
   }),
 ])
-export type AnswerTaskRequest = z.infer<typeof answerTaskRequestBody>
+export type ReportTaskResponse = z.infer<typeof reportTaskResponseBody>

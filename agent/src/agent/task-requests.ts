@@ -1,7 +1,7 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import { BlockList, type LookupFunction, isIP } from 'node:net'
 import { rootCertificates } from 'node:tls'
-import { type AnswerTaskRequest, TASK_RESPONSE_BYTES, type TaskRequest } from '@groundstate/contract/agent'
+import { type ReportTaskResponse, TASK_RESPONSE_BYTES, type TaskRequest } from '@groundstate/contract/agent'
 import { Agent, type Dispatcher } from 'undici'
 import type { AgentLog } from '../log.ts'
 import { answerTask, claimTask } from '../server/client.ts'
@@ -69,7 +69,7 @@ function createDispatcher(ca: string | undefined) {
 }
 
 /** Sends a request once, follows no redirects, and never throws. */
-async function send(request: TaskRequest, shared: Dispatcher, forceful: AbortSignal): Promise<AnswerTaskRequest> {
+async function send(request: TaskRequest, shared: Dispatcher, forceful: AbortSignal): Promise<ReportTaskResponse> {
   const started = performance.now()
   const elapsed = () => Math.round(performance.now() - started)
   const problem = targetProblem(request.url)

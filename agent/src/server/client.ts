@@ -1,5 +1,5 @@
 import {
-  type AnswerTaskRequest,
+  type ReportTaskResponse,
   type RegisterAgent,
   type TaskRequest,
   type WorkKind,
@@ -57,7 +57,7 @@ async function longPoll(connection: Connection, token: string, path: string, { s
   return jsonOf(response)
 }
 
-export async function answerTask(connection: Connection, request: TaskRequest, answer: AnswerTaskRequest) {
+export async function answerTask(connection: Connection, request: TaskRequest, answer: ReportTaskResponse) {
   const { id, token, leaseMs } = request
   const path = `/task-requests/${id}/answer`
   const signal = AbortSignal.timeout(leaseMs)

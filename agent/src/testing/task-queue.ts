@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
-  answerTaskRequestBody,
+  reportTaskResponseBody,
   claimTaskBody,
   taskRequest,
-  type AnswerTaskRequest,
+  type ReportTaskResponse,
   type TaskRequest,
 } from '@groundstate/contract/agent'
 import { refuseAs } from './replies.ts'
@@ -11,7 +11,7 @@ import { refuseAs } from './replies.ts'
 /** The run task requests of the protocol server, in memory. */
 export type TaskQueue = {
   /** Lets an agent send a request; resolves with its report. */
-  submit: (input: Partial<TaskRequest> & { url: string }) => Promise<AnswerTaskRequest>
+  submit: (input: Partial<TaskRequest> & { url: string }) => Promise<ReportTaskResponse>
   endClaims: () => void
   /** Pending claims. */
   claims: () => number
@@ -25,7 +25,7 @@ export type TaskQueue = {
 export function createTaskQueue(): TaskQueue {
   const queue: TaskRequest[] = []
   const waiting = new Set<() => void>()
-  const open = new Map<string, { token: string; resolve: (answer: AnswerTaskRequest) => void }>()
+  const open = new Map<string, { token: string; resolve: (answer: ReportTaskResponse) => void }>()
   let sequence = 0
 
   function wakeAll() {
@@ -74,7 +74,7 @@ export function createTaskQueue(): TaskQueue {
       if (asked) {
         if (asked.token !== token) return refuseAs(response, 401)
         response.writeHead(204).end()
-        return asked.resolve(answerTaskRequestBody.parse(given))
+        return asked.resolve(reportTaskResponseBody.parse(given))
       }
       const found = await nextRequest(claimTaskBody.parse(given).waitMs, request)
       if (found === undefined) return void response.writeHead(204).end()

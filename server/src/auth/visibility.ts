@@ -40,6 +40,6 @@ function visible(actor: Actor, organizationId: RawBuilder<unknown>, { run, user 
 }
 
 /** SQL condition: the organization `o` accepts the actor's credentials. Some accept no API tokens of their members. */
-export function takesCredentials(actor: Actor) {
+export function acceptsCredentials(actor: Actor) {
   return sql<boolean>`(o.user_tokens_enabled or ${!hasOwnToken(actor)})`
 }

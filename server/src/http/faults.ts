@@ -94,7 +94,7 @@ const PARSER_FAULTS: Record<string, [status: number, detail: string]> = {
 }
 
 /** Responds on the raw socket to input that is not an HTTP request, or to a request that does not end. */
-export function answerParserFault(error: Error & { code?: string }, socket: Socket) {
+export function writeParserError(error: Error & { code?: string }, socket: Socket) {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   const [status, detail] = PARSER_FAULTS[error.code ?? ''] ?? [400, 'the request is not valid HTTP']
   const title = STATUS_CODES[status] ?? ''

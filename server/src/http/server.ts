@@ -9,7 +9,7 @@ import { basePath, withoutBasePath } from './base-path.ts'
 import { parseBodies, streamBodies } from './bodies.ts'
 import { endWhenClosing } from './closing.ts'
 import { compressResponses } from './compression.ts'
-import { answerParserFault, responseFault } from './faults.ts'
+import { writeParserError, responseFault } from './faults.ts'
 import { type Route, type Routes, createHttp } from './http.ts'
 import { type Loader, indexLoaders } from './loaders.ts'
 import { createRateLimiter, rateLimit } from './rate-limit.ts'
@@ -65,7 +65,7 @@ export async function createServer(
     connectionTimeout: 5 * MINUTE_MS,
     // For a whole request with its body: enough for half a gigabyte over a slow connection.
     requestTimeout: 60 * MINUTE_MS,
-    clientErrorHandler: answerParserFault,
+    clientErrorHandler: writeParserError,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       addHeaders(request, reply)
       void responseFault(app, error, request, reply)

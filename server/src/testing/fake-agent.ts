@@ -1,7 +1,7 @@
 import {
   AGENT_API,
   type AgentJob,
-  type AnswerTaskRequest,
+  type ReportTaskResponse,
   type ArtifactKind,
   type DocumentsHeader,
   type FinishJob,
@@ -40,7 +40,7 @@ export type FakeAgent = {
 export type FakeTaskRequest = TaskRequest & {
   payload: TaskPayload
   /** Reports a response, by default 200. */
-  response: (response?: AnswerTaskRequest) => Promise<TestResponse>
+  response: (response?: ReportTaskResponse) => Promise<TestResponse>
 }
 
 export type FakeJob = AgentJob & {
@@ -107,7 +107,7 @@ export async function createFakeAgent(
   }
 }
 
-const DELIVERED: AnswerTaskRequest = { durationMs: 3, status: 200, headers: {}, body: '', isTruncated: false }
+const DELIVERED: ReportTaskResponse = { durationMs: 3, status: 200, headers: {}, body: '', isTruncated: false }
 
 function fakeTaskRequest(app: TestApp, request: TaskRequest): FakeTaskRequest {
   const url = `${AGENT_API}/task-requests/${request.id}/answer`

@@ -96,8 +96,8 @@ function receiver(organization: string) {
     await queries.invalidateQueries({
       predicate: ({ queryKey: [about, scope], meta }) =>
         (typeof about === 'string' && (due.get(about)?.has(String(scope)) ?? false)) ||
-        // Other types that the query depends on: `meta: { alsoAbout: ['varsets'] }`.
-        ((meta?.['alsoAbout'] ?? []) as readonly string[]).some((other) => due.has(other)),
+        // Other types that the query depends on: `meta: { dependsOn: ['varsets'] }`.
+        ((meta?.['dependsOn'] ?? []) as readonly string[]).some((other) => due.has(other)),
     })
   })
 

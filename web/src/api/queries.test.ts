@@ -2,16 +2,16 @@ import { isWideNumber, parseExact } from '@groundstate/contract/exact-json'
 import { replaceEqualDeep } from '@tanstack/react-query'
 import { expect, test } from 'vitest'
 import { ApiError } from './client.ts'
-import { failureOf, isPassing } from './queries.ts'
+import { failureOf, isTransient } from './queries.ts'
 
 test('a broken connection and a proxy’s response during a restart are transient', () => {
   const errors = [new TypeError('Failed to fetch'), ...[502, 503, 504].map((status) => new ApiError(status, []))]
 
-  expect(errors.map(isPassing)).toEqual([true, true, true, true])
+  expect(errors.map(isTransient)).toEqual([true, true, true, true])
 })
 
 test('an error of the API is final', () => {
-  expect([401, 404, 409, 422, 500].map((status) => isPassing(new ApiError(status, [])))).not.toContain(true)
+  expect([401, 404, 409, 422, 500].map((status) => isTransient(new ApiError(status, [])))).not.toContain(true)
 })
 
 const refetch = async () => {}

@@ -10,7 +10,7 @@ export const queries: QueryClient = new QueryClient({
   mutationCache: new MutationCache({ onError: onError }),
   defaultOptions: {
     queries: {
-      retry: (failures, error) => isPassing(error) && failures < 3,
+      retry: (failures, error) => isTransient(error) && failures < 3,
       refetchOnWindowFocus: true,
       staleTime: 5000,
     },
@@ -33,7 +33,7 @@ export function useChange<Input, Output>(change: (input: Input) => Promise<Outpu
 const TRANSIENT_STATUSES = new Set([502, 503, 504])
 
 /** Whether a retry may succeed. Other errors of the API are final. */
-export function isPassing(error: Error) {
+export function isTransient(error: Error) {
   return !(error instanceof ApiError) || TRANSIENT_STATUSES.has(error.status)
 }
 

@@ -31,7 +31,7 @@ export function useTasks(organization: string) {
 export function useWorkspaceTasks(workspaceId: string) {
   return useQuery({
     queryKey: ['workspace-tasks', workspaceId],
-    meta: { alsoAbout: ['tasks'] },
+    meta: { dependsOn: ['tasks'] },
     queryFn: async () => allPages<WorkspaceTask>(`/workspaces/${workspaceId}/tasks`),
   })
 }

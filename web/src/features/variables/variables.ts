@@ -25,7 +25,7 @@ export function useVariables(workspaceId: string) {
   const path = `/workspaces/${workspaceId}/all-vars?overwritten=true`
   return useQuery({
     queryKey: ['vars', workspaceId],
-    meta: { alsoAbout: ['varsets', 'projects'] },
+    meta: { dependsOn: ['varsets', 'projects'] },
     queryFn: async () => linked(await getData<PageOnWire<typeof variableSchema>>(path)),
   })
 }

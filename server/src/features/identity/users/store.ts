@@ -1,6 +1,6 @@
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { takesCredentials } from '../../../auth/visibility.ts'
+import { acceptsCredentials } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -64,7 +64,7 @@ function visibleUser(actor: Actor) {
   if (actor.kind === 'user') {
     return sql<boolean>`(u.id = ${actor.userId} or u.id = ${RUNS_USER_ID} or exists (
       select from ${organizationsOf(sql`u.id`)} theirs
-         join organizations o on o.id = theirs.organization_id and ${takesCredentials(actor)}
+         join organizations o on o.id = theirs.organization_id and ${acceptsCredentials(actor)}
        where theirs.organization_id in ${organizationsOf(sql`${actor.userId}`)}))`
   }
   if (actor.kind !== 'organization' && actor.kind !== 'run') return sql<boolean>`false`

@@ -1,7 +1,7 @@
 import { type Insertable, sql } from 'kysely'
 import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { takesCredentials } from '../../../auth/visibility.ts'
+import { acceptsCredentials } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -42,7 +42,7 @@ export async function findMemberships(db: Db, actor: Actor, ids: readonly string
 }
 
 export async function listMembershipsOfUser(db: Db, actor: Actor, userId: string, page: Page) {
-  const matches = sql<boolean>`m.user_id = ${userId} and ${takesCredentials(actor)}`
+  const matches = sql<boolean>`m.user_id = ${userId} and ${acceptsCredentials(actor)}`
   const list = selectMemberships(db).select(access(actor)).where(matches).orderBy('o.name')
   const all = db
     .selectFrom('organization_memberships as m')

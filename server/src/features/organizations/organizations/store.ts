@@ -1,7 +1,7 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import { type ActorInSql, accessColumn, userInSql } from '../../../auth/access-sql.ts'
 import { type Actor, isOwnOrganizationName } from '../../../auth/actor.ts'
-import { takesCredentials } from '../../../auth/visibility.ts'
+import { acceptsCredentials } from '../../../auth/visibility.ts'
 import type { Db, Page, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import { readPaged } from '../../../db/paged.ts'
@@ -37,7 +37,7 @@ function visible(actor: Actor) {
   if (actor.kind === 'system') return sql<boolean>`true`
   if (actor.kind === 'organization' || actor.kind === 'run') return sql<boolean>`o.id = ${actor.organizationId}`
   if (actor.kind !== 'user') return sql<boolean>`false`
-  return sql<boolean>`${takesCredentials(actor)} and o.id in (
+  return sql<boolean>`${acceptsCredentials(actor)} and o.id in (
     select m.organization_id from organization_memberships m where m.user_id = ${actor.userId} and m.status = 'active'
     union
     select t.organization_id from team_members tm join teams t on t.id = tm.team_id where tm.user_id = ${actor.userId})`

@@ -1,4 +1,4 @@
-import { AGENT_API, answerTaskRequestBody, claimTaskBody, taskRequest } from '@groundstate/contract/agent'
+import { AGENT_API, reportTaskResponseBody, claimTaskBody, taskRequest } from '@groundstate/contract/agent'
 import { bearerToken } from '../../../http/authenticate.ts'
 import { clientSignal } from '../../../http/closing.ts'
 import type { Routes } from '../../../http/http.ts'
@@ -42,7 +42,7 @@ export const taskRequestRoutes: Routes = (http) => {
       access: 'task-request',
       audit: REPORTED,
       responses: { 204: null },
-      body: answerTaskRequestBody,
+      body: reportTaskResponseBody,
     },
     async (req) => recordResponse(req.ctx, req.params.requestId, { token: bearerToken(req.raw), response: req.body }),
   )

@@ -1,4 +1,4 @@
-import type { AnswerTaskRequest, TaskRequest } from '@groundstate/contract/agent'
+import type { ReportTaskResponse, TaskRequest } from '@groundstate/contract/agent'
 import { LRUCache } from 'lru-cache'
 import type { Ctx } from '../../../app.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
@@ -49,7 +49,7 @@ export async function noteTaskClaim(ctx: Ctx, agentId: string) {
   known.set(agentId, true)
 }
 
-type Report = { token: string | undefined; response: AnswerTaskRequest }
+type Report = { token: string | undefined; response: ReportTaskResponse }
 
 /**
  * Stores a response for the process that waits for it; idempotent. Throws `unauthorized` if the token is not that of the request, or the response

@@ -1,4 +1,4 @@
-import type { AnswerTaskRequest, TaskRequest } from '@groundstate/contract/agent'
+import type { ReportTaskResponse, TaskRequest } from '@groundstate/contract/agent'
 import type { App } from '../../../app.ts'
 import { failureWords } from '../../../outbound/failure.ts'
 import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
@@ -28,7 +28,7 @@ export function taskRequestDocument(
 }
 
 /** Encrypts a response for its column: a receiver may repeat what it was sent. */
-export function sealResponse({ secrets }: Pick<App, 'secrets'>, id: string, response: AnswerTaskRequest) {
+export function sealResponse({ secrets }: Pick<App, 'secrets'>, id: string, response: ReportTaskResponse) {
   return secrets.seal(JSON.stringify(response), `${id}/answer`)
 }
 
@@ -38,7 +38,7 @@ export function openResponse(
   { id, response }: { id: string; response: Buffer },
   startedAt: number,
 ): Exchange {
-  const report = JSON.parse(secrets.openText(response, `${id}/answer`)) as AnswerTaskRequest
+  const report = JSON.parse(secrets.openText(response, `${id}/answer`)) as ReportTaskResponse
   const sent = { startedAt, durationMs: report.durationMs, isPrivate: false }
   if ('error' in report) {
     const { error, code } = report

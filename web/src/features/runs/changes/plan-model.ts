@@ -2,7 +2,7 @@ import { printExact } from '@groundstate/contract/exact-json'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { ApiError, get } from '../../../api/client.ts'
-import { isPassing } from '../../../api/queries.ts'
+import { isTransient } from '../../../api/queries.ts'
 import type { Run } from '../run.ts'
 import { attributeChanges, hasMark, type PlannedChange } from './attribute-changes.ts'
 
@@ -156,7 +156,7 @@ export function usePlanModel(planId: string | undefined, isAvailable: boolean) {
     enabled: planId !== undefined && isAvailable,
     staleTime: Infinity,
     refetchOnWindowFocus: false,
-    retry: (failures, error) => isPassing(error) && (isPlanPending(error) || failures < 3),
+    retry: (failures, error) => isTransient(error) && (isPlanPending(error) || failures < 3),
     // Comparing megabytes with an identical response would take longer than rendering them.
     structuralSharing: false,
     queryFn: async ({ signal }) => {

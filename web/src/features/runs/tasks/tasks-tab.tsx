@@ -194,7 +194,7 @@ function OutcomeBody({ outcome }: { outcome: TaskOutcome }) {
     queryKey: ['task-result-outcomes', outcome.id, 'body'],
     enabled: outcome.links.body !== undefined,
     // Change events name the task result, not its outcomes.
-    meta: { alsoAbout: ['task-results'] },
+    meta: { dependsOn: ['task-results'] },
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async ({ signal }) => {
       const response = await fetch(apiPath(`/task-result-outcomes/${outcome.id}/body`), { signal })
