@@ -248,7 +248,7 @@ describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, ()
 
     const log = await until(async () => {
       const text = await logOf(site, run, 'apply')
-      return text.includes('was back') && text
+      return text.includes('reconnected at') && text
     })
     expect(log).toContain('stopped sending heartbeats during the apply')
     await until(async () => (await onlineAgents()).length === AGENTS.length)
