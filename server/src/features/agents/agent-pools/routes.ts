@@ -15,14 +15,7 @@ import { tokenResource } from '../../identity/tokens/resource.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { listReadableAgentPools, requireAgentPool, requireTokenPool } from './access.ts'
 import { agentPoolResource } from './resource.ts'
-import {
-  createAgentPool,
-  createAgentToken,
-  deleteAgentPool,
-  listAgentPools,
-  listAgentTokens,
-  updateAgentPool,
-} from './service.ts'
+import * as service from './service.ts'
 import type { PoolFilter } from './store.ts'
 
 const allowedWorkspace = text().describe('pools that the workspace of this name may use')
@@ -50,7 +43,7 @@ export const agentPoolRoutes: Routes = (http) => {
     },
     async (req) => {
       const input = { page: req.page(), filter: poolFilter(req.query) }
-      return req.list(await listAgentPools(req.ctx, req.params.organization, input), agentPoolResource)
+      return req.list(await service.listAgentPools(req.ctx, req.params.organization, input), agentPoolResource)
     },
   )
   http.post(
@@ -63,7 +56,7 @@ export const agentPoolRoutes: Routes = (http) => {
       body: createAgentPoolBody,
       authorise: async (ctx, { organization }) => requireOrganization(ctx, organization, 'agent-pools:manage'),
     },
-    async (req) => created(agentPoolResource(await createAgentPool(req.ctx, req.subject, req.body.data))),
+    async (req) => created(agentPoolResource(await service.createAgentPool(req.ctx, req.subject, req.body.data))),
   )
   http.get(
     '/agent-pools/:poolId',
@@ -85,7 +78,7 @@ export const agentPoolRoutes: Routes = (http) => {
       body: updateAgentPoolBody,
       authorise: async (ctx, { poolId }) => requireAgentPool(ctx, poolId, 'agent-pools:manage'),
     },
-    async (req) => ok(agentPoolResource(await updateAgentPool(req.ctx, req.subject, req.body.data))),
+    async (req) => ok(agentPoolResource(await service.updateAgentPool(req.ctx, req.subject, req.body.data))),
   )
   http.delete(
     '/agent-pools/:poolId',
@@ -95,7 +88,7 @@ export const agentPoolRoutes: Routes = (http) => {
       audit: 'agent_pool destroy',
       responses: { 204: null },
     },
-    async (req) => deleteAgentPool(req.ctx, req.params.poolId),
+    async (req) => service.deleteAgentPool(req.ctx, req.params.poolId),
   )
 }
 
@@ -116,7 +109,7 @@ export const agentTokenRoutes: Routes = (http) => {
       access: { organization: 'agent-pools:manage' },
       responses: { 200: pageOf(tokenSchema) },
     },
-    async (req) => req.list(await listAgentTokens(req.ctx, req.params.poolId, req.page()), tokenResource),
+    async (req) => req.list(await service.listAgentTokens(req.ctx, req.params.poolId, req.page()), tokenResource),
   )
   http.post(
     '/agent-pools/:poolId/authentication-tokens',
@@ -130,7 +123,7 @@ export const agentTokenRoutes: Routes = (http) => {
     },
     async (req) => {
       const { description } = req.body.data.attributes
-      const { token, text } = await createAgentToken(req.ctx, req.subject, description)
+      const { token, text } = await service.createAgentToken(req.ctx, req.subject, description)
       return unstored(created(tokenResource(token, text)))
     },
   )

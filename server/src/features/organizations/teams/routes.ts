@@ -12,16 +12,7 @@ import type { Loader } from '../../../http/loaders.ts'
 import { text, textList } from '../../../http/query.ts'
 import { created, ok } from '../../../http/responses.ts'
 import { listReadableTeams, requireTeam } from './access.ts'
-import {
-  addTeamMembers,
-  removeTeamMembers,
-  createTeam,
-  deleteTeam,
-  listTeams,
-  showTeam,
-  showTeams,
-  updateTeam,
-} from './service.ts'
+import * as service from './service.ts'
 
 const OF_ORGANIZATION = '/organizations/:organization/teams'
 const ONE = '/teams/:teamId'
@@ -39,8 +30,8 @@ export const teamRoutes: Routes = (http) => {
     },
     async (req) => {
       const { 'filter[names]': names, q } = req.query
-      const { rows, total } = await listTeams(req.ctx, req.params.organization, { page: req.page(), names, q })
-      return req.list({ rows: await showTeams(req.ctx, rows), total })
+      const { rows, total } = await service.listTeams(req.ctx, req.params.organization, { page: req.page(), names, q })
+      return req.list({ rows: await service.showTeams(req.ctx, rows), total })
     },
   )
   http.post(
@@ -53,12 +44,12 @@ export const teamRoutes: Routes = (http) => {
       body: createTeamBody,
     },
     async ({ ctx, params, body }) =>
-      created(await showTeam(ctx, await createTeam(ctx, params.organization, body.data.attributes))),
+      created(await service.showTeam(ctx, await service.createTeam(ctx, params.organization, body.data.attributes))),
   )
   http.get(
     ONE,
     { summary: 'Show a team', access: { team: 'team:read' }, responses: TEAM, include: teamIncludes },
-    async ({ ctx, params }) => ok(await showTeam(ctx, await requireTeam(ctx, params.teamId, 'team:read'))),
+    async ({ ctx, params }) => ok(await service.showTeam(ctx, await requireTeam(ctx, params.teamId, 'team:read'))),
   )
   http.patch(
     ONE,
@@ -70,12 +61,12 @@ export const teamRoutes: Routes = (http) => {
       body: updateTeamBody,
     },
     async ({ ctx, params, body }) =>
-      ok(await showTeam(ctx, await updateTeam(ctx, params.teamId, body.data.attributes))),
+      ok(await service.showTeam(ctx, await service.updateTeam(ctx, params.teamId, body.data.attributes))),
   )
   http.delete(
     ONE,
     { summary: 'Delete a team', access: { team: 'team:delete' }, audit: 'team destroy', responses: { 204: null } },
-    async (req) => deleteTeam(req.ctx, req.params.teamId),
+    async (req) => service.deleteTeam(req.ctx, req.params.teamId),
   )
   for (const [relation, noun, body] of [
     ['users', 'users', teamUsersBody],
@@ -85,16 +76,16 @@ export const teamRoutes: Routes = (http) => {
     http.post(
       `${ONE}/relationships/${relation}`,
       { ...options, summary: `Add ${noun} to a team`, audit: 'team add_member' },
-      async (req) => addTeamMembers(req.ctx, req.params.teamId, req.body.data),
+      async (req) => service.addTeamMembers(req.ctx, req.params.teamId, req.body.data),
     )
     http.delete(
       `${ONE}/relationships/${relation}`,
       { ...options, summary: `Remove ${noun} from a team`, audit: 'team remove_member' },
-      async (req) => removeTeamMembers(req.ctx, req.params.teamId, req.body.data),
+      async (req) => service.removeTeamMembers(req.ctx, req.params.teamId, req.body.data),
     )
   }
 }
 
 export const teamLoaders: readonly Loader[] = [
-  { type: 'teams', load: async (ctx, ids) => showTeams(ctx, await listReadableTeams(ctx, ids)) },
+  { type: 'teams', load: async (ctx, ids) => service.showTeams(ctx, await listReadableTeams(ctx, ids)) },
 ]

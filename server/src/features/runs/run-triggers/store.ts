@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { accessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
-import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { type Db, type Page, type Tx } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 
 /** Run triggers `t` with their destination `w` and their source `s`. */
 function selectRunTriggers(db: Db) {
@@ -29,11 +30,8 @@ type TriggerList = { workspaceId: string; type: keyof typeof SIDE; page: Page }
 
 /** A page of the inbound or outbound triggers of a workspace, in order of creation. */
 export async function listRunTriggers(db: Db, { workspaceId, type, page }: TriggerList) {
-  const query = selectRunTriggers(db).where(SIDE[type], '=', workspaceId)
-  const rows = await query.orderBy('t.seq').limit(page.size).offset(pageOffset(page)).execute()
-  const count = db.selectFrom('run_triggers as t').where(SIDE[type], '=', workspaceId)
-  const { total } = await count.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total }
+  const list = selectRunTriggers(db).where(SIDE[type], '=', workspaceId).orderBy('t.seq')
+  return readPaged(page, list, db.selectFrom('run_triggers as t').where(SIDE[type], '=', workspaceId))
 }
 
 /**

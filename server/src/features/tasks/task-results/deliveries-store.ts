@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
-import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { type Db, type Page, type Tx } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { TaskSubject } from '../run-tasks/request.ts'
 import type { TaskRow } from '../run-tasks/store.ts'
@@ -168,11 +169,8 @@ export async function requeueDelivery(db: Db, id: string, now: Date) {
 }
 
 export async function listDeliveries(db: Db, resultId: string, page: Page) {
-  const query = db.selectFrom('task_deliveries').where('task_result_id', '=', resultId)
-  const ordered = query.selectAll().orderBy('attempt', 'desc')
-  const rows = await ordered.limit(page.size).offset(pageOffset(page)).execute()
-  const { total } = await query.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()
-  return { rows, total }
+  const all = db.selectFrom('task_deliveries').where('task_result_id', '=', resultId)
+  return readPaged(page, all.selectAll().orderBy('attempt', 'desc'), all)
 }
 
 /** The latest attempts of each result, latest first. */

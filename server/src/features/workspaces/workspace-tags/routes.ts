@@ -13,18 +13,7 @@ import type { Loader } from '../../../http/loaders.ts'
 import { text } from '../../../http/query.ts'
 import { listAll } from '../../../http/responses.ts'
 import { effectiveTagBindingResource, tagBindingResource } from '../../organizations/tags/resource.ts'
-import {
-  addWorkspaceTags,
-  addWorkspacesToTag,
-  changeWorkspaceTagBindings,
-  deleteTags,
-  listTags,
-  listEffectiveTagBindings,
-  listWorkspaceEffectiveTagBindings,
-  listWorkspaceTagBindings,
-  listWorkspaceTags,
-  removeWorkspaceTags,
-} from './service.ts'
+import * as service from './service.ts'
 import type { Tag } from './store.ts'
 
 const READ = { access: { workspace: 'workspace:read' } } as const
@@ -62,22 +51,22 @@ export const workspaceTagBindingRoutes: Routes = (http) => {
   const relation = '/workspaces/:id/relationships/tag-bindings'
   for (const path of [short, relation] as const) {
     http.get(path, LIST_BINDINGS, async (req) =>
-      listAll((await listWorkspaceTagBindings(req.ctx, req.params.id)).map(tagBindingResource)),
+      listAll((await service.listWorkspaceTagBindings(req.ctx, req.params.id)).map(tagBindingResource)),
     )
     http.post(path, ADD_BINDINGS, async (req) => {
-      await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'merge', bindings: bindingsIn(req) })
+      await service.changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'merge', bindings: bindingsIn(req) })
     })
   }
   // The short path merges and responds with the list; the path of the relation replaces.
   http.patch(short, MERGE_BINDINGS, async (req) => {
     const change = { change: 'merge', bindings: bindingsIn(req) } as const
-    return listAll((await changeWorkspaceTagBindings(req.ctx, req.params.id, change)).map(tagBindingResource))
+    return listAll((await service.changeWorkspaceTagBindings(req.ctx, req.params.id, change)).map(tagBindingResource))
   })
   http.patch(relation, REPLACE_BINDINGS, async (req) => {
-    await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'replace', bindings: bindingsIn(req) })
+    await service.changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'replace', bindings: bindingsIn(req) })
   })
   http.get('/workspaces/:id/effective-tag-bindings', LIST_EFFECTIVE_BINDINGS, async (req) =>
-    listAll((await listWorkspaceEffectiveTagBindings(req.ctx, req.params.id)).map(effectiveTagBindingResource)),
+    listAll((await service.listWorkspaceEffectiveTagBindings(req.ctx, req.params.id)).map(effectiveTagBindingResource)),
   )
 }
 
@@ -105,11 +94,14 @@ export const workspaceTagRoutes: Routes = (http) => {
   const path = '/workspaces/:id/relationships/tags'
   http.get(path, LIST_TAGS, async (req) => {
     const { name } = req.query
-    const { organization, ...tags } = await listWorkspaceTags(req.ctx, req.params.id, { page: req.page(), name })
+    const { organization, ...tags } = await service.listWorkspaceTags(req.ctx, req.params.id, {
+      page: req.page(),
+      name,
+    })
     return req.list(tags, (tag) => tagResource(tag, organization))
   })
-  http.post(path, ADD_TAGS, async (req) => addWorkspaceTags(req.ctx, req.params.id, req.body.data))
-  http.delete(path, REMOVE_TAGS, async (req) => removeWorkspaceTags(req.ctx, req.params.id, req.body.data))
+  http.post(path, ADD_TAGS, async (req) => service.addWorkspaceTags(req.ctx, req.params.id, req.body.data))
+  http.delete(path, REMOVE_TAGS, async (req) => service.removeWorkspaceTags(req.ctx, req.params.id, req.body.data))
 }
 
 const LIST_OF_ORGANIZATION = {
@@ -140,12 +132,12 @@ export const tagRoutes: Routes = (http) => {
   http.get(path, LIST_OF_ORGANIZATION, async (req) => {
     const { q, 'filter[exclude][taggable][id]': exclude } = req.query
     const page = req.page()
-    const { organization, ...tags } = await listTags(req.ctx, req.params.organization, { page, q, exclude })
+    const { organization, ...tags } = await service.listTags(req.ctx, req.params.organization, { page, q, exclude })
     return req.list(tags, (tag) => tagResource(tag, organization))
   })
-  http.delete(path, DELETE_TAGS, async (req) => deleteTags(req.ctx, req.params.organization, req.body.data))
+  http.delete(path, DELETE_TAGS, async (req) => service.deleteTags(req.ctx, req.params.organization, req.body.data))
   http.post('/tags/:id/relationships/workspaces', ADD_TO_WORKSPACES, async (req) =>
-    addWorkspacesToTag(req.ctx, req.params.id, req.body.data),
+    service.addWorkspacesToTag(req.ctx, req.params.id, req.body.data),
   )
 }
 
@@ -164,7 +156,7 @@ export const workspaceTagLoaders: readonly Loader[] = [
     relation: 'effective-tag-bindings',
     load: async (ctx, workspaces) => {
       const ids = workspaces.map(({ id }) => id)
-      const bindings = await listEffectiveTagBindings(ctx, ids)
+      const bindings = await service.listEffectiveTagBindings(ctx, ids)
       return new Map(ids.map((id) => [id, (bindings.get(id) ?? []).map(effectiveTagBindingResource)]))
     },
   },

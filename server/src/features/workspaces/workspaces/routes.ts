@@ -12,15 +12,7 @@ import { SORTS } from './list-store.ts'
 import { listWorkspaces } from './list.ts'
 import { forceUnlockWorkspace, lockWorkspace, unlockWorkspace } from './lock.ts'
 import { workspaceResource } from './resource.ts'
-import {
-  changeRemoteStateConsumers,
-  createWorkspace,
-  listRemoteStateConsumers,
-  moveWorkspaces,
-  showWorkspace,
-  showWorkspaces,
-  updateWorkspace,
-} from './service.ts'
+import * as service from './service.ts'
 
 const COLLECTION = '/organizations/:organization/workspaces'
 /** A workspace is addressed by its id, or by its name in an organization. */
@@ -67,8 +59,8 @@ const MOVE = {
 
 export const workspaceRoutes: Routes = (http) => {
   http.post(COLLECTION, CREATE, async (req) => {
-    const workspace = await createWorkspace(req.ctx, req.params.organization, readInput(req))
-    return created(await showWorkspace(req.ctx, workspace))
+    const workspace = await service.createWorkspace(req.ctx, req.params.organization, readInput(req))
+    return created(await service.showWorkspace(req.ctx, workspace))
   })
   http.get(COLLECTION, LIST, async (req) => {
     const { rows, total } = await listWorkspaces(req.ctx, req.params.organization, {
@@ -76,20 +68,20 @@ export const workspaceRoutes: Routes = (http) => {
       sort: req.query.sort,
       filter: workspaceFilter(req.query),
     })
-    return req.list({ rows: await showWorkspaces(req.ctx, rows), total })
+    return req.list({ rows: await service.showWorkspaces(req.ctx, rows), total })
   })
   for (const path of PATHS) {
     http.get(path, SHOW, async (req) => {
       const workspace = await requireWorkspaceBy(req.ctx, req.params, 'workspace:read')
-      return ok(await showWorkspace(req.ctx, workspace))
+      return ok(await service.showWorkspace(req.ctx, workspace))
     })
     http.patch(path, UPDATE, async (req) => {
-      const workspace = await updateWorkspace(req.ctx, req.params, readInput(req))
-      return ok(await showWorkspace(req.ctx, workspace))
+      const workspace = await service.updateWorkspace(req.ctx, req.params, readInput(req))
+      return ok(await service.showWorkspace(req.ctx, workspace))
     })
   }
   http.post('/projects/:id/relationships/workspaces', MOVE, async (req) =>
-    moveWorkspaces(req.ctx, req.params.id, req.body.data),
+    service.moveWorkspaces(req.ctx, req.params.id, req.body.data),
   )
 }
 
@@ -115,15 +107,15 @@ export const workspaceLockRoutes: Routes = (http) => {
   const actions = '/workspaces/:id/actions'
   http.post(`${actions}/lock`, { ...LOCK, body: lockBody }, async (req) => {
     const workspace = await lockWorkspace(req.ctx, req.params.id, req.body)
-    return ok(await showWorkspace(req.ctx, workspace))
+    return ok(await service.showWorkspace(req.ctx, workspace))
   })
   http.post(`${actions}/unlock`, UNLOCK, async (req) => {
     const workspace = await unlockWorkspace(req.ctx, req.params.id)
-    return ok(await showWorkspace(req.ctx, workspace))
+    return ok(await service.showWorkspace(req.ctx, workspace))
   })
   http.post(`${actions}/force-unlock`, FORCE_UNLOCK, async (req) => {
     const workspace = await forceUnlockWorkspace(req.ctx, req.params.id)
-    return ok(await showWorkspace(req.ctx, workspace))
+    return ok(await service.showWorkspace(req.ctx, workspace))
   })
 }
 
@@ -146,12 +138,14 @@ const CONSUMER_CHANGES = [
 export const consumerRoutes: Routes = (http) => {
   const path = '/workspaces/:id/relationships/remote-state-consumers'
   http.get(path, CONSUMER_LIST, async (req) =>
-    req.list(await listRemoteStateConsumers(req.ctx, req.params.id, req.page()), (row) => workspaceResource(row)),
+    req.list(await service.listRemoteStateConsumers(req.ctx, req.params.id, req.page()), (row) =>
+      workspaceResource(row),
+    ),
   )
   for (const { method, change, summary } of CONSUMER_CHANGES) {
     const audit = `workspace ${change}_remote_state_consumers` as const
     http[method](path, { ...CONSUMER_CHANGE, summary, audit }, async (req) =>
-      changeRemoteStateConsumers(req.ctx, req.params.id, { change, consumers: req.body.data }),
+      service.changeRemoteStateConsumers(req.ctx, req.params.id, { change, consumers: req.body.data }),
     )
   }
 }
