@@ -1,9 +1,4 @@
-import {
-  agentPoolSchema,
-  createAgentPoolBody,
-  createAgentTokenBody,
-  updateAgentPoolBody,
-} from '@groundstate/contract/agent-pools'
+import * as contract from '@groundstate/contract/agent-pools'
 import { agentPoolIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { tokenSchema } from '@groundstate/contract/tokens'
@@ -29,7 +24,7 @@ const LIST_QUERY = {
   sort: sortBy(['name', 'created-at'], 'name').describe('by `name` unless given'),
 }
 
-const ONE = { 200: documentOf(agentPoolSchema) }
+const ONE = { 200: documentOf(contract.agentPoolSchema) }
 
 export const agentPoolRoutes: Routes = (http) => {
   http.get(
@@ -37,7 +32,7 @@ export const agentPoolRoutes: Routes = (http) => {
     {
       summary: 'List the agent pools of an organization',
       access: { organization: 'agent-pools:read' },
-      responses: { 200: pageOf(agentPoolSchema) },
+      responses: { 200: pageOf(contract.agentPoolSchema) },
       query: LIST_QUERY,
       include: agentPoolIncludes,
     },
@@ -52,8 +47,8 @@ export const agentPoolRoutes: Routes = (http) => {
       summary: 'Create an agent pool',
       access: { organization: 'agent-pools:manage' },
       audit: 'agent_pool create',
-      responses: { 201: documentOf(agentPoolSchema) },
-      body: createAgentPoolBody,
+      responses: { 201: documentOf(contract.agentPoolSchema) },
+      body: contract.createAgentPoolBody,
       authorise: async (ctx, { organization }) => requireOrganization(ctx, organization, 'agent-pools:manage'),
     },
     async (req) => created(agentPoolResource(await service.createAgentPool(req.ctx, req.subject, req.body.data))),
@@ -75,7 +70,7 @@ export const agentPoolRoutes: Routes = (http) => {
       access: { organization: 'agent-pools:manage' },
       audit: 'agent_pool update',
       responses: ONE,
-      body: updateAgentPoolBody,
+      body: contract.updateAgentPoolBody,
       authorise: async (ctx, { poolId }) => requireAgentPool(ctx, poolId, 'agent-pools:manage'),
     },
     async (req) => ok(agentPoolResource(await service.updateAgentPool(req.ctx, req.subject, req.body.data))),
@@ -118,7 +113,7 @@ export const agentTokenRoutes: Routes = (http) => {
       access: { organization: 'agent-pools:manage' },
       audit: 'authentication_token create',
       responses: { 201: documentOf(tokenSchema) },
-      body: createAgentTokenBody,
+      body: contract.createAgentTokenBody,
       authorise: async (ctx, { poolId }) => requireTokenPool(ctx, poolId),
     },
     async (req) => {

@@ -1,9 +1,4 @@
-import {
-  type AccessTokenResponse,
-  type OAuthErrorResponse,
-  accessTokenResponse,
-  oauthErrorResponse,
-} from '@groundstate/contract/discovery'
+import * as contract from '@groundstate/contract/discovery'
 import { z } from 'zod'
 import { AppError, badRequest } from '../../../errors.ts'
 import { checkOwnPages } from '../../../http/authenticate.ts'
@@ -115,7 +110,7 @@ export const oauthRoutes: Routes = (http) => {
       // The body has no schema, because errors have the form of RFC 6749.
       summary: 'Exchange a code for an API token',
       audit: 'authentication_token create',
-      responses: { 200: accessTokenResponse, 400: oauthErrorResponse },
+      responses: { 200: contract.accessTokenResponse, 400: contract.oauthErrorResponse },
     },
     async (req) => {
       const headers = { 'cache-control': 'no-store', pragma: 'no-cache' }
@@ -123,11 +118,11 @@ export const oauthRoutes: Routes = (http) => {
         const isForm = req.header('content-type')?.startsWith('application/x-www-form-urlencoded')
         if (!isForm) throw new OAuthError('invalid_request', 'the body must be application/x-www-form-urlencoded')
         const accessToken = await service.exchangeCode(req.ctx, (req.raw.body ?? {}) as Record<string, unknown>)
-        const response = { access_token: accessToken, token_type: 'bearer' } satisfies AccessTokenResponse
+        const response = { access_token: accessToken, token_type: 'bearer' } satisfies contract.AccessTokenResponse
         return { ...json(response), headers }
       } catch (error) {
         if (!(error instanceof OAuthError)) throw error
-        const response = { error: error.code, error_description: error.message } satisfies OAuthErrorResponse
+        const response = { error: error.code, error_description: error.message } satisfies contract.OAuthErrorResponse
         return { ...json(response, 400), headers }
       }
     },

@@ -1,12 +1,6 @@
 import { teamIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
-import {
-  createTeamBody,
-  teamMembershipsBody,
-  teamSchema,
-  teamUsersBody,
-  updateTeamBody,
-} from '@groundstate/contract/teams'
+import * as contract from '@groundstate/contract/teams'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { text, textList } from '../../../http/query.ts'
@@ -16,7 +10,7 @@ import * as service from './service.ts'
 
 const OF_ORGANIZATION = '/organizations/:organization/teams'
 const ONE = '/teams/:teamId'
-const TEAM = { 200: documentOf(teamSchema) }
+const TEAM = { 200: documentOf(contract.teamSchema) }
 
 export const teamRoutes: Routes = (http) => {
   http.get(
@@ -24,7 +18,7 @@ export const teamRoutes: Routes = (http) => {
     {
       summary: 'List the teams of an organization',
       access: { organization: 'organization:read' },
-      responses: { 200: pageOf(teamSchema) },
+      responses: { 200: pageOf(contract.teamSchema) },
       include: teamIncludes,
       query: { 'filter[names]': textList().describe('names'), q: text().describe('part of the name') },
     },
@@ -40,8 +34,8 @@ export const teamRoutes: Routes = (http) => {
       summary: 'Create a team',
       access: { organization: 'teams:manage' },
       audit: 'team create',
-      responses: { 201: documentOf(teamSchema) },
-      body: createTeamBody,
+      responses: { 201: documentOf(contract.teamSchema) },
+      body: contract.createTeamBody,
     },
     async ({ ctx, params, body }) =>
       created(await service.showTeam(ctx, await service.createTeam(ctx, params.organization, body.data.attributes))),
@@ -58,7 +52,7 @@ export const teamRoutes: Routes = (http) => {
       access: [{ team: 'team:update' }, { team: 'organization-access:update' }],
       audit: 'team update',
       responses: TEAM,
-      body: updateTeamBody,
+      body: contract.updateTeamBody,
     },
     async ({ ctx, params, body }) =>
       ok(await service.showTeam(ctx, await service.updateTeam(ctx, params.teamId, body.data.attributes))),
@@ -69,8 +63,8 @@ export const teamRoutes: Routes = (http) => {
     async (req) => service.deleteTeam(req.ctx, req.params.teamId),
   )
   for (const [relation, noun, body] of [
-    ['users', 'users', teamUsersBody],
-    ['organization-memberships', 'organization memberships', teamMembershipsBody],
+    ['users', 'users', contract.teamUsersBody],
+    ['organization-memberships', 'organization memberships', contract.teamMembershipsBody],
   ] as const) {
     const options = { access: { team: 'members:manage' }, responses: { 204: null }, body } as const
     http.post(

@@ -1,11 +1,5 @@
 import { documentOf, wholeListOf } from '@groundstate/contract/responses'
-import {
-  createLegacyVariableBody,
-  createVariableBody,
-  updateVariableBody,
-  updateVariablesBody,
-  variableSchema,
-} from '@groundstate/contract/variables'
+import * as contract from '@groundstate/contract/variables'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { requiredText } from '../../../http/query.ts'
@@ -21,28 +15,28 @@ const MEMBERS = [`${COLLECTION}/:id`, '/vars/:id'] as const
 
 const READ = { access: { workspace: 'variables:read' } } as const
 const WRITE = { access: { workspace: 'variables:write' } } as const
-const LIST = { ...READ, responses: { 200: wholeListOf(variableSchema) } }
-const ONE = { responses: { 200: documentOf(variableSchema) } }
+const LIST = { ...READ, responses: { 200: wholeListOf(contract.variableSchema) } }
+const ONE = { responses: { 200: documentOf(contract.variableSchema) } }
 
 const CREATE = {
   ...WRITE,
   summary: 'Create a variable of a workspace',
   audit: 'variable create',
-  responses: { 201: documentOf(variableSchema) },
+  responses: { 201: documentOf(contract.variableSchema) },
 } as const
 const UPDATE = {
   ...WRITE,
   ...ONE,
   summary: 'Update a variable of a workspace',
   audit: 'variable update',
-  body: updateVariableBody,
+  body: contract.updateVariableBody,
 } as const
 const UPDATE_SEVERAL = {
   ...WRITE,
   summary: 'Update several variables of a workspace',
   audit: 'variable update',
   responses: { 204: null },
-  body: updateVariablesBody,
+  body: contract.updateVariablesBody,
 } as const
 const DELETE = {
   ...WRITE,
@@ -57,7 +51,7 @@ export const variableRoutes: Routes = (http) => {
     const variables = await service.listWorkspaceVariables(req.ctx, { id: req.params.workspaceId })
     return listAll(variables.map((row) => variableResource(row)))
   })
-  http.post(COLLECTION, { ...CREATE, body: createVariableBody }, async (req) => {
+  http.post(COLLECTION, { ...CREATE, body: contract.createVariableBody }, async (req) => {
     const variable = await service.createWorkspaceVariable(req.ctx, req.params.workspaceId, req.body.data.attributes)
     return created(variableResource(variable))
   })
@@ -90,7 +84,7 @@ export const legacyVariableRoutes: Routes = (http) => {
     const variables = await service.listWorkspaceVariables(req.ctx, { organization, name })
     return listAll(variables.map((row) => variableResource(row)))
   })
-  http.post('/vars', { ...CREATE, body: createLegacyVariableBody }, async (req) => {
+  http.post('/vars', { ...CREATE, body: contract.createLegacyVariableBody }, async (req) => {
     const { attributes, relationships } = req.body.data
     const variable = await service.createWorkspaceVariable(req.ctx, relationships.workspace.data.id, attributes)
     return created(variableResource(variable))

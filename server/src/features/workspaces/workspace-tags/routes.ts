@@ -1,13 +1,6 @@
 import { identifiersBody } from '@groundstate/contract/json-api'
 import { pageOf, wholeListOf } from '@groundstate/contract/responses'
-import {
-  type TagResource,
-  effectiveTagBindingSchema,
-  tagBindingSchema,
-  tagBindingsBody,
-  tagSchema,
-  tagsBody,
-} from '@groundstate/contract/tags'
+import * as contract from '@groundstate/contract/tags'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { text } from '../../../http/query.ts'
@@ -23,26 +16,31 @@ const NO_CONTENT = { responses: { 204: null } }
 const LIST_BINDINGS = {
   ...READ,
   summary: 'List the tag bindings of a workspace',
-  responses: { 200: wholeListOf(tagBindingSchema) },
+  responses: { 200: wholeListOf(contract.tagBindingSchema) },
 }
-const ADD_BINDINGS = { ...ADD, ...NO_CONTENT, summary: 'Add tag bindings to a workspace', body: tagBindingsBody }
+const ADD_BINDINGS = {
+  ...ADD,
+  ...NO_CONTENT,
+  summary: 'Add tag bindings to a workspace',
+  body: contract.tagBindingsBody,
+}
 const MERGE_BINDINGS = {
   ...ADD,
   summary: 'Add or change tag bindings of a workspace',
-  responses: { 200: wholeListOf(tagBindingSchema) },
-  body: tagBindingsBody,
+  responses: { 200: wholeListOf(contract.tagBindingSchema) },
+  body: contract.tagBindingsBody,
 }
 const REPLACE_BINDINGS = {
   ...NO_CONTENT,
   summary: 'Replace the tag bindings of a workspace',
   access: { workspace: 'tags:manage' },
   audit: 'workspace replace_tags',
-  body: tagBindingsBody,
+  body: contract.tagBindingsBody,
 } as const
 const LIST_EFFECTIVE_BINDINGS = {
   ...READ,
   summary: 'List the tag bindings of a workspace and its project',
-  responses: { 200: wholeListOf(effectiveTagBindingSchema) },
+  responses: { 200: wholeListOf(contract.effectiveTagBindingSchema) },
 }
 
 /** Tags with values. Clients use the paths with and without `relationships`. */
@@ -77,16 +75,16 @@ function bindingsIn<Binding>({ body }: { body: { data: readonly { attributes: Bi
 const LIST_TAGS = {
   ...READ,
   summary: 'List the tags of a workspace',
-  responses: { 200: pageOf(tagSchema) },
+  responses: { 200: pageOf(contract.tagSchema) },
   query: { name: text().describe('part of the name') },
 }
-const ADD_TAGS = { ...ADD, ...NO_CONTENT, summary: 'Add tags to a workspace', body: tagsBody }
+const ADD_TAGS = { ...ADD, ...NO_CONTENT, summary: 'Add tags to a workspace', body: contract.tagsBody }
 const REMOVE_TAGS = {
   ...NO_CONTENT,
   summary: 'Remove tags from a workspace',
   access: { workspace: 'tags:manage' },
   audit: 'workspace remove_tags',
-  body: tagsBody,
+  body: contract.tagsBody,
 } as const
 
 /** Flat tags, the legacy API: tags without values. */
@@ -107,7 +105,7 @@ export const workspaceTagRoutes: Routes = (http) => {
 const LIST_OF_ORGANIZATION = {
   summary: 'List the tags of an organization',
   access: { organization: 'organization:read' },
-  responses: { 200: pageOf(tagSchema) },
+  responses: { 200: pageOf(contract.tagSchema) },
   query: {
     q: text().describe('part of the name'),
     'filter[exclude][taggable][id]': text().describe('the id of a workspace: leaves out the tags it has'),
@@ -141,7 +139,7 @@ export const tagRoutes: Routes = (http) => {
   )
 }
 
-function tagResource(tag: Tag, organizationName: string): TagResource {
+function tagResource(tag: Tag, organizationName: string): contract.TagResource {
   return {
     id: tag.tag_id,
     type: 'tags',
