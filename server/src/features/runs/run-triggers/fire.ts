@@ -3,7 +3,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { AppError, type ErrorKind } from '../../../errors.ts'
-import { jobHandler, reaction } from '../../../handlers.ts'
+import { jobHandler, reaction, scheduledJob } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { listChangedOutputs } from '../../states/state-version-outputs/service.ts'
 import { type Workspace, listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
@@ -149,11 +149,10 @@ function triggeredMessage(firings: readonly WaitingFiring[]) {
 
 const fireData = z.object({ workspaceId: z.string() })
 const fireJob = jobKind('run-triggers.fire', fireData, { concurrency: 4, timeLimitMs: 60_000 })
-const overdueJob = jobKind('run-triggers.overdue', z.object({}), { concurrency: 1 })
 
 export const runTriggerJobs = [
   jobHandler(fireJob, async (ctx, { workspaceId }) => fireTriggers(ctx, workspaceId)),
-  jobHandler(overdueJob, async (ctx, _, signal) => fireOverdue(ctx, signal), { schedule: '* * * * *' }),
+  scheduledJob('run-triggers.overdue', '* * * * *', fireOverdue),
 ]
 
 export const runTriggerReactions = [reaction(runApplied, recordFirings)]
