@@ -70,6 +70,16 @@ export function resource<const Type extends string, const M extends Members>(
   return schema.meta({ id: name }) as unknown as z.ZodObject<ResourceShape<Type, M>, z.core.$strict>
 }
 
+const selfLink = { links: { self: z.string() } }
+
+/** A resource with one link, to itself. */
+export function linkedResource<const Type extends string, const M extends Omit<Members, 'links'>>(
+  type: Type,
+  members: M,
+) {
+  return resource<Type, M & typeof selfLink>(type, { ...members, ...selfLink })
+}
+
 function componentName(type: string) {
   const singular = type.replace(/ies$/, 'y').replace(/s$/, '')
   return singular.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { misplaced, requestBody, toOne, toOneOrNone } from './json-api.ts'
 import { resourceName } from './organizations.ts'
-import { type Written, hasMany, hasOne, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasMany, hasOne, linkedResource, nullable, resource, timestamp } from './responses.ts'
 
 export const STAGES = ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] as const
 export const stage = z.enum(STAGES)
@@ -138,7 +138,7 @@ export const taskCallbackBody = requestBody(
 )
 export type TaskCallback = z.infer<typeof taskCallbackBody>['data']
 
-export const taskSchema = resource('tasks', {
+export const taskSchema = linkedResource('tasks', {
   attributes: {
     name: z.string(),
     url: z.string().describe('where the requests of the task are sent'),
@@ -161,11 +161,10 @@ export const taskSchema = resource('tasks', {
     'workspace-tasks': hasMany('workspace-tasks').describe('of the workspaces that the caller may see'),
     'agent-pool': hasOne('agent-pools').describe('its agents send the requests; without a pool the server does'),
   },
-  links: { self: z.string() },
 })
 export type TaskResource = Written<typeof taskSchema>
 
-export const workspaceTaskSchema = resource('workspace-tasks', {
+export const workspaceTaskSchema = linkedResource('workspace-tasks', {
   attributes: {
     'enforcement-level': enforcementLevel.describe('whether a failed task stops the run (mandatory) or only warns'),
     stage: stage.nullable().describe('the first of `stages`; the older form of it'),
@@ -174,7 +173,6 @@ export const workspaceTaskSchema = resource('workspace-tasks', {
     'updated-at': timestamp,
   },
   relationships: { task: hasOne('tasks'), workspace: hasOne('workspaces') },
-  links: { self: z.string() },
 })
 export type WorkspaceTaskResource = Written<typeof workspaceTaskSchema>
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { requestBody, toOne } from './json-api.ts'
-import { type Written, hasMany, hasOne, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasMany, hasOne, linkedResource, nullable, timestamp } from './responses.ts'
 
 /** Transitions: INTERFACE §4.2.1. The last two exist in the self-managed edition only. */
 export const STATE_VERSION_STATUSES = [
@@ -90,7 +90,7 @@ function storedJson<Value extends z.ZodType>(value: Value) {
 const typeCounts = z.record(z.string(), z.int())
 const URL_FOR_A_DAY = 'signed, needs no token and expires after 25 hours'
 
-export const stateVersionSchema = resource('state-versions', {
+export const stateVersionSchema = linkedResource('state-versions', {
   attributes: {
     'created-at': timestamp,
     size: z.int().describe('of the raw state, in bytes'),
@@ -154,6 +154,5 @@ export const stateVersionSchema = resource('state-versions', {
     outputs: hasMany('state-version-outputs'),
     'rollback-state-version': hasOne('state-versions').optional().describe('the version that this one is a copy of'),
   },
-  links: { self: z.string() },
 })
 export type StateVersionResource = Written<typeof stateVersionSchema>

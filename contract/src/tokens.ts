@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, linkedResource, nullable, timestamp } from './responses.ts'
 
 const attributes = z.object({
   description: z.string().max(255, 'description is too long (maximum is 255 characters)').nullish(),
@@ -24,7 +24,7 @@ export const deleteTokensBody = z.object({
   data: z.array(z.object({ type: z.literal('authentication-tokens').optional(), id: z.string().min(1) })),
 })
 
-export const tokenSchema = resource('authentication-tokens', {
+export const tokenSchema = linkedResource('authentication-tokens', {
   attributes: {
     'created-at': timestamp,
     'last-used-at': nullable.time,
@@ -36,6 +36,5 @@ export const tokenSchema = resource('authentication-tokens', {
     'created-by': hasOne('users'),
     team: hasOne('teams').optional().describe('present for team tokens only'),
   },
-  links: { self: z.string() },
 })
 export type TokenResource = Written<typeof tokenSchema>

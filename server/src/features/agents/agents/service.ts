@@ -13,7 +13,6 @@ import { onlineSince } from '../agent-pools/store.ts'
 import { requireAgent, requireOwnAgent } from './access.ts'
 import { agentRemoved, announceAgents } from './announce.ts'
 import * as store from './store.ts'
-import { agentStatus } from './store.ts'
 
 type AgentActor = Extract<Actor, { kind: 'agent' }>
 type PoolAgent = NonNullable<Awaited<ReturnType<typeof store.findPoolAgent>>>
@@ -101,7 +100,7 @@ export async function listCurrentJobs(ctx: Ctx, agentIds: readonly string[]) {
 /** Deletes an agent. Throws `precondition-failed` while it may still be running jobs. */
 export async function deleteAgent(ctx: Ctx, id: string) {
   const { agent, pool } = await requireAgent(ctx, id, 'agent-pools:manage')
-  const status = agentStatus(agent, ctx.now())
+  const status = store.agentStatus(agent, ctx.now())
   if (status === 'idle' || status === 'busy')
     throw preconditionFailed(`the agent ${agent.name} is ${status}: it must be exited, errored or unknown`)
   const event = {

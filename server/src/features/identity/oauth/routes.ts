@@ -10,7 +10,6 @@ import { signInMethods, endCurrentSession, endedCookieHeader } from '../sessions
 import { avatarPath } from '../users/resource.ts'
 import { codePage, consentPage, refusalPage, sentence, signInPage } from './pages.ts'
 import { type AuthorizeRequest, authorizeQuery, readAuthorizeRequest } from './request.ts'
-import { OAuthError } from './service.ts'
 import * as service from './service.ts'
 
 const text = z.string().max(1000)
@@ -116,12 +115,13 @@ export const oauthRoutes: Routes = (http) => {
       const headers = { 'cache-control': 'no-store', pragma: 'no-cache' }
       try {
         const isForm = req.header('content-type')?.startsWith('application/x-www-form-urlencoded')
-        if (!isForm) throw new OAuthError('invalid_request', 'the body must be application/x-www-form-urlencoded')
+        if (!isForm)
+          throw new service.OAuthError('invalid_request', 'the body must be application/x-www-form-urlencoded')
         const accessToken = await service.exchangeCode(req.ctx, (req.raw.body ?? {}) as Record<string, unknown>)
         const response = { access_token: accessToken, token_type: 'bearer' } satisfies contract.AccessTokenResponse
         return { ...json(response), headers }
       } catch (error) {
-        if (!(error instanceof OAuthError)) throw error
+        if (!(error instanceof service.OAuthError)) throw error
         const response = { error: error.code, error_description: error.message } satisfies contract.OAuthErrorResponse
         return { ...json(response, 400), headers }
       }
