@@ -57,10 +57,7 @@ type ResourceShape<Type extends string, M extends Members> = {
   type: z.ZodLiteral<Type>
 } & { [Key in Exclude<keyof M, 'name'>]: M[Key] extends z.ZodRawShape ? z.ZodObject<M[Key], z.core.$strict> : never }
 
-/**
- * The schema of a resource in responses; unknown members are errors. `name` is its name in the OpenAPI document, by
- * default the singular of the type (`state-versions` → `StateVersion`).
- */
+/** Unknown members are errors. `name` is for the OpenAPI document, by default the singular of the type (`state-versions` → `StateVersion`). */
 export function resource<const Type extends string, const M extends Members>(
   type: Type,
   { name = componentName(type), ...members }: M,

@@ -33,10 +33,7 @@ const taskAttributes = z.object({
       'enforcement-level': enforcementLevel.optional(),
     })
     .nullish(),
-  /**
-   * Our addition: PEM certificates of the authorities that signed the receiver's certificate, in addition to the public
-   * ones.
-   */
+  /** Our own: PEM certificates of the authorities that signed the receiver's certificate, in addition to the public ones. */
   'ca-certificate': z
     .string()
     .max(100_000)
@@ -72,10 +69,7 @@ export type CreateWorkspaceTask = z.infer<typeof createWorkspaceTaskBody>['data'
 export const updateWorkspaceTaskBody = requestBody('workspace-tasks', workspaceTaskAttributes.partial())
 export type UpdateWorkspaceTask = z.infer<typeof updateWorkspaceTaskBody>['data']['attributes']
 
-/**
- * The database cannot store null characters and lone surrogates. The replacement character is stored instead, so that a
- * receiver's result is not rejected because of them.
- */
+/** The database cannot store null characters and lone surrogates: replacing them avoids rejecting the result of a receiver. */
 const text = z.string().transform((value) => value.toWellFormed().replaceAll('\0', '\u{FFFD}'))
 
 /** Shown with the run; longer texts belong in outcome bodies. */

@@ -19,10 +19,7 @@ const attributes = z.object({
     .regex(/^[0-9a-fA-F]{32}$/, 'it must be 32 hexadecimal digits')
     .transform((text) => text.toLowerCase()),
   lineage: z.string().max(1000).nullish(),
-  /**
-   * The raw state in base64; absent when it will be uploaded. It may be megabytes long, so its alphabet is
-   * checked when it is decoded.
-   */
+  /** In base64; absent when it will be uploaded. It may be megabytes long, so its alphabet is checked when it is decoded. */
   state: z.string().nullish(),
   /** The output of `terraform show -json` for the state, in base64. */
   'json-state': z.string().nullish(),
@@ -50,10 +47,7 @@ export type RollbackStateVersion = z.infer<typeof rollbackStateVersionBody>['dat
 
 const DAYS = 'delete-older-than-n-days'
 
-/**
- * The body may be missing, empty, or a document without `type`. Days in any other place are refused, since content
- * would be deleted earlier than requested.
- */
+/** May be missing, empty, or without `type`. Days in another place are refused, since content would be deleted earlier than requested. */
 export const softDeleteBody = z
   .looseObject({
     data: z

@@ -6,10 +6,7 @@ const attributes = z.object({
   'expired-at': z.iso.datetime({ offset: true, message: 'expired-at must be an ISO 8601 timestamp' }).nullish(),
 })
 
-/**
- * The attributes of a new API token of a user, a team or an organization. Existing clients send no body, an empty type,
- * or the type of the public API.
- */
+/** Existing clients send no body, an empty type, or the type of the public API. */
 export const createTokenBody = z
   .object({
     data: z

@@ -18,10 +18,7 @@ type AgentActor = Extract<Actor, { kind: 'agent' }>
 type PoolAgent = NonNullable<Awaited<ReturnType<typeof store.findPoolAgent>>>
 type NewAgent = { id: string | undefined; name: string; ip_address: string | null; agent_pool_id: string }
 
-/**
- * Registers an agent in the pool of its token. An agent that sends its id keeps it, as does one that returns under its name after going
- * offline. Throws `invalid` if the organization's plan allows no further agent.
- */
+/** Registers an agent. It keeps the id that it sends, or that of its name if offline. Throws `invalid` if the plan allows no further agent. */
 export async function registerAgent(ctx: Ctx, actor: AgentActor, input: RegisterAgent): Promise<RegisteredAgent> {
   const { agentId, starts, engines, downloadsEngines, ...attributes } = input
   const agent = {

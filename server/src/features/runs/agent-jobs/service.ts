@@ -53,10 +53,7 @@ const RENEWAL_THRESHOLD = 0.1
 
 type Heartbeat = { token: string | undefined; waitMs: number; seen: JobCommand; signal: AbortSignal }
 
-/**
- * Renews the lease of a job, and waits up to `waitMs` for a command that the agent has not `seen`. Throws `conflict` once the job has
- * ended; a forced cancel, which ends the job, is still returned.
- */
+/** Renews a lease and waits for a command that the agent has not `seen`. Throws `conflict` for an ended job, unless a forced cancel ended it. */
 export async function receiveHeartbeat(ctx: Ctx, jobId: string, { token, waitMs, seen, signal }: Heartbeat) {
   // Without a wait, as in an acknowledgement, the statement that renews the lease authenticates its sender.
   const hash = waitMs > 0 || token === undefined ? undefined : tokenHash(token)

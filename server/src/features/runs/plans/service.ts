@@ -7,10 +7,7 @@ import { requirePhase } from './access.ts'
 import * as artifacts from './artifact.ts'
 import * as store from './store.ts'
 
-/**
- * The full plan as JSON; undefined until the plan has ended. Waits as `waitForDocuments` does. It contains sensitive values in plain
- * text, so it requires admin access to the workspace. For others it throws `not-found`, as clients expect.
- */
+/** The full plan; undefined until it has ended. Its sensitive values require admin access; for others it throws `not-found`, as clients expect. */
 export async function openPlanJson(ctx: Ctx, planId: string, signal: AbortSignal) {
   const { phase, run } = await requirePhase(ctx, planId, { kind: 'plan', forTask: true })
   if (ctx.actor.kind !== 'task' && !run.can.has('plan-json:read')) throw notFound('plan')

@@ -17,10 +17,7 @@ import * as store from './store.ts'
 
 type Reasons = ReadonlyMap<WaitingFiring['id'], string>
 
-/**
- * Starts one run for all waiting firings of a workspace, and ends those that can't start one with a reason. Idempotent: each firing
- * is decided once, in the transaction that creates its run.
- */
+/** Starts one run for the waiting firings of a workspace, and ends those that cannot start one. Idempotent: each is decided with its run. */
 export async function fireTriggers(ctx: Ctx, workspaceId: string) {
   const system = { ...ctx, actor: SYSTEM }
   const waiting = await store.listWaitingFirings(ctx.db, workspaceId)

@@ -34,10 +34,7 @@ export async function listRunTriggers(db: Db, { workspaceId, type, page }: Trigg
   return readPaged(page, list, db.selectFrom('run_triggers as t').where(SIDE[type], '=', workspaceId))
 }
 
-/**
- * Locks a workspace against changes of its inbound triggers and returns the ids of its sources; undefined if it was deleted.
- * Two workspaces that become the source of each other do not wait for each other.
- */
+/** Locks the inbound triggers of a workspace and returns its source ids; undefined if deleted. Workspaces that trigger each other do not deadlock. */
 export async function lockSources(tx: Tx, workspaceId: string): Promise<ReadonlySet<string> | undefined> {
   const workspace = tx.selectFrom('workspaces').select('id').where('id', '=', workspaceId).forNoKeyUpdate()
   if (!(await workspace.executeTakeFirst())) return undefined

@@ -41,10 +41,7 @@ export async function applyRetention(ctx: Ctx, signal: AbortSignal) {
   }
 }
 
-/**
- * The retention of the free plan (INTERFACE §6.4): the last 100 states of the organization and the newest of each workspace are kept; the
- * others are deleted after six months, with their metadata.
- */
+/** Keeps the last 100 states of the organization and the newest of each workspace; deletes the others after six months (INTERFACE §6.4). */
 async function deleteBeyondFreePlan(ctx: Ctx, organizationId: string) {
   for (;;) {
     const limits = { ...PLAN_LIMITS.free.states, now: ctx.now(), limit: DELETE_BATCH }

@@ -115,10 +115,7 @@ type NewDelivery = Omit<TaskDeliveryRow, 'request_headers' | 'response_headers' 
 
 type Recorded = { row: NewDelivery; deliveredAt: Date | null }
 
-/**
- * Records an attempt and releases its lease. The request is due again at `next_attempt_at` unless it was delivered, a callback arrived, or another
- * process took over the request.
- */
+/** Records an attempt and releases its lease. The request is due again unless it was delivered, called back, or taken over by another process. */
 export async function recordDelivery(db: Db, claim: Claim, { row, deliveredAt }: Recorded) {
   await sql`with freed as (
       update task_results
@@ -138,10 +135,7 @@ export async function recordDelivery(db: Db, claim: Claim, { row, deliveredAt }:
   )
 }
 
-/**
- * Withdraws a claim whose request was not sent, without counting an attempt. Undefined if another process took over the request. `is_received`:
- * the receiver has the request from an earlier attempt.
- */
+/** Withdraws an unsent request without counting an attempt; undefined if taken over. `is_received`: an earlier attempt has reached the receiver. */
 export async function withdrawDelivery(tx: Tx, { id, attempt }: Claim) {
   const { rows } = await sql<{
     is_received: boolean
@@ -200,10 +194,7 @@ export type DeliveryCursor = { sent_at: Date; id: string }
 
 type Batch = { before: Date; after: DeliveryCursor | undefined; limit: number }
 
-/**
- * Examines the next deliveries before `before`, oldest first, and deletes those of ended results, except of saved plans and of current runs of
- * workspaces. Returns all examined ones.
- */
+/** Deletes the deliveries of ended results among the next ones, except of saved plans and current runs. Returns all that it examined. */
 export async function endDeliveries(db: Db, { before, after, limit }: Batch) {
   const isLater = after ? sql`(d.sent_at, d.id) > (${after.sent_at}, ${after.id})` : sql`true`
   const { rows } = await sql<DeliveryCursor & { is_deleted: boolean }>`

@@ -94,9 +94,7 @@ async function readAll(stream: unknown) {
   return Buffer.concat(chunks)
 }
 
-/**
- * A body that is not JSON is an invalid payload (INTERFACE §2.6.6). An empty body is a missing one, as on other routes.
- */
+/** A body that is not JSON is an invalid payload (INTERFACE §2.6.6). An empty body is a missing one, as on other routes. */
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   try {
