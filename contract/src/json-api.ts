@@ -37,7 +37,7 @@ export const identifiersBody = toMany
 
 /**
  * The body of a JSON:API request. Unknown attributes are dropped, since existing clients send some. `attributes` may be missing, and so may a
- * type given as text, since newer clients omit it; a schema makes it required.
+ * type that is a text, since newer clients omit it; a schema makes it required.
  */
 export function requestBody<A extends z.ZodType, R extends z.ZodObject = typeof NO_RELATIONSHIPS>(
   type: string | z.ZodType<string>,

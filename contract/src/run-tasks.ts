@@ -9,11 +9,11 @@ export type Stage = z.infer<typeof stage>
 
 export const enforcementLevel = z.enum(['advisory', 'mandatory'])
 
-/** Keeps the given order, since clients compare it; drops duplicates. */
+/** Keeps the order, since clients compare it; drops duplicates. */
 const stages = z
   .array(stage)
   .min(1, 'at least one stage is needed')
-  .transform((given) => [...new Set(given)])
+  .transform((stages) => [...new Set(stages)])
 
 /** The server decides whether requests may go to the address. */
 const url = z.string().min(1, "URL can't be blank").max(2000)

@@ -40,8 +40,8 @@ const workingDirectory = z
   .superRefine((path, context) => {
     const problem = entryProblem({ path: normalizedDirectory(path), type: 'Directory' }, newSeenEntries())
     if (problem === undefined) return
-    const given = JSON.stringify(path.slice(0, 100))
-    const message = `working-directory is ${given}, it must be a directory inside the configuration: it ${problem}`
+    const shown = JSON.stringify(path.slice(0, 100))
+    const message = `working-directory is ${shown}, it must be a directory inside the configuration: it ${problem}`
     context.addIssue({ code: 'custom', message })
   })
 

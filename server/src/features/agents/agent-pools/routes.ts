@@ -21,7 +21,7 @@ const LIST_QUERY = {
   'filter[allowed-workspaces][name]': allowedWorkspace,
   'filter[allowed_projects][name]': allowedProject,
   'filter[allowed-projects][name]': allowedProject,
-  sort: sortBy(['name', 'created-at'], 'name').describe('by `name` unless given'),
+  sort: sortBy(['name', 'created-at'], 'name').describe('`name` by default'),
 }
 
 const ONE = { 200: documentOf(contract.agentPoolSchema) }

@@ -54,7 +54,7 @@ const withoutResources = {
   'without-resources': boolean().describe('our own: whether `resources` is empty; large states have megabytes of it'),
 }
 
-/** A name that must be given once; it is not trimmed. */
+/** A required name, which must not be repeated; it is not trimmed. */
 const requiredName = z
   .string({
     error: ({ input }) =>
@@ -64,7 +64,7 @@ const requiredName = z
   .meta(REQUIRED)
 
 const STATUS = z.preprocess(
-  (given) => (given === '' ? undefined : given),
+  (value) => (value === '' ? undefined : value),
   z
     .enum(contract.listedStatus.options, {
       error: ({ input }) =>

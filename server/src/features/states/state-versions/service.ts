@@ -183,7 +183,7 @@ type NewVersionInput = CreateStateVersion & { contents: Partial<Record<ContentFi
 type NewState = {
   serial: number
   md5: string
-  /** Null if unknown; empty if the request for a pending version says that there is none. */
+  /** Null if unknown; empty if the request for a pending version has an empty one. */
   lineage: string | null
   force: boolean
   raw: { content: Buffer; header: ReadableHeader; extraction: PackedExtraction | null | undefined } | undefined

@@ -13,7 +13,7 @@ const SORTS = service.RESOURCE_SORTS.flatMap((name) => [
 ])
 const SORT = z
   .preprocess(
-    (given) => (typeof given === 'string' && given !== '' ? given : undefined),
+    (value) => (typeof value === 'string' && value !== '' ? value : undefined),
     z
       .enum(SORTS, {
         error: ({ input }) =>
@@ -26,7 +26,7 @@ const SORT = z
     return { name: name as service.ResourceSort, descending: direction === 'desc' }
   })
   .register(REFUSAL, { kind: 'bad-request' })
-  .describe('by `name` unless given')
+  .describe('`name` by default')
 
 const list = {
   summary: 'List the resources of a workspace',

@@ -48,25 +48,25 @@ export async function claimDeliveries(db: Db, { now, leaseUntil, connections, bu
       select * from unnest(${column('taskId')}::text[], ${column('organizationId')}::text[], ${column('count')}::integer[])
                       as busy (task_id, organization_id, count)),
     busy_organizations as (select organization_id, sum(count) as count from busy group by organization_id),
-    asked as (
+    queued_tasks as (
       (select task_id from task_results where delivery_due_at is not null order by task_id limit 1)
       union all
       select (select r.task_id from task_results r
-               where r.delivery_due_at is not null and r.task_id > asked.task_id order by r.task_id limit 1)
-        from asked where asked.task_id is not null),
+               where r.delivery_due_at is not null and r.task_id > queued_tasks.task_id order by r.task_id limit 1)
+        from queued_tasks where queued_tasks.task_id is not null),
     waiting as (
       select r.id, r.delivery_due_at, t.organization_id, ${connects} as connects,
-             row_number() over (partition by asked.task_id order by r.delivery_due_at) + coalesce(busy.count, 0) as task_turn
-        from asked
-        left join tasks t on t.id = asked.task_id
+             row_number() over (partition by queued_tasks.task_id order by r.delivery_due_at) + coalesce(busy.count, 0) as task_turn
+        from queued_tasks
+        left join tasks t on t.id = queued_tasks.task_id
         left join busy on busy.task_id = t.id and t.agent_pool_id is null
        cross join lateral (
          select r.id, r.delivery_due_at from task_results r
-          where (r.task_id, r.delivery_due_at) >= (asked.task_id, '-infinity'::timestamptz)
-            and (r.task_id, r.delivery_due_at) <= (asked.task_id, ${now}::timestamptz) and ${isDue}
+          where (r.task_id, r.delivery_due_at) >= (queued_tasks.task_id, '-infinity'::timestamptz)
+            and (r.task_id, r.delivery_due_at) <= (queued_tasks.task_id, ${now}::timestamptz) and ${isDue}
           order by r.task_id, r.delivery_due_at
           limit least(case when ${connects} then ${perTask}::integer else ${perOrganization}::integer end,
-                      1 + ${SPARE * all}::integer / (select count(*) from asked))) r),
+                      1 + ${SPARE * all}::integer / (select count(*) from queued_tasks))) r),
     turns as (
       select waiting.*, row_number() over (partition by organization_id, connects order by task_turn, delivery_due_at)
                           + case when connects then coalesce(busy.count, 0) else 0 end as turn

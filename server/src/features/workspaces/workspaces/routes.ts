@@ -2,11 +2,12 @@ import { workspaceIncludes } from '@groundstate/contract/includes'
 import { identifiersBody } from '@groundstate/contract/json-api'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createWorkspaceBody, lockBody, updateWorkspaceBody, workspaceSchema } from '@groundstate/contract/workspaces'
+import type { Ctx } from '../../../app.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { sortBy } from '../../../http/query.ts'
 import { created, ok } from '../../../http/responses.ts'
-import { listReadableWorkspaces, requireWorkspaceBy } from './access.ts'
+import { type Workspace, listReadableWorkspaces, requireWorkspaceBy } from './access.ts'
 import { WORKSPACE_FILTER_QUERY, workspaceFilter } from './filter-store.ts'
 import { SORTS } from './list-store.ts'
 import { listWorkspaces } from './list.ts'
@@ -35,7 +36,7 @@ const LIST = {
   include: workspaceIncludes,
   query: {
     ...WORKSPACE_FILTER_QUERY,
-    sort: sortBy(SORTS, 'name').describe('by `name` unless given; `-` reverses the order'),
+    sort: sortBy(SORTS, 'name').describe('`name` by default; `-` reverses the order'),
   },
 } as const
 
@@ -71,18 +72,18 @@ export const workspaceRoutes: Routes = (http) => {
     return req.list({ rows: await service.showWorkspaces(req.ctx, rows), total })
   })
   for (const path of PATHS) {
-    http.get(path, SHOW, async (req) => {
-      const workspace = await requireWorkspaceBy(req.ctx, req.params, 'workspace:read')
-      return ok(await service.showWorkspace(req.ctx, workspace))
-    })
-    http.patch(path, UPDATE, async (req) => {
-      const workspace = await service.updateWorkspace(req.ctx, req.params, readInput(req))
-      return ok(await service.showWorkspace(req.ctx, workspace))
-    })
+    http.get(path, SHOW, async (req) => shown(req.ctx, await requireWorkspaceBy(req.ctx, req.params, 'workspace:read')))
+    http.patch(path, UPDATE, async (req) =>
+      shown(req.ctx, await service.updateWorkspace(req.ctx, req.params, readInput(req))),
+    )
   }
   http.post('/projects/:id/relationships/workspaces', MOVE, async (req) =>
     service.moveWorkspaces(req.ctx, req.params.id, req.body.data),
   )
+}
+
+async function shown(ctx: Ctx, workspace: Workspace) {
+  return ok(await service.showWorkspace(ctx, workspace))
 }
 
 function readInput<T>({ body, header }: { body: { data: T }; header: (name: string) => string | undefined }) {
@@ -105,18 +106,13 @@ const FORCE_UNLOCK = {
 
 export const workspaceLockRoutes: Routes = (http) => {
   const actions = '/workspaces/:id/actions'
-  http.post(`${actions}/lock`, { ...LOCK, body: lockBody }, async (req) => {
-    const workspace = await lockWorkspace(req.ctx, req.params.id, req.body)
-    return ok(await service.showWorkspace(req.ctx, workspace))
-  })
-  http.post(`${actions}/unlock`, UNLOCK, async (req) => {
-    const workspace = await unlockWorkspace(req.ctx, req.params.id)
-    return ok(await service.showWorkspace(req.ctx, workspace))
-  })
-  http.post(`${actions}/force-unlock`, FORCE_UNLOCK, async (req) => {
-    const workspace = await forceUnlockWorkspace(req.ctx, req.params.id)
-    return ok(await service.showWorkspace(req.ctx, workspace))
-  })
+  http.post(`${actions}/lock`, { ...LOCK, body: lockBody }, async (req) =>
+    shown(req.ctx, await lockWorkspace(req.ctx, req.params.id, req.body)),
+  )
+  http.post(`${actions}/unlock`, UNLOCK, async (req) => shown(req.ctx, await unlockWorkspace(req.ctx, req.params.id)))
+  http.post(`${actions}/force-unlock`, FORCE_UNLOCK, async (req) =>
+    shown(req.ctx, await forceUnlockWorkspace(req.ctx, req.params.id)),
+  )
 }
 
 const CONSUMER_LIST = {
