@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Written, nullable, resource } from './responses.ts'
+import { type Written, linkedResource, nullable, resource } from './responses.ts'
 import { userAttributes, userPermissions, userTokensRelation } from './users.ts'
 
 export const twoFactorState = z.strictObject({
@@ -13,7 +13,7 @@ export const unconfirmedEmail = nullable.string.describe(
   'the address that the user entered; takes effect once a site administrator sets it',
 )
 
-export const accountSchema = resource('users', {
+export const accountSchema = linkedResource('users', {
   name: 'Account',
   attributes: {
     ...userAttributes,
@@ -34,7 +34,6 @@ export const accountSchema = resource('users', {
     }),
   },
   relationships: userTokensRelation,
-  links: { self: z.string() },
 })
 export type AccountResource = Written<typeof accountSchema>
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { twoFactorState, unconfirmedEmail } from './account.ts'
-import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, linkedResource, nullable, resource, timestamp } from './responses.ts'
 import { organizationPlan, userAttributes, userTokensRelation } from './users.ts'
 
 const { 'v2-only': _, ...shownAttributes } = userAttributes
 
-export const adminUserSchema = resource('users', {
+export const adminUserSchema = linkedResource('users', {
   name: 'AdminUser',
   attributes: {
     ...shownAttributes,
@@ -17,11 +17,10 @@ export const adminUserSchema = resource('users', {
     'created-at': timestamp,
   },
   relationships: userTokensRelation,
-  links: { self: z.string() },
 })
 export type AdminUserResource = Written<typeof adminUserSchema>
 
-export const adminOrganizationSchema = resource('organizations', {
+export const adminOrganizationSchema = linkedResource('organizations', {
   name: 'AdminOrganization',
   attributes: {
     name: z.string(),
@@ -35,7 +34,6 @@ export const adminOrganizationSchema = resource('organizations', {
     'sso-enabled': z.boolean().describe('always false: single sign-on is configured for the whole server'),
     'created-at': timestamp,
   },
-  links: { self: z.string() },
 })
 export type AdminOrganizationResource = Written<typeof adminOrganizationSchema>
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { requestBody, toMany } from './json-api.ts'
 import { resourceName } from './organizations.ts'
-import { type Written, hasMany, hasOne, linksToMany, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasMany, hasOne, linkedResource, linksToMany, nullable, timestamp } from './responses.ts'
 
 const attributes = z.object({
   name: resourceName('Name'),
@@ -37,7 +37,7 @@ export const createAgentTokenBody = requestBody(
   }),
 )
 
-export const agentPoolSchema = resource('agent-pools', {
+export const agentPoolSchema = linkedResource('agent-pools', {
   attributes: {
     name: z.string(),
     'created-at': timestamp,
@@ -58,6 +58,5 @@ export const agentPoolSchema = resource('agent-pools', {
     'excluded-workspaces': hasMany('workspaces'),
     'allowed-projects': hasMany('projects'),
   },
-  links: { self: z.string() },
 })
 export type AgentPoolResource = Written<typeof agentPoolSchema>

@@ -56,10 +56,7 @@ export const registerAgentBody = z.object({
   arch: z.string().max(100),
   /** The id of an earlier registration, which this one updates. Without a match in the token's pool the agent gets another id. */
   agentId: z.string().max(100).optional(),
-  /**
-   * The agent has just started and read the id from its working directory, which may be a copy: it gets another id if an agent with another
-   * name or address used this one within the last minute.
-   */
+  /** The id was just read from a directory, maybe a copy: replaced if an agent of another name or address used it within the last minute. */
   starts: z.boolean().default(false),
   engines: z
     .array(z.object({ product: z.enum(['terraform', 'tofu']), version: z.string().min(1).max(100) }))
@@ -232,10 +229,7 @@ export const documentsHeader = z.object({
 })
 export type DocumentsHeader = z.infer<typeof documentsHeader>
 
-/**
- * The header of prefetched responses of the public API for the engine of a job, with the sizes of their bodies in bytes. The content is the
- * bodies in order, then the raw state. A newer server may send more responses.
- */
+/** Prefetched responses of the public API for the engine; their bodies follow in order, then the raw state. A newer server may send more. */
 export const engineResponsesHeader = z.object({
   responses: z.array(
     z.object({

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { WORK_KINDS } from './agent.ts'
-import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, linkedResource, nullable, timestamp } from './responses.ts'
 
 export const AGENT_STATUSES = ['idle', 'busy', 'unknown', 'errored', 'exited'] as const
 export type AgentStatus = (typeof AGENT_STATUSES)[number]
 
-export const agentSchema = resource('agents', {
+export const agentSchema = linkedResource('agents', {
   attributes: {
     name: z.string(),
     status: z
@@ -35,6 +35,5 @@ export const agentSchema = resource('agents', {
       .describe('the jobs it is running'),
   },
   relationships: { 'agent-pool': hasOne('agent-pools') },
-  links: { self: z.string() },
 })
 export type AgentResource = Written<typeof agentSchema>

@@ -113,10 +113,7 @@ function symlinkProblem(names: string[], target: string, seen: SeenEntries) {
   return undefined
 }
 
-/**
- * Resolves a target from a directory, through the links known so far. Directories that it leaves by `..` are added to `climbed`, with their
- * parents. They must not become links, since later links could then change the target.
- */
+/** Resolves a target through known links. Directories left by `..` go to `climbed` with their parents: links there could change the target later. */
 function targetProblem(directory: string[], target: string, seen: SeenEntries, climbed: Set<string>) {
   let current = directory.join('/')
   const remaining = [target]

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { type Written, nullable, resource, unsupported } from './responses.ts'
+import { type Written, linkedResource, nullable, unsupported } from './responses.ts'
 
 const always = z.boolean().describe('always true')
 const unlimited = z.null().describe('there is no limit')
 const limit = (what: string) => nullable.int.describe(`${what}; null is no limit`)
 
-export const entitlementSetSchema = resource('entitlement-sets', {
+export const entitlementSetSchema = linkedResource('entitlement-sets', {
   attributes: {
     operations: always,
     'state-storage': always,
@@ -36,6 +36,5 @@ export const entitlementSetSchema = resource('entitlement-sets', {
     infragraph: unsupported,
     'infragraph-with-nrtu': unsupported,
   },
-  links: { self: z.string() },
 })
 export type EntitlementSetResource = Written<typeof entitlementSetSchema>

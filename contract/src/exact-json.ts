@@ -62,10 +62,7 @@ class WideNumber {
 
 export type { WideNumber }
 
-/**
- * Matches possible wide numbers without their sign: sixteen digits, six zeros after the decimal point, or a three-digit exponent, at the
- * position of a value.
- */
+/** Possible wide numbers without sign: sixteen digits, six zeros after the decimal point, or a three-digit exponent, at the position of a value. */
 const CANDIDATE = /\d(?<=(?:^|[[:,\s])-?\d)(?:[\d.]{15}|\.0{6}|[\d.]*[eE][+-]?\d{3})[\d.eE+-]*(?=\s*(?:[,\]}]|$))/g
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 

@@ -19,10 +19,7 @@ import { invitedUserSchema, userSchema } from './users.ts'
 import { variableSchema } from './variables.ts'
 import { workspaceSchema } from './workspaces.ts'
 
-/**
- * Paths that `include` accepts, with the resources that each adds; null for a path that clients request but that adds nothing
- * here. Resources along a path are added too: `current_run.plan` adds the run and its plan.
- */
+/** The resources that each path of `include` adds, as well as those along it; null for a path that clients request but that adds nothing here. */
 export type IncludeTable = Record<string, z.ZodType | readonly z.ZodType[] | null>
 
 /** Version control is not supported, so there are no ingress attributes. */

@@ -1,8 +1,6 @@
 import { z } from 'zod'
 
-/**
- * A related resource in a body: `{"data": {"type": "…", "id": "…"}}`. Newer clients omit the type where only one is possible.
- */
+/** A related resource in a body: `{"data": {"type": "…", "id": "…"}}`. Newer clients omit the type where only one is possible. */
 export function toOne(type: string) {
   return related(z.literal(type).default(type), type)
 }
@@ -39,7 +37,7 @@ export const identifiersBody = toMany
 
 /**
  * The body of a JSON:API request. Unknown attributes are dropped, since existing clients send some. `attributes` may be missing, and so may a
- * type given as text, since newer clients omit it; a schema makes it required.
+ * type that is a text, since newer clients omit it; a schema makes it required.
  */
 export function requestBody<A extends z.ZodType, R extends z.ZodObject = typeof NO_RELATIONSHIPS>(
   type: string | z.ZodType<string>,
@@ -58,10 +56,7 @@ export function requestBody<A extends z.ZodType, R extends z.ZodObject = typeof 
 
 const NO_RELATIONSHIPS = z.object({})
 
-/**
- * The relationships of a body. A relationship whose data is null counts as absent, since clients send every relationship
- * they know, unless its schema accepts null as a removal.
- */
+/** A relationship whose data is null counts as absent, since clients send all that they know, unless its schema accepts null as a removal. */
 export function relationshipsOf<R extends z.ZodObject>(relationships: R) {
   const removable = new Set(
     Object.entries(relationships.shape).flatMap(([name, schema]) => (z.safeParse(schema, NONE).success ? name : [])),

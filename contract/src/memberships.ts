@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { requestBody, toMany } from './json-api.ts'
-import { type Written, hasMany, hasOne, nullable, pageOf, resource, timestamp } from './responses.ts'
+import { type Written, hasMany, hasOne, linkedResource, nullable, pageOf, timestamp } from './responses.ts'
 
 export const MEMBERSHIP_STATUSES = ['active', 'invited', 'inactive'] as const
 
@@ -11,7 +11,7 @@ export const createMembershipBody = requestBody(
 )
 export type CreateMembership = z.infer<typeof createMembershipBody>['data']
 
-export const membershipSchema = resource('organization-memberships', {
+export const membershipSchema = linkedResource('organization-memberships', {
   attributes: {
     status: z.enum(MEMBERSHIP_STATUSES).describe('never inactive on this server'),
     email: nullable.string.describe('null when the caller may not see the members of the organization'),
@@ -23,7 +23,6 @@ export const membershipSchema = resource('organization-memberships', {
     user: hasOne('users').describe('for an invited user, an id that belongs to no account'),
     teams: hasMany('teams').describe('only the teams that the caller may see'),
   },
-  links: { self: z.string() },
 })
 export type MembershipResource = Written<typeof membershipSchema>
 

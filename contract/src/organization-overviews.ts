@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Written, nullable, resource } from './responses.ts'
+import { type Written, linkedResource, nullable, resource } from './responses.ts'
 
 const count = z.int()
 const used = (what: string) =>
@@ -9,7 +9,7 @@ const used = (what: string) =>
     .describe(`${what}; the limit is null for no limit, the whole object for callers who may not read them`)
 
 /** Items of an organization that need attention, limited to what the caller may see. The id is the organization's name. */
-export const organizationOverviewSchema = resource('organization-overviews', {
+export const organizationOverviewSchema = linkedResource('organization-overviews', {
   attributes: {
     workspaces: z
       .strictObject({
@@ -53,7 +53,6 @@ export const organizationOverviewSchema = resource('organization-overviews', {
       .describe("whether there is a run task other than the sample's, for callers who may read run tasks"),
     'has-sample': z.boolean().describe('whether the organization has a sample'),
   },
-  links: { self: z.string() },
 })
 export type OrganizationOverviewResource = Written<typeof organizationOverviewSchema>
 

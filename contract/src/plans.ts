@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Written, hasMany, nullable, resource, statusTimestamps } from './responses.ts'
+import { type Written, hasMany, linkedResource, nullable, resource, statusTimestamps } from './responses.ts'
 import { PHASE_STATUS } from './run-status.ts'
 
 const count = nullable.int
@@ -49,12 +49,11 @@ export const planJsonResponse = z.record(z.string(), z.json()).meta({ id: 'PlanJ
 /** The plan without sensitive values, with the provider schemas needed to render it: see `redacted-plan.ts`. */
 export const redactedPlanJsonResponse = z.record(z.string(), z.json()).meta({ id: 'RedactedPlanJson' })
 
-export const applySchema = resource('applies', {
+export const applySchema = linkedResource('applies', {
   attributes: { ...phaseAttributes, 'action-invocations': z.null(), 'action-failures': z.null() },
   relationships: {
     'state-versions': hasMany('state-versions').describe('the state versions that the apply created'),
   },
-  links: { self: z.string() },
 })
 export type ApplyResource = Written<typeof applySchema>
 

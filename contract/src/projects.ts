@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { requestBody, toOneOrNone } from './json-api.ts'
 import { executionMode } from './organizations.ts'
-import { type Written, hasOne, linksToMany, nullable, resource, timestamp, unsupported } from './responses.ts'
+import { type Written, hasOne, linkedResource, linksToMany, nullable, timestamp, unsupported } from './responses.ts'
 import { tagBindingsRelation } from './tags.ts'
 
 /** A duration such as `14d` or `36h`; null disables the feature. */
@@ -43,7 +43,7 @@ export const updateProjectBody = requestBody('projects', attributes.partial(), r
 export type CreateProject = z.infer<typeof createProjectBody>['data']
 export type UpdateProject = z.infer<typeof updateProjectBody>['data']
 
-export const projectSchema = resource('projects', {
+export const projectSchema = linkedResource('projects', {
   attributes: {
     name: z.string(),
     description: nullable.string,
@@ -82,6 +82,5 @@ export const projectSchema = resource('projects', {
     'tag-bindings': linksToMany('tag-bindings'),
     'effective-tag-bindings': linksToMany('effective-tag-bindings'),
   },
-  links: { self: z.string() },
 })
 export type ProjectResource = Written<typeof projectSchema>

@@ -57,10 +57,7 @@ type ResourceShape<Type extends string, M extends Members> = {
   type: z.ZodLiteral<Type>
 } & { [Key in Exclude<keyof M, 'name'>]: M[Key] extends z.ZodRawShape ? z.ZodObject<M[Key], z.core.$strict> : never }
 
-/**
- * The schema of a resource in responses; unknown members are errors. `name` is its name in the OpenAPI document, by
- * default the singular of the type (`state-versions` → `StateVersion`).
- */
+/** Unknown members are errors. `name` is for the OpenAPI document, by default the singular of the type (`state-versions` → `StateVersion`). */
 export function resource<const Type extends string, const M extends Members>(
   type: Type,
   { name = componentName(type), ...members }: M,
@@ -68,6 +65,16 @@ export function resource<const Type extends string, const M extends Members>(
   const objects = Object.entries(members).map(([member, fields]) => [member, z.strictObject(fields)])
   const schema = z.strictObject({ id: z.string(), type: z.literal(type), ...Object.fromEntries(objects) })
   return schema.meta({ id: name }) as unknown as z.ZodObject<ResourceShape<Type, M>, z.core.$strict>
+}
+
+const selfLink = { links: { self: z.string() } }
+
+/** A resource with one link, to itself. */
+export function linkedResource<const Type extends string, const M extends Omit<Members, 'links'>>(
+  type: Type,
+  members: M,
+) {
+  return resource<Type, M & typeof selfLink>(type, { ...members, ...selfLink })
 }
 
 function componentName(type: string) {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { requestBody } from './json-api.ts'
-import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, linkedResource, nullable, timestamp } from './responses.ts'
 
-export const runEventSchema = resource('run-events', {
+export const runEventSchema = linkedResource('run-events', {
   attributes: {
     action: z.string().describe('what happened, such as `created`, `confirmed` or `commented`'),
     description: nullable.string,
@@ -13,15 +13,13 @@ export const runEventSchema = resource('run-events', {
     actor: hasOne('users').describe('the user who acted; none when the server did'),
     comment: hasOne('comments'),
   },
-  links: { self: z.string() },
 })
 export type RunEventResource = Written<typeof runEventSchema>
 
 export const createCommentBody = requestBody('comments', z.object({ body: z.string().min(1).max(10_000) }))
 
-export const commentSchema = resource('comments', {
+export const commentSchema = linkedResource('comments', {
   attributes: { body: z.string(), 'created-at': timestamp.describe('our own') },
   relationships: { 'run-event': hasOne('run-events'), 'created-by': hasOne('users') },
-  links: { self: z.string() },
 })
 export type CommentResource = Written<typeof commentSchema>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { misplaced, requestBody, toOne, toOneOrNone } from './json-api.ts'
 import { resourceName } from './organizations.ts'
-import { type Written, hasMany, hasOne, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasMany, hasOne, linkedResource, nullable, resource, timestamp } from './responses.ts'
 
 export const STAGES = ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] as const
 export const stage = z.enum(STAGES)
@@ -9,11 +9,11 @@ export type Stage = z.infer<typeof stage>
 
 export const enforcementLevel = z.enum(['advisory', 'mandatory'])
 
-/** Keeps the given order, since clients compare it; drops duplicates. */
+/** Keeps the order, since clients compare it; drops duplicates. */
 const stages = z
   .array(stage)
   .min(1, 'at least one stage is needed')
-  .transform((given) => [...new Set(given)])
+  .transform((stages) => [...new Set(stages)])
 
 /** The server decides whether requests may go to the address. */
 const url = z.string().min(1, "URL can't be blank").max(2000)
@@ -33,10 +33,7 @@ const taskAttributes = z.object({
       'enforcement-level': enforcementLevel.optional(),
     })
     .nullish(),
-  /**
-   * Our addition: PEM certificates of the authorities that signed the receiver's certificate, in addition to the public
-   * ones.
-   */
+  /** Our own: PEM certificates of the authorities that signed the receiver's certificate, in addition to the public ones. */
   'ca-certificate': z
     .string()
     .max(100_000)
@@ -72,10 +69,7 @@ export type CreateWorkspaceTask = z.infer<typeof createWorkspaceTaskBody>['data'
 export const updateWorkspaceTaskBody = requestBody('workspace-tasks', workspaceTaskAttributes.partial())
 export type UpdateWorkspaceTask = z.infer<typeof updateWorkspaceTaskBody>['data']['attributes']
 
-/**
- * The database cannot store null characters and lone surrogates. The replacement character is stored instead, so that a
- * receiver's result is not rejected because of them.
- */
+/** The database cannot store null characters and lone surrogates: replacing them avoids rejecting the result of a receiver. */
 const text = z.string().transform((value) => value.toWellFormed().replaceAll('\0', '\u{FFFD}'))
 
 /** Shown with the run; longer texts belong in outcome bodies. */
@@ -138,7 +132,7 @@ export const taskCallbackBody = requestBody(
 )
 export type TaskCallback = z.infer<typeof taskCallbackBody>['data']
 
-export const taskSchema = resource('tasks', {
+export const taskSchema = linkedResource('tasks', {
   attributes: {
     name: z.string(),
     url: z.string().describe('where the requests of the task are sent'),
@@ -161,11 +155,10 @@ export const taskSchema = resource('tasks', {
     'workspace-tasks': hasMany('workspace-tasks').describe('of the workspaces that the caller may see'),
     'agent-pool': hasOne('agent-pools').describe('its agents send the requests; without a pool the server does'),
   },
-  links: { self: z.string() },
 })
 export type TaskResource = Written<typeof taskSchema>
 
-export const workspaceTaskSchema = resource('workspace-tasks', {
+export const workspaceTaskSchema = linkedResource('workspace-tasks', {
   attributes: {
     'enforcement-level': enforcementLevel.describe('whether a failed task stops the run (mandatory) or only warns'),
     stage: stage.nullable().describe('the first of `stages`; the older form of it'),
@@ -174,7 +167,6 @@ export const workspaceTaskSchema = resource('workspace-tasks', {
     'updated-at': timestamp,
   },
   relationships: { task: hasOne('tasks'), workspace: hasOne('workspaces') },
-  links: { self: z.string() },
 })
 export type WorkspaceTaskResource = Written<typeof workspaceTaskSchema>
 

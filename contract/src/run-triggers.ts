@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { relationshipsOf, toTyped } from './json-api.ts'
-import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, linkedResource, nullable, timestamp } from './responses.ts'
 import { RUN_STATUS } from './run-status.ts'
 
 /** The type is optional: the example in the public documentation omits it. */
@@ -11,14 +11,13 @@ export const createRunTriggerBody = z.object({
   }),
 })
 
-export const runTriggerSchema = resource('run-triggers', {
+export const runTriggerSchema = linkedResource('run-triggers', {
   attributes: {
     'workspace-name': z.string().describe('name of the destination workspace'),
     'sourceable-name': z.string().describe('name of the source workspace'),
     'created-at': timestamp,
   },
   relationships: { workspace: hasOne('workspaces'), sourceable: hasOne('workspaces') },
-  links: { self: z.string() },
 })
 export type RunTriggerResource = Written<typeof runTriggerSchema>
 
@@ -54,14 +53,13 @@ const firing = z.strictObject({
 })
 
 /** The runs that led to a run, and the runs that followed from it. Not part of the public API. */
-export const triggerChainSchema = resource('trigger-chains', {
+export const triggerChainSchema = linkedResource('trigger-chains', {
   attributes: {
     runs: z.array(chainRun).describe('the run, all its ancestors and all its descendants, oldest first'),
     firings: z.array(firing).describe('the links between these runs, including waiting and skipped ones'),
     truncated: z.boolean().describe('whether runs were left out because the chain is too large'),
   },
   relationships: { run: hasOne('runs') },
-  links: { self: z.string() },
 })
 export type TriggerChainResource = Written<typeof triggerChainSchema>
 
@@ -84,13 +82,12 @@ const graphTrigger = z.strictObject({
 })
 
 /** The run triggers of an organization as one graph. Not part of the public API. */
-export const dependencyGraphSchema = resource('dependency-graphs', {
+export const dependencyGraphSchema = linkedResource('dependency-graphs', {
   attributes: {
     workspaces: z.array(graphWorkspace).describe('workspaces with run triggers that the caller may read'),
     triggers: z.array(graphTrigger).describe('the run triggers between these workspaces'),
     truncated: z.boolean().describe('whether run triggers were left out because there are too many'),
   },
   relationships: { organization: hasOne('organizations') },
-  links: { self: z.string() },
 })
 export type DependencyGraphResource = Written<typeof dependencyGraphSchema>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, linkedResource, nullable, timestamp } from './responses.ts'
 
 const part = {
   type: z.enum(['workspaces', 'run-triggers', 'tasks', 'workspace-tasks', 'varsets', 'projects']),
@@ -7,7 +7,7 @@ const part = {
   name: z.string(),
 }
 
-export const sampleSchema = resource('samples', {
+export const sampleSchema = linkedResource('samples', {
   attributes: {
     'created-at': timestamp,
     'is-complete': z.boolean().describe('false when a part was deleted: creating the sample again restores it'),
@@ -33,6 +33,5 @@ export const sampleSchema = resource('samples', {
     task: hasOne('tasks'),
     run: hasOne('runs').describe('the latest run of `network`; none until its configuration is uploaded'),
   },
-  links: { self: z.string() },
 })
 export type SampleResource = Written<typeof sampleSchema>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { type Written, resource } from './responses.ts'
+import { type Written, linkedResource, resource } from './responses.ts'
 
-export const stateVersionOutputSchema = resource('state-version-outputs', {
+export const stateVersionOutputSchema = linkedResource('state-version-outputs', {
   attributes: {
     name: z.string(),
     sensitive: z.boolean(),
@@ -11,7 +11,6 @@ export const stateVersionOutputSchema = resource('state-version-outputs', {
     value: z.unknown().describe('any JSON; null when a sensitive value is withheld'),
     'detailed-type': z.unknown().describe('the type as the engine writes it, such as `["list", "string"]`'),
   },
-  links: { self: z.string() },
 })
 export type StateVersionOutputResource = Written<typeof stateVersionOutputSchema>
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { requestBody, toOne } from './json-api.ts'
-import { type Written, hasMany, hasOne, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasMany, hasOne, linkedResource, nullable, timestamp } from './responses.ts'
 
 /** Transitions: INTERFACE §4.2.1. The last two exist in the self-managed edition only. */
 export const STATE_VERSION_STATUSES = [
@@ -19,10 +19,7 @@ const attributes = z.object({
     .regex(/^[0-9a-fA-F]{32}$/, 'it must be 32 hexadecimal digits')
     .transform((text) => text.toLowerCase()),
   lineage: z.string().max(1000).nullish(),
-  /**
-   * The raw state in base64; absent when it will be uploaded. It may be megabytes long, so its alphabet is
-   * checked when it is decoded.
-   */
+  /** In base64; absent when it will be uploaded. It may be megabytes long, so its alphabet is checked when it is decoded. */
   state: z.string().nullish(),
   /** The output of `terraform show -json` for the state, in base64. */
   'json-state': z.string().nullish(),
@@ -50,10 +47,7 @@ export type RollbackStateVersion = z.infer<typeof rollbackStateVersionBody>['dat
 
 const DAYS = 'delete-older-than-n-days'
 
-/**
- * The body may be missing, empty, or a document without `type`. Days in any other place are refused, since content
- * would be deleted earlier than requested.
- */
+/** May be missing, empty, or without `type`. Days in another place are refused, since content would be deleted earlier than requested. */
 export const softDeleteBody = z
   .looseObject({
     data: z
@@ -90,7 +84,7 @@ function storedJson<Value extends z.ZodType>(value: Value) {
 const typeCounts = z.record(z.string(), z.int())
 const URL_FOR_A_DAY = 'signed, needs no token and expires after 25 hours'
 
-export const stateVersionSchema = resource('state-versions', {
+export const stateVersionSchema = linkedResource('state-versions', {
   attributes: {
     'created-at': timestamp,
     size: z.int().describe('of the raw state, in bytes'),
@@ -154,6 +148,5 @@ export const stateVersionSchema = resource('state-versions', {
     outputs: hasMany('state-version-outputs'),
     'rollback-state-version': hasOne('state-versions').optional().describe('the version that this one is a copy of'),
   },
-  links: { self: z.string() },
 })
 export type StateVersionResource = Written<typeof stateVersionSchema>

@@ -1,5 +1,14 @@
 import { z } from 'zod'
-import { type Written, hasOne, linksToMany, nullable, resource, statusTimestamps, timestamp } from './responses.ts'
+import {
+  type Written,
+  hasOne,
+  linkedResource,
+  linksToMany,
+  nullable,
+  resource,
+  statusTimestamps,
+  timestamp,
+} from './responses.ts'
 import { enforcementLevel, receivedResponse, sentRequest, stage } from './run-tasks.ts'
 
 export const TASK_RESULT_STATUS = [
@@ -13,7 +22,7 @@ export const TASK_RESULT_STATUS = [
 ] as const
 export type TaskResultStatus = (typeof TASK_RESULT_STATUS)[number]
 
-export const taskResultSchema = resource('task-results', {
+export const taskResultSchema = linkedResource('task-results', {
   attributes: {
     status: z.enum(TASK_RESULT_STATUS).describe('`errored` when the receiver did not respond in time'),
     message: z.string().describe("the receiver's summary"),
@@ -40,7 +49,6 @@ export const taskResultSchema = resource('task-results', {
     'task-result-outcomes': linksToMany('task-result-outcomes'),
     deliveries: linksToMany('task-deliveries'),
   },
-  links: { self: z.string() },
 })
 export type TaskResultResource = Written<typeof taskResultSchema>
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Written, hasMany, hasOne, nullable, resource, statusTimestamps, timestamp } from './responses.ts'
+import { type Written, hasMany, hasOne, linkedResource, nullable, statusTimestamps, timestamp } from './responses.ts'
 import { stage } from './run-tasks.ts'
 
 export const TASK_STAGE_STATUS = [
@@ -14,7 +14,7 @@ export const TASK_STAGE_STATUS = [
 ] as const
 export type TaskStageStatus = (typeof TASK_STAGE_STATUS)[number]
 
-export const taskStageSchema = resource('task-stages', {
+export const taskStageSchema = linkedResource('task-stages', {
   attributes: {
     stage,
     status: z.enum(TASK_STAGE_STATUS).describe('`unreachable` when the run ended before it'),
@@ -34,6 +34,5 @@ export const taskStageSchema = resource('task-stages', {
     'task-results': hasMany('task-results'),
     'policy-evaluations': hasMany('policy-evaluations').describe('always empty: policies are not evaluated'),
   },
-  links: { self: z.string() },
 })
 export type TaskStageResource = Written<typeof taskStageSchema>

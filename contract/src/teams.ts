@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { requestBody, toMany } from './json-api.ts'
-import { type Written, hasMany, hasOne, linksToMany, linksToOne, nullable, resource } from './responses.ts'
+import { type Written, hasMany, hasOne, linkedResource, linksToMany, linksToOne, nullable } from './responses.ts'
 
 const flag = z.boolean().optional()
 
@@ -56,7 +56,7 @@ export type UpdateTeam = z.infer<typeof updateTeamBody>['data']['attributes']
 export const teamUsersBody = toMany('users')
 export const teamMembershipsBody = toMany('organization-memberships')
 
-export const teamSchema = resource('teams', {
+export const teamSchema = linkedResource('teams', {
   attributes: {
     name: z.string(),
     description: nullable.string,
@@ -86,6 +86,5 @@ export const teamSchema = resource('teams', {
     'authentication-token': linksToOne('authentication-tokens'),
     'authentication-tokens': linksToMany('authentication-tokens'),
   },
-  links: { self: z.string() },
 })
 export type TeamResource = Written<typeof teamSchema>

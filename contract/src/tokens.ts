@@ -1,15 +1,12 @@
 import { z } from 'zod'
-import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, linkedResource, nullable, timestamp } from './responses.ts'
 
 const attributes = z.object({
   description: z.string().max(255, 'description is too long (maximum is 255 characters)').nullish(),
   'expired-at': z.iso.datetime({ offset: true, message: 'expired-at must be an ISO 8601 timestamp' }).nullish(),
 })
 
-/**
- * The attributes of a new API token of a user, a team or an organization. Existing clients send no body, an empty type,
- * or the type of the public API.
- */
+/** Existing clients send no body, an empty type, or the type of the public API. */
 export const createTokenBody = z
   .object({
     data: z
@@ -24,7 +21,7 @@ export const deleteTokensBody = z.object({
   data: z.array(z.object({ type: z.literal('authentication-tokens').optional(), id: z.string().min(1) })),
 })
 
-export const tokenSchema = resource('authentication-tokens', {
+export const tokenSchema = linkedResource('authentication-tokens', {
   attributes: {
     'created-at': timestamp,
     'last-used-at': nullable.time,
@@ -36,6 +33,5 @@ export const tokenSchema = resource('authentication-tokens', {
     'created-by': hasOne('users'),
     team: hasOne('teams').optional().describe('present for team tokens only'),
   },
-  links: { self: z.string() },
 })
 export type TokenResource = Written<typeof tokenSchema>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { plainBody, relationshipsOf, requestBody, toOne } from './json-api.ts'
-import { type Written, linksToMany, resource } from './responses.ts'
+import { type Written, linkedResource, linksToMany, resource } from './responses.ts'
 
 /** Usernames appear in URLs, and never look like an e-mail address, since both can be used to sign in. */
 export const username = z
@@ -97,10 +97,9 @@ export const userAttributes = {
 
 export const userTokensRelation = { 'authentication-tokens': linksToMany('authentication-tokens') }
 
-export const userSchema = resource('users', {
+export const userSchema = linkedResource('users', {
   attributes: { ...userAttributes, permissions: userPermissions },
   relationships: userTokensRelation,
-  links: { self: z.string() },
 })
 export type UserResource = Written<typeof userSchema>
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { requestBody, toMany, toTyped } from './json-api.ts'
-import { type Written, hasMany, hasOne, resource, timestamp } from './responses.ts'
+import { type Written, hasMany, hasOne, linkedResource, timestamp } from './responses.ts'
 import { variableAttributes } from './variables.ts'
 
 const attributes = z.object({
@@ -35,7 +35,7 @@ export const updateVariableSetBody = requestBody('varsets', attributes.partial()
 export type CreateVariableSet = z.infer<typeof createVariableSetBody>['data']
 export type UpdateVariableSet = z.infer<typeof updateVariableSetBody>['data']
 
-export const variableSetSchema = resource('varsets', {
+export const variableSetSchema = linkedResource('varsets', {
   name: 'VariableSet',
   attributes: {
     name: z.string(),
@@ -58,6 +58,5 @@ export const variableSetSchema = resource('varsets', {
     projects: hasMany('projects'),
     stacks: hasMany('stacks').describe('always empty: this server has no stacks'),
   },
-  links: { self: z.string() },
 })
 export type VariableSetResource = Written<typeof variableSetSchema>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { requestBody, toOne } from './json-api.ts'
-import { type Written, hasMany, hasOne, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasMany, hasOne, linkedResource, nullable, timestamp } from './responses.ts'
 
 const VALUE_BYTES = 256 * 1024
 const encoder = new TextEncoder()
@@ -52,7 +52,7 @@ export type UpdateVariable = Partial<CreateVariable>
 /** The older form, with the workspace in the body. */
 export const createLegacyVariableBody = requestBody('vars', attributes, z.object({ workspace: toOne('workspaces') }))
 
-export const variableSchema = resource('vars', {
+export const variableSchema = linkedResource('vars', {
   name: 'Variable',
   attributes: {
     key: z.string(),
@@ -82,6 +82,5 @@ export const variableSchema = resource('vars', {
     overwriter: hasOne('vars').optional().describe('the variable that takes precedence in the workspace'),
     overwritten: hasMany('vars').optional().describe('variables that this one takes precedence over'),
   },
-  links: { self: z.string() },
 })
 export type VariableResource = Written<typeof variableSchema>

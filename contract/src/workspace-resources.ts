@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Written, hasOne, nullable, resource, timestamp } from './responses.ts'
+import { type Written, hasOne, linkedResource, nullable, resource, timestamp } from './responses.ts'
 
 export const workspaceResourceSchema = resource('resources', {
   name: 'WorkspaceResource',
@@ -26,7 +26,7 @@ export type WorkspaceResourceResource = Written<typeof workspaceResourceSchema>
 const countedName = z.strictObject({ name: z.string(), count: z.int() })
 
 /** Number of resource instances in a workspace's current state. Not part of the public API. */
-export const resourceCountsSchema = resource('resource-counts', {
+export const resourceCountsSchema = linkedResource('resource-counts', {
   name: 'ResourceCounts',
   attributes: {
     total: z.int(),
@@ -34,12 +34,11 @@ export const resourceCountsSchema = resource('resource-counts', {
     types: z.array(countedName).describe('by `provider-type`, largest first, at most 1000'),
   },
   relationships: { workspace: hasOne('workspaces') },
-  links: { self: z.string() },
 })
 export type ResourceCountsResource = Written<typeof resourceCountsSchema>
 
 /** The README of the current configuration of a workspace. The id is the workspace's. */
-export const workspaceReadmeSchema = resource('workspace-readmes', {
+export const workspaceReadmeSchema = linkedResource('workspace-readmes', {
   attributes: {
     path: z.string().describe('from the root of the configuration'),
     'raw-markdown': z.string().describe('truncated to 256 KiB'),
@@ -49,6 +48,5 @@ export const workspaceReadmeSchema = resource('workspace-readmes', {
     workspace: hasOne('workspaces'),
     'configuration-version': hasOne('configuration-versions'),
   },
-  links: { self: z.string() },
 })
 export type WorkspaceReadmeResource = Written<typeof workspaceReadmeSchema>

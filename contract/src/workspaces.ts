@@ -10,10 +10,7 @@ import { tagBindingsRelation, tagsRelation } from './tags.ts'
 const VERSION = String.raw`v?\d+(\.(\d+|[x*])){0,2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?`
 const CONSTRAINT = new RegExp(String.raw`^(=|!=|>=?|<=?|~>|\^|~)?\s*${VERSION}$`)
 
-/**
- * `latest`, a version, or a constraint such as `~> 1.11`. Versions unknown to this server are accepted: OpenTofu sends
- * its own, and `init` must not fail with a new release.
- */
+/** `latest`, a version, or a constraint such as `~> 1.11`; even unknown ones, since OpenTofu has its own and `init` must work with a new release. */
 export const engineVersion = z
   .string()
   .trim()
@@ -43,8 +40,8 @@ const workingDirectory = z
   .superRefine((path, context) => {
     const problem = entryProblem({ path: normalizedDirectory(path), type: 'Directory' }, newSeenEntries())
     if (problem === undefined) return
-    const given = JSON.stringify(path.slice(0, 100))
-    const message = `working-directory is ${given}, it must be a directory inside the configuration: it ${problem}`
+    const shown = JSON.stringify(path.slice(0, 100))
+    const message = `working-directory is ${shown}, it must be a directory inside the configuration: it ${problem}`
     context.addIssue({ code: 'custom', message })
   })
 
@@ -104,10 +101,7 @@ export type CreateWorkspace = z.infer<typeof createWorkspaceBody>['data']
 export type UpdateWorkspace = z.infer<typeof updateWorkspaceBody>['data']
 
 const reason = z.string().max(1000).nullish()
-/**
- * The body of a lock request: plain JSON, a document with an empty resource type, or nothing; clients send all three.
- * Parses to the reason.
- */
+/** Plain JSON, a document with an empty resource type, or nothing: clients send all three. Parses to the reason. */
 export const lockBody = z
   .union([
     z.object({ data: z.object({ attributes: z.object({ reason }).nullish() }) }),

@@ -1,6 +1,7 @@
+import { z } from 'zod'
 import type { Ctx, TransactionCtx } from './app.ts'
 import type { DomainEvent, Reaction } from './events.ts'
-import type { Handler, JobKind } from './jobs/jobs.ts'
+import { type Handler, type JobKind, jobKind } from './jobs/jobs.ts'
 
 /** Binds a function to an event of a lower feature; see `DomainEvent`. */
 export function reaction<Payload>(
@@ -23,4 +24,15 @@ export function jobHandler<Data extends object>(
     kind: kind as unknown as JobKind<never>, // one list holds handlers of all kinds
     run: async (ctx, data, signal) => run(ctx, kind.data.parse(data), signal),
   }
+}
+
+/** A job without data that runs on a schedule, a cron expression in UTC, one at a time per process. It must be idempotent. */
+export function scheduledJob(
+  name: string,
+  schedule: string,
+  run: (ctx: Ctx, signal: AbortSignal) => Promise<unknown>,
+  options: Pick<Partial<JobKind>, 'retryLimit' | 'timeLimitMs'> = {},
+): JobHandler {
+  const kind = jobKind(name, z.object({}), { ...options, concurrency: 1 })
+  return jobHandler(kind, async (ctx, _, signal) => void (await run(ctx, signal)), { schedule })
 }

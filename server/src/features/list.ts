@@ -13,23 +13,10 @@ import { sessionJobs } from './identity/sessions/service.ts'
 import { userTokenRoutes } from './identity/tokens/routes.ts'
 import { userLoaders } from './identity/users/resource.ts'
 import { avatarRoutes, userRoutes } from './identity/users/routes.ts'
-import {
-  anyTokenRoutes,
-  organizationTokenRoutes,
-  teamTokenRoutes,
-} from './organizations/authentication-tokens/routes.ts'
-import {
-  membershipLoaders,
-  membershipReactions,
-  membershipRoutes,
-} from './organizations/organization-memberships/routes.ts'
+import * as authenticationTokens from './organizations/authentication-tokens/routes.ts'
+import * as memberships from './organizations/organization-memberships/routes.ts'
 import { organizationLoaders, organizationRoutes } from './organizations/organizations/routes.ts'
-import {
-  projectLoaders,
-  projectReactions,
-  projectRoutes,
-  projectTagBindingRoutes,
-} from './organizations/projects/routes.ts'
+import * as projects from './organizations/projects/routes.ts'
 import { ssoRoutes } from './organizations/sso/routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
@@ -37,11 +24,7 @@ import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { commentLoaders, commentRoutes } from './runs/comments/routes.ts'
 import { configurationVersionJobs } from './runs/configuration-versions/jobs.ts'
-import {
-  configurationVersionLoaders,
-  configurationVersionRoutes,
-  workspaceReadmeRoutes,
-} from './runs/configuration-versions/routes.ts'
+import * as configurationVersions from './runs/configuration-versions/routes.ts'
 import { organizationOverviewRoutes } from './runs/organization-overviews/routes.ts'
 import { planJobs } from './runs/plans/jobs.ts'
 import { applyRoutes, phaseLoaders, planRoutes } from './runs/plans/routes.ts'
@@ -50,13 +33,7 @@ import { runEventLoaders, runEventRoutes } from './runs/run-events/routes.ts'
 import { runTriggerJobs, runTriggerReactions } from './runs/run-triggers/fire.ts'
 import { runTriggerRoutes } from './runs/run-triggers/routes.ts'
 import { runJobs, runReactions } from './runs/runs/jobs.ts'
-import {
-  organizationRunRoutes,
-  runActionRoutes,
-  runConfigurationRoutes,
-  runLoaders,
-  runRoutes,
-} from './runs/runs/routes.ts'
+import * as runs from './runs/runs/routes.ts'
 import { taskStageLoaders, taskStageRoutes } from './runs/task-stages/routes.ts'
 import { workspaceDeletionRoutes } from './runs/workspace-deletion/routes.ts'
 import { adminOrganizationRoutes, adminUserRoutes } from './site/admin/routes.ts'
@@ -85,25 +62,10 @@ import { taskResultJobs } from './tasks/task-results/jobs.ts'
 import { taskResultLoaders, taskResultRoutes } from './tasks/task-results/routes.ts'
 import { workspaceTaskLoaders, workspaceTaskRoutes } from './tasks/workspace-tasks/routes.ts'
 import { teamAccessRoutes } from './workspaces/team-access/routes.ts'
-import {
-  variableSetLoaders,
-  variableSetRoutes,
-  variableSetScopeRoutes,
-  variableSetVariableRoutes,
-} from './workspaces/variable-sets/routes.ts'
+import * as variableSets from './workspaces/variable-sets/routes.ts'
 import { legacyVariableRoutes, variableLoaders, variableRoutes } from './workspaces/variables/routes.ts'
-import {
-  tagRoutes,
-  workspaceTagBindingRoutes,
-  workspaceTagLoaders,
-  workspaceTagRoutes,
-} from './workspaces/workspace-tags/routes.ts'
-import {
-  consumerRoutes,
-  workspaceLoaders,
-  workspaceLockRoutes,
-  workspaceRoutes,
-} from './workspaces/workspaces/routes.ts'
+import * as workspaceTags from './workspaces/workspace-tags/routes.ts'
+import * as workspaces from './workspaces/workspaces/routes.ts'
 
 /** All routes of the server. */
 export const ROUTES: readonly Routes[] = [
@@ -118,31 +80,31 @@ export const ROUTES: readonly Routes[] = [
   agentPoolRoutes,
   agentRoutes,
   agentTokenRoutes,
-  anyTokenRoutes,
+  authenticationTokens.anyTokenRoutes,
   applyRoutes,
   auditTrailRoutes,
   avatarRoutes,
   backingDataRoutes,
   changeRoutes,
   commentRoutes,
-  configurationVersionRoutes,
-  consumerRoutes,
+  configurationVersions.configurationVersionRoutes,
+  workspaces.consumerRoutes,
   dataRetentionRoutes,
-  membershipRoutes,
+  memberships.membershipRoutes,
   oauthRoutes,
   organizationOverviewRoutes,
   organizationRoutes,
-  organizationRunRoutes,
-  organizationTokenRoutes,
+  runs.organizationRunRoutes,
+  authenticationTokens.organizationTokenRoutes,
   planRoutes,
-  projectRoutes,
-  projectTagBindingRoutes,
+  projects.projectRoutes,
+  projects.projectTagBindingRoutes,
   reservedTagKeyRoutes,
-  runActionRoutes,
-  runConfigurationRoutes,
+  runs.runActionRoutes,
+  runs.runConfigurationRoutes,
   runDeciderRoutes,
   runEventRoutes,
-  runRoutes,
+  runs.runRoutes,
   runTriggerRoutes,
   sampleRoutes,
   sessionRoutes,
@@ -151,36 +113,36 @@ export const ROUTES: readonly Routes[] = [
   stateVersionDiffRoutes,
   stateVersionOutputRoutes,
   stateVersionRoutes,
-  tagRoutes,
+  workspaceTags.tagRoutes,
   taskRequestRoutes,
   taskResultRoutes,
   taskRoutes,
   taskStageRoutes,
   teamAccessRoutes,
   teamRoutes,
-  teamTokenRoutes,
+  authenticationTokens.teamTokenRoutes,
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
   legacyVariableRoutes,
   variableRoutes,
-  variableSetRoutes,
-  variableSetScopeRoutes,
-  variableSetVariableRoutes,
+  variableSets.variableSetRoutes,
+  variableSets.variableSetScopeRoutes,
+  variableSets.variableSetVariableRoutes,
   workspaceDeletionRoutes,
-  workspaceLockRoutes,
-  workspaceReadmeRoutes,
+  workspaces.workspaceLockRoutes,
+  configurationVersions.workspaceReadmeRoutes,
   workspaceResourceRoutes,
-  workspaceRoutes,
-  workspaceTagBindingRoutes,
-  workspaceTagRoutes,
+  workspaces.workspaceRoutes,
+  workspaceTags.workspaceTagBindingRoutes,
+  workspaceTags.workspaceTagRoutes,
   workspaceTaskRoutes,
 ]
 
 /** Reactions of features to events raised below them, in the order in which they run. */
 export const REACTIONS: readonly Reaction[] = [
-  ...projectReactions,
-  ...membershipReactions,
+  ...projects.projectReactions,
+  ...memberships.membershipReactions,
   ...agentReactions,
   ...taskReactions,
   ...taskRequestReactions,
@@ -194,13 +156,13 @@ export const REACTIONS: readonly Reaction[] = [
 export const LOADERS: readonly Loader[] = [
   ...agentPoolLoaders,
   ...commentLoaders,
-  ...configurationVersionLoaders,
-  ...membershipLoaders,
+  ...configurationVersions.configurationVersionLoaders,
+  ...memberships.membershipLoaders,
   ...organizationLoaders,
   ...phaseLoaders,
-  ...projectLoaders,
+  ...projects.projectLoaders,
   ...runEventLoaders,
-  ...runLoaders,
+  ...runs.runLoaders,
   ...stateVersionLoaders,
   ...stateVersionOutputLoaders,
   ...taskResultLoaders,
@@ -208,9 +170,9 @@ export const LOADERS: readonly Loader[] = [
   ...teamLoaders,
   ...userLoaders,
   ...variableLoaders,
-  ...variableSetLoaders,
-  ...workspaceLoaders,
-  ...workspaceTagLoaders,
+  ...variableSets.variableSetLoaders,
+  ...workspaces.workspaceLoaders,
+  ...workspaceTags.workspaceTagLoaders,
   ...workspaceTaskLoaders,
 ]
 

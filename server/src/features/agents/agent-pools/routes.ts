@@ -1,9 +1,4 @@
-import {
-  agentPoolSchema,
-  createAgentPoolBody,
-  createAgentTokenBody,
-  updateAgentPoolBody,
-} from '@groundstate/contract/agent-pools'
+import * as contract from '@groundstate/contract/agent-pools'
 import { agentPoolIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { tokenSchema } from '@groundstate/contract/tokens'
@@ -15,14 +10,7 @@ import { tokenResource } from '../../identity/tokens/resource.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { listReadableAgentPools, requireAgentPool, requireTokenPool } from './access.ts'
 import { agentPoolResource } from './resource.ts'
-import {
-  createAgentPool,
-  createAgentToken,
-  deleteAgentPool,
-  listAgentPools,
-  listAgentTokens,
-  updateAgentPool,
-} from './service.ts'
+import * as service from './service.ts'
 import type { PoolFilter } from './store.ts'
 
 const allowedWorkspace = text().describe('pools that the workspace of this name may use')
@@ -33,10 +21,10 @@ const LIST_QUERY = {
   'filter[allowed-workspaces][name]': allowedWorkspace,
   'filter[allowed_projects][name]': allowedProject,
   'filter[allowed-projects][name]': allowedProject,
-  sort: sortBy(['name', 'created-at'], 'name').describe('by `name` unless given'),
+  sort: sortBy(['name', 'created-at'], 'name').describe('`name` by default'),
 }
 
-const ONE = { 200: documentOf(agentPoolSchema) }
+const ONE = { 200: documentOf(contract.agentPoolSchema) }
 
 export const agentPoolRoutes: Routes = (http) => {
   http.get(
@@ -44,13 +32,13 @@ export const agentPoolRoutes: Routes = (http) => {
     {
       summary: 'List the agent pools of an organization',
       access: { organization: 'agent-pools:read' },
-      responses: { 200: pageOf(agentPoolSchema) },
+      responses: { 200: pageOf(contract.agentPoolSchema) },
       query: LIST_QUERY,
       include: agentPoolIncludes,
     },
     async (req) => {
       const input = { page: req.page(), filter: poolFilter(req.query) }
-      return req.list(await listAgentPools(req.ctx, req.params.organization, input), agentPoolResource)
+      return req.list(await service.listAgentPools(req.ctx, req.params.organization, input), agentPoolResource)
     },
   )
   http.post(
@@ -59,11 +47,11 @@ export const agentPoolRoutes: Routes = (http) => {
       summary: 'Create an agent pool',
       access: { organization: 'agent-pools:manage' },
       audit: 'agent_pool create',
-      responses: { 201: documentOf(agentPoolSchema) },
-      body: createAgentPoolBody,
+      responses: { 201: documentOf(contract.agentPoolSchema) },
+      body: contract.createAgentPoolBody,
       authorise: async (ctx, { organization }) => requireOrganization(ctx, organization, 'agent-pools:manage'),
     },
-    async (req) => created(agentPoolResource(await createAgentPool(req.ctx, req.subject, req.body.data))),
+    async (req) => created(agentPoolResource(await service.createAgentPool(req.ctx, req.subject, req.body.data))),
   )
   http.get(
     '/agent-pools/:poolId',
@@ -82,10 +70,10 @@ export const agentPoolRoutes: Routes = (http) => {
       access: { organization: 'agent-pools:manage' },
       audit: 'agent_pool update',
       responses: ONE,
-      body: updateAgentPoolBody,
+      body: contract.updateAgentPoolBody,
       authorise: async (ctx, { poolId }) => requireAgentPool(ctx, poolId, 'agent-pools:manage'),
     },
-    async (req) => ok(agentPoolResource(await updateAgentPool(req.ctx, req.subject, req.body.data))),
+    async (req) => ok(agentPoolResource(await service.updateAgentPool(req.ctx, req.subject, req.body.data))),
   )
   http.delete(
     '/agent-pools/:poolId',
@@ -95,7 +83,7 @@ export const agentPoolRoutes: Routes = (http) => {
       audit: 'agent_pool destroy',
       responses: { 204: null },
     },
-    async (req) => deleteAgentPool(req.ctx, req.params.poolId),
+    async (req) => service.deleteAgentPool(req.ctx, req.params.poolId),
   )
 }
 
@@ -116,7 +104,7 @@ export const agentTokenRoutes: Routes = (http) => {
       access: { organization: 'agent-pools:manage' },
       responses: { 200: pageOf(tokenSchema) },
     },
-    async (req) => req.list(await listAgentTokens(req.ctx, req.params.poolId, req.page()), tokenResource),
+    async (req) => req.list(await service.listAgentTokens(req.ctx, req.params.poolId, req.page()), tokenResource),
   )
   http.post(
     '/agent-pools/:poolId/authentication-tokens',
@@ -125,12 +113,12 @@ export const agentTokenRoutes: Routes = (http) => {
       access: { organization: 'agent-pools:manage' },
       audit: 'authentication_token create',
       responses: { 201: documentOf(tokenSchema) },
-      body: createAgentTokenBody,
+      body: contract.createAgentTokenBody,
       authorise: async (ctx, { poolId }) => requireTokenPool(ctx, poolId),
     },
     async (req) => {
       const { description } = req.body.data.attributes
-      const { token, text } = await createAgentToken(req.ctx, req.subject, description)
+      const { token, text } = await service.createAgentToken(req.ctx, req.subject, description)
       return unstored(created(tokenResource(token, text)))
     },
   )

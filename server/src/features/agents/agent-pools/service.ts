@@ -11,7 +11,6 @@ import { requireOrganization } from '../../organizations/organizations/access.ts
 import { listReadableProjects } from '../../organizations/projects/access.ts'
 import { listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
 import { type AgentPool, requireAgentPool, requireTokenPool } from './access.ts'
-import { BUILT_IN_POOL_ID, type PoolUsage, listTokens, onlineSince } from './store.ts'
 import * as store from './store.ts'
 
 export async function createAgentPool(ctx: Ctx, organization: { id: string }, input: CreateAgentPool) {
@@ -41,7 +40,7 @@ export async function listAgentPools(
   input: { page: Page; filter: store.PoolFilter },
 ) {
   const { id: organizationId } = await requireOrganization(ctx, organizationName, 'agent-pools:read')
-  return store.listAgentPools(ctx.db, ctx.actor, { organizationId, since: onlineSince(ctx.now()), ...input })
+  return store.listAgentPools(ctx.db, ctx.actor, { organizationId, since: store.onlineSince(ctx.now()), ...input })
 }
 
 export async function updateAgentPool(ctx: Ctx, pool: AgentPool, { attributes, relationships }: UpdateAgentPool) {
@@ -117,7 +116,7 @@ export async function deleteAgentPool(ctx: Ctx, id: string) {
 }
 
 /** `the workspaces a, b and 3 more, and the run task scan` */
-function describeUsage(usage: readonly PoolUsage[]) {
+function describeUsage(usage: readonly store.PoolUsage[]) {
   const parts = usage.flatMap(({ kind, names, seen, hidden }) => {
     const more = seen > names.length ? ` and ${seen - names.length} more` : ''
     const visible = `the ${kind}${seen === 1 ? '' : 's'} ${names.join(', ')}${more}`
@@ -140,15 +139,15 @@ export async function createAgentToken(ctx: Ctx, pool: AgentPool, description: s
 /** Creates the token of this process's built-in agent at startup, and deletes idle ones of earlier processes. */
 export async function createBuiltInAgentToken(ctx: Ctx): Promise<string> {
   const before = new Date(ctx.now().getTime() - IDLE_MS)
-  await store.deleteIdleBuiltInTokens(ctx.db, { poolId: BUILT_IN_POOL_ID, before })
-  const subject = { kind: 'agent', agent_pool_id: BUILT_IN_POOL_ID } as const
+  await store.deleteIdleBuiltInTokens(ctx.db, { poolId: store.BUILT_IN_POOL_ID, before })
+  const subject = { kind: 'agent', agent_pool_id: store.BUILT_IN_POOL_ID } as const
   const { text } = await issueToken(ctx, subject, { description: 'built-in agent' })
   return text
 }
 
 export async function listAgentTokens(ctx: Ctx, poolId: string, page: Page) {
   const pool = await requireTokenPool(ctx, poolId)
-  return listTokens(ctx.db, pool.id, page)
+  return store.listTokens(ctx.db, pool.id, page)
 }
 
 function agentPoolAudit(pool: PoolKey, action: AuditEvent['action'], meta: AuditEvent['meta']): AuditEvent {

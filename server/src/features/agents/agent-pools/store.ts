@@ -3,7 +3,8 @@ import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
-import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { type Db, type Page, type Tx } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing, literals } from '../../../db/sql.ts'
 
@@ -65,19 +66,11 @@ export async function listAgentPools(
   }
   const where = sql<boolean>`${sql.join(conditions, sql` and `)}`
   const direction = filter.sort.descending ? 'desc' : 'asc'
-  const rows = await selectPools(db, actor, since)
+  const list = selectPools(db, actor, since)
     .where(where)
     .orderBy(filter.sort.name === 'name' ? 'pool.name' : 'pool.created_at', direction)
     .orderBy('pool.id', direction)
-    .limit(page.size)
-    .offset(pageOffset(page))
-    .execute()
-  const count = await db
-    .selectFrom('agent_pools as pool')
-    .where(where)
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  return { rows, total: count.total }
+  return readPaged(page, list, db.selectFrom('agent_pools as pool').where(where))
 }
 
 /** Pools that the workspace of that name may use, if the actor sees the workspace. */
@@ -152,14 +145,11 @@ export async function listPoolUsage(db: Db, actor: Actor, poolId: string) {
 }
 
 export async function listTokens(db: Db, poolId: string, page: Page) {
-  const query = db
+  const all = db
     .selectFrom('tokens')
     .where('agent_pool_id', '=', poolId)
     .where('kind', '=', sql.lit('agent' as const))
-  const ordered = query.selectAll().orderBy('created_at').orderBy('id')
-  const rows = await ordered.limit(page.size).offset(pageOffset(page)).execute()
-  const count = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total: count.total }
+  return readPaged(page, all.selectAll().orderBy('created_at').orderBy('id'), all)
 }
 
 export async function listTokenIds(db: Db, poolId: string) {

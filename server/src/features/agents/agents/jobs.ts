@@ -1,18 +1,12 @@
-import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
-import { jobHandler, reaction } from '../../../handlers.ts'
+import { reaction, scheduledJob } from '../../../handlers.ts'
 import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
-import { jobKind } from '../../../jobs/jobs.ts'
 import { tokenDeleted } from '../../identity/tokens/store.ts'
 import { announceDeletedAgents } from './announce.ts'
 import { endAgentSessions } from './service.ts'
 import { deleteOfflineAgents } from './store.ts'
 
-const expiry = jobKind('agents.expire', z.object({}), { concurrency: 1 })
-
-export const agentJobs = [
-  jobHandler(expiry, async (ctx, _, signal) => expireAgents(ctx, signal), { schedule: '12 3 * * *' }),
-]
+export const agentJobs = [scheduledJob('agents.expire', '12 3 * * *', expireAgents)]
 
 const BATCH = 200
 

@@ -19,7 +19,7 @@ export const agentRoutes: Routes = (http) => {
       responses: { 200: pageOf(agentSchema) },
       query: {
         'filter[last-ping-since]': time().describe('agents with a heartbeat at or after this time'),
-        sort: sortBy(['created-at', 'name'], 'created-at').describe('by `created-at` unless given'),
+        sort: sortBy(['created-at', 'name'], 'created-at').describe('`created-at` by default'),
       },
     },
     async (req) => {

@@ -13,16 +13,12 @@ import { onlineSince } from '../agent-pools/store.ts'
 import { requireAgent, requireOwnAgent } from './access.ts'
 import { agentRemoved, announceAgents } from './announce.ts'
 import * as store from './store.ts'
-import { agentStatus } from './store.ts'
 
 type AgentActor = Extract<Actor, { kind: 'agent' }>
 type PoolAgent = NonNullable<Awaited<ReturnType<typeof store.findPoolAgent>>>
 type NewAgent = { id: string | undefined; name: string; ip_address: string | null; agent_pool_id: string }
 
-/**
- * Registers an agent in the pool of its token. An agent that sends its id keeps it, as does one that returns under its name after going
- * offline. Throws `invalid` if the organization's plan allows no further agent.
- */
+/** Registers an agent. It keeps the id that it sends, or that of its name if offline. Throws `invalid` if the plan allows no further agent. */
 export async function registerAgent(ctx: Ctx, actor: AgentActor, input: RegisterAgent): Promise<RegisteredAgent> {
   const { agentId, starts, engines, downloadsEngines, ...attributes } = input
   const agent = {
@@ -101,7 +97,7 @@ export async function listCurrentJobs(ctx: Ctx, agentIds: readonly string[]) {
 /** Deletes an agent. Throws `precondition-failed` while it may still be running jobs. */
 export async function deleteAgent(ctx: Ctx, id: string) {
   const { agent, pool } = await requireAgent(ctx, id, 'agent-pools:manage')
-  const status = agentStatus(agent, ctx.now())
+  const status = store.agentStatus(agent, ctx.now())
   if (status === 'idle' || status === 'busy')
     throw preconditionFailed(`the agent ${agent.name} is ${status}: it must be exited, errored or unknown`)
   const event = {

@@ -1,7 +1,8 @@
 import type { AgentStatus } from '@groundstate/contract/agents'
 import { type Insertable, sql } from 'kysely'
-import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { type Db, type Page, type Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
+import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { OFFLINE_AFTER_MS } from '../agent-pools/store.ts'
 
@@ -45,21 +46,15 @@ export async function listAgents(
   db: Db,
   { poolId, page, since, sort, now }: AgentListInput & { poolId: string; now: Date },
 ) {
-  const query = db
-    .selectFrom('agents as a')
-    .where('a.agent_pool_id', '=', poolId)
-    .$if(since !== undefined, (query) => query.where('a.last_ping_at', '>=', since ?? new Date(0)))
+  let all = db.selectFrom('agents as a').where('a.agent_pool_id', '=', poolId)
+  if (since !== undefined) all = all.where('a.last_ping_at', '>=', since)
   const direction = sort.descending ? 'desc' : 'asc'
-  const rows = await query
+  const list = all
     .selectAll('a')
     .select(isBusy(now).as('is_busy'))
     .orderBy(sort.name === 'name' ? 'a.name' : 'a.created_at', direction)
     .orderBy('a.id', direction)
-    .limit(page.size)
-    .offset(pageOffset(page))
-    .execute()
-  const count = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total: count.total }
+  return readPaged(page, list, all)
 }
 
 /** The running jobs of agents, oldest first. */

@@ -41,7 +41,7 @@ describe('account details', () => {
     })
   })
 
-  test("a team's token is the team's account, an organization's is nobody's", async () => {
+  test("a team's token is the team's account, an organization's has no account", async () => {
     const { owner, name, text } = await teamToken()
     const organization = await createOrganizationToken(app.as(owner.actor), name, { kind: 'organization' })
 

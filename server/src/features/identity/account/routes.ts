@@ -1,11 +1,4 @@
-import {
-  type AccountResource,
-  type RecoveryCodesResource,
-  type TwoFactorEnrollmentResource,
-  accountSchema,
-  recoveryCodesSchema,
-  twoFactorEnrollmentSchema,
-} from '@groundstate/contract/account'
+import * as contract from '@groundstate/contract/account'
 import { documentOf, wholeListOf } from '@groundstate/contract/responses'
 import { sessionSchema } from '@groundstate/contract/sessions'
 import {
@@ -23,7 +16,7 @@ import { currentSessionId, endedCookieHeader } from '../sessions/service.ts'
 import { userResource } from '../users/resource.ts'
 import * as service from './service.ts'
 
-const ACCOUNT = { access: 'person', responses: { 200: documentOf(accountSchema) } } as const
+const ACCOUNT = { access: 'person', responses: { 200: documentOf(contract.accountSchema) } } as const
 
 export const accountRoutes: Routes = (http) => {
   http.get('/account/details', { ...ACCOUNT, summary: 'Show your account', access: 'user' }, async ({ ctx }) =>
@@ -86,10 +79,10 @@ function account(ctx: Ctx, { user, hasTwoFactor }: service.Account) {
         'can-manage-hcp-account': false,
       },
     },
-  } satisfies AccountResource)
+  } satisfies contract.AccountResource)
 }
 
-const CODES = { access: 'person', responses: { 200: documentOf(recoveryCodesSchema) } } as const
+const CODES = { access: 'person', responses: { 200: documentOf(contract.recoveryCodesSchema) } } as const
 
 export const twoFactorRoutes: Routes = (http) => {
   http.post(
@@ -99,11 +92,13 @@ export const twoFactorRoutes: Routes = (http) => {
       access: 'person',
       audit: 'user enroll_two_factor',
       body: confirmPasswordBody,
-      responses: { 200: documentOf(twoFactorEnrollmentSchema) },
+      responses: { 200: documentOf(contract.twoFactorEnrollmentSchema) },
     },
     async ({ ctx, body }) => {
       const attributes = await service.enrollTwoFactor(ctx, body.data.attributes.password)
-      return unstored(ok({ id: 'enrollment', type: 'two-factor', attributes } satisfies TwoFactorEnrollmentResource))
+      return unstored(
+        ok({ id: 'enrollment', type: 'two-factor', attributes } satisfies contract.TwoFactorEnrollmentResource),
+      )
     },
   )
   http.post(
@@ -136,5 +131,5 @@ export const twoFactorRoutes: Routes = (http) => {
 
 function recoveryCodes(codes: string[]) {
   const attributes = { 'recovery-codes': codes }
-  return unstored(ok({ id: 'recovery-codes', type: 'two-factor', attributes } satisfies RecoveryCodesResource))
+  return unstored(ok({ id: 'recovery-codes', type: 'two-factor', attributes } satisfies contract.RecoveryCodesResource))
 }

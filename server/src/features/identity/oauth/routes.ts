@@ -1,9 +1,4 @@
-import {
-  type AccessTokenResponse,
-  type OAuthErrorResponse,
-  accessTokenResponse,
-  oauthErrorResponse,
-} from '@groundstate/contract/discovery'
+import * as contract from '@groundstate/contract/discovery'
 import { z } from 'zod'
 import { AppError, badRequest } from '../../../errors.ts'
 import { checkOwnPages } from '../../../http/authenticate.ts'
@@ -15,7 +10,6 @@ import { signInMethods, endCurrentSession, endedCookieHeader } from '../sessions
 import { avatarPath } from '../users/resource.ts'
 import { codePage, consentPage, refusalPage, sentence, signInPage } from './pages.ts'
 import { type AuthorizeRequest, authorizeQuery, readAuthorizeRequest } from './request.ts'
-import { OAuthError } from './service.ts'
 import * as service from './service.ts'
 
 const text = z.string().max(1000)
@@ -115,19 +109,20 @@ export const oauthRoutes: Routes = (http) => {
       // The body has no schema, because errors have the form of RFC 6749.
       summary: 'Exchange a code for an API token',
       audit: 'authentication_token create',
-      responses: { 200: accessTokenResponse, 400: oauthErrorResponse },
+      responses: { 200: contract.accessTokenResponse, 400: contract.oauthErrorResponse },
     },
     async (req) => {
       const headers = { 'cache-control': 'no-store', pragma: 'no-cache' }
       try {
         const isForm = req.header('content-type')?.startsWith('application/x-www-form-urlencoded')
-        if (!isForm) throw new OAuthError('invalid_request', 'the body must be application/x-www-form-urlencoded')
+        if (!isForm)
+          throw new service.OAuthError('invalid_request', 'the body must be application/x-www-form-urlencoded')
         const accessToken = await service.exchangeCode(req.ctx, (req.raw.body ?? {}) as Record<string, unknown>)
-        const response = { access_token: accessToken, token_type: 'bearer' } satisfies AccessTokenResponse
+        const response = { access_token: accessToken, token_type: 'bearer' } satisfies contract.AccessTokenResponse
         return { ...json(response), headers }
       } catch (error) {
-        if (!(error instanceof OAuthError)) throw error
-        const response = { error: error.code, error_description: error.message } satisfies OAuthErrorResponse
+        if (!(error instanceof service.OAuthError)) throw error
+        const response = { error: error.code, error_description: error.message } satisfies contract.OAuthErrorResponse
         return { ...json(response, 400), headers }
       }
     },

@@ -1,15 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { OAuthErrorResponse } from '@groundstate/contract/discovery'
 import type { FastifyRequest } from 'fastify'
-import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM, userActor } from '../../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
 import { transact } from '../../../db/db.ts'
 import { forbidden, unauthorized } from '../../../errors.ts'
-import { jobHandler } from '../../../handlers.ts'
+import { scheduledJob } from '../../../handlers.ts'
 import { checkSameOrigin, findSessionActor, sessionCookie } from '../../../http/authenticate.ts'
-import { jobKind } from '../../../jobs/jobs.ts'
 import { checkCode, checkPassword, openSession } from '../sessions/service.ts'
 import { hasTwoFactor } from '../sessions/store.ts'
 import { createUserToken, revokeToken } from '../tokens/service.ts'
@@ -144,13 +142,11 @@ export class OAuthError extends Error {
   }
 }
 
-const sweep = jobKind('oauth.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
-
 /** Retention of used codes, in which a second use is detected. */
 const CODE_MEMORY_MS = 24 * 60 * 60_000
 
-export const oauthJobs = [
-  jobHandler(sweep, async (ctx) => store.deleteExpiredCodes(ctx.db, new Date(ctx.now().getTime() - CODE_MEMORY_MS)), {
-    schedule: '43 * * * *',
-  }),
-]
+export const oauthJobs = [scheduledJob('oauth.sweep', '43 * * * *', sweepCodes, { retryLimit: 0 })]
+
+async function sweepCodes(ctx: Ctx) {
+  await store.deleteExpiredCodes(ctx.db, new Date(ctx.now().getTime() - CODE_MEMORY_MS))
+}

@@ -4,7 +4,7 @@ import type { Ctx } from '../../../app.ts'
 import { tooManyRequests } from '../../../errors.ts'
 import * as store from './store.ts'
 
-/** Failed attempts allowed within `windowMs`. `pair` is an account from one address: nobody elsewhere can lock its user out. */
+/** Failed attempts allowed within `windowMs`. `pair` is an account from one address: attempts from elsewhere cannot lock its user out. */
 export const ATTEMPT_LIMITS = { pair: 10, account: 100, address: 100, codes: 10, windowMs: 15 * 60_000 }
 
 /** Period for which an address with a successful sign-in is a known address of the user. */

@@ -1,10 +1,5 @@
 import { documentOf } from '@groundstate/contract/responses'
-import {
-  type SignInMethodsResource,
-  createSessionBody,
-  sessionSchema,
-  signInMethodsSchema,
-} from '@groundstate/contract/sessions'
+import * as contract from '@groundstate/contract/sessions'
 import { userSchema } from '@groundstate/contract/users'
 import { z } from 'zod'
 import { userActor } from '../../../auth/actor.ts'
@@ -15,7 +10,7 @@ import { includedUsers, userResource } from '../users/resource.ts'
 import { sessionResource } from './resource.ts'
 import { signInMethods, createSession, endCurrentSession, endedCookieHeader, requireCurrentSession } from './service.ts'
 
-const SESSION = documentOf(sessionSchema).extend({ included: z.array(userSchema) })
+const SESSION = documentOf(contract.sessionSchema).extend({ included: z.array(userSchema) })
 
 export const sessionRoutes: Routes = (http) => {
   http.post(
@@ -24,7 +19,7 @@ export const sessionRoutes: Routes = (http) => {
       summary: 'Sign in',
       access: 'public',
       audit: 'user sign_in',
-      body: createSessionBody,
+      body: contract.createSessionBody,
       responses: { 201: SESSION },
     },
     async (req) => {
@@ -38,10 +33,14 @@ export const sessionRoutes: Routes = (http) => {
   )
   http.get(
     '/sessions/methods',
-    { summary: 'Show the sign-in methods', access: 'public', responses: { 200: documentOf(signInMethodsSchema) } },
+    {
+      summary: 'Show the sign-in methods',
+      access: 'public',
+      responses: { 200: documentOf(contract.signInMethodsSchema) },
+    },
     async ({ ctx }) => {
       const attributes = signInMethods(ctx)
-      return ok({ id: 'sign-in', type: 'sign-in-methods', attributes } satisfies SignInMethodsResource)
+      return ok({ id: 'sign-in', type: 'sign-in-methods', attributes } satisfies contract.SignInMethodsResource)
     },
   )
   http.get(

@@ -8,7 +8,6 @@ import { invalid, notFound } from '../../../errors.ts'
 import { newId } from '../../../ids.ts'
 import { StartError } from '../../../start-error.ts'
 import { findUser, findUserByLogin } from '../users/store.ts'
-import { tokenAudit } from './store.ts'
 import * as store from './store.ts'
 
 /** A new token and its text, of which only a hash is stored. */
@@ -28,7 +27,7 @@ export async function issueToken(ctx: Ctx, subject: Subject, input: CreateToken)
     created_at: ctx.now(),
     expires_at: expiry(ctx, input['expired-at']),
   }
-  const token = await audited(ctx, tokenAudit('create', row), async ({ db }) => store.insertToken(db, row))
+  const token = await audited(ctx, store.tokenAudit('create', row), async ({ db }) => store.insertToken(db, row))
   return { token, text }
 }
 
@@ -43,7 +42,7 @@ export async function deleteSingleToken(ctx: Ctx, owner: store.SingleToken) {
   await transact(ctx, async (ctx) => {
     const token = await store.deleteSingleToken(ctx.db, owner)
     if (!token) throw notFound('token')
-    await recordAudit(ctx, tokenAudit('destroy', token))
+    await recordAudit(ctx, store.tokenAudit('destroy', token))
   })
 }
 
@@ -68,7 +67,7 @@ type SettingToken = { text: string; description: string }
 export async function replaceSettingToken(ctx: TransactionCtx, userId: string, { text, description }: SettingToken) {
   const hash = tokenHash(text)
   for (const former of await store.deleteFormerSettingTokens(ctx.db, hash))
-    await recordAudit(ctx, tokenAudit('destroy', former))
+    await recordAudit(ctx, store.tokenAudit('destroy', former))
   const existing = await store.findTokenByHash(ctx.db, hash)
   if (existing) {
     if (existing.user_id === userId) await store.updateFromSetting(ctx.db, existing.id)
@@ -85,7 +84,7 @@ export async function replaceSettingToken(ctx: TransactionCtx, userId: string, {
     from_setting: true,
   }
   await store.insertToken(ctx.db, row)
-  await recordAudit(ctx, tokenAudit('create', row))
+  await recordAudit(ctx, store.tokenAudit('create', row))
 }
 
 type CliToken = { username: string; description: string; expiresAt: Date | undefined }
@@ -118,7 +117,7 @@ export async function listUserTokens(ctx: Ctx, userId: string, page: Page) {
 export async function revokeToken(ctx: Ctx, id: string) {
   await transact(ctx, async (ctx) => {
     const token = await store.deleteToken(ctx.db, id)
-    if (token) await recordAudit(ctx, tokenAudit('destroy', token))
+    if (token) await recordAudit(ctx, store.tokenAudit('destroy', token))
   })
 }
 

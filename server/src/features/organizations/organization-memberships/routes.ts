@@ -1,11 +1,6 @@
 import { membershipIncludes, ownMembershipIncludes } from '@groundstate/contract/includes'
 import type { Resource } from '@groundstate/contract/json-api'
-import {
-  MEMBERSHIP_STATUSES,
-  createMembershipBody,
-  membershipPage,
-  membershipSchema,
-} from '@groundstate/contract/memberships'
+import * as contract from '@groundstate/contract/memberships'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { invitedUserSchema, userSchema } from '@groundstate/contract/users'
 import { z } from 'zod'
@@ -26,13 +21,16 @@ import * as service from './service.ts'
 const OF_ORGANIZATION = '/organizations/:organization/organization-memberships'
 const ONE = '/organization-memberships/:membershipId'
 
-const STATUS = oneOf(MEMBERSHIP_STATUSES, (value) => `is ${value}, it must be one of ${MEMBERSHIP_STATUSES.join(', ')}`)
+const STATUS = oneOf(
+  contract.MEMBERSHIP_STATUSES,
+  (value) => `is ${value}, it must be one of ${contract.MEMBERSHIP_STATUSES.join(', ')}`,
+)
 const SORT = oneOf(
   ['status', '-status'],
   (value) => `is ${JSON.stringify(value)}, it must be one of status, or one with a - before it`,
 )
-const MEMBERSHIP = { 200: documentOf(membershipSchema) }
-const MEMBERSHIPS = { 200: pageOf(membershipSchema) }
+const MEMBERSHIP = { 200: documentOf(contract.membershipSchema) }
+const MEMBERSHIPS = { 200: pageOf(contract.membershipSchema) }
 
 export const membershipRoutes: Routes = (http) => {
   http.get(
@@ -40,7 +38,7 @@ export const membershipRoutes: Routes = (http) => {
     {
       summary: 'List the memberships of an organization',
       access: { organization: 'members:read' },
-      responses: { 200: membershipPage },
+      responses: { 200: contract.membershipPage },
       include: membershipIncludes,
       query: {
         'filter[status]': STATUS,
@@ -65,9 +63,11 @@ export const membershipRoutes: Routes = (http) => {
       access: { organization: 'members:manage' },
       audit: 'organization_user create',
       responses: {
-        201: documentOf(membershipSchema).extend({ included: z.array(z.union([userSchema, invitedUserSchema])) }),
+        201: documentOf(contract.membershipSchema).extend({
+          included: z.array(z.union([userSchema, invitedUserSchema])),
+        }),
       },
-      body: createMembershipBody,
+      body: contract.createMembershipBody,
     },
     async ({ ctx, params, body }) => {
       const membership = await service.createMembership(ctx, params.organization, body.data)

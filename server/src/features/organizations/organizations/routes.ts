@@ -1,12 +1,7 @@
 import { entitlementSetSchema } from '@groundstate/contract/entitlement-sets'
 import { organizationIncludes } from '@groundstate/contract/includes'
 import type { Resource } from '@groundstate/contract/json-api'
-import {
-  type OrganizationResource,
-  createOrganizationBody,
-  organizationSchema,
-  updateOrganizationBody,
-} from '@groundstate/contract/organizations'
+import * as contract from '@groundstate/contract/organizations'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
@@ -18,7 +13,7 @@ import { createOrganization, deleteOrganization, listOrganizations, updateOrgani
 
 const PATH = '/organizations/:organization'
 
-const ORGANIZATION = { 200: documentOf(organizationSchema) }
+const ORGANIZATION = { 200: documentOf(contract.organizationSchema) }
 
 export const organizationRoutes: Routes = (http) => {
   http.get(
@@ -26,7 +21,7 @@ export const organizationRoutes: Routes = (http) => {
     {
       summary: 'List organizations',
       access: 'signed-in',
-      responses: { 200: pageOf(organizationSchema) },
+      responses: { 200: pageOf(contract.organizationSchema) },
       include: organizationIncludes,
       query: {
         q: text().describe('part of the name or of the email address'),
@@ -45,8 +40,8 @@ export const organizationRoutes: Routes = (http) => {
       summary: 'Create an organization',
       access: 'person',
       audit: 'organization create',
-      responses: { 201: documentOf(organizationSchema) },
-      body: createOrganizationBody,
+      responses: { 201: documentOf(contract.organizationSchema) },
+      body: contract.createOrganizationBody,
     },
     async (req) => created(organizationResource(await createOrganization(req.ctx, req.body.data.attributes))),
   )
@@ -69,7 +64,7 @@ export const organizationRoutes: Routes = (http) => {
         access: { organization: 'organization:update' },
         audit: 'organization update',
         responses: ORGANIZATION,
-        body: updateOrganizationBody,
+        body: contract.updateOrganizationBody,
       },
       async ({ ctx, params, body }) =>
         ok(organizationResource(await updateOrganization(ctx, params.organization, body.data))),
@@ -111,6 +106,6 @@ export const organizationLoaders: readonly Loader[] = [
 ]
 
 function entitlementSet({ id: name, attributes }: Resource) {
-  const { 'external-id': id, 'plan-identifier': plan } = attributes as OrganizationResource['attributes']
+  const { 'external-id': id, 'plan-identifier': plan } = attributes as contract.OrganizationResource['attributes']
   return entitlementSetResource({ id, name, plan })
 }

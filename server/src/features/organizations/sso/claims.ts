@@ -9,7 +9,7 @@ export function verifiedEmail(claims: Claims): string | undefined {
     (value) => value === true || value === 'true' || value === 1 || value === '1',
   )
   if (typeof email !== 'string' || !isVerified || !/^[^@\s]+@[^@\s]+$/.test(email)) return undefined
-  // Default address of the first administrator, at which nobody receives mail.
+  // Default address of the first administrator, which receives no mail.
   return email.toLowerCase().endsWith('@localhost.localdomain') ? undefined : email
 }
 

@@ -1,11 +1,7 @@
-import type {
-  EffectiveTagBindingResource,
-  ReservedTagKeyResource,
-  TagBindingResource,
-} from '@groundstate/contract/tags'
+import type * as contract from '@groundstate/contract/tags'
 import type { EffectiveTagBinding, ReservedTagKeyRow, TagBindingRow } from './store.ts'
 
-export function tagBindingResource(row: TagBindingRow): TagBindingResource {
+export function tagBindingResource(row: TagBindingRow): contract.TagBindingResource {
   return {
     id: row.id,
     type: 'tag-bindings',
@@ -13,7 +9,7 @@ export function tagBindingResource(row: TagBindingRow): TagBindingResource {
   }
 }
 
-export function effectiveTagBindingResource(row: EffectiveTagBinding): EffectiveTagBindingResource {
+export function effectiveTagBindingResource(row: EffectiveTagBinding): contract.EffectiveTagBindingResource {
   return {
     id: row.id,
     type: 'effective-tag-bindings',
@@ -25,7 +21,7 @@ export function effectiveTagBindingResource(row: EffectiveTagBinding): Effective
   }
 }
 
-export function reservedTagKeyResource(row: ReservedTagKeyRow): ReservedTagKeyResource {
+export function reservedTagKeyResource(row: ReservedTagKeyRow): contract.ReservedTagKeyResource {
   return {
     id: row.id,
     type: 'reserved-tag-keys',

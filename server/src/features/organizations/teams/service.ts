@@ -253,7 +253,7 @@ export async function leaveTeams(ctx: TransactionCtx, userId: string, teamIds: r
   for (const teamId of teamIds) await store.deleteTeamMembers(ctx.db, teamId, [userId])
 }
 
-/** Throws `forbidden` after the removal of the last owner, in its transaction: nobody could change the organization any more. */
+/** Throws `forbidden` after the removal of the last owner, in its transaction: otherwise no user could change the organization any more. */
 export async function checkOwnerRemains(ctx: TransactionCtx, organizationId: string) {
   const owners = await store.lockOwnersTeam(ctx.db, organizationId)
   if (await store.hasMembers(ctx.db, owners.id)) return

@@ -165,10 +165,7 @@ function firstFree(tx: Tx, agentId: string, candidates: RawBuilder<unknown>): Ra
     cross join lateral (${selectFreeJob(tx)}) found limit 1`
 }
 
-/**
- * Queries that read the agent of a run's plan, and lock the queued apply of the run for it. Both find nothing if the agent has exited or
- * accepts no applies, and the second if the job is in another pool or blocked by a limit.
- */
+/** Queries for the agent of a plan, and a lock on the queued apply. Empty if the agent cannot take it, or another pool or a limit blocks it. */
 export function applyLock(tx: Tx, { runId, agentId }: { runId: string; agentId: string }) {
   const agent = tx
     .selectFrom('agents as a')

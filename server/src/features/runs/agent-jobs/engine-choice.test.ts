@@ -42,7 +42,7 @@ test.each([
   ['the one of the setting', ['tofu 1.10.0', 'terraform 1.11.4'], { GROUNDSTATE_ENGINE: 'tofu' }, 'tofu'],
   ['the one that is there, not that of the setting', ['terraform 1.11.4'], { GROUNDSTATE_ENGINE: 'tofu' }, 'terraform'],
   ['that of the setting where there is none', [], {}, 'terraform'],
-] as const)('a run for which no one names an engine gets %s', async (_, versions, settings, product) => {
+] as const)('a run without a named engine gets %s', async (_, versions, settings, product) => {
   const { app, agents, setting } = await site([versions], settings)
   await createRun(app, setting)
 
@@ -204,7 +204,7 @@ test('an agent that downloads engines gets the preferred one if it has no suitab
   expect((await agent.take()).engine).toEqual({ product: 'terraform', version: '1.11.4', required: true })
 })
 
-test('a requeued plan is not tied to an engine that nobody requested', async () => {
+test('a requeued plan is not tied to an engine that was not requested', async () => {
   const { app, agents, setting } = await site([['tofu 1.10.0']])
   await createRun(app, setting)
   const first = await agents[0]?.take()

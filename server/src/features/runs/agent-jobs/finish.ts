@@ -19,10 +19,7 @@ import { type Job, appliesImmediately, countColumns, lockLostApply, markLateResu
 /** The result of a job; `log` is the rest of its log, as in `PUT /log`. */
 type JobEnd = FinishJob & { log?: LogPart }
 
-/**
- * Records the result of a job and advances the run. Does nothing for a job that has ended, unless it is a lost apply. With `takesApply`
- * returns the job of the following apply, if the agent of the plan may have it.
- */
+/** Records a result and advances the run, unless the job has ended and is no lost apply. With `takesApply` may return the apply's job. */
 export async function finishJob(ctx: Ctx, job: Job, { log, ...body }: JobEnd, { takesApply = false } = {}) {
   let next: AgentJob | undefined
   // Executed with the lock of the job, and without effect if the job has ended.
@@ -97,10 +94,7 @@ function resultColumns({ message, status, engineVersion }: FinishJob) {
   }
 }
 
-/**
- * Records the late result of a lost apply. The run stays errored, since another may have started; its log, events and error describe how
- * the apply ended. Does nothing for any other job, and for a repeated result.
- */
+/** Records how a lost apply ended. The run stays errored, since another may have started. Does nothing for other jobs and repeated results. */
 async function recordLateResult(ctx: Ctx, job: Job, body: FinishJob) {
   // Read before the transaction, which must not wait for the object store. The agent sends the state before the result.
   const errored =

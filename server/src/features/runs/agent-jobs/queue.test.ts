@@ -381,7 +381,7 @@ describe('a pool whose scope no longer includes a workspace with queued runs', (
       body: { data: { type: 'agent-pools', attributes: { 'organization-scoped': false } } },
     })
 
-  test.each(['plan', 'apply'] as const)('ends their %s, says why, and serves others', async (phase) => {
+  test.each(['plan', 'apply'] as const)('ends their %s with the reason, and serves others', async (phase) => {
     const { setting, another, poolId, join } = await createPoolSetting()
     const allowed = await another()
     const rack = await join()

@@ -27,10 +27,7 @@ export async function reapLostLeases(ctx: Ctx, now = ctx.now()): Promise<number>
   return expired.length
 }
 
-/**
- * Requeues a job that its agent did not acknowledge. A plan is retried a few times. An apply that may have started is not, since its
- * progress is unknown: the run is errored, and the state that reached the server is kept.
- */
+/** Requeues an unacknowledged job. A plan is retried a few times; an apply that may have started is not, since its progress is unknown. */
 async function endOrRequeue(ctx: Ctx, job: store.JobKey, now: Date) {
   await changeRunOfJob(ctx, job, async (ctx, { locked, lease }) => {
     // A heartbeat may have renewed it in the meantime.

@@ -53,7 +53,7 @@ describe('a result', () => {
 
   test.each([
     ['no header', Buffer.from('{"outcome":{}}')],
-    ['bytes that no one has announced', Buffer.from('{"outcome":{"status":"finished","exitCode":0},"files":[]}\nx')],
+    ['unannounced bytes', Buffer.from('{"outcome":{"status":"finished","exitCode":0},"files":[]}\nx')],
     ['a header of another kind', Buffer.from('{"files":[]}\n')],
   ])('with %s is refused', async (_, body) => {
     const { job } = await startPlan(app, agent)

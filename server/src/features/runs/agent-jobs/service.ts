@@ -7,7 +7,6 @@ import { transact } from '../../../db/db.ts'
 import { applyChange } from '../runs/advance.ts'
 import type { LockedRun } from '../runs/locked-run-store.ts'
 import { checkRunning, jobEnded, requireAnyJob } from './access.ts'
-import type { Job, JobKey, LockedLease } from './store.ts'
 import * as store from './store.ts'
 
 /** Signals agents whose jobs this transaction deletes: they stop the engine, which could otherwise run for hours. */
@@ -16,7 +15,7 @@ export async function abandonJobs(ctx: TransactionCtx, scope: store.JobScope) {
 }
 
 /** The locked rows of a job's run; `responses` are the rows of the caller's statements. */
-export type RunOfJob<Row> = { locked: LockedRun; lease: LockedLease; responses: readonly Row[][] }
+export type RunOfJob<Row> = { locked: LockedRun; lease: store.LockedLease; responses: readonly Row[][] }
 
 /**
  * Locks the run of a job, then the job, and calls `change`. Does nothing and returns false if the job has ended. An append to the log
@@ -25,7 +24,7 @@ export type RunOfJob<Row> = { locked: LockedRun; lease: LockedLease; responses: 
  */
 export async function changeRunOfJob<Row = unknown>(
   ctx: Ctx,
-  job: JobKey,
+  job: store.JobKey,
   change: (ctx: TransactionCtx, run: RunOfJob<Row>) => Promise<void>,
   statements: readonly RawBuilder<Row>[] = [],
 ): Promise<boolean> {
@@ -38,7 +37,7 @@ export async function changeRunOfJob<Row = unknown>(
 }
 
 /** Requeues a job that its agent released before it started. This does not count as an attempt. */
-export async function releaseJob(ctx: Ctx, job: JobKey) {
+export async function releaseJob(ctx: Ctx, job: store.JobKey) {
   await changeRunOfJob(ctx, job, async (ctx, { locked }) => {
     await store.excuseAck(ctx.db, job.id)
     await applyChange(ctx, locked, { job: 'retry', isRequeued: true })
@@ -54,10 +53,7 @@ const RENEWAL_THRESHOLD = 0.1
 
 type Heartbeat = { token: string | undefined; waitMs: number; seen: JobCommand; signal: AbortSignal }
 
-/**
- * Renews the lease of a job, and waits up to `waitMs` for a command that the agent has not `seen`. Throws `conflict` once the job has
- * ended; a forced cancel, which ends the job, is still returned.
- */
+/** Renews a lease and waits for a command that the agent has not `seen`. Throws `conflict` for an ended job, unless a forced cancel ended it. */
 export async function receiveHeartbeat(ctx: Ctx, jobId: string, { token, waitMs, seen, signal }: Heartbeat) {
   // Without a wait, as in an acknowledgement, the statement that renews the lease authenticates its sender.
   const hash = waitMs > 0 || token === undefined ? undefined : tokenHash(token)
@@ -84,14 +80,14 @@ export async function receiveHeartbeat(ctx: Ctx, jobId: string, { token, waitMs,
   return signal.aborted ? seen : ((await readCommand()) ?? seen)
 }
 
-function newCommand(job: Job, seen: JobCommand): JobCommand | undefined {
+function newCommand(job: store.Job, seen: JobCommand): JobCommand | undefined {
   const isReported = job.status === 'running' || job.command === 'force-cancel'
   if (isReported && job.command !== seen && job.command !== 'continue') return job.command
   checkRunning(job)
   return undefined
 }
 
-async function renew(ctx: Ctx, job: Job): Promise<boolean> {
+async function renew(ctx: Ctx, job: store.Job): Promise<boolean> {
   const expiry = ctx.now().getTime() + job.lease_ms
   const isFresh = job.lease_expires_at && job.lease_expires_at.getTime() > expiry - RENEWAL_THRESHOLD * job.lease_ms
   return isFresh || store.renewLease(ctx.db, job.id, new Date(expiry))

@@ -170,10 +170,7 @@ export async function lockOpenJobs(tx: Tx, scope: JobScope) {
     .execute()
 }
 
-/**
- * Marks a job as lost, in the transaction that ends it. `noticeBytes` is the size of the server's notice in its log: later output of the
- * agent is stored after it, at the offsets that the agent knows.
- */
+/** Marks a job as lost as it ends. Later output is stored after the server's notice of `noticeBytes`, at the offsets that the agent knows. */
 export async function markLost(tx: Tx, jobId: string, { now, noticeBytes }: { now: Date; noticeBytes: number }) {
   const columns = { lost_at: now, log_base: sql<number>`log_base + ${noticeBytes}` }
   await updateJob(tx, jobId).set(columns).execute()

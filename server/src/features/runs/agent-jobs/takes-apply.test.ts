@@ -144,7 +144,7 @@ describe('the apply of a plan is queued', () => {
   })
 
   test.each([
-    ['somebody has to confirm it', { 'auto-apply': false }, {}, 'planned'],
+    ['it needs confirmation', { 'auto-apply': false }, {}, 'planned'],
     ['nothing would change', { 'auto-apply': true }, { hasChanges: false }, 'planned_and_finished'],
     ['the plan has failed', { 'auto-apply': true }, { status: 'errored', exitCode: 1 }, 'errored'],
   ] as const)('where there is none, since %s', async (_, attributes, outcome, status) => {

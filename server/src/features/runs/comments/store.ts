@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { shareAccess } from '../../../auth/access-context.ts'
 import { sharedAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { type Db, type Page, pageOffset } from '../../../db/db.ts'
+import { type Db, type Page } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 
 function selectComments(db: Db) {
   const comments = db.selectFrom('comments as c').leftJoin('run_events as e', 'e.comment_id', 'c.id')
@@ -27,9 +28,6 @@ export async function findComments(db: Db, actor: Actor, ids: readonly string[])
 
 /** A page of the comments on a run, oldest first. */
 export async function listComments(db: Db, { runId, page }: { runId: string; page: Page }) {
-  const query = selectComments(db).where('c.run_id', '=', runId)
-  const rows = await query.orderBy('c.seq').limit(page.size).offset(pageOffset(page)).execute()
-  const count = db.selectFrom('comments').where('run_id', '=', runId)
-  const { total } = await count.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total }
+  const list = selectComments(db).where('c.run_id', '=', runId).orderBy('c.seq')
+  return readPaged(page, list, db.selectFrom('comments').where('run_id', '=', runId))
 }

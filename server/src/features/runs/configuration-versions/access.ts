@@ -25,10 +25,7 @@ export async function listReadableConfigurationVersions(ctx: Ctx, ids: readonly 
   return rows.filter((row) => canReadRuns(readAccess(ctx.actor, row)))
 }
 
-/**
- * The version of an upload URL, with its creator as the actor of `ctx`, since only the creator received the URL. Throws `not-found` for
- * an invalid URL, and `forbidden` if it has expired or its creator may no longer plan.
- */
+/** The version, and its creator as the actor. Throws `not-found` for an invalid URL, `forbidden` for an expired one or a creator who may not plan. */
 export async function requireUpload(ctx: Ctx, token: string) {
   const grant = readUploadUrl(ctx, token)
   if ('problem' in grant && grant.problem === 'expired') throw expired()

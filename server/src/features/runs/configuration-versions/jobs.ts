@@ -1,22 +1,16 @@
-import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { blobOwner, deleteBlobs, sweepBlobs } from '../../../blobs/sweep.ts'
 import { transact } from '../../../db/db.ts'
-import { jobHandler } from '../../../handlers.ts'
+import { scheduledJob } from '../../../handlers.ts'
 import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
-import { jobKind } from '../../../jobs/jobs.ts'
 import { listDeletingWorkspaces } from '../../states/data-retention/store.ts'
 import * as store from './store.ts'
 import { ARCHIVE_PREFIX, abandonedBefore } from './urls.ts'
 
-const sweep = jobKind('configuration-versions.sweep', z.object({}), { concurrency: 1, timeLimitMs: 3_600_000 })
-const expiry = jobKind('configuration-versions.expire', z.object({}), { concurrency: 1, timeLimitMs: 3_600_000 })
-const end = jobKind('configuration-versions.end-uploads', z.object({}), { concurrency: 1 })
-
 export const configurationVersionJobs = [
-  jobHandler(sweep, async (ctx, _, signal) => void (await sweepArchives(ctx, signal)), { schedule: '27 3 * * *' }),
-  jobHandler(expiry, async (ctx, _, signal) => expireArchives(ctx, signal), { schedule: '57 * * * *' }),
-  jobHandler(end, async (ctx) => endAbandonedUploads(ctx), { schedule: '41 * * * *' }),
+  scheduledJob('configuration-versions.sweep', '27 3 * * *', sweepArchives, { timeLimitMs: 3_600_000 }),
+  scheduledJob('configuration-versions.expire', '57 * * * *', expireArchives, { timeLimitMs: 3_600_000 }),
+  scheduledJob('configuration-versions.end-uploads', '41 * * * *', endAbandonedUploads),
 ]
 
 /** Marks pending versions as errored whose upload URL has expired and whose upload must have ended. */

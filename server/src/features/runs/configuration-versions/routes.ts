@@ -12,13 +12,7 @@ import type { Loader } from '../../../http/loaders.ts'
 import { accepted, binary, bytes, created, noContent, ok } from '../../../http/responses.ts'
 import { listReadableConfigurationVersions, requireConfigurationVersion } from './access.ts'
 import { configurationVersionResource } from './resource.ts'
-import {
-  archiveConfigurationVersion,
-  changeBackingData,
-  createConfigurationVersion,
-  listConfigurationVersions,
-  readWorkspaceReadme,
-} from './service.ts'
+import * as service from './service.ts'
 import { MAX_ARCHIVE_BYTES, uploadConfiguration } from './upload.ts'
 import { clientSource, uploadUrl } from './urls.ts'
 
@@ -37,7 +31,7 @@ export const configurationVersionRoutes: Routes = (http) => {
       responses: { 200: pageOf(configurationVersionSchema) },
     },
     async (req) => {
-      const versions = await listConfigurationVersions(req.ctx, req.params.workspaceId, req.page())
+      const versions = await service.listConfigurationVersions(req.ctx, req.params.workspaceId, req.page())
       return req.list(versions, (row) => configurationVersionResource(row))
     },
   )
@@ -51,7 +45,7 @@ export const configurationVersionRoutes: Routes = (http) => {
       responses: { 201: VERSION },
     },
     async (req) => {
-      const version = await createConfigurationVersion(req.ctx, req.params.workspaceId, {
+      const version = await service.createConfigurationVersion(req.ctx, req.params.workspaceId, {
         input: req.body.data.attributes,
         source: clientSource((name) => req.header(name)),
       })
@@ -94,7 +88,7 @@ export const configurationVersionRoutes: Routes = (http) => {
       responses: { 202: null },
     },
     async (req) => {
-      await archiveConfigurationVersion(req.ctx, req.params.id)
+      await service.archiveConfigurationVersion(req.ctx, req.params.id)
       return accepted()
     },
   )
@@ -107,7 +101,7 @@ export const configurationVersionRoutes: Routes = (http) => {
         audit: `configuration_version ${action}_backing_data`,
         responses: { 200: VERSION },
       },
-      async (req) => ok(configurationVersionResource(await changeBackingData(req.ctx, req.params.id, action))),
+      async (req) => ok(configurationVersionResource(await service.changeBackingData(req.ctx, req.params.id, action))),
     )
   }
 
@@ -138,14 +132,14 @@ export const workspaceReadmeRoutes: Routes = (http) => {
       responses: { 200: documentOf(workspaceReadmeSchema), 204: null },
     },
     async (req) => {
-      const readme = await readWorkspaceReadme(req.ctx, req.params.id)
+      const readme = await service.readWorkspaceReadme(req.ctx, req.params.id)
       // Not an error: workspace pages request it without knowing whether there is one.
       return readme ? ok(workspaceReadmeResource(readme)) : noContent()
     },
   )
 }
 
-type Readme = NonNullable<Awaited<ReturnType<typeof readWorkspaceReadme>>>
+type Readme = NonNullable<Awaited<ReturnType<typeof service.readWorkspaceReadme>>>
 
 function workspaceReadmeResource({ workspaceId, versionId, row }: Readme): WorkspaceReadmeResource {
   return {

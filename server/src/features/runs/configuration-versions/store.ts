@@ -4,7 +4,8 @@ import { changeWithEvent } from '../../../audit/store.ts'
 import { shareAccess } from '../../../auth/access-context.ts'
 import { sharedAccessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { type Db, type Page, type Tx } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -66,10 +67,8 @@ export async function findConfigurationVersions(db: Db, actor: Actor, ids: reado
 }
 
 export async function listConfigurationVersions(db: Db, { workspaceId, page }: { workspaceId: string; page: Page }) {
-  const query = db.selectFrom('configuration_versions').where('workspace_id', '=', workspaceId)
-  const rows = await query.selectAll().orderBy('seq', 'desc').limit(page.size).offset(pageOffset(page)).execute()
-  const count = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total: count.total }
+  const all = db.selectFrom('configuration_versions').where('workspace_id', '=', workspaceId)
+  return readPaged(page, all.selectAll().orderBy('seq', 'desc'), all)
 }
 
 type Status = ConfigurationVersionRow['status']

@@ -253,7 +253,7 @@ describe('an upload', () => {
     ['that is no archive', Buffer.from('nope')],
     ['that leaves its directory', leavingArchive()],
     ['that is empty', Buffer.alloc(0)],
-  ])('%s is refused, and the version says why', async (_, archive) => {
+  ])('%s is rejected, and the version has the reason', async (_, archive) => {
     const setting = await createRunSetting(app)
     const version = await createConfigurationVersion(app, setting)
 

@@ -1,11 +1,9 @@
-import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { BlobExistsError } from '../../../blobs/errors.ts'
 import { blobOwner, deleteBlobs, sweepBlobs } from '../../../blobs/sweep.ts'
 import { transact } from '../../../db/db.ts'
-import { jobHandler } from '../../../handlers.ts'
+import { scheduledJob } from '../../../handlers.ts'
 import { type Expiring, dueBefore, expireInBatches } from '../../../jobs/expire.ts'
-import { jobKind } from '../../../jobs/jobs.ts'
 import { deleteOutcomeBodies } from '../../tasks/task-results/jobs.ts'
 import {
   ARTIFACT_PREFIX,
@@ -24,18 +22,15 @@ import * as store from './store.ts'
 /** Time that logs stay in rows after their end, in ms: new logs are read often, and rows are faster to read. */
 const COMPACTION_DELAY_MS = 30_000
 
-const compaction = jobKind('logs.compact', z.object({}), { concurrency: 1, retryLimit: 0 })
-const sweep = jobKind('runs.sweep', z.object({}), { concurrency: 1, timeLimitMs: 3_600_000 })
-const expiry = jobKind('runs.expire', z.object({}), { concurrency: 1, timeLimitMs: 3_600_000 })
-
 export const planJobs = [
-  jobHandler(
-    compaction,
-    async (ctx, _, signal) => compactLogs(ctx, new Date(ctx.now().getTime() - COMPACTION_DELAY_MS), signal),
-    { schedule: '* * * * *' },
+  scheduledJob(
+    'logs.compact',
+    '* * * * *',
+    async (ctx, signal) => compactLogs(ctx, new Date(ctx.now().getTime() - COMPACTION_DELAY_MS), signal),
+    { retryLimit: 0 },
   ),
-  jobHandler(sweep, async (ctx, _, signal) => void (await sweepRunBlobs(ctx, signal)), { schedule: '7 3 * * *' }),
-  jobHandler(expiry, async (ctx, _, signal) => expirePlans(ctx, signal), { schedule: '22 * * * *' }),
+  scheduledJob('runs.sweep', '7 3 * * *', sweepRunBlobs, { timeLimitMs: 3_600_000 }),
+  scheduledJob('runs.expire', '22 * * * *', expirePlans, { timeLimitMs: 3_600_000 }),
 ]
 
 const COMPACTION_BATCH = 200

@@ -1,11 +1,5 @@
 import { Readable } from 'node:stream'
-import {
-  applySchema,
-  erroredStateResponse,
-  planJsonResponse,
-  planSchema,
-  redactedPlanJsonResponse,
-} from '@groundstate/contract/plans'
+import * as contract from '@groundstate/contract/plans'
 import { documentOf } from '@groundstate/contract/responses'
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
@@ -24,17 +18,17 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 const LOG_TYPE = 'text/plain; charset=utf-8'
 
 const RUNS_READ = { access: { workspace: 'runs:read' } } as const
-const PLAN = { ...RUNS_READ, responses: { 200: documentOf(planSchema) } }
-const APPLY = { ...RUNS_READ, responses: { 200: documentOf(applySchema) } }
+const PLAN = { ...RUNS_READ, responses: { 200: documentOf(contract.planSchema) } }
+const APPLY = { ...RUNS_READ, responses: { 200: documentOf(contract.applySchema) } }
 const PLAN_JSON = {
   summary: 'Download a plan as JSON',
   access: [{ workspace: 'plan-json:read' }, 'task'],
-  responses: { 200: planJsonResponse, 204: null },
+  responses: { 200: contract.planJsonResponse, 204: null },
 } as const
 const REDACTED = {
   summary: 'Download a plan as JSON without sensitive values',
   ...RUNS_READ,
-  responses: { 200: redactedPlanJsonResponse, 204: null },
+  responses: { 200: contract.redactedPlanJsonResponse, 204: null },
 } as const
 export const planRoutes: Routes = (http) => {
   http.get('/plans/:planId', { summary: 'Show a plan', ...PLAN }, async (req) => {
@@ -112,7 +106,7 @@ export const applyRoutes: Routes = (http) => {
     {
       summary: 'Download the state that the engine could not store',
       access: { workspace: ['runs:read', 'state-versions:read'] },
-      responses: { 200: erroredStateResponse },
+      responses: { 200: contract.erroredStateResponse },
     },
     async (req) => unstored(bytes(await openErroredState(req.ctx, req.params.applyId), 'application/json')),
   )

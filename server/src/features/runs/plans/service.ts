@@ -4,21 +4,10 @@ import { hasPhaseEnded } from '@groundstate/contract/run-status'
 import type { Ctx } from '../../../app.ts'
 import { invalid, noLongerKept, notFound, unavailable } from '../../../errors.ts'
 import { requirePhase } from './access.ts'
-import {
-  LATE_RESULT_WINDOW_MS,
-  MAX_READ_BYTES,
-  SEGMENT_BYTES,
-  artifactKey,
-  documentsTopic,
-  ifStored,
-  segmentKey,
-} from './artifact.ts'
+import * as artifacts from './artifact.ts'
 import * as store from './store.ts'
 
-/**
- * The full plan as JSON; undefined until the plan has ended. Waits as `waitForDocuments` does. It contains sensitive values in plain
- * text, so it requires admin access to the workspace. For others it throws `not-found`, as clients expect.
- */
+/** The full plan; undefined until it has ended. Its sensitive values require admin access; for others it throws `not-found`, as clients expect. */
 export async function openPlanJson(ctx: Ctx, planId: string, signal: AbortSignal) {
   const { phase, run } = await requirePhase(ctx, planId, { kind: 'plan', forTask: true })
   if (ctx.actor.kind !== 'task' && !run.can.has('plan-json:read')) throw notFound('plan')
@@ -49,7 +38,7 @@ async function openJson(ctx: Ctx, plan: store.Phase, kind: 'plan-json' | 'plan-j
 
 async function openArtifact(ctx: Ctx, phase: store.Phase, kind: ArtifactKind): Promise<Readable | undefined> {
   if (phase.job_id === null || !hasPhaseEnded(phase.status)) return undefined
-  return ifStored(ctx.blobs.open(artifactKey(phase.run_id, phase.job_id, kind)))
+  return artifacts.ifStored(ctx.blobs.open(artifacts.artifactKey(phase.run_id, phase.job_id, kind)))
 }
 
 /**
@@ -62,7 +51,7 @@ type LogRange = { offset: number; limit: number }
 
 /** The bytes of a log from `offset`, empty if there are none yet. Throws `not-found` for an expired log. */
 export async function readLog(ctx: Ctx, phaseId: string, { offset, limit }: LogRange) {
-  const size = Math.min(limit, MAX_READ_BYTES)
+  const size = Math.min(limit, artifacts.MAX_READ_BYTES)
   // Offset 0 is the byte 0x02: the content starts at 1.
   const from = Math.max(0, offset - 1)
   const to = Math.max(from, offset + size - 1)
@@ -88,9 +77,9 @@ async function readBlobs(ctx: Ctx, log: { id: string; log_size: number | null },
   const end = Math.min(to, log.log_size ?? 0)
   const parts: Buffer[] = []
   for (let at = from; at < end;) {
-    const index = Math.floor(at / SEGMENT_BYTES)
-    const start = index * SEGMENT_BYTES
-    const segment = await ifStored(ctx.blobs.read(segmentKey(log.id, index)))
+    const index = Math.floor(at / artifacts.SEGMENT_BYTES)
+    const start = index * artifacts.SEGMENT_BYTES
+    const segment = await artifacts.ifStored(ctx.blobs.read(artifacts.segmentKey(log.id, index)))
     // Deleted since the row was read.
     if (!segment) throw noLongerKept(`the log of ${log.id}`, ctx.now())
     const part = segment.subarray(at - start, end - start)
@@ -113,14 +102,14 @@ const RETRY_DELAY_MS = 5_000
 async function waitForDocuments(ctx: Ctx, plan: store.Phase, signal: AbortSignal) {
   if (plan.documents_error !== null) throw documentsLost(plan.documents_error)
   if (plan.documents_owed_at === null) return
-  using signals = ctx.signals.subscribe(documentsTopic(plan.id))
+  using signals = ctx.signals.subscribe(artifacts.documentsTopic(plan.id))
   const end = performance.now() + LONG_POLL_MS
   for (;;) {
     const row = await store.findPendingDocuments(ctx.db, plan.id)
     if (row && row.documents_error !== null) throw documentsLost(row.documents_error)
     if (!row || row.documents_owed_at === null) return
     const pendingMs = ctx.now().getTime() - row.documents_owed_at.getTime()
-    if (pendingMs > LATE_RESULT_WINDOW_MS) throw documentsLost('its agent did not reconnect')
+    if (pendingMs > artifacts.LATE_RESULT_WINDOW_MS) throw documentsLost('its agent did not reconnect')
     const leftMs = end - performance.now()
     if (leftMs <= 0 || pendingMs > PROMPT_MS || signal.aborted)
       throw unavailable(`the agent has not sent the JSON of the plan ${plan.id} yet: retry later`, RETRY_DELAY_MS)

@@ -3,7 +3,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { AppError, type ErrorKind } from '../../../errors.ts'
-import { jobHandler, reaction } from '../../../handlers.ts'
+import { jobHandler, reaction, scheduledJob } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { listChangedOutputs } from '../../states/state-version-outputs/service.ts'
 import { type Workspace, listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
@@ -17,10 +17,7 @@ import * as store from './store.ts'
 
 type Reasons = ReadonlyMap<WaitingFiring['id'], string>
 
-/**
- * Starts one run for all waiting firings of a workspace, and ends those that can't start one with a reason. Idempotent: each firing
- * is decided once, in the transaction that creates its run.
- */
+/** Starts one run for the waiting firings of a workspace, and ends those that cannot start one. Idempotent: each is decided with its run. */
 export async function fireTriggers(ctx: Ctx, workspaceId: string) {
   const system = { ...ctx, actor: SYSTEM }
   const waiting = await store.listWaitingFirings(ctx.db, workspaceId)
@@ -149,11 +146,10 @@ function triggeredMessage(firings: readonly WaitingFiring[]) {
 
 const fireData = z.object({ workspaceId: z.string() })
 const fireJob = jobKind('run-triggers.fire', fireData, { concurrency: 4, timeLimitMs: 60_000 })
-const overdueJob = jobKind('run-triggers.overdue', z.object({}), { concurrency: 1 })
 
 export const runTriggerJobs = [
   jobHandler(fireJob, async (ctx, { workspaceId }) => fireTriggers(ctx, workspaceId)),
-  jobHandler(overdueJob, async (ctx, _, signal) => fireOverdue(ctx, signal), { schedule: '* * * * *' }),
+  scheduledJob('run-triggers.overdue', '* * * * *', fireOverdue),
 ]
 
 export const runTriggerReactions = [reaction(runApplied, recordFirings)]

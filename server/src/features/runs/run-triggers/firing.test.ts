@@ -78,17 +78,20 @@ test('a run starts only after the delay', async () => {
 test.each([
   [true, 'apply_queued'],
   [false, 'planned'],
-])('auto-apply-run-trigger %s decides whether the run applies by itself, not auto-apply', async (auto, status) => {
-  const destination = await add({ 'auto-apply': !auto, 'auto-apply-run-trigger': auto })
-  await connect(app, network, destination)
+])(
+  'auto-apply-run-trigger %s decides whether the run is applied automatically, not auto-apply',
+  async (auto, status) => {
+    const destination = await add({ 'auto-apply': !auto, 'auto-apply-run-trigger': auto })
+    await connect(app, network, destination)
 
-  await applyRun(app, agent, network)
-  await fire(app)
-  await (await agent.take()).finish()
+    await applyRun(app, agent, network)
+    await fire(app)
+    await (await agent.take()).finish()
 
-  const [run] = await listTriggered(app, destination)
-  expect(run.attributes).toMatchObject({ status, 'auto-apply': auto })
-})
+    const [run] = await listTriggered(app, destination)
+    expect(run.attributes).toMatchObject({ status, 'auto-apply': auto })
+  },
+)
 
 describe('without a successful apply nothing fires:', () => {
   beforeEach(() => connect(app, network, web))

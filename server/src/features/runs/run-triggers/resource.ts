@@ -1,12 +1,8 @@
-import type {
-  DependencyGraphResource,
-  RunTriggerResource,
-  TriggerChainResource,
-} from '@groundstate/contract/run-triggers'
+import type * as contract from '@groundstate/contract/run-triggers'
 import type { DependencyGraph, TriggerChain } from './graphs.ts'
 import type { RunTriggerRow } from './store.ts'
 
-export function runTriggerResource(trigger: RunTriggerRow): RunTriggerResource {
+export function runTriggerResource(trigger: RunTriggerRow): contract.RunTriggerResource {
   return {
     id: trigger.id,
     type: 'run-triggers',
@@ -23,7 +19,7 @@ export function runTriggerResource(trigger: RunTriggerRow): RunTriggerResource {
   }
 }
 
-export function triggerChainResource({ runId, runs, firings, truncated }: TriggerChain): TriggerChainResource {
+export function triggerChainResource({ runId, runs, firings, truncated }: TriggerChain): contract.TriggerChainResource {
   return {
     id: runId,
     type: 'trigger-chains',
@@ -33,7 +29,7 @@ export function triggerChainResource({ runId, runs, firings, truncated }: Trigge
   }
 }
 
-type ChainAttributes = TriggerChainResource['attributes']
+type ChainAttributes = contract.TriggerChainResource['attributes']
 
 function chainRun(run: TriggerChain['runs'][number]): ChainAttributes['runs'][number] {
   const shown = <T>(value: T) => (run.is_readable ? value : null)
@@ -66,7 +62,7 @@ function chainFiring(firing: TriggerChain['firings'][number]): ChainAttributes['
   }
 }
 
-export function dependencyGraphResource(graph: DependencyGraph): DependencyGraphResource {
+export function dependencyGraphResource(graph: DependencyGraph): contract.DependencyGraphResource {
   const { organization, workspaces, triggers, cycles, truncated } = graph
   const cycleOf = (id: string) => cycles.get(id) ?? null
   return {

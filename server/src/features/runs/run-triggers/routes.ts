@@ -1,12 +1,6 @@
 import { runTriggerIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
-import {
-  TRIGGER_TYPES,
-  createRunTriggerBody,
-  dependencyGraphSchema,
-  runTriggerSchema,
-  triggerChainSchema,
-} from '@groundstate/contract/run-triggers'
+import * as contract from '@groundstate/contract/run-triggers'
 import { z } from 'zod'
 import type { Routes } from '../../../http/http.ts'
 import { REFUSAL, REQUIRED, lastText } from '../../../http/query.ts'
@@ -17,14 +11,14 @@ import { dependencyGraphResource, runTriggerResource, triggerChainResource } fro
 import { createRunTrigger, deleteRunTrigger } from './service.ts'
 import { listRunTriggers } from './store.ts'
 
-const TRIGGER = documentOf(runTriggerSchema)
+const TRIGGER = documentOf(contract.runTriggerSchema)
 const TYPE = z
   .preprocess(
     lastText,
-    z.enum(TRIGGER_TYPES, {
+    z.enum(contract.TRIGGER_TYPES, {
       error: ({ input }) => {
         const actual = typeof input === 'string' ? `is ${JSON.stringify(input.slice(0, 100))}` : 'is missing'
-        return `${actual}, it must be ${TRIGGER_TYPES.join(' or ')}`
+        return `${actual}, it must be ${contract.TRIGGER_TYPES.join(' or ')}`
       },
     }),
   )
@@ -39,7 +33,7 @@ export const runTriggerRoutes: Routes = (http) => {
       summary: 'Create a run trigger',
       access: { workspace: 'run-triggers:manage' },
       audit: 'run_trigger create',
-      body: createRunTriggerBody,
+      body: contract.createRunTriggerBody,
       responses: { 201: TRIGGER },
       authorise: async (ctx, { workspaceId }) => requireTriggerWorkspace(ctx, workspaceId, 'run-triggers:manage'),
     },
@@ -56,7 +50,7 @@ export const runTriggerRoutes: Routes = (http) => {
       authorise: async (ctx, { workspaceId }) => requireTriggerWorkspace(ctx, workspaceId, 'runs:read'),
       query: { 'filter[run-trigger][type]': TYPE },
       include: runTriggerIncludes,
-      responses: { 200: pageOf(runTriggerSchema) },
+      responses: { 200: pageOf(contract.runTriggerSchema) },
     },
     async (req) => {
       const list = { workspaceId: req.subject.id, type: req.query['filter[run-trigger][type]'], page: req.page() }
@@ -90,7 +84,7 @@ export const runTriggerRoutes: Routes = (http) => {
     {
       summary: 'Show the causes and the consequences of a run',
       access: { workspace: 'runs:read' },
-      responses: { 200: documentOf(triggerChainSchema) },
+      responses: { 200: documentOf(contract.triggerChainSchema) },
     },
     async (req) => ok(triggerChainResource(await readTriggerChain(req.ctx, req.params.runId))),
   )
@@ -99,7 +93,7 @@ export const runTriggerRoutes: Routes = (http) => {
     {
       summary: 'Show the run triggers of an organization as a graph',
       access: { organization: 'organization:read' },
-      responses: { 200: documentOf(dependencyGraphSchema) },
+      responses: { 200: documentOf(contract.dependencyGraphSchema) },
     },
     async (req) => ok(dependencyGraphResource(await readDependencyGraph(req.ctx, req.params.organization))),
   )

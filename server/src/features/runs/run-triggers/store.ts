@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { accessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
-import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { type Db, type Page, type Tx } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 
 /** Run triggers `t` with their destination `w` and their source `s`. */
 function selectRunTriggers(db: Db) {
@@ -29,17 +30,11 @@ type TriggerList = { workspaceId: string; type: keyof typeof SIDE; page: Page }
 
 /** A page of the inbound or outbound triggers of a workspace, in order of creation. */
 export async function listRunTriggers(db: Db, { workspaceId, type, page }: TriggerList) {
-  const query = selectRunTriggers(db).where(SIDE[type], '=', workspaceId)
-  const rows = await query.orderBy('t.seq').limit(page.size).offset(pageOffset(page)).execute()
-  const count = db.selectFrom('run_triggers as t').where(SIDE[type], '=', workspaceId)
-  const { total } = await count.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total }
+  const list = selectRunTriggers(db).where(SIDE[type], '=', workspaceId).orderBy('t.seq')
+  return readPaged(page, list, db.selectFrom('run_triggers as t').where(SIDE[type], '=', workspaceId))
 }
 
-/**
- * Locks a workspace against changes of its inbound triggers and returns the ids of its sources; undefined if it was deleted.
- * Two workspaces that become the source of each other do not wait for each other.
- */
+/** Locks the inbound triggers of a workspace and returns its source ids; undefined if deleted. Workspaces that trigger each other do not deadlock. */
 export async function lockSources(tx: Tx, workspaceId: string): Promise<ReadonlySet<string> | undefined> {
   const workspace = tx.selectFrom('workspaces').select('id').where('id', '=', workspaceId).forNoKeyUpdate()
   if (!(await workspace.executeTakeFirst())) return undefined

@@ -111,10 +111,7 @@ async function startEffectsOf(ctx: TransactionCtx, { locked, transition }: Saved
   return next && { locked: next, change: {} }
 }
 
-/**
- * The run that can start next. While a user or a team holds the workspace lock, the first run in the queue only becomes its current
- * run: the CLI then reports that the run waits for the lock, not for other runs.
- */
+/** While a user or team holds the lock, the first run in the queue only becomes current: the CLI then reports that it waits for the lock. */
 async function findNext(ctx: TransactionCtx, workspace: LockedWorkspace): Promise<LockedRun | undefined> {
   if (workspace.active_run_id !== null || workspace.waiting_runs === 0) return undefined
   const first = await store.findFirstInQueue(ctx.db, workspace.id)

@@ -13,10 +13,7 @@ const STAGES_DEFERRAL_MS = 5500
 /** Margin for the CLI's requests, in ms. */
 const MARGIN_MS = 1000
 
-/**
- * The time until which the failure of an apply at `now` is deferred, so that the CLI sees the end of the plan; undefined once that has
- * passed. Terraform polls a queued run every 1 to 3 s, and then the plan's log every 0.5 to 2 s.
- */
+/** The end of the deferral, undefined once passed. Terraform polls a queued run every 1 to 3 s, then the plan's log every 0.5 to 2 s. */
 export function applyDeferredUntil(run: Pick<RunRow, 'stages' | 'status_timestamps'>, now: Date): Date | undefined {
   const stamps = run.status_timestamps as Record<string, string>
   const at = (status: RunStatus) => Date.parse(stamps[status] ?? '')

@@ -89,7 +89,7 @@ describe('the path of a run', () => {
   test.each([
     ['post_plan_running', 'post_plan'],
     ['pre_apply_running', 'pre_apply'],
-  ] as const)('in %s a deferred verdict does not end the run yet', (status, stage) => {
+  ] as const)('in %s a deferred result does not end the run yet', (status, stage) => {
     expect(go({ status, occupies: true }, { stages: { [stage]: 'deferred' } })).toEqual([])
     expect(go({ status, occupies: true }, { stages: { [stage]: 'deferred' }, requested: 'cancel' })).toEqual([
       'canceled',

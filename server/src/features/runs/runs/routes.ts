@@ -18,7 +18,6 @@ import { configurationVersionResource } from '../configuration-versions/resource
 import { ARCHIVE, VERSION, archiveResponse } from '../configuration-versions/routes.ts'
 import { openArchive } from '../configuration-versions/service.ts'
 import { clientSource } from '../configuration-versions/urls.ts'
-import { type Run, requireRun } from './access.ts'
 import * as runAccess from './access.ts'
 import { applyRun, cancelRun, discardRun, forceCancelRun, forceExecuteRun } from './actions.ts'
 import { FILTER_QUERY, QUEUE_QUERY } from './filter.ts'
@@ -47,7 +46,7 @@ export const runRoutes: Routes = (http) => {
         source,
         engineProduct: clientEngine(source, req.header('user-agent')),
       })
-      return created(runResource(req.ctx, await requireRun(req.ctx, id, 'runs:read')))
+      return created(runResource(req.ctx, await runAccess.requireRun(req.ctx, id, 'runs:read')))
     },
   )
   http.get(
@@ -58,7 +57,7 @@ export const runRoutes: Routes = (http) => {
       include: shownRunIncludes,
       responses: { 200: documentOf(runSchema) },
     },
-    async (req) => ok(runResource(req.ctx, await requireRun(req.ctx, req.params.runId, 'runs:read'))),
+    async (req) => ok(runResource(req.ctx, await runAccess.requireRun(req.ctx, req.params.runId, 'runs:read'))),
   )
 
   http.get(
@@ -107,7 +106,7 @@ export const runRoutes: Routes = (http) => {
       responses: { 200: wholeListOf(policyCheckSchema) },
     },
     async (req) => {
-      await requireRun(req.ctx, req.params.runId, 'runs:read')
+      await runAccess.requireRun(req.ctx, req.params.runId, 'runs:read')
       return listAll([])
     },
   )
@@ -123,13 +122,13 @@ type Action = {
   summary: string
   audit: RouteAudit
   access: RouteAccess
-  load: (ctx: Ctx, runId: string) => Promise<Run>
-  perform: (ctx: Ctx, run: Run, comment: string | undefined) => Promise<void>
+  load: (ctx: Ctx, runId: string) => Promise<runAccess.Run>
+  perform: (ctx: Ctx, run: runAccess.Run, comment: string | undefined) => Promise<void>
 }
 
 const BY_APPLIER: Pick<Action, 'access' | 'load'> = {
   access: { workspace: 'runs:apply' },
-  load: async (ctx, runId) => requireRun(ctx, runId, 'runs:apply'),
+  load: async (ctx, runId) => runAccess.requireRun(ctx, runId, 'runs:apply'),
 }
 const BY_PLANNER_OR_APPLIER: Pick<Action, 'access' | 'load'> = {
   // Plan-only runs need the first permission, all others the second.

@@ -181,10 +181,7 @@ function lanes(sets: RawBuilder<unknown>, { covers, runs, order }: Lane): Search
   }
 }
 
-/**
- * Runs whose words may contain the text, in no order, and the run with this id. `|| ''` keeps the organization out of index
- * conditions, since PostgreSQL would collect all of its runs too.
- */
+/** Unordered, and the run with this id. `|| ''` keeps the organization out of index conditions: PostgreSQL would collect all of its runs too. */
 function withText(organizationId: string, text: string): SearchPlan {
   return {
     isInOrder: false,
@@ -236,10 +233,7 @@ function createdWithin(organizationId: string, created: Created, overlap: number
 const LANE = ['source', ...OPERATION_FLAGS, 'status']
 const columnsOf = (table: 'r' | 'lanes') => sql.join(LANE.map((name) => sql.ref(`${table}.${name}`)))
 
-/**
- * One index has the runs of an organization, and another those of each user, in order within each combination of `LANE` columns. The
- * combinations are found by jumping from one to the next in the index.
- */
+/** Indexes have the runs of organizations and users in order within each combination of `LANE` columns, found by jumping to the next in the index. */
 function byAttributes(organizationId: string, filter: RunFilter, overlap: number): SearchPlan | undefined {
   const { sources, operations, username, created } = filter
   const statuses = commonStatuses(filter)

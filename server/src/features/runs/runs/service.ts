@@ -25,10 +25,7 @@ import { transitionOf } from './transition.ts'
 
 type NewRunRequest = { input: CreateRun } & Omit<RunOrigin, 'createdByUserId'>
 
-/**
- * Creates a run and advances it as far as possible. `source` is the client, unless the request comes from the web UI. Throws `invalid`
- * for options that exclude each other, and for an unusable configuration.
- */
+/** `source` is the client, unless the web UI sends the request. Throws `invalid` for contradictory options and an unusable configuration. */
 export async function createRun(ctx: Ctx, workspaceId: string, { input, source, ...origin }: NewRunRequest) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'runs:plan')
   if (input['auto-apply'] && !workspace.can.has('runs:apply'))

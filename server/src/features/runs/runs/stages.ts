@@ -75,10 +75,7 @@ export async function readStageStatuses(ctx: TransactionCtx, runId: string): Pro
   return Object.fromEntries(rows.map((row) => [row.stage, row.held_until === null ? row.status : 'deferred']))
 }
 
-/**
- * Ends a stage whose results have all ended, and returns the change of its run, for the caller to apply; undefined if a result is
- * still open, the stage has ended already, or its result is deferred. The transaction has locked the run's workspace.
- */
+/** Ends a stage and returns the change of its run; undefined if a result is open or deferred, or it has ended. The workspace is locked. */
 export async function settleStage(ctx: TransactionCtx, stageId: string): Promise<Change | undefined> {
   const result = stageResult(await listResults(ctx.db, [stageId]))
   if (!result) return undefined

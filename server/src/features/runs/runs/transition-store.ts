@@ -62,10 +62,7 @@ export async function insertNewRun(tx: Tx, locked: LockedRun, { transition, even
 
 type Saving = { transition: Transition; others: readonly OperationNodeSource[]; now: Date }
 
-/**
- * Writes a transition and `others` along with the next statement of the transaction. If a job ends, returns a function that reads the
- * topics of the pools that this may have unblocked, once that statement has been executed.
- */
+/** Writes with the next statement. If a job ends, returns a function that then reads the topics of pools that this may have unblocked. */
 export async function saveTransition(tx: Tx, locked: LockedRun, { transition, others, now }: Saving) {
   const { run, job, plan, apply } = locked
   const { effects } = transition

@@ -253,24 +253,27 @@ describe('changes during a run', () => {
       body: { data: { type: 'tasks', attributes } },
     })
 
-  test.each(['disabled', 'detached', 'deleted'])('a task that is %s before its stage is not asked', async (change) => {
-    const setting = await createTaskSetting(app)
-    const { task, workspaceTask } = await addTask(app, setting, { stages: ['post_plan'] })
-    const run = await createRun(app, setting)
-    const remove = (url: string) => app.request({ method: 'DELETE', url, token: setting.user.token })
+  test.each(['disabled', 'detached', 'deleted'])(
+    'a task that is %s before its stage gets no request',
+    async (change) => {
+      const setting = await createTaskSetting(app)
+      const { task, workspaceTask } = await addTask(app, setting, { stages: ['post_plan'] })
+      const run = await createRun(app, setting)
+      const remove = (url: string) => app.request({ method: 'DELETE', url, token: setting.user.token })
 
-    if (change === 'disabled') await patchTask(setting, task, { enabled: false })
-    else await remove(`/api/v2/workspaces/${setting.workspaceId}/tasks/${workspaceTask}`)
-    if (change === 'deleted') await remove(`/api/v2/tasks/${task}`)
-    expect(await drive(setting, run)).toBe('applied')
+      if (change === 'disabled') await patchTask(setting, task, { enabled: false })
+      else await remove(`/api/v2/workspaces/${setting.workspaceId}/tasks/${workspaceTask}`)
+      if (change === 'deleted') await remove(`/api/v2/tasks/${task}`)
+      expect(await drive(setting, run)).toBe('applied')
 
-    const [stage] = await readStages(app, setting, run)
-    const result = await readResult(app, setting, stage.relationships['task-results'].data[0].id)
-    expect(stage.attributes.status).toBe('passed')
-    expect(result.attributes).toMatchObject({ status: 'canceled', 'workspace-task-enforcement-level': 'advisory' })
-    expect(result.attributes.message).toContain(`was ${change}`)
-    expect(setting.receiver.requests).toHaveLength(0)
-  })
+      const [stage] = await readStages(app, setting, run)
+      const result = await readResult(app, setting, stage.relationships['task-results'].data[0].id)
+      expect(stage.attributes.status).toBe('passed')
+      expect(result.attributes).toMatchObject({ status: 'canceled', 'workspace-task-enforcement-level': 'advisory' })
+      expect(result.attributes.message).toContain(`was ${change}`)
+      expect(setting.receiver.requests).toHaveLength(0)
+    },
+  )
 
   test('a task that is added later does not run', async () => {
     const setting = await createTaskSetting(app)

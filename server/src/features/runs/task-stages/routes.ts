@@ -14,7 +14,6 @@ import { listAll, ok } from '../../../http/responses.ts'
 import { timestamps } from '../../tasks/task-results/resource.ts'
 import { listResults } from '../../tasks/task-results/store.ts'
 import { requireRun } from '../runs/access.ts'
-import type { TaskStage } from './store.ts'
 import * as store from './store.ts'
 
 const STAGE = { 200: documentOf(taskStageSchema) }
@@ -69,7 +68,7 @@ export const taskStageRoutes: Routes = (http) => {
   )
 }
 
-function taskStageResource(stage: TaskStage): TaskStageResource {
+function taskStageResource(stage: store.TaskStage): TaskStageResource {
   const mayOverride = stage.can.has('policy-overrides')
   return {
     id: stage.id,
@@ -104,7 +103,7 @@ export const taskStageLoaders: readonly Loader[] = [
 ]
 
 /** Throws `not-found` if the actor may not read the stage's run, `forbidden` if it lacks the permission. */
-async function requireTaskStage(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<TaskStage> {
+async function requireTaskStage(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<store.TaskStage> {
   const row = await store.findTaskStage(ctx.db, ctx.actor, id)
   if (!row) throw notFound('task stage')
   const { access: _, ...stage } = row
@@ -121,7 +120,7 @@ async function listRunStages(ctx: Ctx, runId: string, page: Page) {
   return { rows: await withResults(ctx, stages.slice(offset, offset + page.size)), total: stages.length }
 }
 
-async function listReadableTaskStages(ctx: Ctx, ids: readonly string[]): Promise<TaskStage[]> {
+async function listReadableTaskStages(ctx: Ctx, ids: readonly string[]): Promise<store.TaskStage[]> {
   if (ids.length === 0) return []
   const rows = await store.findTaskStages(ctx.db, ctx.actor, ids)
   const stages = rows.map((row) => ({ row, access: readAccess(ctx.actor, row) }))
@@ -132,7 +131,7 @@ async function listReadableTaskStages(ctx: Ctx, ids: readonly string[]): Promise
   )
 }
 
-async function withResults(ctx: Ctx, stages: readonly Omit<TaskStage, 'results'>[]): Promise<TaskStage[]> {
+async function withResults(ctx: Ctx, stages: readonly Omit<store.TaskStage, 'results'>[]): Promise<store.TaskStage[]> {
   if (stages.length === 0) return []
   const ids = stages.map((stage) => stage.id)
   const results = Map.groupBy(await listResults(ctx.db, ids), (result) => result.task_stage_id)

@@ -11,10 +11,7 @@ import * as store from '../../workspaces/workspaces/store.ts'
 import { abandonJobs } from '../agent-jobs/service.ts'
 import { listSourceRuns, listTeamIds, listTriggersAround } from './store.ts'
 
-/**
- * Deletes a workspace with everything in it. Throws `forbidden` when it still manages resources and the caller may not force-delete
- * it, unless the deletion `isForced` because the caller may delete its project or organization.
- */
+/** Throws `forbidden` for a workspace with resources, unless the caller may force it, or may delete its project or organization (`isForced`). */
 export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey, options: { isForced?: true } = {}) {
   const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
   const mayForce = options.isForced || mayForceDelete(workspace)

@@ -1,16 +1,11 @@
-import type {
-  AdminOrganizationResource,
-  AdminUserResource,
-  FeatureSetResource,
-  SubscriptionResource,
-} from '@groundstate/contract/admin'
+import type * as contract from '@groundstate/contract/admin'
 import { avatarPath } from '../../identity/users/resource.ts'
 import { PLAN_LIMITS } from '../../organizations/organizations/quotas.ts'
 import type { FeatureSet } from './organizations.ts'
 import type { AdminUserRow, SiteOrganizationRow } from './store.ts'
 
 /** A user for site administrators, with the e-mail address. */
-export function adminUserResource(row: AdminUserRow, baseUrl: string): AdminUserResource {
+export function adminUserResource(row: AdminUserRow, baseUrl: string): contract.AdminUserResource {
   const hasTwoFactor = row.two_factor_at !== null
   return {
     id: row.id,
@@ -35,7 +30,7 @@ export function adminUserResource(row: AdminUserRow, baseUrl: string): AdminUser
 }
 
 /** An organization for site administrators, without its contents. */
-export function adminOrganizationResource(row: SiteOrganizationRow): AdminOrganizationResource {
+export function adminOrganizationResource(row: SiteOrganizationRow): contract.AdminOrganizationResource {
   return {
     id: row.name,
     type: 'organizations',
@@ -53,7 +48,7 @@ export function adminOrganizationResource(row: SiteOrganizationRow): AdminOrgani
   }
 }
 
-export function featureSetResource(set: FeatureSet): FeatureSetResource {
+export function featureSetResource(set: FeatureSet): contract.FeatureSetResource {
   const { runTasks, runTaskWorkspaces, agents } = PLAN_LIMITS[set.plan]
   return {
     id: set.id,
@@ -70,7 +65,7 @@ export function featureSetResource(set: FeatureSet): FeatureSetResource {
   }
 }
 
-export function subscriptionResource(row: SiteOrganizationRow, set: FeatureSet): SubscriptionResource {
+export function subscriptionResource(row: SiteOrganizationRow, set: FeatureSet): contract.SubscriptionResource {
   return {
     id: `sub-${row.id.replace(/^org-/, '')}`,
     type: 'subscriptions',

@@ -1,9 +1,4 @@
-import {
-  adminOrganizationSchema,
-  adminUserSchema,
-  featureSetSchema,
-  subscriptionSchema,
-} from '@groundstate/contract/admin'
+import * as contract from '@groundstate/contract/admin'
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { createUserBody, subscribeBody, updateOrganizationPlanBody, updateUserBody } from '@groundstate/contract/users'
 import type { Ctx } from '../../../app.ts'
@@ -15,7 +10,7 @@ import { adminOrganizationResource, adminUserResource, featureSetResource, subsc
 import * as users from './users.ts'
 
 const ADMIN = { access: 'site-admin' } as const
-const ORGANIZATION = { access: 'site-admin', responses: { 200: documentOf(adminOrganizationSchema) } } as const
+const ORGANIZATION = { access: 'site-admin', responses: { 200: documentOf(contract.adminOrganizationSchema) } } as const
 const ONE_ORGANIZATION = '/admin/organizations/:name'
 
 export const adminOrganizationRoutes: Routes = (http) => {
@@ -25,7 +20,7 @@ export const adminOrganizationRoutes: Routes = (http) => {
       ...ADMIN,
       summary: 'List all organizations',
       query: { q: text().describe('part of the name or the e-mail address') },
-      responses: { 200: pageOf(adminOrganizationSchema) },
+      responses: { 200: pageOf(contract.adminOrganizationSchema) },
     },
     async (req) => {
       const query = { page: req.page(), q: req.query.q }
@@ -68,7 +63,7 @@ export const adminOrganizationRoutes: Routes = (http) => {
       summary: 'Subscribe an organization to a feature set',
       audit: 'organization update',
       body: subscribeBody,
-      responses: { 201: documentOf(subscriptionSchema) },
+      responses: { 201: documentOf(contract.subscriptionSchema) },
     },
     async ({ ctx, params, body }) => {
       const { id } = body.data.relationships['feature-set'].data
@@ -82,13 +77,13 @@ export const adminOrganizationRoutes: Routes = (http) => {
       ...ADMIN,
       summary: 'List the feature sets',
       query: { q: text().describe('part of the name') },
-      responses: { 200: wholeListOf(featureSetSchema) },
+      responses: { 200: wholeListOf(contract.featureSetSchema) },
     },
     async ({ ctx, query }) => listAll((await organizations.listFeatureSets(ctx, query.q)).map(featureSetResource)),
   )
 }
 
-const USER = { access: 'site-admin', responses: { 200: documentOf(adminUserSchema) } } as const
+const USER = { access: 'site-admin', responses: { 200: documentOf(contract.adminUserSchema) } } as const
 const ONE_USER = '/admin/users/:userId'
 
 const setAdmin = (isAdmin: boolean) => async (ctx: Ctx, id: string) =>
@@ -117,7 +112,7 @@ export const adminUserRoutes: Routes = (http) => {
         'filter[admin]': boolean().describe('only site administrators, or only others'),
         'filter[suspended]': boolean().describe('only suspended users, or only others'),
       },
-      responses: { 200: pageOf(adminUserSchema) },
+      responses: { 200: pageOf(contract.adminUserSchema) },
     },
     async (req) => {
       const { q, 'filter[admin]': isAdmin, 'filter[suspended]': isSuspended } = req.query
@@ -132,7 +127,7 @@ export const adminUserRoutes: Routes = (http) => {
       summary: 'Create a user',
       audit: 'user create',
       body: createUserBody,
-      responses: { 201: documentOf(adminUserSchema) },
+      responses: { 201: documentOf(contract.adminUserSchema) },
     },
     async ({ ctx, body }) =>
       created(adminUserResource(await users.createSiteUser(ctx, body.data.attributes), ctx.baseUrl)),

@@ -25,7 +25,7 @@ export async function requireSiteUser(ctx: Ctx, id: string) {
   return user
 }
 
-/** Throws `conflict` for the only active administrator, since without one nobody can appoint another. */
+/** Throws `conflict` for the only active administrator, since only an administrator can appoint another. */
 async function checkNotLastAdmin(ctx: TransactionCtx, userId: string) {
   await store.lockSiteAdmins(ctx.db)
   const user = await store.findSiteUser(ctx.db, userId)

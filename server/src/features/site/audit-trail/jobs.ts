@@ -1,17 +1,12 @@
-import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
-import { jobHandler } from '../../../handlers.ts'
-import { jobKind } from '../../../jobs/jobs.ts'
+import { scheduledJob } from '../../../handlers.ts'
 import * as store from './store.ts'
 
-const sweep = jobKind('audit-trail.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
-const countDays = jobKind('audit-trail.count-days', z.object({}), { concurrency: 1, retryLimit: 0 })
-
 export const auditTrailJobs = [
-  jobHandler(sweep, async (ctx, _, signal) => sweepAuditTrail(ctx, signal), { schedule: '43 3 * * *' }),
+  scheduledJob('audit-trail.sweep', '43 3 * * *', sweepAuditTrail, { retryLimit: 0 }),
   // Soon after the end of a day: each request counts the events that are not counted yet.
-  jobHandler(countDays, async (ctx) => countAuditDays(ctx), { schedule: '17 1 * * *' }),
+  scheduledJob('audit-trail.count-days', '17 1 * * *', countAuditDays, { retryLimit: 0 }),
 ]
 
 /** Events deleted by one statement. */

@@ -1,15 +1,11 @@
-import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
-import { jobHandler } from '../../../handlers.ts'
-import { jobKind } from '../../../jobs/jobs.ts'
-
-const move = jobKind('blobs.move', z.object({}), { concurrency: 1, retryLimit: 0, timeLimitMs: 3_600_000 })
+import { scheduledJob } from '../../../handlers.ts'
 
 /** Blobs newer than this stay in the directories of new blobs: they are read most, and may be deleted soon. */
 const SETTLED_AFTER_MS = 5 * 60_000
 
 export const blobShardJobs = [
-  jobHandler(move, async (ctx, _, signal) => moveBlobs(ctx, signal), { schedule: '*/10 * * * *' }),
+  scheduledJob('blobs.move', '*/10 * * * *', moveBlobs, { retryLimit: 0, timeLimitMs: 3_600_000 }),
 ]
 
 /** Moves blobs on disk from the directories of new blobs, which would grow without limit, to their shards. */

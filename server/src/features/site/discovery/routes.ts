@@ -1,9 +1,4 @@
-import {
-  type IpRangesResponse,
-  type ServicesResponse,
-  ipRangesResponse,
-  servicesResponse,
-} from '@groundstate/contract/discovery'
+import * as contract from '@groundstate/contract/discovery'
 import { basePath } from '../../../http/base-path.ts'
 import type { Routes } from '../../../http/http.ts'
 import { json, noContent } from '../../../http/responses.ts'
@@ -25,23 +20,23 @@ function services(base: string) {
       token: `${base}/oauth/token`,
       ports: CLI_CLIENT.ports,
     },
-  } satisfies ServicesResponse
+  } satisfies contract.ServicesResponse
 }
 
 /** Empty, since a self-hosted server does not know its own addresses. */
-const IP_RANGES = { api: [], notifications: [], sentinel: [], vcs: [] } satisfies IpRangesResponse
+const IP_RANGES = { api: [], notifications: [], sentinel: [], vcs: [] } satisfies contract.IpRangesResponse
 
 const PUBLIC = { access: 'public' } as const
 
 export const discoveryRoutes: Routes = (http) => {
   http.get(
     '/.well-known/terraform.json',
-    { ...PUBLIC, summary: 'Discover the services', prefix: '', responses: { 200: servicesResponse } },
+    { ...PUBLIC, summary: 'Discover the services', prefix: '', responses: { 200: contract.servicesResponse } },
     async ({ ctx }) => json(services(basePath(ctx.baseUrl))),
   )
   http.get(
     '/ip-ranges',
-    { ...PUBLIC, summary: 'List IP ranges', prefix: '/api/meta', responses: { 200: ipRangesResponse } },
+    { ...PUBLIC, summary: 'List IP ranges', prefix: '/api/meta', responses: { 200: contract.ipRangesResponse } },
     async () => json(IP_RANGES),
   )
   // Clients ignore status and body, and read the headers of every response. `groundstate doctor` identifies the server by it.

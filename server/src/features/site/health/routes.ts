@@ -1,9 +1,4 @@
-import {
-  type LivenessResponse,
-  type ReadinessResponse,
-  livenessResponse,
-  readinessResponse,
-} from '@groundstate/contract/discovery'
+import * as contract from '@groundstate/contract/discovery'
 import { unavailable } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { binary, bytes, json } from '../../../http/responses.ts'
@@ -16,12 +11,12 @@ export const healthRoutes: Routes = (http) => {
   // Without the database: a supervisor must not restart a server that waits for its database.
   http.get(
     '/healthz',
-    { ...PUBLIC, summary: 'Check that the process runs', responses: { 200: livenessResponse } },
-    async () => json({ status: 'ok' } satisfies LivenessResponse),
+    { ...PUBLIC, summary: 'Check that the process runs', responses: { 200: contract.livenessResponse } },
+    async () => json({ status: 'ok' } satisfies contract.LivenessResponse),
   )
   http.get(
     '/readyz',
-    { ...PUBLIC, summary: 'Check that the database responds', responses: { 200: readinessResponse } },
+    { ...PUBLIC, summary: 'Check that the database responds', responses: { 200: contract.readinessResponse } },
     async ({ ctx }) => {
       try {
         await pingDatabase(ctx.db)
@@ -29,7 +24,7 @@ export const healthRoutes: Routes = (http) => {
         ctx.log.warn({ err: cause }, 'not ready: the database does not respond')
         throw unavailable('the database does not respond', 1000)
       }
-      return json({ status: 'ready' } satisfies ReadinessResponse)
+      return json({ status: 'ready' } satisfies contract.ReadinessResponse)
     },
   )
   http.get(

@@ -8,23 +8,14 @@ import { created, ok } from '../../../http/responses.ts'
 import { OWN_RECEIVER_PATH } from '../../../outbound/loopback-server.ts'
 import { uploadJob } from './parts.ts'
 import { receiveSampleRequest, reportSampleResult, reviewJob } from './review.ts'
-import {
-  SAMPLE_PERMISSIONS,
-  type Sample,
-  counted,
-  createSample,
-  deleteSample,
-  reasonToKeep,
-  showSample,
-  uploadSampleConfigurations,
-} from './service.ts'
+import * as service from './service.ts'
 
 const SAMPLE = documentOf(sampleSchema)
 /** The request of a run task has about 2 kB. */
 const MAX_REQUEST_BYTES = 64 * 1024
 
 export const sampleJobs: readonly JobHandler[] = [
-  jobHandler(uploadJob, async (ctx, data) => uploadSampleConfigurations(ctx, data)),
+  jobHandler(uploadJob, async (ctx, data) => service.uploadSampleConfigurations(ctx, data)),
   jobHandler(reviewJob, async (ctx, data, signal) => reportSampleResult(ctx, data, signal)),
 ]
 
@@ -36,13 +27,13 @@ export const sampleRoutes: Routes = (http) => {
       access: { organization: 'organization:read' },
       responses: { 200: SAMPLE },
     },
-    async (req) => ok(sampleResource(await showSample(req.ctx, req.params.organization))),
+    async (req) => ok(sampleResource(await service.showSample(req.ctx, req.params.organization))),
   )
   http.post(
     '/organizations/:organization/actions/make-sample',
     {
       summary: 'Create a sample: workspaces with a run, a run task and a run trigger',
-      access: { organization: SAMPLE_PERMISSIONS, workspace: 'runs:plan' },
+      access: { organization: service.SAMPLE_PERMISSIONS, workspace: 'runs:plan' },
       audit: [
         'workspace add_remote_state_consumers',
         'configuration_version create',
@@ -58,7 +49,7 @@ export const sampleRoutes: Routes = (http) => {
       responses: { 200: SAMPLE, 201: SAMPLE },
     },
     async (req) => {
-      const { isNew, sample } = await createSample(req.ctx, req.params.organization)
+      const { isNew, sample } = await service.createSample(req.ctx, req.params.organization)
       return (isNew ? created : ok)(sampleResource(sample))
     },
   )
@@ -66,11 +57,11 @@ export const sampleRoutes: Routes = (http) => {
     '/organizations/:organization/sample',
     {
       summary: 'Remove the sample of an organization',
-      access: { organization: SAMPLE_PERMISSIONS },
+      access: { organization: service.SAMPLE_PERMISSIONS },
       audit: ['project destroy', 'sample destroy', 'task destroy', 'variable_set destroy', 'workspace destroy'],
       responses: { 204: null },
     },
-    async (req) => deleteSample(req.ctx, req.params.organization),
+    async (req) => service.deleteSample(req.ctx, req.params.organization),
   )
 
   http.post(
@@ -95,9 +86,9 @@ export const sampleRoutes: Routes = (http) => {
 
 type Removed = SampleResource['attributes']['removes'][number]
 
-function sampleResource({ row, organizationName, isComplete, contents }: Sample): SampleResource {
+function sampleResource({ row, organizationName, isComplete, contents }: service.Sample): SampleResource {
   const { network, app, set, task, project } = contents
-  const reason = project && reasonToKeep(project)
+  const reason = project && service.reasonToKeep(project)
   return {
     id: row.id,
     type: 'samples',
@@ -122,13 +113,13 @@ function sampleResource({ row, organizationName, isComplete, contents }: Sample)
 }
 
 /** The parts deleted with the sample, the most important first. */
-function removed({ network, app, trigger, set, task, project, attachments }: Sample['contents']): Removed[] {
+function removed({ network, app, trigger, set, task, project, attachments }: service.Sample['contents']): Removed[] {
   const workspaces = [network, app].flatMap((workspace) => workspace ?? [])
   const own = new Set(workspaces.map(({ id }) => id))
   const elsewhere = attachments.filter((attachment) => !own.has(attachment.workspace_id))
   return [
     ...workspaces.map(({ id, name, runs, resource_count: resources }): Removed => {
-      const detail = `${counted(runs, 'run')} and ${counted(resources, 'resource')} in its state`
+      const detail = `${service.counted(runs, 'run')} and ${service.counted(resources, 'resource')} in its state`
       return { type: 'workspaces', id, name, detail }
     }),
     ...(trigger ? [deleted('run-triggers', trigger)] : []),
@@ -138,7 +129,7 @@ function removed({ network, app, trigger, set, task, project, attachments }: Sam
       return { type: 'workspace-tasks', id, name: `${task?.name ?? 'the task'} on ${workspace}`, detail }
     }),
     ...(set ? [deleted('varsets', set)] : []),
-    ...(project && !reasonToKeep(project) ? [deleted('projects', project)] : []),
+    ...(project && !service.reasonToKeep(project) ? [deleted('projects', project)] : []),
   ]
 }
 

@@ -1,18 +1,14 @@
-import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
-import { type JobHandler, jobHandler } from '../../../handlers.ts'
-import { jobKind } from '../../../jobs/jobs.ts'
+import { scheduledJob } from '../../../handlers.ts'
 import { PLAN_LIMITS } from '../../organizations/organizations/quotas.ts'
 import { DAY_MS, GRACE_PERIOD_MS, purgeDeleted } from '../backing-data/service.ts'
 import { announceVersions } from '../state-versions/access.ts'
 import { deleteContent } from '../state-versions/content.ts'
 import { deleteBeyond, listDeletingWorkspaces, listFreeOrganizations, softDeleteBefore } from './store.ts'
 
-const retention = jobKind('data-retention.apply', z.object({}), { concurrency: 1, timeLimitMs: 3_600_000 })
-
-export const dataRetentionJobs: readonly JobHandler[] = [
-  jobHandler(retention, async (ctx, _, signal) => applyRetention(ctx, signal), { schedule: '17 3 * * *' }),
+export const dataRetentionJobs = [
+  scheduledJob('data-retention.apply', '17 3 * * *', applyRetention, { timeLimitMs: 3_600_000 }),
 ]
 
 /** Versions that are deleted in one transaction. */
@@ -45,10 +41,7 @@ export async function applyRetention(ctx: Ctx, signal: AbortSignal) {
   }
 }
 
-/**
- * The retention of the free plan (INTERFACE §6.4): the last 100 states of the organization and the newest of each workspace are kept; the
- * others are deleted after six months, with their metadata.
- */
+/** Keeps the last 100 states of the organization and the newest of each workspace; deletes the others after six months (INTERFACE §6.4). */
 async function deleteBeyondFreePlan(ctx: Ctx, organizationId: string) {
   for (;;) {
     const limits = { ...PLAN_LIMITS.free.states, now: ctx.now(), limit: DELETE_BATCH }

@@ -2,12 +2,7 @@ import { dataRetentionPolicyBody, dataRetentionPolicySchema } from '@groundstate
 import { documentOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
 import { created, ok } from '../../../http/responses.ts'
-import {
-  dataRetentionPolicyResource,
-  deleteDataRetentionPolicy,
-  setDataRetentionPolicy,
-  showDataRetentionPolicy,
-} from './service.ts'
+import * as service from './service.ts'
 
 const OWNERS = [
   {
@@ -50,16 +45,16 @@ export const dataRetentionRoutes: Routes = (http) => {
     } as const
 
     http.get(path, show, async (req) =>
-      ok(dataRetentionPolicyResource(await showDataRetentionPolicy(req.ctx, ownerOf(req.params.id)))),
+      ok(service.dataRetentionPolicyResource(await service.showDataRetentionPolicy(req.ctx, ownerOf(req.params.id)))),
     )
     // The public API documents PATCH but its clients send POST: both create or change a policy.
     for (const method of ['post', 'patch'] as const) {
       http[method](path, set, async (req) => {
-        const { policy, isNew } = await setDataRetentionPolicy(req.ctx, ownerOf(req.params.id), req.body)
-        const resource = dataRetentionPolicyResource(policy)
+        const { policy, isNew } = await service.setDataRetentionPolicy(req.ctx, ownerOf(req.params.id), req.body)
+        const resource = service.dataRetentionPolicyResource(policy)
         return isNew ? created(resource) : ok(resource)
       })
     }
-    http.delete(path, remove, async (req) => deleteDataRetentionPolicy(req.ctx, ownerOf(req.params.id)))
+    http.delete(path, remove, async (req) => service.deleteDataRetentionPolicy(req.ctx, ownerOf(req.params.id)))
   }
 }

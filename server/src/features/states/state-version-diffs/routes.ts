@@ -14,7 +14,7 @@ const compare = {
   query: {
     from: z
       .preprocess(
-        (given) => (given === undefined ? undefined : (lastText(given) ?? '')),
+        (value) => (value === undefined ? undefined : (lastText(value) ?? '')),
         z.string().min(1, 'is empty, it must be the id of a state version').optional(),
       )
       .describe('the id of the earlier version; by default the version before'),

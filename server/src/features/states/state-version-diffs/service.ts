@@ -13,10 +13,7 @@ import { findDiff, insertDiff } from './store.ts'
 /** The format of cached comparisons; increment it to have them computed again. */
 const REVISION = 2
 
-/**
- * The changes from one version of a workspace to another, without sensitive values; by default from the previous version. Computed once,
- * off the event loop, and cached. Throws `not-found` for an unreadable version, `invalid` for content that cannot be compared.
- */
+/** The changes since another version, by default the previous one, without sensitive values; cached. Throws `invalid` if they cannot be compared. */
 export async function compareStateVersions(ctx: Ctx, id: string, fromId?: string): Promise<ComparedVersions> {
   const to = await requireStateVersion(ctx, id)
   const from = await findEarlier(ctx, to, fromId)

@@ -1,9 +1,5 @@
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
-import {
-  type StateVersionOutputResource,
-  type WorkspaceOutputResource,
-  stateVersionOutputSchema,
-} from '@groundstate/contract/state-version-outputs'
+import * as contract from '@groundstate/contract/state-version-outputs'
 import { API_PREFIX, type Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { boolean } from '../../../http/query.ts'
@@ -18,18 +14,18 @@ const show = {
   ...READ,
   summary: 'Show a state version output',
   audit: 'state_version_output read',
-  responses: { 200: documentOf(stateVersionOutputSchema) },
+  responses: { 200: documentOf(contract.stateVersionOutputSchema) },
 } as const
 const list = {
   ...READ,
   summary: 'List the outputs of a state version',
-  responses: { 200: pageOf(stateVersionOutputSchema) },
+  responses: { 200: pageOf(contract.stateVersionOutputSchema) },
   query: { 'withhold-sensitive': boolean().describe('our own: whether the values of sensitive outputs are left out') },
 }
 const listCurrent = {
   ...READ,
   summary: 'List the outputs of the current state of a workspace',
-  responses: { 200: wholeListOf(stateVersionOutputSchema) },
+  responses: { 200: wholeListOf(contract.stateVersionOutputSchema) },
 }
 
 export const stateVersionOutputRoutes: Routes = (http) => {
@@ -86,7 +82,7 @@ export const stateVersionOutputLoaders: readonly Loader[] = [
 function stateVersionOutputResource(
   { id, name, sensitive, type, value, detailedType }: Output,
   options: { withheld?: boolean } = {},
-): StateVersionOutputResource {
+): contract.StateVersionOutputResource {
   const shown = options.withheld && sensitive ? null : value
   return {
     id,
@@ -97,7 +93,7 @@ function stateVersionOutputResource(
 }
 
 /** An output of the current state, included in a workspace; the value of a sensitive one is withheld. */
-function workspaceOutputResource(output: Output): WorkspaceOutputResource {
+function workspaceOutputResource(output: Output): contract.WorkspaceOutputResource {
   const { id, name, sensitive, type, value } = output
   return {
     id,

@@ -11,7 +11,6 @@ import { announceVersions } from './access.ts'
 import { LARGE_BYTES, inTurn, readBlob, readContent } from './content.ts'
 import { type ExtractionColumns, findResourceLists, saveExtraction } from './extraction-store.ts'
 import { type SealedOutput, sealOutputs } from './sealed-outputs.ts'
-import type { PresentedRow } from './store.ts'
 import * as store from './store.ts'
 
 /** The columns of a version whose content was not extracted yet, with the outputs that came with the request. */
@@ -90,7 +89,7 @@ export async function extractVersion(ctx: Ctx, id: string) {
 
 const extractInTurn = inTurn()
 
-async function extractContent(ctx: Ctx, version: PresentedRow) {
+async function extractContent(ctx: Ctx, version: store.PresentedRow) {
   const { raw_location: location, size } = version
   if (location !== null && size !== null && size > LARGE_BYTES)
     return extractInTurn(async () => ctx.workers.extract(await readBlob(ctx, { location, size })))
@@ -112,7 +111,7 @@ const cache = new LRUCache<string, RawJson>({ maxSize: 16 * 1024 * 1024, sizeCal
 dropWhenIdle(() => cache.clear())
 
 /** Resource lists as JSON. Lists of large states have hundreds of KB, so they are read separately from their rows and cached. */
-export async function resourceLists(app: Pick<App, 'db'>, versions: readonly PresentedRow[]) {
+export async function resourceLists(app: Pick<App, 'db'>, versions: readonly store.PresentedRow[]) {
   const lists = new Map<string, RawJson>()
   const missing: string[] = []
   for (const { id, resources, has_long_list: isLong } of versions) {

@@ -1,24 +1,16 @@
-import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { blobOwner, sweepBlobs } from '../../../blobs/sweep.ts'
-import { type JobHandler, jobHandler, reaction } from '../../../handlers.ts'
-import { jobKind } from '../../../jobs/jobs.ts'
+import { jobHandler, reaction, scheduledJob } from '../../../handlers.ts'
 import { workspaceLocking, workspaceUnlocked } from '../../workspaces/workspaces/audit.ts'
 import * as contentStore from './content-store.ts'
 import { BLOB_PREFIX, md5Of, readContent } from './content.ts'
 import { extractVersion, extractionJob } from './extraction.ts'
 import { discardPending, settleStates } from './service.ts'
 
-const DAILY = { concurrency: 1, timeLimitMs: 3_600_000 }
-const sweep = jobKind('state-versions.sweep', z.object({}), DAILY)
-const verification = jobKind('state-versions.verify', z.object({}), DAILY)
-
-export const stateVersionJobs: readonly JobHandler[] = [
+export const stateVersionJobs = [
   jobHandler(extractionJob, async (ctx, { id }) => extractVersion(ctx, id)),
-  jobHandler(sweep, async (ctx, _, signal) => void (await sweepOrphans(ctx, signal)), { schedule: '47 3 * * *' }),
-  jobHandler(verification, async (ctx, _, signal) => void (await verifySample(ctx, signal)), {
-    schedule: '17 4 * * *',
-  }),
+  scheduledJob('state-versions.sweep', '47 3 * * *', sweepOrphans, { timeLimitMs: 3_600_000 }),
+  scheduledJob('state-versions.verify', '17 4 * * *', verifySample, { timeLimitMs: 3_600_000 }),
 ]
 
 export const stateVersionReactions = [

@@ -1,12 +1,7 @@
 import type { Readable } from 'node:stream'
 import { stateVersionIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
-import {
-  createStateVersionBody,
-  listedStatus,
-  rollbackStateVersionBody,
-  stateVersionSchema,
-} from '@groundstate/contract/state-versions'
+import * as contract from '@groundstate/contract/state-versions'
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
@@ -32,16 +27,16 @@ import { MAX_CONTENT_BYTES, uploadContent } from './upload.ts'
 const MAX_INLINE_BYTES = 128 * 1024 * 1024
 
 const READ = { access: { workspace: 'state-versions:read' } } as const
-const ONE = { responses: { 200: documentOf(stateVersionSchema) }, include: stateVersionIncludes }
+const ONE = { responses: { 200: documentOf(contract.stateVersionSchema) }, include: stateVersionIncludes }
 
 const create = {
   summary: 'Create a state version',
   access: { workspace: 'state-versions:write' },
   audit: 'state_version create',
-  responses: { 201: documentOf(stateVersionSchema) },
+  responses: { 201: documentOf(contract.stateVersionSchema) },
   authorise: async (ctx: Ctx, { workspaceId }: { workspaceId: string }) =>
     requireStateWorkspace(ctx, workspaceId, 'state-versions:write'),
-  body: createStateVersionBody,
+  body: contract.createStateVersionBody,
   maxBytes: MAX_INLINE_BYTES,
   base64Fields: CONTENT_FIELDS,
 } as const
@@ -50,16 +45,16 @@ const rollBack = {
   summary: 'Roll back to an earlier state version',
   access: { workspace: 'state-versions:write' },
   audit: 'state_version rollback',
-  responses: { 201: documentOf(stateVersionSchema) },
+  responses: { 201: documentOf(contract.stateVersionSchema) },
   authorise: async (ctx: Ctx, { workspaceId }: { workspaceId: string }) => requireRollbackWorkspace(ctx, workspaceId),
-  body: rollbackStateVersionBody,
+  body: contract.rollbackStateVersionBody,
 } as const
 
 const withoutResources = {
   'without-resources': boolean().describe('our own: whether `resources` is empty; large states have megabytes of it'),
 }
 
-/** A name that must be given once; it is not trimmed. */
+/** A required name, which must not be repeated; it is not trimmed. */
 const requiredName = z
   .string({
     error: ({ input }) =>
@@ -69,10 +64,11 @@ const requiredName = z
   .meta(REQUIRED)
 
 const STATUS = z.preprocess(
-  (given) => (given === '' ? undefined : given),
+  (value) => (value === '' ? undefined : value),
   z
-    .enum(listedStatus.options, {
-      error: ({ input }) => `is ${JSON.stringify(input)}, it must be one of ${listedStatus.options.join(', ')}`,
+    .enum(contract.listedStatus.options, {
+      error: ({ input }) =>
+        `is ${JSON.stringify(input)}, it must be one of ${contract.listedStatus.options.join(', ')}`,
     })
     .optional(),
 )
@@ -80,7 +76,7 @@ const STATUS = z.preprocess(
 const list = {
   ...READ,
   summary: 'List the state versions of a workspace',
-  responses: { 200: pageOf(stateVersionSchema) },
+  responses: { 200: pageOf(contract.stateVersionSchema) },
   include: stateVersionIncludes,
   query: {
     'filter[organization][name]': requiredName,

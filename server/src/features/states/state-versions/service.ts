@@ -19,7 +19,6 @@ import { type CheckedWorkspace, type NewVersion, insertStateVersion } from './ne
 import { type DisplayContext, displayContextOf } from './resource.ts'
 import { type SealedOutput, sealOutputs } from './sealed-outputs.ts'
 import { type LatestState, checkHoldsLock, checkSerial, latestState } from './serial.ts'
-import { discardPendingVersion, promoteLatest } from './store.ts'
 import * as store from './store.ts'
 
 type StateVersionFilter = { organization: string; workspace: string; status: z.infer<typeof listedStatus> | undefined }
@@ -184,7 +183,7 @@ type NewVersionInput = CreateStateVersion & { contents: Partial<Record<ContentFi
 type NewState = {
   serial: number
   md5: string
-  /** Null if unknown; empty if the request for a pending version says that there is none. */
+  /** Null if unknown; empty if the request for a pending version has an empty one. */
   lineage: string | null
   force: boolean
   raw: { content: Buffer; header: ReadableHeader; extraction: PackedExtraction | null | undefined } | undefined
@@ -260,7 +259,7 @@ type LockedStates = CurrentStates & Pick<WorkspaceRow, 'id' | 'organization_id' 
 /** Settles the states after the release of a lock: makes the last snapshot current and discards a pending version. */
 export async function settleStates(ctx: TransactionCtx, workspace: LockedStates) {
   if (workspace.latest_state_version_id !== workspace.current_state_version_id) {
-    await promoteLatest(ctx.db, workspace.id)
+    await store.promoteLatest(ctx.db, workspace.id)
     announceVersion(ctx, workspace, workspace.latest_state_version_id)
   }
   await discardPending(ctx, workspace)
@@ -272,7 +271,7 @@ export async function discardPending(
   workspace: Pick<LockedStates, 'id' | 'organization_id' | 'pending_state_version_id'>,
 ) {
   if (workspace.pending_state_version_id === null) return
-  await discardPendingVersion(ctx.db, workspace.id)
+  await store.discardPendingVersion(ctx.db, workspace.id)
   announceVersion(ctx, workspace, workspace.pending_state_version_id)
 }
 

@@ -4,36 +4,29 @@ import { z } from 'zod'
 import type { Routes } from '../../../http/http.ts'
 import { REFUSAL, text } from '../../../http/query.ts'
 import { ok } from '../../../http/responses.ts'
-import {
-  RESOURCE_SORTS,
-  type ResourceSort,
-  countWorkspaceResources,
-  listWorkspaceResources,
-  resourceCountsResource,
-  workspaceResourceResource,
-} from './service.ts'
+import * as service from './service.ts'
 
 const DIRECTIONS = ['asc', 'desc'] as const
-const SORTS = RESOURCE_SORTS.flatMap((name) => [
+const SORTS = service.RESOURCE_SORTS.flatMap((name) => [
   name,
   ...DIRECTIONS.map((direction) => `${name}:${direction}` as const),
 ])
 const SORT = z
   .preprocess(
-    (given) => (typeof given === 'string' && given !== '' ? given : undefined),
+    (value) => (typeof value === 'string' && value !== '' ? value : undefined),
     z
       .enum(SORTS, {
         error: ({ input }) =>
-          `is ${JSON.stringify(input)}, it must be one of ${RESOURCE_SORTS.join(', ')} with :asc or :desc`,
+          `is ${JSON.stringify(input)}, it must be one of ${service.RESOURCE_SORTS.join(', ')} with :asc or :desc`,
       })
       .default('name'),
   )
   .transform((sort) => {
     const [name, direction] = sort.split(':', 2)
-    return { name: name as ResourceSort, descending: direction === 'desc' }
+    return { name: name as service.ResourceSort, descending: direction === 'desc' }
   })
   .register(REFUSAL, { kind: 'bad-request' })
-  .describe('by `name` unless given')
+  .describe('`name` by default')
 
 const list = {
   summary: 'List the resources of a workspace',
@@ -59,12 +52,12 @@ export const workspaceResourceRoutes: Routes = (http) => {
     const { q, sort, 'filter[module]': module, 'filter[type]': type } = req.query
     const filter = { q, module, type, sort }
     return req.list(
-      await listWorkspaceResources(req.ctx, req.params.workspaceId, { filter, page }),
-      workspaceResourceResource,
+      await service.listWorkspaceResources(req.ctx, req.params.workspaceId, { filter, page }),
+      service.workspaceResourceResource,
     )
   })
   // Our own: the options of filters in the UI.
   http.get('/workspaces/:workspaceId/resource-counts', count, async (req) => {
-    return ok(resourceCountsResource(await countWorkspaceResources(req.ctx, req.params.workspaceId)))
+    return ok(service.resourceCountsResource(await service.countWorkspaceResources(req.ctx, req.params.workspaceId)))
   })
 }

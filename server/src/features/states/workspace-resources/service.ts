@@ -95,10 +95,7 @@ async function readInstances(ctx: Ctx, workspaceId: string) {
   return { stateVersionId: id, since: version.created_at, instances: instances.map(withPublicAddress) }
 }
 
-/**
- * Converts the module and address to those of the public API, without the keyword `module`, such as `net["a"].aws_subnet.b`. These can
- * be ambiguous, so `engineAddress` keeps the engine's address.
- */
+/** Converts addresses to those of the public API, such as `net["a"].aws_subnet.b`. They can be ambiguous, so `engineAddress` has the original. */
 function withPublicAddress(instance: ExtractedInstance) {
   const engineAddress = instance.address
   if (instance.module === ROOT) return { ...instance, engineAddress }

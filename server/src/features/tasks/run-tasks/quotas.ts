@@ -7,10 +7,7 @@ import * as store from './store.ts'
 
 type Planned = { id: string; plan: OrganizationPlan }
 
-/**
- * Throws `invalid` if the plan allows no further run task (INTERFACE §6.2). Locks the organization, so that concurrent
- * requests cannot exceed the quota together.
- */
+/** Throws `invalid` if the plan allows no further run task (INTERFACE §6.2). Locks the organization against concurrent requests. */
 export async function checkTaskQuota(ctx: TransactionCtx, { id, plan }: Planned) {
   const limit = PLAN_LIMITS[plan].runTasks
   if (limit === null) return

@@ -62,10 +62,7 @@ export function taskPayload(baseUrl: string, subject: TaskSubject, accessToken: 
 /** Receivers recognise a connection test by this token and return 200 without doing any work. */
 export const TEST_TOKEN = 'test-token'
 
-/**
- * The verification request. It has every key of a real request, for a run that does not exist. Receivers of the public service recognise it by its
- * token and enforcement level.
- */
+/** A request with every key of a real one, for no run. Receivers of the public service recognise it by its token and enforcement level. */
 export function verificationRequest(baseUrl: string, organizationName: string, now: Date) {
   const subject: TaskSubject = {
     id: 'taskrs-xxxxxxxxxxxxxxxx',

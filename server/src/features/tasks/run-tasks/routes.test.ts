@@ -64,7 +64,7 @@ describe('a task', () => {
     [500, 'the response was 500: out of order'],
     [201, 'the response was 201'],
     [302, 'the response was 302'],
-  ])('is refused when the verification is answered with %i, and says so', async (status, detail) => {
+  ])('is rejected with the status when the verification returns %i', async (status, detail) => {
     const setting = await setUp()
     setting.receiver.onTest = (_, response) =>
       response.writeHead(status, { location: '/' }).end(status === 500 ? 'out of\norder' : '')

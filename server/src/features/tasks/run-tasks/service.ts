@@ -13,7 +13,6 @@ import {
 import { type Task, requireTask } from './access.ts'
 import { checkGlobalQuota, checkTaskQuota } from './quotas.ts'
 import { type Receiver, sealKey, taskReceiver } from './receiver.ts'
-import type { TaskRow } from './store.ts'
 import * as store from './store.ts'
 import { AGENT_POOL, type Suspect, checkReceiver } from './verify.ts'
 
@@ -211,7 +210,7 @@ async function requireFreeTaskName(ctx: Ctx, organizationId: string, task: { nam
 
 /** `changes` are attribute names only: a URL may hold a secret, as the key does. */
 function taskAudit(
-  task: Pick<TaskRow, 'id' | 'name' | 'organization_id'>,
+  task: Pick<store.TaskRow, 'id' | 'name' | 'organization_id'>,
   action: 'create' | 'update' | 'destroy',
   changes?: readonly string[],
 ): AuditEvent {

@@ -77,7 +77,7 @@ describe('a receiver on a private address', () => {
     ['another machine knows the server by its name', { GROUNDSTATE_BASE_URL: 'https://groundstate.example' }, 422],
     ['another machine reaches the server', { GROUNDSTATE_HOST: '0.0.0.0' }, 422],
     ['only this machine does', { GROUNDSTATE_BASE_URL: 'http://localhost:7777' }, 201],
-  ])('when nothing is said and %s, is answered with that', async (_, settings, status) => {
+  ])('without a choice, and %s, returns that', async (_, settings, status) => {
     const other = await createTestApp(settings)
     const setting = await setUp(other)
 

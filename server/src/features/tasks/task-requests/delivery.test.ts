@@ -69,7 +69,7 @@ test.each([
     'the response was 503: only 200 acknowledges the request',
   ],
   [
-    'a failure that the agent has met, in the words for the same failure of the server',
+    'a failure of the agent, worded as the same failure of the server',
     { durationMs: 1, error: 'connect ECONNREFUSED 10.0.0.1:80', code: 'ECONNREFUSED' },
     'the agent rack of the pool cellar: the connection was refused: nothing listens there (ECONNREFUSED)',
   ],
@@ -109,7 +109,7 @@ test('an unclaimed request fails after thirty seconds with a reason, and is retr
   expect(second.attributes).toMatchObject({ 'agent-name': 'spare', error: null })
 })
 
-test('a request is not called waiting for busy agents when they take run tasks no more', async () => {
+test('a request is not called waiting for busy agents when they no longer accept run tasks', async () => {
   const { setting, agent, id } = await setUp()
   const body = {
     agentId: agent.id,
@@ -145,7 +145,7 @@ test('without an agent the result ends at its deadline with a reason', async () 
   })
 })
 
-test('the request of an agent that died goes to another, and the late response counts no more', async () => {
+test('the request of an agent that died goes to another, and the late response is ignored', async () => {
   const { setting, agent, id } = await setUp()
   const lost = await takeTask(agent)
 
@@ -201,7 +201,7 @@ test('a claim that disconnects during authentication gets no request', async () 
   expect((await takeTask(await createPoolAgent(app, setting, 'other'))).payload.task_result_id).toBe(id)
 })
 
-/** A claim of an agent whose connection ends with `leave`; "gone" then. */
+/** A claim of an agent whose connection ends with `leave`, then "gone". */
 function claimOnSocket(url: string, agent: FakeAgent) {
   const controller = new AbortController()
   const gone = fetch(`${url}${AGENT_API}/agents/${agent.id}/claim-task`, {

@@ -250,7 +250,7 @@ describe('a change of the pool', () => {
     expect(response.json().errors[0].detail).toContain('GROUNDSTATE_ALLOW_PRIVATE_URLS=true allows it')
   })
 
-  test('that names another pool is blamed on the pool when the receiver does not answer there', async () => {
+  test('that names another pool is attributed to the pool when the receiver does not respond there', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     const other = await createPool(app, setting, { name: 'attic' })
@@ -363,7 +363,7 @@ describe('the protocol', () => {
     { ...answer, durationMs: 1e12 },
     { durationMs: 1, error: '' },
     { durationMs: 1, error: 'nul \u0000' },
-  ])('refuses the malformed answer %#, and still takes a right one', async (body) => {
+  ])('rejects the malformed response %#, and still accepts a valid one', async (body) => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     await createPoolRun(app, setting, { agent })

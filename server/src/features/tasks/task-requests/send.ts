@@ -34,10 +34,7 @@ export async function hasTaskAgent(ctx: Ctx, pool: TaskPool) {
   return store.hasTaskAgent(ctx.db, pool.id, { claimedAfter: store.claimedSince(now), pingedAfter: onlineSince(now) })
 }
 
-/**
- * Has an agent of the pool send the request, and waits for the response without holding a database connection. If the
- * process dies, the next attempt continues with the same request.
- */
+/** Has an agent send the request, and waits without a database connection. After a crash the next attempt continues with the same request. */
 export async function sendThroughPool(ctx: Ctx, route: PoolRoute, request: OutboundRequest): Promise<PoolExchange> {
   const since = { at: Date.now(), started: performance.now() }
   const id = await openRequest(ctx, route, request)

@@ -51,10 +51,7 @@ export async function noteTaskClaim(ctx: Ctx, agentId: string) {
 
 type Report = { token: string | undefined; response: ReportTaskResponse }
 
-/**
- * Stores a response for the process that waits for it; idempotent. Throws `unauthorized` if the token is not that of the request, or the response
- * is no longer expected.
- */
+/** Stores a response for the waiting process; idempotent. Throws `unauthorized` for another token, or if the response is no longer expected. */
 export async function recordResponse(ctx: Ctx, id: string, { token, response }: Report) {
   const hash = token && tokenHash(token).toString('hex')
   const request = hash && (await store.findTakenRequest(ctx.db, { id, hash }))

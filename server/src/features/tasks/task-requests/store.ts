@@ -57,8 +57,8 @@ const isFree = (now: Date) => sql`q.status = 'queued' and q.claim_until > ${now}
 
 /** SQL expression: ids of the pools in which a request waits for an agent. */
 export function poolsWithRequests(poolIds: readonly string[], now: Date) {
-  return sql<string[]>`array(select asked.id from unnest(${poolIds}::text[]) asked (id)
-    where exists (select from task_requests q where q.agent_pool_id = asked.id and ${isFree(now)}))`
+  return sql<string[]>`array(select pool.id from unnest(${poolIds}::text[]) pool (id)
+    where exists (select from task_requests q where q.agent_pool_id = pool.id and ${isFree(now)}))`
 }
 
 type Lease = { agent: ClaimingAgent; tokenHash: Buffer; now: Date; marginMs: number }

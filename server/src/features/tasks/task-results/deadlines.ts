@@ -3,7 +3,6 @@ import { transact } from '../../../db/db.ts'
 import { raise } from '../../../events.ts'
 import { type LastDelivery, listLastDeliveries } from './deliveries-store.ts'
 import { announceResults, resultsEnded } from './events.ts'
-import type { OverdueResult } from './store.ts'
 import * as store from './store.ts'
 
 /** Number of overdue results per batch, and of runs processed concurrently. */
@@ -25,7 +24,8 @@ export async function endOverdueResults(ctx: Ctx) {
   if (overdue.length === 0) return
   const ids = overdue.map(({ id }) => id)
   const last = new Map((await listLastDeliveries(ctx.db, ids)).map((row) => [row.task_result_id, row]))
-  const messageOf = (row: OverdueResult) => overdueMessage(row, { last: last.get(row.id), maxMs: maxResultMs(ctx) })
+  const messageOf = (row: store.OverdueResult) =>
+    overdueMessage(row, { last: last.get(row.id), maxMs: maxResultMs(ctx) })
   const runs = [...Map.groupBy(overdue, (row) => row.run_id)]
   const worker = async () => {
     for (let next = runs.pop(); next; next = runs.pop()) {
@@ -43,7 +43,10 @@ export function maxResultMs(ctx: Pick<Ctx, 'config'>) {
 }
 
 /** The message of a result that missed its deadline; `last` is the last delivery of its request. */
-function overdueMessage(result: OverdueResult, { last, maxMs }: { last: LastDelivery | undefined; maxMs: number }) {
+function overdueMessage(
+  result: store.OverdueResult,
+  { last, maxMs }: { last: LastDelivery | undefined; maxMs: number },
+) {
   const until = (since: Date | null) => (result.deadline_at?.getTime() ?? 0) - (since?.getTime() ?? 0)
   if (result.called_back_at && until(result.started_at) >= maxMs) {
     return `no final callback within ${duration(maxMs)}, the maximum for running callbacks`

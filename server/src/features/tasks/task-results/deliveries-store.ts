@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
-import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { type Db, type Page, type Tx } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { TaskSubject } from '../run-tasks/request.ts'
 import type { TaskRow } from '../run-tasks/store.ts'
@@ -47,25 +48,25 @@ export async function claimDeliveries(db: Db, { now, leaseUntil, connections, bu
       select * from unnest(${column('taskId')}::text[], ${column('organizationId')}::text[], ${column('count')}::integer[])
                       as busy (task_id, organization_id, count)),
     busy_organizations as (select organization_id, sum(count) as count from busy group by organization_id),
-    asked as (
+    queued_tasks as (
       (select task_id from task_results where delivery_due_at is not null order by task_id limit 1)
       union all
       select (select r.task_id from task_results r
-               where r.delivery_due_at is not null and r.task_id > asked.task_id order by r.task_id limit 1)
-        from asked where asked.task_id is not null),
+               where r.delivery_due_at is not null and r.task_id > queued_tasks.task_id order by r.task_id limit 1)
+        from queued_tasks where queued_tasks.task_id is not null),
     waiting as (
       select r.id, r.delivery_due_at, t.organization_id, ${connects} as connects,
-             row_number() over (partition by asked.task_id order by r.delivery_due_at) + coalesce(busy.count, 0) as task_turn
-        from asked
-        left join tasks t on t.id = asked.task_id
+             row_number() over (partition by queued_tasks.task_id order by r.delivery_due_at) + coalesce(busy.count, 0) as task_turn
+        from queued_tasks
+        left join tasks t on t.id = queued_tasks.task_id
         left join busy on busy.task_id = t.id and t.agent_pool_id is null
        cross join lateral (
          select r.id, r.delivery_due_at from task_results r
-          where (r.task_id, r.delivery_due_at) >= (asked.task_id, '-infinity'::timestamptz)
-            and (r.task_id, r.delivery_due_at) <= (asked.task_id, ${now}::timestamptz) and ${isDue}
+          where (r.task_id, r.delivery_due_at) >= (queued_tasks.task_id, '-infinity'::timestamptz)
+            and (r.task_id, r.delivery_due_at) <= (queued_tasks.task_id, ${now}::timestamptz) and ${isDue}
           order by r.task_id, r.delivery_due_at
           limit least(case when ${connects} then ${perTask}::integer else ${perOrganization}::integer end,
-                      1 + ${SPARE * all}::integer / (select count(*) from asked))) r),
+                      1 + ${SPARE * all}::integer / (select count(*) from queued_tasks))) r),
     turns as (
       select waiting.*, row_number() over (partition by organization_id, connects order by task_turn, delivery_due_at)
                           + case when connects then coalesce(busy.count, 0) else 0 end as turn
@@ -114,10 +115,7 @@ type NewDelivery = Omit<TaskDeliveryRow, 'request_headers' | 'response_headers' 
 
 type Recorded = { row: NewDelivery; deliveredAt: Date | null }
 
-/**
- * Records an attempt and releases its lease. The request is due again at `next_attempt_at` unless it was delivered, a callback arrived, or another
- * process took over the request.
- */
+/** Records an attempt and releases its lease. The request is due again unless it was delivered, called back, or taken over by another process. */
 export async function recordDelivery(db: Db, claim: Claim, { row, deliveredAt }: Recorded) {
   await sql`with freed as (
       update task_results
@@ -137,10 +135,7 @@ export async function recordDelivery(db: Db, claim: Claim, { row, deliveredAt }:
   )
 }
 
-/**
- * Withdraws a claim whose request was not sent, without counting an attempt. Undefined if another process took over the request. `is_received`:
- * the receiver has the request from an earlier attempt.
- */
+/** Withdraws an unsent request without counting an attempt; undefined if taken over. `is_received`: an earlier attempt has reached the receiver. */
 export async function withdrawDelivery(tx: Tx, { id, attempt }: Claim) {
   const { rows } = await sql<{
     is_received: boolean
@@ -168,11 +163,8 @@ export async function requeueDelivery(db: Db, id: string, now: Date) {
 }
 
 export async function listDeliveries(db: Db, resultId: string, page: Page) {
-  const query = db.selectFrom('task_deliveries').where('task_result_id', '=', resultId)
-  const ordered = query.selectAll().orderBy('attempt', 'desc')
-  const rows = await ordered.limit(page.size).offset(pageOffset(page)).execute()
-  const { total } = await query.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()
-  return { rows, total }
+  const all = db.selectFrom('task_deliveries').where('task_result_id', '=', resultId)
+  return readPaged(page, all.selectAll().orderBy('attempt', 'desc'), all)
 }
 
 /** The latest attempts of each result, latest first. */
@@ -202,10 +194,7 @@ export type DeliveryCursor = { sent_at: Date; id: string }
 
 type Batch = { before: Date; after: DeliveryCursor | undefined; limit: number }
 
-/**
- * Examines the next deliveries before `before`, oldest first, and deletes those of ended results, except of saved plans and of current runs of
- * workspaces. Returns all examined ones.
- */
+/** Deletes the deliveries of ended results among the next ones, except of saved plans and current runs. Returns all that it examined. */
 export async function endDeliveries(db: Db, { before, after, limit }: Batch) {
   const isLater = after ? sql`(d.sent_at, d.id) > (${after.sent_at}, ${after.id})` : sql`true`
   const { rows } = await sql<DeliveryCursor & { is_deleted: boolean }>`

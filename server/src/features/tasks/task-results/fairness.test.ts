@@ -33,7 +33,7 @@ const within = async <T>(work: Promise<T>) => {
   return performance.now() - started
 }
 
-/** A receiver that answers none of its requests until `end` ends the first of them. */
+/** A receiver that responds to no request until `end` ends the first one. */
 async function startHangingReceiver() {
   const receiver = await startReceiver()
   const open: ServerResponse[] = []
@@ -45,7 +45,7 @@ async function startHangingReceiver() {
   return { receiver, end: () => open.shift()?.end() }
 }
 
-/** An organization whose tasks ask a receiver that does not answer, in as many runs of each task. */
+/** An organization whose tasks send requests to an unresponsive receiver, in as many runs of each task. */
 async function createHangingSetting(app: TestApp, { tasks = 1, runs = 1 }: { tasks?: number; runs?: number }) {
   const { receiver, end } = await startHangingReceiver()
   const setting = { ...(await createTaskSetting(app)), receiver }
@@ -70,7 +70,7 @@ async function asksAnother(app: TestApp) {
   return within(setting.receiver.received(1))
 }
 
-test('receivers of one organization that do not answer hold up no other organization, and their own go on in turn', async () => {
+test('unresponsive receivers of one organization do not delay other organizations, and their own requests take turns', async () => {
   const app = await createApp({ all: 5, perOrganization: 3 })
   const hanging = await createHangingSetting(app, { tasks: 5 })
   await hanging.receives(3)
@@ -85,7 +85,7 @@ test('receivers of one organization that do not answer hold up no other organiza
   expect(next).toBeLessThan(900)
 })
 
-test('a receiver that does not answer holds up no other task of its organization, and its own go on in turn', async () => {
+test('an unresponsive receiver does not delay other tasks of its organization, and its own requests take turns', async () => {
   const app = await createApp({ perOrganization: 3, perTask: 2 })
   const hanging = await createHangingSetting(app, { runs: 5 })
   await hanging.receives(2)

@@ -1,14 +1,10 @@
-import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
-import { jobHandler } from '../../../handlers.ts'
+import { scheduledJob } from '../../../handlers.ts'
 import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
-import { jobKind } from '../../../jobs/jobs.ts'
 import { type DeliveryCursor, deleteBodiesOfRuns, endDeliveries } from './deliveries-store.ts'
 
-const expiry = jobKind('task-deliveries.expire', z.object({}), { concurrency: 1, timeLimitMs: 3_600_000 })
-
 export const taskResultJobs = [
-  jobHandler(expiry, async (ctx, _, signal) => expireDeliveries(ctx, signal), { schedule: '37 * * * *' }),
+  scheduledJob('task-deliveries.expire', '37 * * * *', expireDeliveries, { timeLimitMs: 3_600_000 }),
 ]
 
 const BATCH = 100

@@ -20,21 +20,21 @@ type Merge = { rows: readonly NewOutcome[]; now: Date }
 /** Adds outcomes to a result, or updates those with the same `outcome_id`, which keep values that are not sent. */
 export async function mergeOutcomes(tx: Tx, resultId: string, { rows, now }: Merge) {
   const column = <K extends keyof NewOutcome>(name: K) => rows.map((row) => row[name])
-  await sql`with given as (
+  await sql`with reported as (
       select * from unnest(${column('id')}::text[], ${column('outcome_id')}::text[], ${column('description')}::text[],
                            ${column('url')}::text[], ${column('tags')}::text[], ${column('body')}::text[])
                     with ordinality as x(id, outcome_id, description, url, tags, body, place)),
     merged as (
       insert into task_outcomes as o (id, task_result_id, outcome_id, description, url, tags, created_at, updated_at)
-      select id, ${resultId}, outcome_id, description, url, coalesce(tags, '[]')::jsonb, ${now}, ${now} from given
+      select id, ${resultId}, outcome_id, description, url, coalesce(tags, '[]')::jsonb, ${now}, ${now} from reported
        order by place
       on conflict (task_result_id, outcome_id) do update
          set description = excluded.description, url = coalesce(excluded.url, o.url), updated_at = excluded.updated_at,
-             tags = case when (select tags from given where given.outcome_id = o.outcome_id) is null
+             tags = case when (select tags from reported where reported.outcome_id = o.outcome_id) is null
                          then o.tags else excluded.tags end
       returning id, outcome_id)
     insert into task_outcome_bodies as b (task_outcome_id, body)
-    select merged.id, given.body from merged join given using (outcome_id) where given.body is not null
+    select merged.id, reported.body from merged join reported using (outcome_id) where reported.body is not null
     on conflict (task_outcome_id) do update set body = excluded.body`.execute(tx)
   await sql`update task_results
        set outcomes_count = (select count(*) from task_outcomes where task_result_id = ${resultId})

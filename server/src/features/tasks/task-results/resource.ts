@@ -1,15 +1,10 @@
-import type {
-  TagGroup,
-  TaskDeliveryResource,
-  TaskResultOutcomeResource,
-  TaskResultResource,
-} from '@groundstate/contract/task-results'
+import type * as contract from '@groundstate/contract/task-results'
 import { shownResponse } from '../run-tasks/receiver.ts'
 import type { TaskDeliveryRow } from './deliveries-store.ts'
 import type { TaskOutcomeRow } from './outcomes-store.ts'
 import type { TaskResultRow } from './store.ts'
 
-export function taskResultResource(row: TaskResultRow & { plan_only: boolean }): TaskResultResource {
+export function taskResultResource(row: TaskResultRow & { plan_only: boolean }): contract.TaskResultResource {
   const self = `/api/v2/task-results/${row.id}`
   return {
     id: row.id,
@@ -49,7 +44,7 @@ export function timestamps(stamps: Record<string, string>) {
   return Object.fromEntries(Object.entries(stamps).map(([status, at]) => [`${status.replaceAll('_', '-')}-at`, at]))
 }
 
-export function taskOutcomeResource(row: TaskOutcomeRow): TaskResultOutcomeResource {
+export function taskOutcomeResource(row: TaskOutcomeRow): contract.TaskResultOutcomeResource {
   const self = `/api/v2/task-result-outcomes/${row.id}`
   return {
     id: row.id,
@@ -57,7 +52,7 @@ export function taskOutcomeResource(row: TaskOutcomeRow): TaskResultOutcomeResou
     attributes: {
       'outcome-id': row.outcome_id,
       description: row.description,
-      tags: row.tags as TagGroup[],
+      tags: row.tags as contract.TagGroup[],
       url: row.url,
       'has-body': row.has_body,
       'created-at': row.created_at,
@@ -67,7 +62,7 @@ export function taskOutcomeResource(row: TaskOutcomeRow): TaskResultOutcomeResou
   }
 }
 
-export function taskDeliveryResource(row: TaskDeliveryRow & { isHidden: boolean }): TaskDeliveryResource {
+export function taskDeliveryResource(row: TaskDeliveryRow & { isHidden: boolean }): contract.TaskDeliveryResource {
   return {
     id: row.id,
     type: 'task-deliveries',

@@ -10,16 +10,7 @@ import { binary, bytes, ok } from '../../../http/responses.ts'
 import { parseBody } from '../../../http/validation.ts'
 import { listReadableTaskResults, requireOutcome, requireReceiver, requireTaskResult } from './access.ts'
 import { taskDeliveryResource, taskOutcomeResource, taskResultResource } from './resource.ts'
-import {
-  listDeliveries,
-  listDeliveriesOf,
-  listOutcomes,
-  listOutcomesOf,
-  readOutcomeBody,
-  readResultBody,
-  recordCallback,
-  redeliver,
-} from './service.ts'
+import * as service from './service.ts'
 
 /** Several outcomes of maximum size, escaped as JSON. */
 const MAX_CALLBACK_BYTES = 5 * OUTCOME_BODY_BYTES
@@ -46,7 +37,7 @@ export const taskResultRoutes: Routes = (http) => {
     },
     async (req) => {
       const body = parseBody(taskCallbackBody, parseJson(await readAll(req.raw.body)))
-      await recordCallback(req.ctx, req.params.id, body.data)
+      await service.recordCallback(req.ctx, req.params.id, body.data)
       return { status: 200 }
     },
   )
@@ -54,7 +45,7 @@ export const taskResultRoutes: Routes = (http) => {
   http.get(
     '/task-results/:id/outcomes',
     { summary: 'List the outcomes of a task result', ...READ, responses: { 200: pageOf(taskResultOutcomeSchema) } },
-    async (req) => req.list(await listOutcomes(req.ctx, req.params.id, req.page()), taskOutcomeResource),
+    async (req) => req.list(await service.listOutcomes(req.ctx, req.params.id, req.page()), taskOutcomeResource),
   )
   http.get(
     '/task-result-outcomes/:id',
@@ -64,19 +55,20 @@ export const taskResultRoutes: Routes = (http) => {
   http.get(
     '/task-result-outcomes/:id/body',
     { summary: 'Show the body of an outcome', ...READ, responses: { 200: binary(MARKDOWN) } },
-    async (req) => bytes(Buffer.from(await readOutcomeBody(req.ctx, req.params.id)), MARKDOWN),
+    async (req) => bytes(Buffer.from(await service.readOutcomeBody(req.ctx, req.params.id)), MARKDOWN),
   )
   http.get(
     '/task-results/:id/body',
     { summary: 'Show the bodies of all outcomes of a task result', ...READ, responses: { 200: binary(MARKDOWN) } },
-    async (req) => bytes(Readable.from(await readResultBody(req.ctx, req.params.id), { objectMode: false }), MARKDOWN),
+    async (req) =>
+      bytes(Readable.from(await service.readResultBody(req.ctx, req.params.id), { objectMode: false }), MARKDOWN),
   )
 
   // Our own: the exchanges with the receiver.
   http.get(
     '/task-results/:id/deliveries',
     { summary: 'List the deliveries of a task result', ...READ, responses: { 200: pageOf(taskDeliverySchema) } },
-    async (req) => req.list(await listDeliveries(req.ctx, req.params.id, req.page()), taskDeliveryResource),
+    async (req) => req.list(await service.listDeliveries(req.ctx, req.params.id, req.page()), taskDeliveryResource),
   )
   http.post(
     '/task-results/:id/actions/redeliver',
@@ -86,7 +78,7 @@ export const taskResultRoutes: Routes = (http) => {
       audit: 'task_result redeliver',
       responses: RESULT,
     },
-    async (req) => ok(taskResultResource(await redeliver(req.ctx, req.params.id))),
+    async (req) => ok(taskResultResource(await service.redeliver(req.ctx, req.params.id))),
   )
 }
 
@@ -102,9 +94,7 @@ async function readAll(stream: unknown) {
   return Buffer.concat(chunks)
 }
 
-/**
- * A body that is not JSON is an invalid payload (INTERFACE §2.6.6). An empty body is a missing one, as on other routes.
- */
+/** A body that is not JSON is an invalid payload (INTERFACE §2.6.6). An empty body is a missing one, as on other routes. */
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   try {
@@ -123,12 +113,14 @@ export const taskResultLoaders: readonly Loader[] = [
   {
     of: 'task-results',
     relation: 'task-result-outcomes',
-    load: async (ctx, results) => byResult(results, await listOutcomesOf(ctx, idsOf(results)), taskOutcomeResource),
+    load: async (ctx, results) =>
+      byResult(results, await service.listOutcomesOf(ctx, idsOf(results)), taskOutcomeResource),
   },
   {
     of: 'task-results',
     relation: 'deliveries',
-    load: async (ctx, results) => byResult(results, await listDeliveriesOf(ctx, idsOf(results)), taskDeliveryResource),
+    load: async (ctx, results) =>
+      byResult(results, await service.listDeliveriesOf(ctx, idsOf(results)), taskDeliveryResource),
   },
 ]
 

@@ -39,10 +39,7 @@ export async function createResults(ctx: TransactionCtx, runId: string, { tasks,
   await store.insertResults(ctx.db, runId, { rows, now: ctx.now() })
 }
 
-/**
- * Queues the requests of a stage, each with its own token; they are sent once this transaction commits. Tasks that were
- * disabled, detached or deleted since the run was created are skipped. Returns false if no task is left.
- */
+/** Queues the requests of a stage, skipping tasks disabled, detached or deleted since the run was created. Returns false if no task is left. */
 export async function startResults(ctx: TransactionCtx, stageId: string) {
   const now = ctx.now()
   const starts: store.Start[] = []
@@ -188,10 +185,7 @@ function newOutcomes(
   }))
 }
 
-/**
- * Redelivers the request of an open result now. Throws `conflict` if the result has ended, its request is being delivered,
- * or its task, and with it the URL, was deleted.
- */
+/** Throws `conflict` if the result has ended, its request is being delivered, or its task, and with it the URL, was deleted. */
 export async function redeliver(ctx: Ctx, resultId: string) {
   const result = await requireTaskResult(ctx, resultId, 'runs:apply')
   await transact(ctx, async (ctx) => {

@@ -140,10 +140,7 @@ type Report = { message?: string | null; url?: string | null; now: Date }
 
 type Ending = Report & { status: 'passed' | 'failed' }
 
-/**
- * Ends an open result and deletes its token; undefined if it has already ended. `open` counts the other open results of its stage, and is
- * reliable while the caller holds the lock on the run's workspace.
- */
+/** Ends an open result and deletes its token. `open`: other open results of its stage, reliable under the lock on the run's workspace. */
 export async function endResult(tx: Tx, id: string, { status, message, url, now }: Ending) {
   const { rows } = await sql<{ task_stage_id: string; run_id: string; open: number }>`with ended as (
       update task_results

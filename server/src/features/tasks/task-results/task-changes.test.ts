@@ -31,37 +31,34 @@ describe('changes while a request is out', () => {
     return { setting, run, payload, id }
   }
 
-  test.each(['disabled', 'detached'])(
-    'a task that is %s is still waited for, and its verdict counts',
-    async (change) => {
-      const setting = await createTaskSetting(app)
-      const { task, workspaceTask } = await addTask(app, setting, { stages: ['pre_plan'], name: 'strict' })
-      const run = await createRun(app, setting)
-      const { payload } = await setting.receiver.received(1)
+  test.each(['disabled', 'detached'])('a task that is %s is still awaited, and its result counts', async (change) => {
+    const setting = await createTaskSetting(app)
+    const { task, workspaceTask } = await addTask(app, setting, { stages: ['pre_plan'], name: 'strict' })
+    const run = await createRun(app, setting)
+    const { payload } = await setting.receiver.received(1)
 
-      const response = await app.request(
-        change === 'disabled'
-          ? {
-              method: 'PATCH',
-              url: `/api/v2/tasks/${task}`,
-              token: setting.user.token,
-              body: { data: { type: 'tasks', attributes: { enabled: false } } },
-            }
-          : {
-              method: 'DELETE',
-              url: `/api/v2/workspaces/${setting.workspaceId}/tasks/${workspaceTask}`,
-              token: setting.user.token,
-            },
-      )
-      const { status } = (await readRun(app, setting, run)).attributes
-      await callBack(app, payload, { status: 'failed', message: 'no' })
+    const response = await app.request(
+      change === 'disabled'
+        ? {
+            method: 'PATCH',
+            url: `/api/v2/tasks/${task}`,
+            token: setting.user.token,
+            body: { data: { type: 'tasks', attributes: { enabled: false } } },
+          }
+        : {
+            method: 'DELETE',
+            url: `/api/v2/workspaces/${setting.workspaceId}/tasks/${workspaceTask}`,
+            token: setting.user.token,
+          },
+    )
+    const { status } = (await readRun(app, setting, run)).attributes
+    await callBack(app, payload, { status: 'failed', message: 'no' })
 
-      expect(response.status).toBeLessThan(300)
-      expect(status).toBe('pre_plan_running')
-      const { attributes } = await readRun(app, setting, run)
-      expect(attributes).toMatchObject({ status: 'errored', 'error-message': 'the mandatory task strict failed: no' })
-    },
-  )
+    expect(response.status).toBeLessThan(300)
+    expect(status).toBe('pre_plan_running')
+    const { attributes } = await readRun(app, setting, run)
+    expect(attributes).toMatchObject({ status: 'errored', 'error-message': 'the mandatory task strict failed: no' })
+  })
 
   test('a task that is deleted after its request has arrived is still waited for', async () => {
     const setting = await createTaskSetting(app)

@@ -5,13 +5,7 @@ import type { Loader } from '../../../http/loaders.ts'
 import { created, ok } from '../../../http/responses.ts'
 import { listReadableWorkspaceTasks, requireWorkspaceTask } from './access.ts'
 import { workspaceTaskResource } from './resource.ts'
-import {
-  createWorkspaceTask,
-  deleteWorkspaceTask,
-  listTaskAttachments,
-  listWorkspaceTasks,
-  updateWorkspaceTask,
-} from './service.ts'
+import * as service from './service.ts'
 
 const ALL = '/workspaces/:workspaceId/tasks'
 const ONE = '/workspaces/:workspaceId/tasks/:id'
@@ -24,10 +18,11 @@ export const workspaceTaskRoutes: Routes = (http) => {
   http.get(
     '/tasks/:taskId/relationships/workspace-tasks',
     { summary: 'List the workspaces of a run task', access: { organization: 'run-tasks:read' }, ...PAGE },
-    async (req) => req.list(await listTaskAttachments(req.ctx, req.params.taskId, req.page()), workspaceTaskResource),
+    async (req) =>
+      req.list(await service.listTaskAttachments(req.ctx, req.params.taskId, req.page()), workspaceTaskResource),
   )
   http.get(ALL, { summary: 'List the run tasks of a workspace', access: READ, ...PAGE }, async (req) =>
-    req.list(await listWorkspaceTasks(req.ctx, req.params.workspaceId, req.page()), workspaceTaskResource),
+    req.list(await service.listWorkspaceTasks(req.ctx, req.params.workspaceId, req.page()), workspaceTaskResource),
   )
   http.post(
     ALL,
@@ -39,7 +34,7 @@ export const workspaceTaskRoutes: Routes = (http) => {
       body: createWorkspaceTaskBody,
     },
     async (req) =>
-      created(workspaceTaskResource(await createWorkspaceTask(req.ctx, req.params.workspaceId, req.body.data))),
+      created(workspaceTaskResource(await service.createWorkspaceTask(req.ctx, req.params.workspaceId, req.body.data))),
   )
   http.get(ONE, { summary: 'Show a run task of a workspace', access: READ, ...WORKSPACE_TASK }, async (req) =>
     ok(workspaceTaskResource(await requireWorkspaceTask(req.ctx, req.params, 'workspace:read'))),
@@ -53,7 +48,8 @@ export const workspaceTaskRoutes: Routes = (http) => {
       body: updateWorkspaceTaskBody,
       ...WORKSPACE_TASK,
     },
-    async (req) => ok(workspaceTaskResource(await updateWorkspaceTask(req.ctx, req.params, req.body.data.attributes))),
+    async (req) =>
+      ok(workspaceTaskResource(await service.updateWorkspaceTask(req.ctx, req.params, req.body.data.attributes))),
   )
   http.delete(
     ONE,
@@ -63,7 +59,7 @@ export const workspaceTaskRoutes: Routes = (http) => {
       audit: 'workspace_task destroy',
       responses: { 204: null },
     },
-    async (req) => deleteWorkspaceTask(req.ctx, req.params),
+    async (req) => service.deleteWorkspaceTask(req.ctx, req.params),
   )
 }
 

@@ -8,7 +8,6 @@ import { requireTask } from '../run-tasks/access.ts'
 import { checkWorkspaceQuota } from '../run-tasks/quotas.ts'
 import { listAttachments } from '../run-tasks/service.ts'
 import { type WorkspaceTaskKey, requireWorkspaceTask } from './access.ts'
-import type { WorkspaceTaskRow } from './store.ts'
 import * as store from './store.ts'
 
 const RELATION = '/data/relationships/task/data/id'
@@ -82,7 +81,7 @@ function stagesOf(attributes: UpdateWorkspaceTask) {
 function workspaceTaskAudit(
   workspace: { id: string; organization_id: string },
   action: 'create' | 'update' | 'destroy',
-  { id, task_id: task, changes }: Pick<WorkspaceTaskRow, 'id' | 'task_id'> & { changes?: UpdateWorkspaceTask },
+  { id, task_id: task, changes }: Pick<store.WorkspaceTaskRow, 'id' | 'task_id'> & { changes?: UpdateWorkspaceTask },
 ): AuditEvent {
   return {
     organizationId: workspace.organization_id,

@@ -1,17 +1,15 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
-import { type Db, type Page, pageOffset } from '../../../db/db.ts'
+import { type Db, type Page } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type WorkspaceTaskRow = Selectable<Schema['workspace_tasks']>
 
 export async function listWorkspaceTasks(db: Db, workspaceId: string, page: Page) {
-  const query = db.selectFrom('workspace_tasks').where('workspace_id', '=', workspaceId)
-  const ordered = query.selectAll().orderBy('created_at').orderBy('id')
-  const rows = await ordered.limit(page.size).offset(pageOffset(page)).execute()
-  const { total } = await query.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()
-  return { rows, total }
+  const all = db.selectFrom('workspace_tasks').where('workspace_id', '=', workspaceId)
+  return readPaged(page, all.selectAll().orderBy('created_at').orderBy('id'), all)
 }
 
 export async function findWorkspaceTask(db: Db, workspaceId: string, id: string) {

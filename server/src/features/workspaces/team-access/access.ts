@@ -2,15 +2,14 @@ import type { Ctx } from '../../../app.ts'
 import { AppError, notFound } from '../../../errors.ts'
 import { requireProject } from '../../organizations/projects/access.ts'
 import { requireWorkspace } from '../workspaces/access.ts'
-import type { Grant, GrantKind, GrantSubject } from './store.ts'
 import * as store from './store.ts'
 
 /** The workspace or project whose grants the caller reads or manages. Throws like `requireWorkspace`. */
 export async function requireGrantSubject(
   ctx: Ctx,
-  { noun }: GrantKind,
+  { noun }: store.GrantKind,
   { id, permission }: { id: string; permission: 'read' | 'team-access:manage' },
-): Promise<GrantSubject> {
+): Promise<store.GrantSubject> {
   if (noun === 'workspace') {
     const workspace = await requireWorkspace(ctx, id, permission === 'read' ? 'workspace:read' : permission)
     const path = `/organizations/${workspace.organization_name}/workspaces/${workspace.name}`
@@ -25,9 +24,9 @@ export async function requireGrantSubject(
 /** Throws `not-found` for a grant that the actor may not see, `forbidden` when it sees it but may not change it. */
 export async function requireGrant(
   ctx: Ctx,
-  kind: GrantKind,
+  kind: store.GrantKind,
   { id, permission }: { id: string; permission: 'team-access:read' | 'team-access:manage' },
-): Promise<Grant> {
+): Promise<store.Grant> {
   const row = await store.findGrant(ctx.db, kind, id)
   if (!row) throw notFound('team access')
   const reading = requireGrantSubject(ctx, kind, { id: row.subject_id, permission: 'read' })

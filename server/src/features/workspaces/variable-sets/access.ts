@@ -4,11 +4,10 @@ import { forbidden, notFound } from '../../../errors.ts'
 import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
 import { listReadableProjects } from '../../organizations/projects/access.ts'
 import { setNotice } from '../variables/access.ts'
-import { type VariableSet, listTeamIds } from './store.ts'
 import * as store from './store.ts'
 
 /** Throws `not-found` for a set that the actor may not see, `forbidden` for one that it may only read but wants to manage. */
-export async function requireVariableSet(ctx: Ctx, id: string, access: 'read' | 'manage'): Promise<VariableSet> {
+export async function requireVariableSet(ctx: Ctx, id: string, access: 'read' | 'manage'): Promise<store.VariableSet> {
   const row = await store.findVariableSet(ctx.db, ctx.actor, id)
   const [set] = row ? await readableSets(ctx, row.organization_id, [row]) : []
   if (!set) throw notFound('variable set')
@@ -26,7 +25,7 @@ export async function readableSets(ctx: Ctx, organizationId: string, rows: reado
     listReadableProjects(ctx, projectIds),
   ])
   const byId = new Map(projects.map((project) => [project.id, project.can]))
-  return rows.flatMap((row): VariableSet[] => {
+  return rows.flatMap((row): store.VariableSet[] => {
     const project = row.project_id === null ? undefined : byId.get(row.project_id)
     const manage = organization?.can.has('variable-sets:manage') || project?.has('variable-sets:manage')
     const read =
@@ -50,5 +49,5 @@ export async function variableSetAudit(ctx: Ctx, set: Audited, action: string, m
 
 /** The set with the teams that see it, if a project owns it. */
 export async function noticedSet(ctx: Ctx, { id, project_id: projectId }: Pick<Audited, 'id' | 'project_id'>) {
-  return { id, teams: projectId === null ? undefined : await listTeamIds(ctx.db, projectId) }
+  return { id, teams: projectId === null ? undefined : await store.listTeamIds(ctx.db, projectId) }
 }

@@ -12,22 +12,7 @@ import { listVariablesOfSets } from '../variables/store.ts'
 import { requireVariableSet } from './access.ts'
 import { listAllWorkspaceVariables } from './effective-variables.ts'
 import { effectiveVariableResource, variableSetResource } from './resource.ts'
-import {
-  changeSetScope,
-  createSetVariable,
-  createVariableSet,
-  deleteSetVariable,
-  deleteVariableSet,
-  listOrganizationSets,
-  listProjectSets,
-  listSetVariables,
-  listSetVariablesIn,
-  listWorkspaceSets,
-  showSetVariable,
-  showSetVariableIn,
-  updateSetVariable,
-  updateVariableSet,
-} from './service.ts'
+import * as service from './service.ts'
 
 // A set belongs to an organization or to a project.
 const READ = [{ organization: 'variable-sets:read' }, { project: 'variable-sets:read' }] as const
@@ -96,24 +81,24 @@ export const variableSetRoutes: Routes = (http) => {
   http.get('/organizations/:organization/varsets', LIST_OF_ORGANIZATION, async (req) => {
     const { q, scope, 'filter[global]': global } = req.query
     const filter = { q, global, ownedByOrganization: scope === 'owned' }
-    const sets = await listOrganizationSets(req.ctx, req.params.organization, { page: req.page(), filter })
+    const sets = await service.listOrganizationSets(req.ctx, req.params.organization, { page: req.page(), filter })
     return req.list(sets, variableSetResource)
   })
   http.get('/projects/:id/varsets', LIST_OF_PROJECT, async (req) => {
     const { q, scope } = req.query
     const kind = scope === 'owned' ? 'owned' : 'project'
-    const sets = await listProjectSets(req.ctx, req.params.id, { page: req.page(), filter: { q }, kind })
+    const sets = await service.listProjectSets(req.ctx, req.params.id, { page: req.page(), filter: { q }, kind })
     return req.list(sets, variableSetResource)
   })
   for (const { path, kind, summary } of LISTS_OF_WORKSPACE) {
     http.get(path, { ...LIST, summary, access: { workspace: 'variables:read' }, query: { q } }, async (req) => {
       const { q } = req.query
-      const sets = await listWorkspaceSets(req.ctx, req.params.id, { page: req.page(), filter: { q }, kind })
+      const sets = await service.listWorkspaceSets(req.ctx, req.params.id, { page: req.page(), filter: { q }, kind })
       return req.list(sets, variableSetResource)
     })
   }
   http.post('/organizations/:organization/varsets', CREATE, async (req) =>
-    created(variableSetResource(await createVariableSet(req.ctx, req.params.organization, req.body.data))),
+    created(variableSetResource(await service.createVariableSet(req.ctx, req.params.organization, req.body.data))),
   )
   http.get('/varsets/:id', { ...ONE, summary: 'Show a variable set', access: READ }, async (req) =>
     ok(variableSetResource(await requireVariableSet(req.ctx, req.params.id, 'read'))),
@@ -121,10 +106,10 @@ export const variableSetRoutes: Routes = (http) => {
   // Both methods update a set (public documentation: variable sets).
   for (const method of ['patch', 'post'] as const) {
     http[method]('/varsets/:id', UPDATE, async (req) =>
-      ok(variableSetResource(await updateVariableSet(req.ctx, req.params.id, req.body.data))),
+      ok(variableSetResource(await service.updateVariableSet(req.ctx, req.params.id, req.body.data))),
     )
   }
-  http.delete('/varsets/:id', DELETE, async (req) => deleteVariableSet(req.ctx, req.params.id))
+  http.delete('/varsets/:id', DELETE, async (req) => service.deleteVariableSet(req.ctx, req.params.id))
 }
 
 export const variableSetLoaders: readonly Loader[] = [
@@ -151,7 +136,7 @@ export const variableSetScopeRoutes: Routes = (http) => {
     const audit = `variable_set ${change}_${kind}` as const
     const options = { summary, access: MANAGE, audit, body: identifiersBody(kind), responses: { 204: null } }
     http[method](`/varsets/:id/relationships/${kind}`, options, async (req) =>
-      changeSetScope(req.ctx, req.params.id, { change, kind, identifiers: req.body.data }),
+      service.changeSetScope(req.ctx, req.params.id, { change, kind, identifiers: req.body.data }),
     )
   }
 }
@@ -212,28 +197,28 @@ export const variableSetVariableRoutes: Routes = (http) => {
 
   const path = '/varsets/:variableSetId/relationships/vars'
   http.get(path, LIST_VARIABLES, async (req) => {
-    const variables = await listSetVariables(req.ctx, req.params.variableSetId)
+    const variables = await service.listSetVariables(req.ctx, req.params.variableSetId)
     return listAll(variables.map((row) => variableResource(row)))
   })
   http.post(path, CREATE_VARIABLE, async (req) => {
-    const variable = await createSetVariable(req.ctx, req.params.variableSetId, req.body.data.attributes)
+    const variable = await service.createSetVariable(req.ctx, req.params.variableSetId, req.body.data.attributes)
     return created(variableResource(variable))
   })
   http.get(`${path}/:id`, SHOW_VARIABLE, async (req) =>
-    ok(variableResource(await showSetVariable(req.ctx, req.params.variableSetId, req.params.id))),
+    ok(variableResource(await service.showSetVariable(req.ctx, req.params.variableSetId, req.params.id))),
   )
   http.patch(`${path}/:id`, UPDATE_VARIABLE, async (req) =>
-    ok(variableResource(await updateSetVariable(req.ctx, req.params, req.body.data.attributes))),
+    ok(variableResource(await service.updateSetVariable(req.ctx, req.params, req.body.data.attributes))),
   )
-  http.delete(`${path}/:id`, DELETE_VARIABLE, async (req) => deleteSetVariable(req.ctx, req.params))
+  http.delete(`${path}/:id`, DELETE_VARIABLE, async (req) => service.deleteSetVariable(req.ctx, req.params))
 
   const inWorkspace = '/workspaces/:workspaceId/varsets/:variableSetId/relationships/vars'
   http.get(inWorkspace, LIST_IN_WORKSPACE, async (req) => {
-    const variables = await listSetVariablesIn(req.ctx, req.params.workspaceId, req.params.variableSetId)
+    const variables = await service.listSetVariablesIn(req.ctx, req.params.workspaceId, req.params.variableSetId)
     return listAll(variables.map(({ row, overwrites }) => variableResource(row, overwrites)))
   })
   http.get(`${inWorkspace}/:variableId`, SHOW_IN_WORKSPACE, async (req) => {
-    const { row, overwrites } = await showSetVariableIn(req.ctx, req.params)
+    const { row, overwrites } = await service.showSetVariableIn(req.ctx, req.params)
     return ok(variableResource(row, overwrites))
   })
 }

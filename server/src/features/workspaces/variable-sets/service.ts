@@ -13,7 +13,6 @@ import { findVariable, listVariables, lockVariables } from '../variables/store.t
 import { listReadableWorkspaces, requireVisibleWorkspaces, requireWorkspace } from '../workspaces/access.ts'
 import { noticedSet, readableSets, requireVariableSet, variableSetAudit } from './access.ts'
 import { listOverwrites } from './effective-variables.ts'
-import type { VariableSet } from './store.ts'
 import * as store from './store.ts'
 
 /** Creates a set with its variables and its scope, owned by the organization or by one of its projects. */
@@ -88,7 +87,7 @@ async function listSets(
   organizationId: string,
   scope: store.VariableSetScope,
   { page, filter }: ListVariableSets,
-): Promise<Paged<VariableSet>> {
+): Promise<Paged<store.VariableSet>> {
   const { rows, total } = await store.listVariableSets(ctx.db, ctx.actor, { organizationId, scope, filter }, page)
   return { rows: await readableSets(ctx, organizationId, rows), total }
 }
@@ -115,7 +114,7 @@ export async function updateVariableSet(ctx: Ctx, id: string, { attributes, rela
 }
 
 type ScopeInput = Pick<UpdateVariableSet['relationships'], store.ScopeKind>
-type Scoped = Pick<VariableSet, 'id' | 'organization_id' | 'project_id'>
+type Scoped = Pick<store.VariableSet, 'id' | 'organization_id' | 'project_id'>
 type Named = { identifiers: readonly Identifier[]; pointer: string }
 
 type ScopeChange = { change: 'add' | 'remove'; kind: store.ScopeKind; identifiers: readonly Identifier[] }

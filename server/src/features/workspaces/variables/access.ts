@@ -4,7 +4,6 @@ import type { AuditEvent } from '../../../audit/record.ts'
 import { isUniqueViolation } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { checkPermission, listReadableWorkspaces, requireWorkspace } from '../workspaces/access.ts'
-import type { VariableRow } from './store.ts'
 import * as store from './store.ts'
 
 /** `workspaceId` is undefined in the legacy API, which addresses a variable by its id alone. */
@@ -35,7 +34,7 @@ export function variableAudit(
   action: string,
   { changes, set }: { changes?: UpdateVariable; set?: NoticedSet } = {},
 ) {
-  return (row: VariableRow): AuditEvent => ({
+  return (row: store.VariableRow): AuditEvent => ({
     organizationId,
     action,
     resource: { type: 'variable', id: row.id },

@@ -15,7 +15,6 @@ import {
   requireWritableVariables,
   variableAudit,
 } from './access.ts'
-import type { VariableRow } from './store.ts'
 import * as store from './store.ts'
 
 export async function createWorkspaceVariable(ctx: Ctx, workspaceId: string, input: CreateVariable) {
@@ -149,7 +148,7 @@ function valueColumns(
     : { sensitive, value, sealed_value: null }
 }
 
-export function openValue({ secrets }: Pick<App, 'secrets'>, row: VariableRow) {
+export function openValue({ secrets }: Pick<App, 'secrets'>, row: store.VariableRow) {
   return row.sealed_value === null ? (row.value ?? '') : secrets.openText(row.sealed_value, sealContext(row.id))
 }
 

@@ -1,30 +1,12 @@
 import { identifiersBody } from '@groundstate/contract/json-api'
 import { pageOf, wholeListOf } from '@groundstate/contract/responses'
-import {
-  type TagResource,
-  effectiveTagBindingSchema,
-  tagBindingSchema,
-  tagBindingsBody,
-  tagSchema,
-  tagsBody,
-} from '@groundstate/contract/tags'
+import * as contract from '@groundstate/contract/tags'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { text } from '../../../http/query.ts'
 import { listAll } from '../../../http/responses.ts'
 import { effectiveTagBindingResource, tagBindingResource } from '../../organizations/tags/resource.ts'
-import {
-  addWorkspaceTags,
-  addWorkspacesToTag,
-  changeWorkspaceTagBindings,
-  deleteTags,
-  listTags,
-  listEffectiveTagBindings,
-  listWorkspaceEffectiveTagBindings,
-  listWorkspaceTagBindings,
-  listWorkspaceTags,
-  removeWorkspaceTags,
-} from './service.ts'
+import * as service from './service.ts'
 import type { Tag } from './store.ts'
 
 const READ = { access: { workspace: 'workspace:read' } } as const
@@ -34,26 +16,31 @@ const NO_CONTENT = { responses: { 204: null } }
 const LIST_BINDINGS = {
   ...READ,
   summary: 'List the tag bindings of a workspace',
-  responses: { 200: wholeListOf(tagBindingSchema) },
+  responses: { 200: wholeListOf(contract.tagBindingSchema) },
 }
-const ADD_BINDINGS = { ...ADD, ...NO_CONTENT, summary: 'Add tag bindings to a workspace', body: tagBindingsBody }
+const ADD_BINDINGS = {
+  ...ADD,
+  ...NO_CONTENT,
+  summary: 'Add tag bindings to a workspace',
+  body: contract.tagBindingsBody,
+}
 const MERGE_BINDINGS = {
   ...ADD,
   summary: 'Add or change tag bindings of a workspace',
-  responses: { 200: wholeListOf(tagBindingSchema) },
-  body: tagBindingsBody,
+  responses: { 200: wholeListOf(contract.tagBindingSchema) },
+  body: contract.tagBindingsBody,
 }
 const REPLACE_BINDINGS = {
   ...NO_CONTENT,
   summary: 'Replace the tag bindings of a workspace',
   access: { workspace: 'tags:manage' },
   audit: 'workspace replace_tags',
-  body: tagBindingsBody,
+  body: contract.tagBindingsBody,
 } as const
 const LIST_EFFECTIVE_BINDINGS = {
   ...READ,
   summary: 'List the tag bindings of a workspace and its project',
-  responses: { 200: wholeListOf(effectiveTagBindingSchema) },
+  responses: { 200: wholeListOf(contract.effectiveTagBindingSchema) },
 }
 
 /** Tags with values. Clients use the paths with and without `relationships`. */
@@ -62,22 +49,22 @@ export const workspaceTagBindingRoutes: Routes = (http) => {
   const relation = '/workspaces/:id/relationships/tag-bindings'
   for (const path of [short, relation] as const) {
     http.get(path, LIST_BINDINGS, async (req) =>
-      listAll((await listWorkspaceTagBindings(req.ctx, req.params.id)).map(tagBindingResource)),
+      listAll((await service.listWorkspaceTagBindings(req.ctx, req.params.id)).map(tagBindingResource)),
     )
     http.post(path, ADD_BINDINGS, async (req) => {
-      await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'merge', bindings: bindingsIn(req) })
+      await service.changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'merge', bindings: bindingsIn(req) })
     })
   }
   // The short path merges and responds with the list; the path of the relation replaces.
   http.patch(short, MERGE_BINDINGS, async (req) => {
     const change = { change: 'merge', bindings: bindingsIn(req) } as const
-    return listAll((await changeWorkspaceTagBindings(req.ctx, req.params.id, change)).map(tagBindingResource))
+    return listAll((await service.changeWorkspaceTagBindings(req.ctx, req.params.id, change)).map(tagBindingResource))
   })
   http.patch(relation, REPLACE_BINDINGS, async (req) => {
-    await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'replace', bindings: bindingsIn(req) })
+    await service.changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'replace', bindings: bindingsIn(req) })
   })
   http.get('/workspaces/:id/effective-tag-bindings', LIST_EFFECTIVE_BINDINGS, async (req) =>
-    listAll((await listWorkspaceEffectiveTagBindings(req.ctx, req.params.id)).map(effectiveTagBindingResource)),
+    listAll((await service.listWorkspaceEffectiveTagBindings(req.ctx, req.params.id)).map(effectiveTagBindingResource)),
   )
 }
 
@@ -88,16 +75,16 @@ function bindingsIn<Binding>({ body }: { body: { data: readonly { attributes: Bi
 const LIST_TAGS = {
   ...READ,
   summary: 'List the tags of a workspace',
-  responses: { 200: pageOf(tagSchema) },
+  responses: { 200: pageOf(contract.tagSchema) },
   query: { name: text().describe('part of the name') },
 }
-const ADD_TAGS = { ...ADD, ...NO_CONTENT, summary: 'Add tags to a workspace', body: tagsBody }
+const ADD_TAGS = { ...ADD, ...NO_CONTENT, summary: 'Add tags to a workspace', body: contract.tagsBody }
 const REMOVE_TAGS = {
   ...NO_CONTENT,
   summary: 'Remove tags from a workspace',
   access: { workspace: 'tags:manage' },
   audit: 'workspace remove_tags',
-  body: tagsBody,
+  body: contract.tagsBody,
 } as const
 
 /** Flat tags, the legacy API: tags without values. */
@@ -105,17 +92,20 @@ export const workspaceTagRoutes: Routes = (http) => {
   const path = '/workspaces/:id/relationships/tags'
   http.get(path, LIST_TAGS, async (req) => {
     const { name } = req.query
-    const { organization, ...tags } = await listWorkspaceTags(req.ctx, req.params.id, { page: req.page(), name })
+    const { organization, ...tags } = await service.listWorkspaceTags(req.ctx, req.params.id, {
+      page: req.page(),
+      name,
+    })
     return req.list(tags, (tag) => tagResource(tag, organization))
   })
-  http.post(path, ADD_TAGS, async (req) => addWorkspaceTags(req.ctx, req.params.id, req.body.data))
-  http.delete(path, REMOVE_TAGS, async (req) => removeWorkspaceTags(req.ctx, req.params.id, req.body.data))
+  http.post(path, ADD_TAGS, async (req) => service.addWorkspaceTags(req.ctx, req.params.id, req.body.data))
+  http.delete(path, REMOVE_TAGS, async (req) => service.removeWorkspaceTags(req.ctx, req.params.id, req.body.data))
 }
 
 const LIST_OF_ORGANIZATION = {
   summary: 'List the tags of an organization',
   access: { organization: 'organization:read' },
-  responses: { 200: pageOf(tagSchema) },
+  responses: { 200: pageOf(contract.tagSchema) },
   query: {
     q: text().describe('part of the name'),
     'filter[exclude][taggable][id]': text().describe('the id of a workspace: leaves out the tags it has'),
@@ -140,16 +130,16 @@ export const tagRoutes: Routes = (http) => {
   http.get(path, LIST_OF_ORGANIZATION, async (req) => {
     const { q, 'filter[exclude][taggable][id]': exclude } = req.query
     const page = req.page()
-    const { organization, ...tags } = await listTags(req.ctx, req.params.organization, { page, q, exclude })
+    const { organization, ...tags } = await service.listTags(req.ctx, req.params.organization, { page, q, exclude })
     return req.list(tags, (tag) => tagResource(tag, organization))
   })
-  http.delete(path, DELETE_TAGS, async (req) => deleteTags(req.ctx, req.params.organization, req.body.data))
+  http.delete(path, DELETE_TAGS, async (req) => service.deleteTags(req.ctx, req.params.organization, req.body.data))
   http.post('/tags/:id/relationships/workspaces', ADD_TO_WORKSPACES, async (req) =>
-    addWorkspacesToTag(req.ctx, req.params.id, req.body.data),
+    service.addWorkspacesToTag(req.ctx, req.params.id, req.body.data),
   )
 }
 
-function tagResource(tag: Tag, organizationName: string): TagResource {
+function tagResource(tag: Tag, organizationName: string): contract.TagResource {
   return {
     id: tag.tag_id,
     type: 'tags',
@@ -164,7 +154,7 @@ export const workspaceTagLoaders: readonly Loader[] = [
     relation: 'effective-tag-bindings',
     load: async (ctx, workspaces) => {
       const ids = workspaces.map(({ id }) => id)
-      const bindings = await listEffectiveTagBindings(ctx, ids)
+      const bindings = await service.listEffectiveTagBindings(ctx, ids)
       return new Map(ids.map((id) => [id, (bindings.get(id) ?? []).map(effectiveTagBindingResource)]))
     },
   },

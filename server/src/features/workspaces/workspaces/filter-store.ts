@@ -28,10 +28,7 @@ export function filterConditions(organizationId: string, filter: WorkspaceFilter
 /** Maximum number of tags with separate conditions. Planning time grows with them: a second for a thousand. */
 const MAX_CONDITIONS = 20
 
-/**
- * One condition for each tag, or one for all with `union`. `coalesce` keeps PostgreSQL from turning the subquery into a join, since it
- * underestimates the rows that the other conditions leave and would choose a nested loop.
- */
+/** `coalesce` prevents a join: PostgreSQL underestimates the rows that the other conditions leave and would choose a nested loop. */
 function taggedConditions(organizationId: string, { pairs, union }: NonNullable<ReturnType<typeof tagged>>) {
   if (!union && pairs.length > MAX_CONDITIONS)
     return [sql`coalesce(w.id in (${withAllTags(organizationId, pairs)}), false)`]

@@ -2,25 +2,18 @@ import { workspaceIncludes } from '@groundstate/contract/includes'
 import { identifiersBody } from '@groundstate/contract/json-api'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createWorkspaceBody, lockBody, updateWorkspaceBody, workspaceSchema } from '@groundstate/contract/workspaces'
+import type { Ctx } from '../../../app.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { sortBy } from '../../../http/query.ts'
 import { created, ok } from '../../../http/responses.ts'
-import { listReadableWorkspaces, requireWorkspaceBy } from './access.ts'
+import { type Workspace, listReadableWorkspaces, requireWorkspaceBy } from './access.ts'
 import { WORKSPACE_FILTER_QUERY, workspaceFilter } from './filter-store.ts'
 import { SORTS } from './list-store.ts'
 import { listWorkspaces } from './list.ts'
 import { forceUnlockWorkspace, lockWorkspace, unlockWorkspace } from './lock.ts'
 import { workspaceResource } from './resource.ts'
-import {
-  changeRemoteStateConsumers,
-  createWorkspace,
-  listRemoteStateConsumers,
-  moveWorkspaces,
-  showWorkspace,
-  showWorkspaces,
-  updateWorkspace,
-} from './service.ts'
+import * as service from './service.ts'
 
 const COLLECTION = '/organizations/:organization/workspaces'
 /** A workspace is addressed by its id, or by its name in an organization. */
@@ -43,7 +36,7 @@ const LIST = {
   include: workspaceIncludes,
   query: {
     ...WORKSPACE_FILTER_QUERY,
-    sort: sortBy(SORTS, 'name').describe('by `name` unless given; `-` reverses the order'),
+    sort: sortBy(SORTS, 'name').describe('`name` by default; `-` reverses the order'),
   },
 } as const
 
@@ -67,8 +60,8 @@ const MOVE = {
 
 export const workspaceRoutes: Routes = (http) => {
   http.post(COLLECTION, CREATE, async (req) => {
-    const workspace = await createWorkspace(req.ctx, req.params.organization, readInput(req))
-    return created(await showWorkspace(req.ctx, workspace))
+    const workspace = await service.createWorkspace(req.ctx, req.params.organization, readInput(req))
+    return created(await service.showWorkspace(req.ctx, workspace))
   })
   http.get(COLLECTION, LIST, async (req) => {
     const { rows, total } = await listWorkspaces(req.ctx, req.params.organization, {
@@ -76,21 +69,21 @@ export const workspaceRoutes: Routes = (http) => {
       sort: req.query.sort,
       filter: workspaceFilter(req.query),
     })
-    return req.list({ rows: await showWorkspaces(req.ctx, rows), total })
+    return req.list({ rows: await service.showWorkspaces(req.ctx, rows), total })
   })
   for (const path of PATHS) {
-    http.get(path, SHOW, async (req) => {
-      const workspace = await requireWorkspaceBy(req.ctx, req.params, 'workspace:read')
-      return ok(await showWorkspace(req.ctx, workspace))
-    })
-    http.patch(path, UPDATE, async (req) => {
-      const workspace = await updateWorkspace(req.ctx, req.params, readInput(req))
-      return ok(await showWorkspace(req.ctx, workspace))
-    })
+    http.get(path, SHOW, async (req) => shown(req.ctx, await requireWorkspaceBy(req.ctx, req.params, 'workspace:read')))
+    http.patch(path, UPDATE, async (req) =>
+      shown(req.ctx, await service.updateWorkspace(req.ctx, req.params, readInput(req))),
+    )
   }
   http.post('/projects/:id/relationships/workspaces', MOVE, async (req) =>
-    moveWorkspaces(req.ctx, req.params.id, req.body.data),
+    service.moveWorkspaces(req.ctx, req.params.id, req.body.data),
   )
+}
+
+async function shown(ctx: Ctx, workspace: Workspace) {
+  return ok(await service.showWorkspace(ctx, workspace))
 }
 
 function readInput<T>({ body, header }: { body: { data: T }; header: (name: string) => string | undefined }) {
@@ -113,18 +106,13 @@ const FORCE_UNLOCK = {
 
 export const workspaceLockRoutes: Routes = (http) => {
   const actions = '/workspaces/:id/actions'
-  http.post(`${actions}/lock`, { ...LOCK, body: lockBody }, async (req) => {
-    const workspace = await lockWorkspace(req.ctx, req.params.id, req.body)
-    return ok(await showWorkspace(req.ctx, workspace))
-  })
-  http.post(`${actions}/unlock`, UNLOCK, async (req) => {
-    const workspace = await unlockWorkspace(req.ctx, req.params.id)
-    return ok(await showWorkspace(req.ctx, workspace))
-  })
-  http.post(`${actions}/force-unlock`, FORCE_UNLOCK, async (req) => {
-    const workspace = await forceUnlockWorkspace(req.ctx, req.params.id)
-    return ok(await showWorkspace(req.ctx, workspace))
-  })
+  http.post(`${actions}/lock`, { ...LOCK, body: lockBody }, async (req) =>
+    shown(req.ctx, await lockWorkspace(req.ctx, req.params.id, req.body)),
+  )
+  http.post(`${actions}/unlock`, UNLOCK, async (req) => shown(req.ctx, await unlockWorkspace(req.ctx, req.params.id)))
+  http.post(`${actions}/force-unlock`, FORCE_UNLOCK, async (req) =>
+    shown(req.ctx, await forceUnlockWorkspace(req.ctx, req.params.id)),
+  )
 }
 
 const CONSUMER_LIST = {
@@ -146,12 +134,14 @@ const CONSUMER_CHANGES = [
 export const consumerRoutes: Routes = (http) => {
   const path = '/workspaces/:id/relationships/remote-state-consumers'
   http.get(path, CONSUMER_LIST, async (req) =>
-    req.list(await listRemoteStateConsumers(req.ctx, req.params.id, req.page()), (row) => workspaceResource(row)),
+    req.list(await service.listRemoteStateConsumers(req.ctx, req.params.id, req.page()), (row) =>
+      workspaceResource(row),
+    ),
   )
   for (const { method, change, summary } of CONSUMER_CHANGES) {
     const audit = `workspace ${change}_remote_state_consumers` as const
     http[method](path, { ...CONSUMER_CHANGE, summary, audit }, async (req) =>
-      changeRemoteStateConsumers(req.ctx, req.params.id, { change, consumers: req.body.data }),
+      service.changeRemoteStateConsumers(req.ctx, req.params.id, { change, consumers: req.body.data }),
     )
   }
 }

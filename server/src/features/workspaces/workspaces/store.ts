@@ -51,10 +51,7 @@ function selectWorkspacesFor(db: Db, actor: ActorInSql) {
   return selectWorkspaces(db).select(workspaceAccessColumn(actor).as('access'))
 }
 
-/**
- * A workspace and its access context for `actor`. For an engine, the name that its own workspace had when the plan began always means
- * that workspace, even if another one has taken the name since; this also holds for remote state.
- */
+/** For an engine, the name that its workspace had when the plan began means that workspace, even if another has taken it; also for remote state. */
 export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
   const lower = 'id' in key ? key : { organization: key.organization.toLowerCase(), name: key.name.toLowerCase() }
   if ('name' in lower && isOwnOrganizationName(actor, lower.organization)) {

@@ -17,6 +17,6 @@ variable "environment" {
 
 variable "owner" {
   type        = string
-  description = "Who is asked about this. The variable set has it for all workspaces of the project."
+  description = "Contact for this configuration. The variable set has it for all workspaces of the project."
   default     = ""
 }

@@ -18,7 +18,7 @@ variable "vpn_password" {
 
 variable "owner" {
   type        = string
-  description = "Who is asked about this. The variable set has it for all workspaces of the project."
+  description = "Contact for this configuration. The variable set has it for all workspaces of the project."
   default     = ""
 }
 
