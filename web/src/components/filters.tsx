@@ -1,3 +1,4 @@
+import { type AnyRouter, useRouter } from '@tanstack/react-router'
 import { ChevronDown, ChevronUp, type LucideIcon, Search, X } from 'lucide-react'
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react'
 import { IconButton } from './button.tsx'
@@ -18,7 +19,12 @@ type SearchFieldProps = {
 export function SearchField({ label, value, onChange, placeholder = label, className = 'w-72' }: SearchFieldProps) {
   const [text, setText] = useState(value)
   const sent = useRef(value)
-  const send = useEffectEvent(onChange)
+  const router = useRouter()
+  const send = useEffectEvent((change: string) => {
+    if (isLeavingPage(router)) return
+    sent.current = change
+    onChange(change)
+  })
 
   useEffect(() => {
     if (value === sent.current) return
@@ -28,10 +34,7 @@ export function SearchField({ label, value, onChange, placeholder = label, class
 
   useEffect(() => {
     if (text === sent.current) return undefined
-    const timer = setTimeout(() => {
-      sent.current = text
-      send(text)
-    }, SEARCH_DEBOUNCE_MS)
+    const timer = setTimeout(() => send(text), SEARCH_DEBOUNCE_MS)
     return () => clearTimeout(timer)
   }, [text])
 
@@ -48,6 +51,11 @@ export function SearchField({ label, value, onChange, placeholder = label, class
       />
     </div>
   )
+}
+
+/** Whether the next page is loading. A change of the search parameters would then return to the current one. */
+export function isLeavingPage({ latestLocation, state }: Pick<AnyRouter, 'latestLocation' | 'state'>) {
+  return state.resolvedLocation !== undefined && state.resolvedLocation.pathname !== latestLocation.pathname
 }
 
 type MatchSearchProps = Omit<SearchFieldProps, 'placeholder'> & {
