@@ -1,5 +1,6 @@
 import type { Wire } from '@groundstate/contract/responses'
 import type { teamProjects, teamWorkspaces } from '@groundstate/contract/team-access'
+import { capitalized } from '../../components/numbers.ts'
 import type { WorkspaceAttributes } from '../workspaces/workspace.ts'
 
 export type TeamAccess = Wire<typeof teamWorkspaces.resource>['attributes']
@@ -55,8 +56,7 @@ function partWords(parts: Parts) {
     parts['run-tasks'] && FLAGS['run-tasks'],
     parts['policy-overrides'] && FLAGS['policy-overrides'],
   ]
-  const text = words.filter(Boolean).join(', ')
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+  return `${capitalized(words.filter(Boolean).join(', '))}.`
 }
 
 export function accessWords(access: TeamAccess) {
