@@ -6,6 +6,9 @@ import { ErrorNote } from './feedback.tsx'
 const CONTROL =
   'mt-1 block w-full rounded-md border border-line-strong bg-paper px-2.5 text-ink aria-invalid:border-bad disabled:opacity-60'
 
+/** Props of a field for names and code, which browsers must not complete or correct. */
+export const CODE_INPUT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const
+
 /** A hidden label is for screen readers only. */
 type FieldProps = { label: ReactNode; hint?: ReactNode; error?: string | undefined; isLabelHidden?: boolean }
 

@@ -9,7 +9,7 @@ import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { CircleDashed, type LucideIcon } from 'lucide-react'
 import { useEffect } from 'react'
-import { get, getData, isNotFound, queryString } from '../../api/client.ts'
+import { get, getData, isNotFound, ownPath, queryString } from '../../api/client.ts'
 import { includedOf, invalidate } from '../../api/queries.ts'
 import { counted } from '../../components/numbers.ts'
 import type { Tone } from '../../components/status.tsx'
@@ -167,4 +167,30 @@ export function agentLoad({ agents, jobs }: Pick<Overview, 'agents' | 'jobs'>): 
   }
   if (!agents['is-built-in-online']) return { text: 'No agents online: runs can’t start', isLacking: true }
   return { text: jobs.running === 0 ? 'No active runs' : `${active} on the built-in agent`, isLacking: false }
+}
+
+/** How much of a log is searched, in bytes: errors appear early, except after a long apply. */
+const SEARCHED_BYTES = 128 * 1024
+
+/** An agent's generic message for a failed engine; the details are in the log. */
+const GENERIC = /ended with exit code \d+$/
+
+/** The first line of a run's error; undefined while its log is read, null if neither contains one. */
+export function useFailureReason({ id, attributes, logUrl }: FailedRun): string | null | undefined {
+  const reported = attributes['error-message']
+  const isInLog = logUrl !== undefined && (reported === null || GENERIC.test(reported))
+  const log = useQuery({
+    // The log of a failed run no longer changes.
+    queryKey: ['logs', id, 'failure'],
+    staleTime: Number.POSITIVE_INFINITY,
+    enabled: isInLog,
+    queryFn: async ({ signal }) => {
+      const response = await fetch(`${ownPath(logUrl ?? '')}?offset=0&limit=${SEARCHED_BYTES}`, { signal })
+      if (!response.ok) return null
+      const { errorInLog } = await import('../runs/log/log-text.ts')
+      return errorInLog(await response.text())
+    },
+  })
+  const fallback = reported === null ? null : (reported.trim().split('\n', 1)[0] ?? '')
+  return !isInLog || log.isError || log.data === null ? fallback : log.data
 }

@@ -12,9 +12,8 @@ import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
 import { RunBadges, RunStatus, planCounts, runEndedAt, runState } from '../runs/run-status.tsx'
 import { runTitle, waitingReason } from '../runs/run-text.ts'
-import { useFailureReason } from './failure-reason.ts'
 import type { ActiveRun, ColumnRuns, FailedRun, Overview } from './overview.ts'
-import { agentLoad, useActiveRuns, useFailedRuns, useRunsToApprove } from './overview.ts'
+import { agentLoad, useActiveRuns, useFailedRuns, useFailureReason, useRunsToApprove } from './overview.ts'
 
 export function RunColumns({ organization, overview }: { organization: string; overview: Overview }) {
   const toApprove = useRunsToApprove(organization)

@@ -6,7 +6,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { FlaskConical, Trash2 } from 'lucide-react'
 import { getData, request } from '../../api/client.ts'
 import { invalidate } from '../../api/queries.ts'
-import { Button } from '../../components/button.tsx'
+import { Button, type ButtonKind } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
@@ -30,7 +30,6 @@ export function mayCreateSample(permissions: Permissions) {
 }
 
 export function SampleOffer({ organization }: { organization: string }) {
-  const create = useCreateSample(organization)
   return (
     <Card title="Sample project" about="Explore with sample data. You can remove it with one click.">
       <div className="space-y-3">
@@ -40,14 +39,7 @@ export function SampleOffer({ organization }: { organization: string }) {
           <li>a run task that checks the plan, answered by this server</li>
           <li>a trigger: applies of the first workspace start runs of the second</li>
         </ul>
-        {create.error && <ErrorNote error={create.error} />}
-        <Button
-          label={create.error ? 'Try again' : 'Create sample project'}
-          kind="primary"
-          icon={FlaskConical}
-          isPending={create.isPending}
-          onClick={() => create.mutate()}
-        />
+        <CreateSample organization={organization} label="Create sample project" kind="primary" />
       </div>
     </Card>
   )
@@ -72,7 +64,9 @@ export function SampleCard({ organization, sample, mayChange }: SampleProps & { 
         <Tutorial sample={sample} />
         {mayChange && (
           <div className="flex flex-wrap gap-2">
-            {!sample.attributes['is-complete'] && <Restore organization={organization} />}
+            {!sample.attributes['is-complete'] && (
+              <CreateSample organization={organization} label="Restore deleted parts" />
+            )}
             <Remove organization={organization} sample={sample} />
           </div>
         )}
@@ -133,15 +127,19 @@ function Step({ workspaceId, workspace, before, after }: StepProps) {
   )
 }
 
-function Restore({ organization }: { organization: string }) {
+type CreateSampleProps = { organization: string; label: string; kind?: ButtonKind }
+
+function CreateSample({ organization, label, kind }: CreateSampleProps) {
   const create = useCreateSample(organization)
+  const { error, isPending } = create
   return (
     <>
-      {create.error && <ErrorNote error={create.error} />}
+      {error && <ErrorNote error={error} />}
       <Button
-        label="Restore deleted parts"
+        label={error ? 'Try again' : label}
+        kind={kind}
         icon={FlaskConical}
-        isPending={create.isPending}
+        isPending={isPending}
         onClick={() => create.mutate()}
       />
     </>

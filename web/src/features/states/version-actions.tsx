@@ -175,10 +175,8 @@ function SoftDeleted({ version }: { version: StateVersion }) {
             consequence="Its resources, outputs and raw JSON cannot be recovered, and rolling back to it becomes impossible."
             typedName={String(serial)}
             action="Delete permanently"
-            onConfirm={async () => {
-              await change.mutateAsync({ id: version.id, action: 'permanently_delete_backing_data' })
-              toast({ text: `Data of serial ${serial} permanently deleted` })
-            }}
+            done={`Data of serial ${serial} permanently deleted`}
+            onConfirm={async () => change.mutateAsync({ id: version.id, action: 'permanently_delete_backing_data' })}
           />
         </div>
       ) : (
@@ -203,10 +201,8 @@ export function DeleteStateData({ version }: { version: StateVersion }) {
         title={`Delete the data of serial ${serial}?`}
         consequence="Its resources, outputs and raw JSON become unavailable. It can be restored for a week; then it is deleted permanently."
         action="Delete state data"
-        onConfirm={async () => {
-          await change.mutateAsync({ id: version.id, action: 'soft_delete_backing_data' })
-          toast({ text: `Data of serial ${serial} deleted; it can be restored for a week` })
-        }}
+        done={`Data of serial ${serial} deleted; it can be restored for a week`}
+        onConfirm={async () => change.mutateAsync({ id: version.id, action: 'soft_delete_backing_data' })}
       />
     </div>
   )

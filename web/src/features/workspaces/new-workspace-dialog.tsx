@@ -2,7 +2,15 @@ import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Skeleton } from '../../components/feedback.tsx'
-import { CheckField, FormErrors, SelectField, TextArea, TextField, fieldError } from '../../components/form.tsx'
+import {
+  CheckField,
+  CODE_INPUT,
+  FormErrors,
+  SelectField,
+  TextArea,
+  TextField,
+  fieldError,
+} from '../../components/form.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
 import { ConnectCli } from './connect-cli.tsx'
 import { ExecutionFields, MODES } from './execution-fields.tsx'
@@ -96,9 +104,7 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
         {...text('name')}
         error={problem ?? fieldError(error, 'name')}
         autoFocus
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
+        {...CODE_INPUT}
       />
       <TextArea
         label="Description (optional)"
