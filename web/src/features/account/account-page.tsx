@@ -11,10 +11,10 @@ import { Badge } from '../../components/status.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { type AccountAttributes, useSession } from '../session/session.ts'
 import {
+  endSession,
+  signOutEverywhere,
   useAccountSessions,
   useChangePassword,
-  useEndSession,
-  useSignOutEverywhere,
   useTwoFactor,
   useUpdateAccount,
 } from './account.ts'
@@ -251,8 +251,6 @@ function Fold({ title, children }: { title: string; children: ReactNode }) {
 
 function Sessions() {
   const { data: sessions, fallback } = loaded(useAccountSessions(), { rows: 2 })
-  const end = useEndSession()
-  const endAll = useSignOutEverywhere()
   return (
     <Card title="Sessions" about="Browsers where you are signed in. API tokens are managed separately.">
       {!sessions && fallback}
@@ -278,7 +276,7 @@ function Sessions() {
                 title="End this session?"
                 consequence="That browser will have to sign in again."
                 action="End session"
-                onConfirm={async () => end.mutateAsync(id)}
+                onConfirm={async () => endSession(id)}
               />
             )}
           </li>
@@ -290,7 +288,7 @@ function Sessions() {
           title="Sign out everywhere?"
           consequence="Ends all sessions, including this one. API tokens remain valid."
           action="Sign out everywhere"
-          onConfirm={async () => endAll.mutateAsync()}
+          onConfirm={signOutEverywhere}
         />
       </div>
     </Card>

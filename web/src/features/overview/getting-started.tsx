@@ -9,12 +9,7 @@ import type { Overview } from './overview.ts'
 
 const WORKSPACE = 'my-first-workspace'
 
-type GettingStartedProps = {
-  organization: string
-  overview: Overview
-  mayCreate: boolean
-  onHide: () => void
-}
+type GettingStartedProps = { organization: string; overview: Overview; mayCreate: boolean; onHide: () => void }
 
 /** Checklist from a new server to the first run. A step is done however it was achieved. */
 export function GettingStarted({ organization, overview, mayCreate, onHide }: GettingStartedProps) {

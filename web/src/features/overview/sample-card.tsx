@@ -5,7 +5,7 @@ import type { userSchema } from '@groundstate/contract/users'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { FlaskConical, Trash2 } from 'lucide-react'
 import { getData, request } from '../../api/client.ts'
-import { invalidate } from '../../api/queries.ts'
+import { invalidate, sendAndRefetch } from '../../api/queries.ts'
 import { Button, type ButtonKind } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -156,13 +156,7 @@ const KINDS = {
 } as const satisfies Record<Sample['attributes']['removes'][number]['type'], string>
 
 function Remove({ organization, sample }: SampleProps) {
-  const remove = useMutation({
-    mutationFn: async () => request('DELETE', `/organizations/${organization}/sample`),
-    onSuccess: async () => {
-      await invalidate(...['overview', 'runs', 'workspaces'].map((kind) => [kind, organization]))
-      requestAnimationFrame(focusHeading)
-    },
-  })
+  const keys = ['overview', 'runs', 'workspaces'].map((kind) => [kind, organization])
   const { removes, keeps } = sample.attributes
   return (
     <Confirm
@@ -188,7 +182,7 @@ function Remove({ organization, sample }: SampleProps) {
       }
       action="Remove sample project"
       done="Sample project removed"
-      onConfirm={async () => remove.mutateAsync()}
+      onConfirm={async () => sendAndRefetch('DELETE', `/organizations/${organization}/sample`, ...keys)}
     />
   )
 }

@@ -80,13 +80,6 @@ export function useChangeAttachment(workspaceId: string) {
   )
 }
 
-export function useDetachTask(workspaceId: string) {
-  return useChange(
-    async (id: string) => request('DELETE', `/workspaces/${workspaceId}/tasks/${id}`),
-    ['workspace-tasks', workspaceId],
-  )
-}
-
 export const STAGES = {
   pre_plan: { text: 'Pre-plan', about: 'Before the plan. Receives the configuration.' },
   post_plan: { text: 'Post-plan', about: 'After the plan. Receives the changes.' },

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { CircleSlash, Clock, Plus, Unplug, Zap } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { get, getData, queryString, request } from '../../api/client.ts'
-import { failureOf, isOfScope, useChange } from '../../api/queries.ts'
+import { failureOf, isOfScope, sendAndRefetch, useChange } from '../../api/queries.ts'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
@@ -83,11 +83,7 @@ export function TriggersTab() {
   )
 }
 
-type TriggerListProps = {
-  triggers: readonly RunTrigger[]
-  none: string
-  children: (trigger: RunTrigger) => ReactNode
-}
+type TriggerListProps = { triggers: readonly RunTrigger[]; none: string; children: (trigger: RunTrigger) => ReactNode }
 
 function TriggerList({ triggers, none, children }: TriggerListProps) {
   if (triggers.length === 0) return <p className="px-4 pb-4 text-dim">{none}</p>
@@ -100,7 +96,6 @@ function TriggersLink({ workspace }: { workspace: string }) {
 
 function Source({ trigger }: { trigger: RunTrigger }) {
   const { workspace } = useOpenWorkspace()
-  const remove = useRemoveTrigger(workspace.id)
   const { name, permissions } = workspace.attributes
   const source = trigger.attributes['sourceable-name']
   return (
@@ -118,7 +113,9 @@ function Source({ trigger }: { trigger: RunTrigger }) {
           consequence={`Applies in ${source} will no longer start runs in ${name}.`}
           action="Remove trigger"
           done={`Trigger from ${source} removed`}
-          onConfirm={async () => remove.mutateAsync(trigger.id)}
+          onConfirm={async () =>
+            sendAndRefetch('DELETE', `/run-triggers/${trigger.id}`, ['run-triggers', workspace.id])
+          }
         />
       )}
     </li>
@@ -273,10 +270,6 @@ function useAddTrigger(workspaceId: string) {
       }),
     ['run-triggers', workspaceId],
   )
-}
-
-function useRemoveTrigger(workspaceId: string) {
-  return useChange(async (id: string) => request('DELETE', `/run-triggers/${id}`), ['run-triggers', workspaceId])
 }
 
 function useTriggerChain(runId: string | undefined) {

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Plus, UserMinus } from 'lucide-react'
 import { type ComponentProps, useState } from 'react'
 import { getData, queryString, request } from '../../api/client.ts'
-import { failureOf, includedOf, useChange } from '../../api/queries.ts'
+import { failureOf, includedOf, sendAndRefetch, useChange } from '../../api/queries.ts'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
@@ -117,7 +117,6 @@ function Teams({ entries, nameOf, seesAll }: TeamsProps) {
 function TeamRow({ entry, team }: { entry: TeamWorkspace; team: string }) {
   const { workspace } = useOpenWorkspace()
   const change = useChangeTeam(workspace.id)
-  const remove = useRemoveTeam(workspace.id)
   const { name, permissions } = workspace.attributes
   return (
     <EditableRow
@@ -137,7 +136,7 @@ function TeamRow({ entry, team }: { entry: TeamWorkspace; team: string }) {
           consequence="Its members keep access granted by the project or the organization."
           action={`Remove ${team}`}
           done={`${team} removed`}
-          onConfirm={async () => remove.mutateAsync(entry.id)}
+          onConfirm={async () => sendAndRefetch('DELETE', `/team-workspaces/${entry.id}`, ...keys(workspace.id))}
         />
       }
       renderForm={(close) => (
@@ -293,8 +292,4 @@ function useChangeTeam(workspaceId: string) {
       request('PATCH', `/team-workspaces/${id}`, { data: { type: 'team-workspaces', attributes } }),
     ...keys(workspaceId),
   )
-}
-
-function useRemoveTeam(workspaceId: string) {
-  return useChange(async (id: string) => request('DELETE', `/team-workspaces/${id}`), ...keys(workspaceId))
 }

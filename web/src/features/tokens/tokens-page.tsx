@@ -1,11 +1,11 @@
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { tokenSchema } from '@groundstate/contract/tokens'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { KeyRound } from 'lucide-react'
 import { type FormEvent, useMemo, useState } from 'react'
 import { get, request } from '../../api/client.ts'
-import { failureOf, invalidate, useChange } from '../../api/queries.ts'
+import { failureOf, sendAndRefetch, useChange } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -107,7 +107,6 @@ function NewToken({ userId }: { userId: string }) {
 }
 
 function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token[] }) {
-  const { mutateAsync } = useRevokeToken(userId)
   // Read once: a token that expires while the page is open is marked on the next visit.
   const [now] = useState(() => Date.now())
   const columns = useMemo<readonly Column<Token>[]>(
@@ -149,12 +148,12 @@ function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token
             title={`Revoke “${attributes.description ?? id}”?`}
             consequence="Everything that uses it stops working immediately."
             action="Revoke token"
-            onConfirm={async () => mutateAsync(id)}
+            onConfirm={async () => sendAndRefetch('DELETE', `/authentication-tokens/${id}`, ['tokens', userId])}
           />
         ),
       },
     ],
-    [mutateAsync, now],
+    [userId, now],
   )
   return <Table label="API tokens" columns={columns} rows={tokens} />
 }
@@ -176,11 +175,4 @@ function useCreateToken(userId: string) {
       }),
     ['tokens', userId],
   )
-}
-
-function useRevokeToken(userId: string) {
-  return useMutation({
-    mutationFn: async (id: string) => request('DELETE', `/authentication-tokens/${id}`),
-    onSettled: async () => invalidate(['tokens', userId]),
-  })
 }

@@ -1,6 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { ClipboardPaste, Pencil, Plus, Variable as VariableIcon } from 'lucide-react'
 import { useState } from 'react'
+import { sendAndRefetch } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { CodeBlock, CopyButton, copyText } from '../../components/copy.tsx'
@@ -15,7 +16,7 @@ import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { ImportDialog } from './import-dialog.tsx'
 import { VariableForm } from './variable-form.tsx'
 import type { Category, WorkspaceVariable } from './variables.ts'
-import { envText, tfvarsText, useDeleteVariable, useVariables } from './variables.ts'
+import { envText, tfvarsText, useVariables } from './variables.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/variables')
 
@@ -128,7 +129,6 @@ type VariableRowProps = WorkspaceVariable & { workspaceId: string; mayChange: bo
 function VariableRow({ workspaceId, mayChange, onEdit, ...row }: VariableRowProps) {
   const { variable, set, overwriter, overwritten } = row
   const { key, hcl, sensitive, description, value } = variable.attributes
-  const remove = useDeleteVariable(workspaceId)
   const isOverwritten = overwriter !== undefined
   return (
     <div className="grid gap-x-4 gap-y-1 px-4 py-2.5 md:grid-cols-[minmax(10rem,2fr)_3fr_minmax(9.5rem,auto)]">
@@ -165,7 +165,9 @@ function VariableRow({ workspaceId, mayChange, onEdit, ...row }: VariableRowProp
               consequence={consequenceOf(row)}
               action={`Delete ${key}`}
               done={`${key} deleted`}
-              onConfirm={async () => remove.mutateAsync(variable.id)}
+              onConfirm={async () =>
+                sendAndRefetch('DELETE', `/workspaces/${workspaceId}/vars/${variable.id}`, ['vars', workspaceId])
+              }
             />
           </>
         )}

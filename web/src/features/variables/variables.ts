@@ -67,13 +67,6 @@ export function useSaveVariable(workspaceId: string) {
   })
 }
 
-export function useDeleteVariable(workspaceId: string) {
-  return useMutation({
-    mutationFn: async (id: string) => request('DELETE', `/workspaces/${workspaceId}/vars/${id}`),
-    onSettled: async () => invalidate(['vars', workspaceId]),
-  })
-}
-
 export function tfvarsText(variables: readonly Variable[]) {
   return linesOf(
     variables,
