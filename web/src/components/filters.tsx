@@ -1,7 +1,7 @@
 import { type AnyRouter, useRouter } from '@tanstack/react-router'
 import { ChevronDown, ChevronUp, type LucideIcon, Search, X } from 'lucide-react'
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react'
-import { IconButton } from './button.tsx'
+import { Button, IconButton } from './button.tsx'
 import { TONE_TEXT, type Tone } from './status.tsx'
 
 const SEARCH_DEBOUNCE_MS = 200
@@ -121,7 +121,22 @@ export function FilterChips({ label, chips, chosen, onToggle }: FilterChipsProps
   )
 }
 
-export function ActiveFilter({ name, value, onRemove }: { name: string; value: string; onRemove: () => void }) {
+type ActiveFilterProps = { name: string; value: string; onRemove: () => void }
+
+/** The filters in effect, which can be removed one by one or together. */
+export function ActiveFilters({ filters, onClear }: { filters: readonly ActiveFilterProps[]; onClear: () => void }) {
+  if (filters.length === 0) return null
+  return (
+    <div className="flex flex-wrap items-center gap-1.5">
+      {filters.map((filter) => (
+        <ActiveFilter key={`${filter.name} ${filter.value}`} {...filter} />
+      ))}
+      <Button label="Clear all" kind="quiet" size="small" onClick={onClear} />
+    </div>
+  )
+}
+
+function ActiveFilter({ name, value, onRemove }: ActiveFilterProps) {
   return (
     <span className="inline-flex h-7 items-center gap-1 rounded-full border border-accent bg-accent-soft pr-1 pl-2.5">
       <span className="text-dim">{name}:</span> {value}

@@ -135,12 +135,13 @@ export function fieldError(error: Error | null, name: string) {
   return own.length === 0 ? undefined : own.map(({ detail }) => detail).join('\n')
 }
 
-/** The errors that concern none of the fields `names`. */
-export function FormErrors({ error, names }: { error: Error | null; names: readonly string[] }) {
+/** The errors that no field shows. The fields show those of the attributes `names`, and those with a matching pointer. */
+export function FormErrors({ error, names }: { error: Error | null; names: readonly (string | RegExp)[] }) {
   if (!error) return null
   if (!(error instanceof ApiError)) return <ErrorNote error={error} />
-  const pointers = new Set(names.map((name) => `/data/attributes/${name}`))
-  const rest = error.refusals.filter(({ pointer }) => pointer === undefined || !pointers.has(pointer))
+  const isShown = (pointer = '') =>
+    names.some((name) => (typeof name === 'string' ? pointer === `/data/attributes/${name}` : name.test(pointer)))
+  const rest = error.refusals.filter(({ pointer }) => !isShown(pointer))
   if (rest.length === 0 && error.refusals.length > 0) return null
   return <ErrorNote error={new ApiError(error.status, rest)} />
 }

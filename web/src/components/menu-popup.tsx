@@ -1,7 +1,7 @@
 import { Menu as Primitive } from '@base-ui/react/menu'
+import { TargetLink } from './links.tsx'
 import type { MenuItem, MenuProps } from './menu.tsx'
 import type { PopupProps } from './overlay-hosts.tsx'
-import { TargetLink } from './target.tsx'
 
 const ITEM =
   'flex w-full cursor-pointer items-center gap-2 rounded px-2 py-1.5 text-ink no-underline outline-none data-highlighted:bg-hover'

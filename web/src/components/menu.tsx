@@ -1,7 +1,7 @@
 import type { LucideIcon } from 'lucide-react'
 import { cloneElement, lazy, type ReactElement, type ReactNode } from 'react'
+import type { Target } from './links.tsx'
 import { LazyPopup, usePopup } from './overlay-hosts.tsx'
-import type { Target } from './target.tsx'
 
 export type MenuItem =
   | ({ text: string; icon?: LucideIcon } & (

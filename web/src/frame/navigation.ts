@@ -1,5 +1,5 @@
 import { KeyRound, LayoutDashboard, type LucideIcon, Play, UserRound, Boxes } from 'lucide-react'
-import type { Target } from '../components/target.tsx'
+import type { Target } from '../components/links.tsx'
 
 export type Destination = {
   text: string

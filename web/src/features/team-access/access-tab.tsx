@@ -6,7 +6,7 @@ import { Plus, UserMinus } from 'lucide-react'
 import { type ComponentProps, useState } from 'react'
 import { getData, queryString, request } from '../../api/client.ts'
 import { failureOf, includedOf, sendAndRefetch, useChange } from '../../api/queries.ts'
-import { Card } from '../../components/card.tsx'
+import { Card, CardList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { CheckField, RadioField, SelectField } from '../../components/form.tsx'
@@ -97,18 +97,11 @@ function Teams({ entries, nameOf, seesAll }: TeamsProps) {
           />
         </div>
       )}
-      {entries.length === 0 && !selected && (
-        <p className="px-4 pb-4 text-dim">
-          {seesAll
-            ? 'No team has been given access to this workspace.'
-            : 'None has been given access to this workspace.'}
-        </p>
+      {(entries.length > 0 || !selected) && (
+        <CardList items={entries} none={`${seesAll ? 'No team' : 'None'} has been given access to this workspace.`}>
+          {(entry) => <TeamRow key={entry.id} entry={entry} team={nameOf(entry.relationships.team.data?.id)} />}
+        </CardList>
       )}
-      <ul className="divide-y divide-line border-t border-line empty:hidden">
-        {entries.map((entry) => (
-          <TeamRow key={entry.id} entry={entry} team={nameOf(entry.relationships.team.data?.id)} />
-        ))}
-      </ul>
     </Card>
   )
 }
@@ -224,17 +217,16 @@ type InheritedProps = { entries: readonly TeamProject[]; project: string; nameOf
 function Inherited({ entries, project, nameOf }: InheritedProps) {
   return (
     <Card title={`Inherited from project ${project}`} about="Configured in the project." isFlush>
-      {entries.length === 0 && <p className="px-4 pb-4 text-dim">No team has access to the project.</p>}
-      <ul className="divide-y divide-line border-t border-line empty:hidden">
-        {entries.map(({ id, attributes, relationships }) => (
+      <CardList items={entries} none="No team has access to the project.">
+        {({ id, attributes, relationships }) => (
           <li key={id} className="px-4 py-3">
             <h3 className="flex flex-wrap items-center gap-2 font-medium">
               {nameOf(relationships.team.data?.id)} <Badge text={attributes.access} />
             </h3>
             <p className="text-dim">{projectAccessWords(attributes)}</p>
           </li>
-        ))}
-      </ul>
+        )}
+      </CardList>
     </Card>
   )
 }

@@ -3,6 +3,7 @@ import { ClipboardPaste, Pencil, Plus, Variable as VariableIcon } from 'lucide-r
 import { useState } from 'react'
 import { sendAndRefetch } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
+import { CollapsedText } from '../../components/collapsed-text.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { CodeBlock, CopyButton, copyText } from '../../components/copy.tsx'
 import { EmptyState, Notice, loaded } from '../../components/feedback.tsx'
@@ -11,7 +12,6 @@ import { Menu } from '../../components/menu.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { usePageTitle } from '../../components/page.tsx'
 import { Badge } from '../../components/status.tsx'
-import { shortened } from '../workspaces/outputs.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { ImportDialog } from './import-dialog.tsx'
 import { VariableForm } from './variable-form.tsx'
@@ -150,7 +150,11 @@ function VariableRow({ workspaceId, mayChange, onEdit, ...row }: VariableRowProp
         ))}
       </div>
       <div className={`min-w-0 ${isOverwritten ? 'opacity-80' : ''}`}>
-        <Value value={value} />
+        {value ? (
+          <CollapsedText text={value} maxLines={6} />
+        ) : (
+          <span className="text-dim">{value === null ? 'write-only' : 'empty'}</span>
+        )}
       </div>
       <div className="flex flex-wrap items-start justify-end gap-1">
         {value !== null && value !== '' && <CopyButton text={value} label={`Copy the value of ${key}`} />}
@@ -184,29 +188,6 @@ function consequenceOf({ variable, overwriter, overwritten: [next] }: WorkspaceV
   const lost = variable.attributes.sensitive ? ' Its value can’t be recovered.' : ''
   if (overwriter) return `It is overridden, so runs are not affected.${lost}`
   return next ? `The next run uses the value of ${sourceOf(next)}.${lost}` : `The next run won’t have it.${lost}`
-}
-
-const SHOWN_LINES = 6
-
-function Value({ value }: { value: string | null }) {
-  const [isOpen, setIsOpen] = useState(false)
-  if (value === null) return <span className="text-dim">write-only</span>
-  if (value === '') return <span className="text-dim">empty</span>
-  const short = shortened(value, SHOWN_LINES)
-  return (
-    <>
-      <pre className="font-mono text-[0.9285rem] whitespace-pre-wrap">{isOpen || !short ? value : short.start}</pre>
-      {short && (
-        <Button
-          label={isOpen ? 'Show less' : 'Show all'}
-          kind="quiet"
-          size="small"
-          aria-expanded={isOpen}
-          onClick={() => setIsOpen(!isOpen)}
-        />
-      )}
-    </>
-  )
 }
 
 async function copy(text: string) {

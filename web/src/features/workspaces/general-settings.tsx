@@ -56,8 +56,7 @@ export function GeneralSettings() {
           />
         )
       }
-      names={['name', 'description']}
-      placed={/^\/data\/relationships\/project/}
+      names={['name', 'description', /^\/data\/relationships\/project/]}
       draft={draft}
       onSave={save}
     >

@@ -48,10 +48,8 @@ type SettingsFormProps = {
   about?: ReactNode
   /** The content for users who may not change these settings. */
   readOnly?: ReactNode
-  /** Attributes whose errors the fields show. */
-  names: readonly string[]
-  /** Other pointers whose errors the fields show. */
-  placed?: RegExp
+  /** Attributes, and pointers of others, whose errors the fields show. */
+  names: readonly (string | RegExp)[]
   /** Its `error` is that of the last attempt to save. */
   draft: Pick<ReturnType<typeof useDraft>, 'isDirty' | 'reset' | 'error' | 'setError'>
   /** Saves the draft, which is reset afterwards. */
@@ -61,7 +59,7 @@ type SettingsFormProps = {
 }
 
 /** A section of the settings with its own save button. Errors that no field shows are above the button. */
-export function SettingsForm({ title, about, readOnly, names, placed, draft, onSave, ...props }: SettingsFormProps) {
+export function SettingsForm({ title, about, readOnly, names, draft, onSave, ...props }: SettingsFormProps) {
   const [isPending, setIsPending] = useState(false)
   const { error, setError } = draft
   const form = useRef<HTMLFormElement>(null)
@@ -93,7 +91,7 @@ export function SettingsForm({ title, about, readOnly, names, placed, draft, onS
     <Card title={title} about={about}>
       <form ref={form} noValidate onSubmit={(event) => void submit(event)} className="max-w-xl space-y-4">
         {props.children}
-        <FormErrors error={unplaced(error, placed)} names={names} />
+        <FormErrors error={error} names={names} />
         <div className="flex flex-wrap gap-2">
           <Button
             label="Save"
@@ -107,13 +105,6 @@ export function SettingsForm({ title, about, readOnly, names, placed, draft, onS
       </form>
     </Card>
   )
-}
-
-/** The error without what the fields show of it; null if nothing is left. */
-function unplaced(error: Error | null, placed: RegExp | undefined) {
-  if (!placed || !(error instanceof ApiError)) return error
-  const rest = error.refusals.filter(({ pointer }) => pointer === undefined || !placed.test(pointer))
-  return rest.length === 0 && error.refusals.length > 0 ? null : new ApiError(error.status, rest)
 }
 
 /** The first error below a pointer that is no attribute, such as that of a relationship. */

@@ -234,10 +234,7 @@ function LockActions() {
   const unlock = () =>
     change.mutate(
       { id: workspace.id, action: 'unlock' },
-      {
-        onSuccess: () => toast({ text: done }),
-        onError: ({ message }) => toast({ text: message, tone: 'bad' }),
-      },
+      { onSuccess: () => toast({ text: done }), onError: ({ message }) => toast({ text: message, tone: 'bad' }) },
     )
   return (
     <>

@@ -23,7 +23,6 @@ export function RunsTable({ organization, workspace, rows, positions }: RunsTabl
 
 function columnsOf({ organization, workspace, positions }: ColumnOptions): readonly Column<ListedRun>[] {
   const workspaceColumn: Column<ListedRun> = {
-    id: 'workspace',
     header: 'Workspace',
     className: 'w-px whitespace-nowrap max-sm:hidden',
     cell: ({ workspace: name }) =>
@@ -39,13 +38,11 @@ function columnsOf({ organization, workspace, positions }: ColumnOptions): reado
   }
   return [
     {
-      id: 'status',
       header: 'Status',
       className: 'w-px whitespace-nowrap',
       cell: ({ attributes }) => <RunStatus run={attributes} />,
     },
     {
-      id: 'run',
       header: 'Run',
       className: 'min-w-44',
       cell: (run) => (
@@ -59,7 +56,6 @@ function columnsOf({ organization, workspace, positions }: ColumnOptions): reado
     },
     ...(workspace === undefined ? [workspaceColumn] : []),
     {
-      id: 'author',
       header: 'Created by',
       className: 'hidden w-px whitespace-nowrap md:table-cell',
       cell: ({ attributes, author }) => (
@@ -70,19 +66,16 @@ function columnsOf({ organization, workspace, positions }: ColumnOptions): reado
       ),
     },
     {
-      id: 'changes',
       header: 'Changes',
       className: 'hidden w-px whitespace-nowrap sm:table-cell',
       cell: ({ plan }) => plan && <PlanCounts counts={planCounts(plan)} />,
     },
     {
-      id: 'duration',
       header: 'Duration',
       className: 'hidden w-px whitespace-nowrap lg:table-cell',
       cell: ({ attributes }) => <Duration run={attributes} />,
     },
     {
-      id: 'created',
       header: 'Created',
       className: 'w-px text-dim whitespace-nowrap max-sm:hidden',
       cell: ({ attributes }) => <RelativeTime at={attributes['created-at']} />,
