@@ -103,7 +103,6 @@ const runs = createRoute({
   staticData: { crumbs: () => [{ text: 'Runs' }] },
   component: lazyRouteComponent(async () => import('./features/runs/list/runs-page.tsx'), 'RunsPage'),
 })
-/** Redirects from a run's id to its page. */
 const runById = createRoute({
   getParentRoute: () => organization,
   path: 'runs/$run',

@@ -19,7 +19,6 @@ export const queries: QueryClient = new QueryClient({
   },
 })
 
-/** Refetches the queries under each of the keys. */
 export async function invalidate(...keys: readonly QueryKey[]) {
   await Promise.all(keys.map(async (queryKey) => queries.invalidateQueries({ queryKey })))
 }

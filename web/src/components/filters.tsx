@@ -15,7 +15,6 @@ type SearchFieldProps = {
   className?: string
 }
 
-/** A debounced search field. */
 export function SearchField({ label, value, onChange, placeholder = label, className = 'w-72' }: SearchFieldProps) {
   const [text, setText] = useState(value)
   const sent = useRef(value)

@@ -128,7 +128,6 @@ export function RadioField({ label, name, value, options, onChange }: RadioField
   )
 }
 
-/** The error of the attribute `name`, or undefined. */
 export function fieldError(error: Error | null, name: string) {
   if (!(error instanceof ApiError)) return undefined
   const own = error.refusals.filter(({ pointer }) => pointer === `/data/attributes/${name}`)

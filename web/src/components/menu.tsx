@@ -16,7 +16,6 @@ export type MenuProps = { header?: ReactNode; items: readonly MenuItem[]; align?
 const load = async () => import('./menu-popup.tsx')
 const MenuPopup = lazy(load)
 
-/** A menu button. */
 export function Menu({ trigger, ...menu }: MenuProps & { trigger: ReactElement<Record<string, unknown>> }) {
   const { trigger: props, popup } = usePopup(load)
   return (

@@ -10,7 +10,6 @@ export type Destination = {
   keywords?: string
 }
 
-/** The pages of an organization; none without one. */
 export function organizationPages(organization: string | undefined): Destination[] {
   if (organization === undefined) return []
   const params = { organization }

@@ -37,7 +37,6 @@ export function TopBar({ account, isLive, onMenu, onSearch }: TopBarProps) {
   )
 }
 
-/** Warns when the shown data may be stale. */
 function ConnectionStatus() {
   const isLost = useConnection() === 'lost'
   return (

@@ -203,7 +203,6 @@ export function setGuideChoice(organization: string, choice: GuideChoice) {
 
 type Host = ReturnType<typeof cliHost>
 
-/** A configuration for a new workspace that needs no provider. */
 export function firstConfiguration({ host, organization, workspace }: Parameters<typeof cloudBlock>[0]) {
   return `${cloudBlock({ host, organization, workspace })}
 

@@ -136,7 +136,6 @@ type RunRowProps = {
   children?: ReactNode
 }
 
-/** A run in a column, linked to its page as a whole. */
 function RunRow({ run, part, tone, badge, marks, when, children }: RunRowProps) {
   const { id, attributes, author, plan, workspace = '' } = run
   return (

@@ -187,7 +187,6 @@ function Remove({ organization, sample }: SampleProps) {
   )
 }
 
-/** The name of a user; undefined while unknown. */
 function useUsername(id: string | undefined) {
   return useQuery({
     queryKey: ['users', id],
@@ -198,7 +197,6 @@ function useUsername(id: string | undefined) {
   }).data
 }
 
-/** The latest run of a workspace; null before the first one. */
 function useLatestRun(workspaceId: string) {
   const path = `/workspaces/${workspaceId}/runs?page[size]=1`
   return useQuery({
@@ -207,7 +205,6 @@ function useLatestRun(workspaceId: string) {
   })
 }
 
-/** Creates the sample project, or restores deleted parts of it. */
 function useCreateSample(organization: string) {
   return useMutation({
     mutationFn: async () => request('POST', `/organizations/${organization}/actions/make-sample`),

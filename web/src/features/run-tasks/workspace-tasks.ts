@@ -27,7 +27,6 @@ export function useTasks(organization: string) {
   })
 }
 
-/** The attachments of run tasks to a workspace. */
 export function useWorkspaceTasks(workspaceId: string) {
   return useQuery({
     queryKey: ['workspace-tasks', workspaceId],

@@ -106,7 +106,6 @@ const ACTIONS = {
   removed: { text: 'removed', tone: 'bad', icon: CircleMinus },
 } as const satisfies Record<Action, unknown>
 
-/** Longer lists are initially collapsed. */
 const MAX_EXPANDED = 20
 
 function DiffList({ diff }: { diff: Diff }) {

@@ -19,7 +19,6 @@ import { FLAGS, LEVELS, PARTS, type TeamAccess, accessWords, ownWords, projectAc
 type TeamWorkspace = Wire<typeof teamWorkspaces.resource>
 type TeamProject = Wire<typeof teamProjects.resource>
 
-/** Access to the workspace, in words, with its source. */
 export function AccessTab() {
   const { organization, document, workspace } = useOpenWorkspace()
   const project = includedOf(document).one('projects', workspace.relationships.project)
@@ -106,7 +105,6 @@ function Teams({ entries, nameOf, seesAll }: TeamsProps) {
   )
 }
 
-/** A team with access to the workspace itself, editable in place. */
 function TeamRow({ entry, team }: { entry: TeamWorkspace; team: string }) {
   const { workspace } = useOpenWorkspace()
   const change = useChangeTeam(workspace.id)
@@ -250,7 +248,6 @@ function useTeamProjects(projectId: string | undefined) {
   })
 }
 
-/** The visible teams with the text in their names. */
 async function findTeams(organization: string, text: string, signal?: AbortSignal) {
   const query = queryString({ q: text, 'page[size]': 100 })
   return getData<PageOnWire<typeof teamSchema>>(`/organizations/${organization}/teams${query}`, signal)

@@ -14,7 +14,6 @@ export const LEVELS = {
   custom: { text: 'Custom', about: 'Individual permissions.' },
 } as const satisfies Record<TeamAccess['access'], { text: string; about: string }>
 
-/** The levels of access to a project, in words about its workspaces. */
 const PROJECT_LEVELS = {
   read: LEVELS.read.about,
   write: LEVELS.write.about,

@@ -103,7 +103,6 @@ function executionChanges(
   }
 }
 
-/** The inherited execution mode and its source. */
 function inheritedMode(document: WorkspaceDocument) {
   const project = includedOf(document).one('projects', document.data.relationships.project)
   if (!project) return { mode: document.data.attributes['execution-mode'], from: 'project' }

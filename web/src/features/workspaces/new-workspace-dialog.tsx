@@ -17,10 +17,8 @@ import { ExecutionFields, MODES } from './execution-fields.tsx'
 import { type NewWorkspace, nameProblem, useCreatableProjects, useCreateWorkspace } from './new-workspace.ts'
 import { useDraft } from './settings-form.tsx'
 
-/** `projectId` is the preselected project. */
 type NewWorkspaceDialogProps = { organization: string; projectId: string | undefined; onClose: () => void }
 
-/** Creates a workspace, and then shows how to use it from the CLI. */
 export default function NewWorkspaceDialog({ organization, projectId, onClose }: NewWorkspaceDialogProps) {
   const [created, setCreated] = useState<{ name: string; isLocal: boolean }>()
   const form = useId()

@@ -125,7 +125,6 @@ function OutputValue({ name, value }: { name: string; value: unknown }) {
   )
 }
 
-/** A string as is, anything else as JSON. */
 export function outputText(value: unknown): string {
   return typeof value === 'string' ? value : printExact(value, 2)
 }

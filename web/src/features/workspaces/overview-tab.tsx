@@ -113,7 +113,6 @@ function LatestRunCard() {
   )
 }
 
-/** The README of the current configuration, if any. */
 function ReadmeCard({ workspace }: { workspace: WorkspaceResource }) {
   const version = workspace.relationships['current-configuration-version'].data?.id
   const readme = useQuery({

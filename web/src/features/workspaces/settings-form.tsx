@@ -21,14 +21,12 @@ export function useDraft<Values extends Record<string, string | boolean | undefi
     reset: () => setEdits({}),
     error,
     setError,
-    /** Props of the text field for an attribute. */
     text: (name: keyof Values & string, attribute: string = name) => ({
       value: String(values[name]),
       onChange: ({ target }: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
         set({ [name]: target.value } as Partial<Values>),
       error: fieldError(error, attribute),
     }),
-    /** Props of the checkbox for an attribute. */
     check: (name: keyof Values & string) => ({
       checked: values[name] === true,
       onChange: ({ target }: ChangeEvent<HTMLInputElement>) => set({ [name]: target.checked } as Partial<Values>),
@@ -37,7 +35,6 @@ export function useDraft<Values extends Record<string, string | boolean | undefi
   }
 }
 
-/** The values that differ from the initial ones. */
 export function changesOf<Values extends object>(values: Values, initial: Values) {
   const changes = Object.entries(values).filter(([name, value]) => value !== initial[name as keyof Values])
   return Object.fromEntries(changes) as Partial<Values>

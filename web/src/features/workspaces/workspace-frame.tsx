@@ -125,7 +125,6 @@ function Layout() {
   )
 }
 
-/** The workspace's description, edited in place. */
 function Description() {
   const { organization, workspace } = useOpenWorkspace()
   const { description, permissions } = workspace.attributes

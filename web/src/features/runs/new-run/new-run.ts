@@ -52,7 +52,6 @@ export function availableOptions({ kind, savePlan }: Pick<NewRun, 'kind' | 'save
   }
 }
 
-/** The body of the request. Omits values of options that the kind of run does not have. */
 export function newRunBody(workspaceId: string, run: NewRun) {
   const has = availableOptions(run)
   const attributes: CreateRun = {

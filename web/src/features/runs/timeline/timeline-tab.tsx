@@ -95,7 +95,6 @@ type TimelineEntry = {
 
 type TimelineSource = Pick<RunDocument, 'run' | 'plan' | 'apply' | 'stages' | 'events'>
 
-/** The history of a run, oldest first. */
 export function timelineEntries({ run, plan, apply, stages, events }: TimelineSource): TimelineEntry[] {
   return [
     ...events.map((event) => eventEntry(event, run)),
