@@ -1,11 +1,16 @@
 import { Link, type LinkProps, useNavigate, useParams } from '@tanstack/react-router'
 import type { ComponentProps } from 'react'
 
-type WorkspaceLinkProps = ComponentProps<'a'> & {
-  workspace: string
-  tab?: string
-  search?: Record<string, string | boolean>
+type Search = Record<string, string | boolean>
+type ListLinkProps = ComponentProps<'a'> & { list: 'workspaces' | 'runs'; search?: Search }
+
+/** A link to a list of the current organization. */
+export function ListLink({ list, search, ...props }: ListLinkProps) {
+  const { organization = '' } = useParams({ strict: false })
+  return <Link {...({ to: `/app/$organization/${list}`, params: { organization }, search } as LinkProps)} {...props} />
 }
+
+type WorkspaceLinkProps = ComponentProps<'a'> & { workspace: string; tab?: string; search?: Search }
 
 /** A link to a tab of a workspace of the current organization, by default to its overview and with its name. */
 export function WorkspaceLink({ workspace, tab, search, children = workspace, ...props }: WorkspaceLinkProps) {

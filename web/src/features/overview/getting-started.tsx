@@ -4,6 +4,7 @@ import { type ReactNode, useId, useState, useSyncExternalStore } from 'react'
 import { serverPath } from '../../api/base.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { CodeBlock } from '../../components/copy.tsx'
+import { ListLink } from '../../components/links.tsx'
 import { cloudBlock, cliHost, firstRunLines, signInLines } from '../workspaces/connect-cli.tsx'
 import type { Overview } from './overview.ts'
 
@@ -33,15 +34,10 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Ge
           />
           <p className="flex flex-wrap items-center gap-2">
             Or create it here and copy its cloud block:
-            <Link
-              to="/app/$organization/workspaces"
-              params={{ organization }}
-              search={{ new: true }}
-              className={buttonClass({ size: 'small' })}
-            >
+            <ListLink list="workspaces" search={{ new: true }} className={buttonClass({ size: 'small' })}>
               <Plus size={16} />
               New workspace
-            </Link>
+            </ListLink>
           </p>
         </>
       ) : (

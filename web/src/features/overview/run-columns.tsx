@@ -1,9 +1,9 @@
-import { Link } from '@tanstack/react-router'
 import { CircleX, Hand, Hourglass, type LucideIcon, Trash2 } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { ListLink } from '../../components/links.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge, TONE_TEXT, type Tone } from '../../components/status.tsx'
 import { Elapsed, RelativeTime } from '../../components/time.tsx'
@@ -23,7 +23,6 @@ export function RunColumns({ organization, overview }: { organization: string; o
   return (
     <div className="grid items-start gap-4 lg:grid-cols-3">
       <RunColumn
-        organization={organization}
         title="Needs approval"
         icon={Hand}
         tone="accent"
@@ -34,7 +33,6 @@ export function RunColumns({ organization, overview }: { organization: string; o
         renderRow={(run) => <RunToApprove run={run} />}
       />
       <RunColumn
-        organization={organization}
         title="Failed (last 24 hours)"
         icon={CircleX}
         tone="bad"
@@ -44,7 +42,6 @@ export function RunColumns({ organization, overview }: { organization: string; o
         renderRow={(run) => <Failed run={run} />}
       />
       <RunColumn
-        organization={organization}
         title="Running and queued"
         icon={Hourglass}
         tone="busy"
@@ -59,7 +56,6 @@ export function RunColumns({ organization, overview }: { organization: string; o
 }
 
 type RunColumnProps<Row extends ListedRun> = {
-  organization: string
   title: string
   icon: LucideIcon
   tone: Tone
@@ -106,14 +102,13 @@ function RunColumn<Row extends ListedRun>({ title, icon: Icon, tone, query, ...p
         </ul>
       )}
       {data?.hasMore === true && (
-        <Link
-          to="/app/$organization/runs"
-          params={{ organization: props.organization }}
+        <ListLink
+          list="runs"
           search={{ status: props.status }}
           className="border-t border-line px-4 py-2 text-accent hover:underline"
         >
           {data.total === undefined ? 'All errored runs' : `All ${data.total.toLocaleString('en')}`}
-        </Link>
+        </ListLink>
       )}
     </section>
   )

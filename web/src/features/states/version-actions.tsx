@@ -1,8 +1,8 @@
-import { Link } from '@tanstack/react-router'
 import { ArchiveRestore, History, Play, Trash2 } from 'lucide-react'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
+import { WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { exactTime, RelativeTime } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
@@ -102,21 +102,16 @@ export function RollbackPreview({ target }: { target: StateVersion }) {
 }
 
 export function RollbackNotice({ version }: { version: StateVersion }) {
-  const { organization, workspace } = useOpenWorkspace()
+  const { workspace } = useOpenWorkspace()
   const { name, permissions } = workspace.attributes
   const originalId = version.relationships['rollback-state-version']?.data?.id
   if (originalId === undefined) return null
   const isCurrent = version.id === workspace.relationships['current-state-version'].data?.id
   const newRun = (
-    <Link
-      to="/app/$organization/workspaces/$workspace"
-      params={{ organization, workspace: name }}
-      search={{ start: true }}
-      className={buttonClass({ size: 'small' })}
-    >
+    <WorkspaceLink workspace={name} search={{ start: true }} className={buttonClass({ size: 'small' })}>
       <Play size={15} />
       New run
-    </Link>
+    </WorkspaceLink>
   )
   return (
     <Notice actions={isCurrent && permissions['can-queue-run'] && newRun}>

@@ -3,11 +3,11 @@ import type { resourceCountsSchema, workspaceResourceSchema } from '@groundstate
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { get, getData, queryString } from '../../api/client.ts'
-import { failureOf, isOfScope } from '../../api/queries.ts'
+import { isOfScope } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { CopyButton } from '../../components/copy.tsx'
-import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { loaded } from '../../components/feedback.tsx'
 import { SearchField } from '../../components/filters.tsx'
 import { SelectField } from '../../components/form.tsx'
 import { counted } from '../../components/numbers.ts'
@@ -25,9 +25,7 @@ export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
   const query = route.useSearch()
   const navigate = route.useNavigate()
   const counts = useResourceCounts(workspaceId)
-  const resources = useResources(workspaceId, query)
-  const failure = failureOf(resources)
-  const page = failure ? undefined : resources.data
+  const { data: page, fallback } = loaded(useResources(workspaceId, query), { rows: 6, label: 'Loading the resources' })
   const modules = Map.groupBy(page?.data ?? [], ({ attributes }) => attributes.module)
   const set = (change: ResourceQuery, replace = false) =>
     void navigate({ search: (before) => ({ ...before, page: undefined, ...change }), replace, resetScroll: false })
@@ -58,8 +56,7 @@ export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
         ))}
       </div>
       <div className="mt-3">
-        {resources.isPending && <Skeleton rows={6} label="Loading the resources" />}
-        {failure && <ErrorNote {...failure} />}
+        {!page && fallback}
         {page?.data.length === 0 && (
           <div className="flex flex-wrap items-center gap-3 text-dim">
             No resources match.

@@ -1,11 +1,11 @@
 import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
-import { Link, getRouteApi } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { Play, SearchX } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { failureOf } from '../../../api/queries.ts'
 import { Button } from '../../../components/button.tsx'
-import { EmptyState, ErrorNote, Skeleton } from '../../../components/feedback.tsx'
+import { EmptyState, loaded } from '../../../components/feedback.tsx'
 import { ActiveFilters, FilterChips, SearchField } from '../../../components/filters.tsx'
+import { ListLink } from '../../../components/links.tsx'
 import { Page } from '../../../components/page.tsx'
 import { Pager } from '../../../components/pager.tsx'
 import { Picker } from '../../../components/picker.tsx'
@@ -38,13 +38,9 @@ export function RunsPage() {
           triggers.
         </p>
         <p>
-          <Link
-            to="/app/$organization/workspaces"
-            params={{ organization }}
-            className="font-medium text-accent underline"
-          >
+          <ListLink list="workspaces" className="font-medium text-accent underline">
             Open a workspace
-          </Link>{' '}
+          </ListLink>{' '}
           to create a run.
         </p>
       </RunsList>
@@ -92,15 +88,14 @@ type RunsListProps = {
 
 function RunsList({ scope, workspace, search, onSearch, children }: RunsListProps) {
   const { organization } = scope
-  const runs = useRuns(scope, search)
-  const failure = failureOf(runs)
-  const rows = failure ? [] : (runs.data?.rows ?? [])
+  const { data, fallback } = loaded(useRuns(scope, search), { rows: 8 })
+  const rows = data?.rows ?? []
   const positions = useQueuePositions(
     organization,
     rows.some(({ attributes }) => attributes['waiting-reason'] !== null),
   )
   const isPastEnd = rows.length === 0 && (search.page ?? 1) > 1
-  const isEmpty = runs.data !== undefined && !failure && rows.length === 0
+  const isEmpty = data?.rows.length === 0
   const reset = () => onSearch(isPastEnd ? { page: undefined } : { ...NO_FILTER, page: undefined })
 
   if (isEmpty && !isFiltered(search) && !isPastEnd)
@@ -117,8 +112,7 @@ function RunsList({ scope, workspace, search, onSearch, children }: RunsListProp
         search={search}
         onChange={(change, options) => onSearch({ ...change, page: undefined }, options)}
       />
-      {runs.isPending && <Skeleton rows={8} />}
-      {failure && <ErrorNote {...failure} />}
+      {!data && fallback}
       {isEmpty && (
         <EmptyState
           icon={SearchX}
@@ -128,13 +122,10 @@ function RunsList({ scope, workspace, search, onSearch, children }: RunsListProp
           {!isPastEnd && <p>The search matches words of the message, or the full run ID.</p>}
         </EmptyState>
       )}
-      {runs.data && rows.length > 0 && (
+      {data && rows.length > 0 && (
         <>
           <RunsTable organization={organization} workspace={workspace} rows={rows} positions={positions.data} />
-          <Pager
-            pagination={runs.data.pagination}
-            onPage={(page) => onSearch({ page: page === 1 ? undefined : page })}
-          />
+          <Pager pagination={data.pagination} onPage={(page) => onSearch({ page: page === 1 ? undefined : page })} />
         </>
       )}
     </>

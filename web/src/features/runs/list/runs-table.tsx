@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
+import { WorkspaceLink } from '../../../components/links.tsx'
 import { PlanCounts } from '../../../components/plan-counts.tsx'
 import { Badge } from '../../../components/status.tsx'
 import { type Column, Table } from '../../../components/table.tsx'
@@ -12,29 +12,20 @@ import type { ListedRun } from './runs-query.ts'
 
 type Positions = ReadonlyMap<string, number | undefined>
 /** Without `workspace`, a column has the workspace of each run. */
-type ColumnOptions = { organization: string; workspace: string | undefined; positions: Positions | undefined }
+type ColumnOptions = { workspace: string | undefined; positions: Positions | undefined }
 
-type RunsTableProps = ColumnOptions & { rows: readonly ListedRun[] }
+type RunsTableProps = ColumnOptions & { organization: string; rows: readonly ListedRun[] }
 
 export function RunsTable({ organization, workspace, rows, positions }: RunsTableProps) {
-  const columns = useMemo(() => columnsOf({ organization, workspace, positions }), [organization, workspace, positions])
+  const columns = useMemo(() => columnsOf({ workspace, positions }), [workspace, positions])
   return <Table label={`Runs of ${workspace ?? organization}`} rows={rows} columns={columns} />
 }
 
-function columnsOf({ organization, workspace, positions }: ColumnOptions): readonly Column<ListedRun>[] {
+function columnsOf({ workspace, positions }: ColumnOptions): readonly Column<ListedRun>[] {
   const workspaceColumn: Column<ListedRun> = {
     header: 'Workspace',
     className: 'w-px whitespace-nowrap max-sm:hidden',
-    cell: ({ workspace: name }) =>
-      name !== undefined && (
-        <Link
-          to="/app/$organization/workspaces/$workspace"
-          params={{ organization, workspace: name }}
-          className="hover:underline"
-        >
-          {name}
-        </Link>
-      ),
+    cell: ({ workspace: name }) => name !== undefined && <WorkspaceLink workspace={name} className="hover:underline" />,
   }
   return [
     {
