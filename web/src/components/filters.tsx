@@ -96,18 +96,18 @@ export type Chip = { value: string; text: string; count?: number | undefined; to
 type FilterChipsProps = {
   label: string
   chips: readonly Chip[]
-  chosen: ReadonlySet<string>
+  selected: ReadonlySet<string>
   onToggle: (value: string) => void
 }
 
-export function FilterChips({ label, chips, chosen, onToggle }: FilterChipsProps) {
+export function FilterChips({ label, chips, selected, onToggle }: FilterChipsProps) {
   return (
     <div role="group" aria-label={label} className="flex flex-wrap gap-1.5">
       {chips.map(({ value, text, count, tone = 'quiet', icon: Icon }) => (
         <button
           key={value}
           type="button"
-          aria-pressed={chosen.has(value)}
+          aria-pressed={selected.has(value)}
           onClick={() => onToggle(value)}
           className="inline-flex h-7 cursor-pointer items-center gap-1.5 rounded-full border border-line bg-paper px-2.5 hover:bg-hover aria-pressed:border-accent aria-pressed:bg-accent-soft"
         >

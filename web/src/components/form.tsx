@@ -88,7 +88,7 @@ export function CheckField({ label, hint, error, ...props }: CheckFieldProps) {
   )
 }
 
-/** `reason` says why an option is unavailable. */
+/** `reason`: why an option is unavailable. */
 type RadioOption = { value: string; text: string; about?: string; reason?: string | undefined }
 type RadioFieldProps = {
   label: string
@@ -155,9 +155,13 @@ type AttributesFormProps = {
   fields: readonly (ComponentProps<'input'> & { label: string; name: string; hint?: ReactNode })[]
   action: string
   kind?: ButtonKind
-  mutation: { error: Error | null; isPending: boolean }
-  /** Receives the values by name, and a function that clears the form. */
-  onSubmit: (values: Record<string, string>, reset: () => void) => void
+  mutation: {
+    error: Error | null
+    isPending: boolean
+    mutate: (values: Record<string, string>, options: { onSuccess: () => void }) => void
+  }
+  /** By default, starts the mutation with the values, and clears the form when it succeeds. */
+  onSubmit?: (values: Record<string, string>) => void
 }
 
 /** A form whose fields are the attributes of a request. Errors are shown at their fields. */
@@ -166,7 +170,9 @@ export function AttributesForm({ fields, action, kind, mutation, onSubmit }: Att
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
     const form = event.currentTarget
-    onSubmit(formValues(form), () => form.reset())
+    const values = formValues(form)
+    if (onSubmit) onSubmit(values)
+    else mutation.mutate(values, { onSuccess: () => form.reset() })
   }
   return (
     <form onSubmit={submit} className="max-w-md space-y-4">

@@ -19,7 +19,7 @@ export function WorkspaceLink({ workspace, tab, search, children = workspace, ..
   return <Link {...({ to, params: { organization, workspace }, search, children } as LinkProps)} {...props} />
 }
 
-/** The target of a link given as data. Looser than the router's type, which depends on every route. */
+/** The target of a link as data. Looser than the router's type, which depends on every route. */
 export type Target = { to: string; params?: Record<string, string>; search?: Record<string, string | number | boolean> }
 
 type TargetLinkProps = ComponentProps<'a'> & { leadsTo: Target; exact?: boolean }

@@ -101,7 +101,6 @@ function Password() {
         ]}
         action="Change password"
         mutation={change}
-        onSubmit={(values, reset) => change.mutate(values, { onSuccess: reset })}
       />
       {change.isSuccess && <Done>Password changed.</Done>}
     </Card>
@@ -138,34 +137,18 @@ function TwoFactor({ enabled }: { enabled: boolean }) {
       <div className="space-y-4">
         {codes && <RecoveryCodes codes={codes} />}
         {!enabled && !enroll.data && (
-          <AttributesForm
-            fields={[PASSWORD]}
-            action="Set up two-factor authentication"
-            mutation={enroll}
-            onSubmit={(values) => enroll.mutate(values)}
-          />
+          <AttributesForm fields={[PASSWORD]} action="Set up two-factor authentication" mutation={enroll} />
         )}
         {!enabled && enroll.data && (
           <>
             <Enrollment {...enroll.data} />
-            <AttributesForm
-              fields={[CODE]}
-              action="Enable"
-              kind="primary"
-              mutation={verify}
-              onSubmit={(values) => verify.mutate(values)}
-            />
+            <AttributesForm fields={[CODE]} action="Enable" kind="primary" mutation={verify} />
           </>
         )}
         {enabled && (
           <>
             <Fold title="New recovery codes">
-              <AttributesForm
-                fields={[PASSWORD, ANY_CODE]}
-                action="Replace recovery codes"
-                mutation={renew}
-                onSubmit={(values, reset) => renew.mutate(values, { onSuccess: reset })}
-              />
+              <AttributesForm fields={[PASSWORD, ANY_CODE]} action="Replace recovery codes" mutation={renew} />
             </Fold>
             <Fold title="Disable">
               <AttributesForm
@@ -173,7 +156,6 @@ function TwoFactor({ enabled }: { enabled: boolean }) {
                 action="Disable two-factor authentication"
                 kind="danger"
                 mutation={disable}
-                onSubmit={(values) => disable.mutate(values)}
               />
             </Fold>
           </>

@@ -36,7 +36,7 @@ export function SampleOffer({ organization }: { organization: string }) {
         <ul className="list-outside list-disc space-y-1 pl-5 marker:text-dim">
           <li>two workspaces in a separate project, with a variable set</li>
           <li>a run with twelve resources that needs your approval</li>
-          <li>a run task that checks the plan, answered by this server</li>
+          <li>a run task that checks the plan, hosted by this server</li>
           <li>a trigger: applies of the first workspace start runs of the second</li>
         </ul>
         <CreateSample organization={organization} label="Create sample project" kind="primary" />

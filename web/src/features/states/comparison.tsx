@@ -131,7 +131,7 @@ function DiffList({ diff }: { diff: Diff }) {
         <FilterChips
           label="Filter by action"
           chips={chips.filter(({ count }) => count > 0)}
-          chosen={new Set(action === undefined ? [] : [action])}
+          selected={new Set(action === undefined ? [] : [action])}
           onToggle={(value) => setAction(value === action ? undefined : value)}
         />
         <SearchField

@@ -170,7 +170,7 @@ export function resourceCount({ attributes }: StateVersion) {
   return hasData && attributes['resources-processed'] ? attributes['resource-count'] : undefined
 }
 
-/** The older of two versions first, and whether they were given in the opposite order. */
+/** The older of two versions first, and whether `a` is the newer one. */
 export function chronological(a: StateVersion, b: StateVersion) {
   const difference = Date.parse(a.attributes['created-at']) - Date.parse(b.attributes['created-at'])
   const isSwapped = difference === 0 ? a.attributes.serial > b.attributes.serial : difference > 0

@@ -97,7 +97,10 @@ function Teams({ entries, nameOf, seesAll }: TeamsProps) {
         </div>
       )}
       {(entries.length > 0 || !selected) && (
-        <CardList items={entries} none={`${seesAll ? 'No team' : 'None'} has been given access to this workspace.`}>
+        <CardList
+          items={entries}
+          none={seesAll ? 'No team has access to this workspace.' : 'None has access to this workspace.'}
+        >
           {(entry) => <TeamRow key={entry.id} entry={entry} team={nameOf(entry.relationships.team.data?.id)} />}
         </CardList>
       )}

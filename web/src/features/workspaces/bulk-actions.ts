@@ -26,7 +26,7 @@ export const BULK_ACTIONS = {
   lock: {
     label: 'Lock',
     icon: Lock,
-    about: 'Until they are unlocked, no runs start and no one else can change the state.',
+    about: 'Until they are unlocked, no runs start and others cannot change the state.',
     input: 'reason',
     isOptional: true,
     done: 'locked',

@@ -10,6 +10,7 @@ import { CopyButton } from '../../components/copy.tsx'
 import { loaded } from '../../components/feedback.tsx'
 import { SearchField } from '../../components/filters.tsx'
 import { SelectField } from '../../components/form.tsx'
+import { localAddress } from '../../components/module-rows.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Pager } from '../../components/pager.tsx'
 import { TaintedBadge } from '../../components/status.tsx'
@@ -114,7 +115,7 @@ function Module({ name, resources }: { name: string; resources: Resources['data'
       <ul className="mt-1 divide-y divide-line rounded-md border border-line">
         {resources.map(({ id, attributes }) => (
           <li key={id} className="group flex items-center gap-2 px-3 py-1">
-            <code className="min-w-0 flex-1">{withoutModule(attributes.address, name)}</code>
+            <code className="min-w-0 flex-1">{localAddress(attributes.address, name)}</code>
             <TaintedBadge tainted={attributes.tainted === true ? 1 : 0} />
             <span className="text-dim max-md:hidden">{attributes.provider}</span>
             <CopyButton text={engineAddress(attributes)} label={`Copy the address of ${attributes.address}`} />
@@ -123,10 +124,6 @@ function Module({ name, resources }: { name: string; resources: Resources['data'
       </ul>
     </section>
   )
-}
-
-function withoutModule(address: string, module: string) {
-  return module !== 'root' && address.startsWith(`${module}.`) ? address.slice(module.length + 1) : address
 }
 
 function useResources(workspaceId: string, { q, module, type, page = 1 }: ResourceQuery) {

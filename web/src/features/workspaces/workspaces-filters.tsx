@@ -76,7 +76,7 @@ function CountedChips({ organization, search, onChange }: Omit<WorkspacesFilters
       <FilterChips
         label="Status"
         chips={workspaceGroups(counts)}
-        chosen={groups}
+        selected={groups}
         onToggle={(value) => {
           onChange({ status: [...groups.symmetricDifference(new Set([value]))].join(',') || undefined })
         }}
@@ -87,7 +87,7 @@ function CountedChips({ organization, search, onChange }: Omit<WorkspacesFilters
           { value: 'locked', text: 'Locked', icon: Lock, count: counts?.locked },
           { value: 'drifted', text: 'Drift', icon: Waves, tone: 'warn', count: counts?.drifted },
         ]}
-        chosen={new Set(marks)}
+        selected={new Set(marks)}
         onToggle={(value) => onChange({ [value]: marks.some((mark) => mark === value) ? undefined : 'true' })}
       />
     </div>

@@ -152,7 +152,7 @@ function RunFilters({ organization, hasWorkspaces, search, onChange }: RunFilter
       <FilterChips
         label="Status"
         chips={RUN_GROUP_NAMES.map((value) => ({ value, ...RUN_GROUP_STYLE[value] }))}
-        chosen={groups}
+        selected={groups}
         onToggle={(value) => {
           const next = [...groups.symmetricDifference(new Set([value]))]
           onChange({ status: next.join(',') || undefined })

@@ -88,7 +88,7 @@ type TimelineEntry = {
   author?: string | undefined
   /** The event, or after an author what they did. */
   text: string
-  /** The reason, as given by the author or the server. */
+  /** The reason stated by the author or the server. */
   description?: string | undefined
   comment?: string | undefined
 }
