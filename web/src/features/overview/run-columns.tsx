@@ -10,7 +10,7 @@ import { Elapsed, RelativeTime } from '../../components/time.tsx'
 import type { ListedRun } from '../runs/list/runs-query.ts'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
-import { RunBadges, RunStatus, planCounts, runEndedAt, runState } from '../runs/run-status.tsx'
+import { RunBadges, RunStatus, runEndedAt, runState } from '../runs/run-status.tsx'
 import { runTitle, waitingReason } from '../runs/run-text.ts'
 import type { ActiveRun, ColumnRuns, FailedRun, Overview } from './overview.ts'
 import { agentLoad, useActiveRuns, useFailedRuns, useFailureReason, useRunsToApprove } from './overview.ts'
@@ -153,7 +153,7 @@ function RunRow({ run, part, tone, badge, marks, when, children }: RunRowProps) 
       <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-dim">
         {marks}
         <RunBadges run={attributes} />
-        {plan && <PlanCounts counts={planCounts(plan)} />}
+        {plan && <PlanCounts plan={plan} />}
         <RunAuthorName run={attributes} author={author} />
         {when}
       </div>

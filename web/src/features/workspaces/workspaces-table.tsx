@@ -8,7 +8,7 @@ import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
-import { NoRun, RunBadges, RunStatus, planCounts } from '../runs/run-status.tsx'
+import { NoRun, RunBadges, RunStatus } from '../runs/run-status.tsx'
 import { lockReason } from './lock-words.ts'
 import { tagLabel, tagText } from './tag-filter.ts'
 import type { ListedWorkspace } from './workspaces.ts'
@@ -102,7 +102,7 @@ function Name({ row }: { row: Row }) {
         </span>
       </span>
       <span className="flex flex-wrap gap-x-2 text-dim md:hidden">
-        {row.latestRun?.plan && <PlanCounts counts={planCounts(row.latestRun.plan)} />}
+        {row.latestRun?.plan && <PlanCounts plan={row.latestRun.plan} />}
         {row.latestRun && <RelativeTime at={row.latestRun.run.attributes['created-at']} />}
       </span>
     </>
@@ -119,7 +119,7 @@ function LastRun({ row: { attributes, currentRun, latestRun } }: { row: Row }) {
         <RelativeTime at={run.attributes['created-at']} />
       </RunLink>
       <RunAuthorName run={run.attributes} author={author} />
-      {plan && <PlanCounts counts={planCounts(plan)} />}
+      {plan && <PlanCounts plan={plan} />}
       {/* The badges of the current run are next to its status. */}
       {run.id !== currentRun?.id && <RunBadges run={run.attributes} />}
     </span>

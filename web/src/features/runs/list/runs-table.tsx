@@ -6,7 +6,7 @@ import { type Column, Table } from '../../../components/table.tsx'
 import { RelativeTime, Elapsed } from '../../../components/time.tsx'
 import { RunLink } from '../run-navigation.tsx'
 import { originText, RunAuthorName } from '../run-origin.tsx'
-import { planCounts, RunBadges, runEndedAt, RunStatus, runState } from '../run-status.tsx'
+import { RunBadges, runEndedAt, RunStatus, runState } from '../run-status.tsx'
 import { waitingReason } from '../run-text.ts'
 import type { ListedRun } from './runs-query.ts'
 
@@ -59,7 +59,7 @@ function columnsOf({ workspace, positions }: ColumnOptions): readonly Column<Lis
     {
       header: 'Changes',
       className: 'hidden w-px whitespace-nowrap sm:table-cell',
-      cell: ({ plan }) => plan && <PlanCounts counts={planCounts(plan)} />,
+      cell: ({ plan }) => plan && <PlanCounts plan={plan} />,
     },
     {
       header: 'Duration',
@@ -97,7 +97,7 @@ function RunCell({ workspace, hasWorkspace, run, position }: RunCellProps) {
       {reason !== null && <span className="block text-dim">{waitingReason(reason)}</span>}
       <span className="flex flex-wrap gap-x-2 text-dim sm:hidden">
         {hasWorkspace && <span>{workspace}</span>}
-        {plan && <PlanCounts counts={planCounts(plan)} />}
+        {plan && <PlanCounts plan={plan} />}
         <RelativeTime at={attributes['created-at']} />
       </span>
     </>
