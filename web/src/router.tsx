@@ -6,8 +6,10 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { BASE } from './api/base.ts'
 import { NotFoundPage, Skeleton } from './components/feedback.tsx'
+import { capitalized } from './components/numbers.ts'
 import { Frame } from './frame/frame.tsx'
 import type { Crumb } from './frame/top-bar.tsx'
 import { searchParams } from './search-params.ts'
@@ -101,7 +103,6 @@ const runs = createRoute({
   staticData: { crumbs: () => [{ text: 'Runs' }] },
   component: lazyRouteComponent(async () => import('./features/runs/list/runs-page.tsx'), 'RunsPage'),
 })
-/** Redirects from a run's id to its page. */
 const runById = createRoute({
   getParentRoute: () => organization,
   path: 'runs/$run',
@@ -123,56 +124,37 @@ const workspaceOverview = createRoute({
   validateSearch: searchParams({ q: 'text', module: 'text', type: 'text', page: 'number' }),
   component: lazyRouteComponent(async () => import('./features/workspaces/overview-tab.tsx'), 'OverviewTab'),
 })
-/** Options of a tab of a workspace. */
-function tab<const Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) {
-  const crumbs = workspaceCrumbs(`${path.charAt(0).toUpperCase()}${path.slice(1)}`)
-  return { getParentRoute: () => workspace, path, staticData: { crumbs }, component }
+/** Options of a tab of a workspace, with the export `name` of a lazy chunk. */
+function tab<const Path extends string, Module extends Record<Name, () => ReactNode>, Name extends string>(
+  path: Path,
+  load: () => Promise<Module>,
+  name: Name,
+) {
+  const crumbs = workspaceCrumbs(capitalized(path))
+  return { getParentRoute: () => workspace, path, staticData: { crumbs }, component: lazyRouteComponent(load, name) }
 }
 const workspaceRuns = createRoute({
-  ...tab(
-    'runs',
-    lazyRouteComponent(async () => import('./features/runs/list/runs-page.tsx'), 'RunsTab'),
-  ),
+  ...tab('runs', async () => import('./features/runs/list/runs-page.tsx'), 'RunsTab'),
   validateSearch: searchParams(RUN_FILTERS),
 })
 const workspaceStates = createRoute({
-  ...tab(
-    'states',
-    lazyRouteComponent(async () => import('./features/states/states-tab.tsx'), 'StatesTab'),
-  ),
+  ...tab('states', async () => import('./features/states/states-tab.tsx'), 'StatesTab'),
   /** `version` is the open version; `from` and `to` are the pins of a diff. */
   validateSearch: searchParams({ version: 'text', show: 'text', from: 'text', to: 'text', q: 'text', page: 'number' }),
 })
 const workspaceVariables = createRoute({
-  ...tab(
-    'variables',
-    lazyRouteComponent(async () => import('./features/variables/variables-tab.tsx'), 'VariablesTab'),
-  ),
+  ...tab('variables', async () => import('./features/variables/variables-tab.tsx'), 'VariablesTab'),
   validateSearch: searchParams({ q: 'text', edit: 'text' }),
 })
-const workspaceTasks = createRoute(
-  tab(
-    'tasks',
-    lazyRouteComponent(async () => import('./features/run-tasks/tasks-tab.tsx'), 'TasksTab'),
-  ),
-)
+const workspaceTasks = createRoute(tab('tasks', async () => import('./features/run-tasks/tasks-tab.tsx'), 'TasksTab'))
 const workspaceTriggers = createRoute(
-  tab(
-    'triggers',
-    lazyRouteComponent(async () => import('./features/run-triggers/triggers-tab.tsx'), 'TriggersTab'),
-  ),
+  tab('triggers', async () => import('./features/run-triggers/triggers-tab.tsx'), 'TriggersTab'),
 )
 const workspaceAccess = createRoute(
-  tab(
-    'access',
-    lazyRouteComponent(async () => import('./features/team-access/access-tab.tsx'), 'AccessTab'),
-  ),
+  tab('access', async () => import('./features/team-access/access-tab.tsx'), 'AccessTab'),
 )
 const workspaceSettings = createRoute(
-  tab(
-    'settings',
-    lazyRouteComponent(async () => import('./features/workspaces/settings-tab.tsx'), 'SettingsTab'),
-  ),
+  tab('settings', async () => import('./features/workspaces/settings-tab.tsx'), 'SettingsTab'),
 )
 const run = createRoute({
   getParentRoute: () => organization,

@@ -1,5 +1,5 @@
 import { MutationCache, QueryCache, QueryClient, type QueryKey, useMutation } from '@tanstack/react-query'
-import { ApiError, isNotFound } from './client.ts'
+import { ApiError, isNotFound, request } from './client.ts'
 
 /**
  * The first member of a query key is the type of the response, the second its scope: the id of a resource or the name of an
@@ -19,9 +19,17 @@ export const queries: QueryClient = new QueryClient({
   },
 })
 
-/** Refetches the queries under each of the keys. */
 export async function invalidate(...keys: readonly QueryKey[]) {
   await Promise.all(keys.map(async (queryKey) => queries.invalidateQueries({ queryKey })))
+}
+
+/** Sends a request without a body and then, even after an error, refetches the queries under each of the keys. */
+export async function sendAndRefetch(method: string, path: string, ...keys: readonly QueryKey[]) {
+  try {
+    await request(method, path)
+  } finally {
+    await invalidate(...keys)
+  }
 }
 
 /** A mutation that invalidates the queries under each of the keys when it succeeds. */

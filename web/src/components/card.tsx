@@ -48,3 +48,11 @@ export function DescriptionList({ facts }: { facts: readonly (readonly [name: st
     </dl>
   )
 }
+
+type CardListProps<Item> = { items: readonly Item[]; none: string; children: (item: Item) => ReactNode }
+
+/** The rows of a flush card, or a text if there are none. */
+export function CardList<Item>({ items, none, children }: CardListProps<Item>) {
+  if (items.length === 0) return <p className="px-4 pb-4 text-dim">{none}</p>
+  return <ul className="divide-y divide-line border-t border-line">{items.map(children)}</ul>
+}

@@ -1,7 +1,7 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import { Button, type ButtonProps } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
-import { TextArea, TextField } from './form.tsx'
+import { CODE_INPUT, TextArea, TextField } from './form.tsx'
 import { toast } from './overlay-hosts.tsx'
 import { focusHeading } from './page.tsx'
 
@@ -116,9 +116,7 @@ export function Confirm(props: ConfirmProps) {
             }
             value={typed}
             onChange={(event) => setTyped(event.target.value)}
-            autoComplete="off"
-            autoCapitalize="none"
-            spellCheck={false}
+            {...CODE_INPUT}
           />
         )}
         {comment !== undefined && (

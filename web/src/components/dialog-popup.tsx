@@ -38,7 +38,7 @@ export function DrawerPopup({ label, children, ...props }: DrawerProps) {
   )
 }
 
-function Modal({ isOpen, onClose, children }: Pick<DialogProps, 'isOpen' | 'onClose' | 'children'>) {
+export function Modal({ isOpen, onClose, children }: Pick<DialogProps, 'isOpen' | 'onClose' | 'children'>) {
   return (
     <Primitive.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Primitive.Portal>

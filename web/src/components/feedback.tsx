@@ -3,6 +3,7 @@ import { type ReactNode, useId } from 'react'
 import { ApiError, isNotFound } from '../api/client.ts'
 import { failureOf } from '../api/queries.ts'
 import { Button } from './button.tsx'
+import { capitalized } from './numbers.ts'
 import { Page } from './page.tsx'
 
 const NOTICES = {
@@ -53,7 +54,7 @@ type ErrorPageProps = { error: Error; what: string; onRetry?: () => void; childr
 export function ErrorPage({ error, what, onRetry, children }: ErrorPageProps) {
   if (isNotFound(error)) {
     return (
-      <NotFoundPage title={`${what.charAt(0).toUpperCase()}${what.slice(1)} not found`}>
+      <NotFoundPage title={`${capitalized(what)} not found`}>
         It may have been deleted or renamed, or you do not have access: an owner of the organization can grant it.
         {children}
       </NotFoundPage>

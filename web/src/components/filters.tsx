@@ -1,6 +1,7 @@
+import { type AnyRouter, useRouter } from '@tanstack/react-router'
 import { ChevronDown, ChevronUp, type LucideIcon, Search, X } from 'lucide-react'
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react'
-import { IconButton } from './button.tsx'
+import { Button, IconButton } from './button.tsx'
 import { TONE_TEXT, type Tone } from './status.tsx'
 
 const SEARCH_DEBOUNCE_MS = 200
@@ -14,11 +15,15 @@ type SearchFieldProps = {
   className?: string
 }
 
-/** A debounced search field. */
 export function SearchField({ label, value, onChange, placeholder = label, className = 'w-72' }: SearchFieldProps) {
   const [text, setText] = useState(value)
   const sent = useRef(value)
-  const send = useEffectEvent(onChange)
+  const router = useRouter()
+  const send = useEffectEvent((change: string) => {
+    if (isLeavingPage(router)) return
+    sent.current = change
+    onChange(change)
+  })
 
   useEffect(() => {
     if (value === sent.current) return
@@ -28,10 +33,7 @@ export function SearchField({ label, value, onChange, placeholder = label, class
 
   useEffect(() => {
     if (text === sent.current) return undefined
-    const timer = setTimeout(() => {
-      sent.current = text
-      send(text)
-    }, SEARCH_DEBOUNCE_MS)
+    const timer = setTimeout(() => send(text), SEARCH_DEBOUNCE_MS)
     return () => clearTimeout(timer)
   }, [text])
 
@@ -48,6 +50,11 @@ export function SearchField({ label, value, onChange, placeholder = label, class
       />
     </div>
   )
+}
+
+/** Whether the next page is loading. A change of the search parameters would then return to the current one. */
+export function isLeavingPage({ latestLocation, state }: Pick<AnyRouter, 'latestLocation' | 'state'>) {
+  return state.resolvedLocation !== undefined && state.resolvedLocation.pathname !== latestLocation.pathname
 }
 
 type MatchSearchProps = Omit<SearchFieldProps, 'placeholder'> & {
@@ -89,18 +96,18 @@ export type Chip = { value: string; text: string; count?: number | undefined; to
 type FilterChipsProps = {
   label: string
   chips: readonly Chip[]
-  chosen: ReadonlySet<string>
+  selected: ReadonlySet<string>
   onToggle: (value: string) => void
 }
 
-export function FilterChips({ label, chips, chosen, onToggle }: FilterChipsProps) {
+export function FilterChips({ label, chips, selected, onToggle }: FilterChipsProps) {
   return (
     <div role="group" aria-label={label} className="flex flex-wrap gap-1.5">
       {chips.map(({ value, text, count, tone = 'quiet', icon: Icon }) => (
         <button
           key={value}
           type="button"
-          aria-pressed={chosen.has(value)}
+          aria-pressed={selected.has(value)}
           onClick={() => onToggle(value)}
           className="inline-flex h-7 cursor-pointer items-center gap-1.5 rounded-full border border-line bg-paper px-2.5 hover:bg-hover aria-pressed:border-accent aria-pressed:bg-accent-soft"
         >
@@ -113,7 +120,22 @@ export function FilterChips({ label, chips, chosen, onToggle }: FilterChipsProps
   )
 }
 
-export function ActiveFilter({ name, value, onRemove }: { name: string; value: string; onRemove: () => void }) {
+type ActiveFilterProps = { name: string; value: string; onRemove: () => void }
+
+/** The filters in effect, which can be removed one by one or together. */
+export function ActiveFilters({ filters, onClear }: { filters: readonly ActiveFilterProps[]; onClear: () => void }) {
+  if (filters.length === 0) return null
+  return (
+    <div className="flex flex-wrap items-center gap-1.5">
+      {filters.map((filter) => (
+        <ActiveFilter key={`${filter.name} ${filter.value}`} {...filter} />
+      ))}
+      <Button label="Clear all" kind="quiet" size="small" onClick={onClear} />
+    </div>
+  )
+}
+
+function ActiveFilter({ name, value, onRemove }: ActiveFilterProps) {
   return (
     <span className="inline-flex h-7 items-center gap-1 rounded-full border border-accent bg-accent-soft pr-1 pl-2.5">
       <span className="text-dim">{name}:</span> {value}

@@ -6,6 +6,9 @@ import { ErrorNote } from './feedback.tsx'
 const CONTROL =
   'mt-1 block w-full rounded-md border border-line-strong bg-paper px-2.5 text-ink aria-invalid:border-bad disabled:opacity-60'
 
+/** Props of a field for names and code, which browsers must not complete or correct. */
+export const CODE_INPUT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const
+
 /** A hidden label is for screen readers only. */
 type FieldProps = { label: ReactNode; hint?: ReactNode; error?: string | undefined; isLabelHidden?: boolean }
 
@@ -85,7 +88,7 @@ export function CheckField({ label, hint, error, ...props }: CheckFieldProps) {
   )
 }
 
-/** `reason` says why an option is unavailable. */
+/** `reason`: why an option is unavailable. */
 type RadioOption = { value: string; text: string; about?: string; reason?: string | undefined }
 type RadioFieldProps = {
   label: string
@@ -125,19 +128,19 @@ export function RadioField({ label, name, value, options, onChange }: RadioField
   )
 }
 
-/** The error of the attribute `name`, or undefined. */
 export function fieldError(error: Error | null, name: string) {
   if (!(error instanceof ApiError)) return undefined
   const own = error.refusals.filter(({ pointer }) => pointer === `/data/attributes/${name}`)
   return own.length === 0 ? undefined : own.map(({ detail }) => detail).join('\n')
 }
 
-/** The errors that concern none of the fields `names`. */
-export function FormErrors({ error, names }: { error: Error | null; names: readonly string[] }) {
+/** The errors that no field shows. The fields show those of the attributes `names`, and those with a matching pointer. */
+export function FormErrors({ error, names }: { error: Error | null; names: readonly (string | RegExp)[] }) {
   if (!error) return null
   if (!(error instanceof ApiError)) return <ErrorNote error={error} />
-  const pointers = new Set(names.map((name) => `/data/attributes/${name}`))
-  const rest = error.refusals.filter(({ pointer }) => pointer === undefined || !pointers.has(pointer))
+  const isShown = (pointer = '') =>
+    names.some((name) => (typeof name === 'string' ? pointer === `/data/attributes/${name}` : name.test(pointer)))
+  const rest = error.refusals.filter(({ pointer }) => !isShown(pointer))
   if (rest.length === 0 && error.refusals.length > 0) return null
   return <ErrorNote error={new ApiError(error.status, rest)} />
 }
@@ -152,9 +155,13 @@ type AttributesFormProps = {
   fields: readonly (ComponentProps<'input'> & { label: string; name: string; hint?: ReactNode })[]
   action: string
   kind?: ButtonKind
-  mutation: { error: Error | null; isPending: boolean }
-  /** Receives the values by name, and a function that clears the form. */
-  onSubmit: (values: Record<string, string>, reset: () => void) => void
+  mutation: {
+    error: Error | null
+    isPending: boolean
+    mutate: (values: Record<string, string>, options: { onSuccess: () => void }) => void
+  }
+  /** By default, starts the mutation with the values, and clears the form when it succeeds. */
+  onSubmit?: (values: Record<string, string>) => void
 }
 
 /** A form whose fields are the attributes of a request. Errors are shown at their fields. */
@@ -163,7 +170,9 @@ export function AttributesForm({ fields, action, kind, mutation, onSubmit }: Att
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
     const form = event.currentTarget
-    onSubmit(formValues(form), () => form.reset())
+    const values = formValues(form)
+    if (onSubmit) onSubmit(values)
+    else mutation.mutate(values, { onSuccess: () => form.reset() })
   }
   return (
     <form onSubmit={submit} className="max-w-md space-y-4">

@@ -9,7 +9,6 @@ type InlineFormProps = {
   mutation: { error: Error | null; isPending: boolean }
   /** Attributes whose errors the fields show. */
   names?: readonly string[]
-  /** Why the form cannot be submitted. */
   reason?: string | undefined
   size?: 'small' | 'medium'
   onSubmit: (form: HTMLFormElement) => void
@@ -62,16 +61,13 @@ export function useInlineForm() {
 
 type EditableRowProps = {
   title: ReactNode
-  /** Label of the edit button for screen readers. */
   editLabel: string
   mayEdit: boolean
-  /** The button that removes the row. */
   remove: ReactNode
   renderForm: (close: (done?: string) => void) => ReactNode
   children: ReactNode
 }
 
-/** A list item that is edited in place. */
 export function EditableRow({ title, editLabel, mayEdit, remove, renderForm, children }: EditableRowProps) {
   const { isOpen, opener, open, close } = useInlineForm()
   return (

@@ -1,26 +1,14 @@
 import { Menu as Primitive } from '@base-ui/react/menu'
-import type { RefObject } from 'react'
+import { TargetLink } from './links.tsx'
 import type { MenuItem, MenuProps } from './menu.tsx'
-import { TargetLink } from './target.tsx'
+import type { PopupProps } from './overlay-hosts.tsx'
 
 const ITEM =
   'flex w-full cursor-pointer items-center gap-2 rounded px-2 py-1.5 text-ink no-underline outline-none data-highlighted:bg-hover'
 
-type MenuPopupProps = MenuProps & {
-  anchor: RefObject<HTMLButtonElement | null>
-  isOpen: boolean
-  onOpenChange: (isOpen: boolean) => void
-}
-
-export default function MenuPopup({ anchor, isOpen, onOpenChange, header, items, align = 'end' }: MenuPopupProps) {
+export default function MenuPopup({ anchor, header, items, align = 'end', ...root }: MenuProps & PopupProps) {
   return (
-    <Primitive.Root
-      open={isOpen}
-      onOpenChange={(open, { event }) => {
-        // A click on the button closes the menu anyway.
-        if (open || !(event.target instanceof Node && anchor.current?.contains(event.target))) onOpenChange(open)
-      }}
-    >
+    <Primitive.Root {...root}>
       {/* Portals must be inside a landmark. */}
       <Primitive.Portal container={document.querySelector<HTMLElement>('main')}>
         <Primitive.Positioner anchor={anchor} sideOffset={4} align={align} className="z-50">

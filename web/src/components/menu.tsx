@@ -1,7 +1,7 @@
 import type { LucideIcon } from 'lucide-react'
-import { cloneElement, lazy, type ReactElement, type ReactNode, useRef, useState } from 'react'
-import { LazyPopup } from './overlay-hosts.tsx'
-import type { Target } from './target.tsx'
+import { cloneElement, lazy, type ReactElement, type ReactNode } from 'react'
+import type { Target } from './links.tsx'
+import { LazyPopup, usePopup } from './overlay-hosts.tsx'
 
 export type MenuItem =
   | ({ text: string; icon?: LucideIcon } & (
@@ -16,22 +16,13 @@ export type MenuProps = { header?: ReactNode; items: readonly MenuItem[]; align?
 const load = async () => import('./menu-popup.tsx')
 const MenuPopup = lazy(load)
 
-/** A menu button. The popup is loaded when the pointer or the focus reaches the button. */
 export function Menu({ trigger, ...menu }: MenuProps & { trigger: ReactElement<Record<string, unknown>> }) {
-  const [isOpen, setIsOpen] = useState(false)
-  const button = useRef<HTMLButtonElement>(null)
+  const { trigger: props, popup } = usePopup(load)
   return (
     <>
-      {cloneElement(trigger, {
-        ref: button,
-        'aria-haspopup': 'menu',
-        'aria-expanded': isOpen,
-        onPointerEnter: () => void load(),
-        onFocus: () => void load(),
-        onClick: () => setIsOpen(!isOpen),
-      })}
-      <LazyPopup isOpen={isOpen}>
-        <MenuPopup anchor={button} isOpen={isOpen} onOpenChange={setIsOpen} {...menu} />
+      {cloneElement(trigger, { 'aria-haspopup': 'menu', ...props })}
+      <LazyPopup isOpen={popup.open}>
+        <MenuPopup {...popup} {...menu} />
       </LazyPopup>
     </>
   )

@@ -14,6 +14,11 @@ export function moduleRows<Item extends { module: string }>(items: readonly Item
     ])
 }
 
+/** The address of a resource without its module. */
+export function localAddress(address: string, module: string) {
+  return !isRoot(module) && address.startsWith(`${module}.`) ? address.slice(module.length + 1) : address
+}
+
 function isRoot(module: string) {
   return module === '' || module === 'root'
 }

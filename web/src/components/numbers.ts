@@ -11,3 +11,7 @@ export function byteSize(bytes: number) {
   const value = bytes / 1000 ** step
   return `${step === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[step]}`
 }
+
+export function capitalized(text: string) {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,4 +1,4 @@
-import { cloneElement, lazy, type ReactElement, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { cloneElement, lazy, type ReactElement, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 
 export type ToastOptions = { text: string; tone?: 'good' | 'bad' }
 
@@ -36,4 +36,27 @@ export function LazyPopup({ isOpen, children }: { isOpen: boolean; children: Rea
   const [wasOpened, setWasOpened] = useState(isOpen)
   if (isOpen && !wasOpened) setWasOpened(true)
   return (wasOpened || isOpen) && <Suspense>{children}</Suspense>
+}
+
+export type PopupProps = ReturnType<typeof usePopup>['popup']
+
+/** State of a button that opens a popup of a lazy chunk, loaded when the pointer or the focus reaches the button. */
+export function usePopup(load: () => Promise<unknown>) {
+  const [isOpen, setIsOpen] = useState(false)
+  const anchor = useRef<HTMLButtonElement>(null)
+  function onOpenChange(open: boolean, { event }: { event: Event }) {
+    // A click on the button closes the popup anyway.
+    if (open || !(event.target instanceof Node && anchor.current?.contains(event.target))) setIsOpen(open)
+  }
+  return {
+    trigger: {
+      ref: anchor,
+      'aria-expanded': isOpen,
+      onPointerEnter: () => void load(),
+      onFocus: () => void load(),
+      onClick: () => setIsOpen(!isOpen),
+    },
+    popup: { anchor, open: isOpen, onOpenChange },
+    close: () => setIsOpen(false),
+  }
 }

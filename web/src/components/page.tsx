@@ -10,7 +10,6 @@ type PageProps = {
   children: ReactNode
 }
 
-/** A page with its only h1. */
 export function Page({ title, documentTitle, badge, actions, about, children }: PageProps) {
   usePageTitle(documentTitle ?? (typeof title === 'string' ? title : undefined))
   return (

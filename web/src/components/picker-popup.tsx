@@ -1,26 +1,17 @@
 import { Popover } from '@base-ui/react/popover'
 import { useQuery } from '@tanstack/react-query'
 import { Command } from 'cmdk'
-import { type RefObject, useState } from 'react'
+import { useState } from 'react'
 import { isOfScope } from '../api/queries.ts'
 import { useSettled } from './filters.tsx'
+import type { PopupProps } from './overlay-hosts.tsx'
 import type { PickerPopupProps } from './picker.tsx'
 
-type Props = PickerPopupProps & {
-  anchor: RefObject<HTMLButtonElement | null>
-  isOpen: boolean
-  onOpenChange: (isOpen: boolean) => void
-}
+type Props = PickerPopupProps & PopupProps
 
-export default function PickerPopup({ anchor, isOpen, onOpenChange, ...search }: Props) {
+export default function PickerPopup({ anchor, open, onOpenChange, ...search }: Props) {
   return (
-    <Popover.Root
-      open={isOpen}
-      onOpenChange={(open, { event }) => {
-        // A click on the button closes the popup anyway.
-        if (open || !(event.target instanceof Node && anchor.current?.contains(event.target))) onOpenChange(open)
-      }}
-    >
+    <Popover.Root open={open} onOpenChange={onOpenChange}>
       <Popover.Portal>
         <Popover.Positioner anchor={anchor} sideOffset={4} align="start" className="z-50">
           <Popover.Popup

@@ -1,7 +1,7 @@
 import { ChevronDown } from 'lucide-react'
-import { lazy, useRef, useState } from 'react'
+import { lazy } from 'react'
 import { Button, type ButtonProps } from './button.tsx'
-import { LazyPopup } from './overlay-hosts.tsx'
+import { LazyPopup, usePopup } from './overlay-hosts.tsx'
 
 export type Choice = { value: string; text: string; about?: string | undefined }
 
@@ -19,39 +19,22 @@ export type PickerPopupProps = {
 const load = async () => import('./picker-popup.tsx')
 const PickerPopup = lazy(load)
 
-export function Picker({
-  icon,
-  size,
-  reason,
-  ...popup
-}: PickerPopupProps & Pick<ButtonProps, 'icon' | 'size' | 'reason'>) {
-  const [isOpen, setIsOpen] = useState(false)
-  const button = useRef<HTMLButtonElement>(null)
+type PickerProps = PickerPopupProps & Pick<ButtonProps, 'icon' | 'size' | 'reason'>
+
+export function Picker({ icon, size, reason, onChoose, ...search }: PickerProps) {
+  const { trigger, popup, close } = usePopup(load)
+  function choose(choice: Choice) {
+    close()
+    onChoose(choice)
+  }
   return (
     <>
-      <Button
-        ref={button}
-        {...{ icon, size, reason }}
-        aria-haspopup="dialog"
-        aria-expanded={isOpen}
-        onPointerEnter={() => void load()}
-        onFocus={() => void load()}
-        onClick={() => setIsOpen(!isOpen)}
-      >
-        {popup.label}
+      <Button {...{ icon, size, reason }} aria-haspopup="dialog" {...trigger}>
+        {search.label}
         <ChevronDown size={14} className="text-dim" />
       </Button>
-      <LazyPopup isOpen={isOpen}>
-        <PickerPopup
-          {...popup}
-          anchor={button}
-          isOpen={isOpen}
-          onOpenChange={setIsOpen}
-          onChoose={(choice) => {
-            setIsOpen(false)
-            popup.onChoose(choice)
-          }}
-        />
+      <LazyPopup isOpen={popup.open}>
+        <PickerPopup {...popup} {...search} onChoose={choose} />
       </LazyPopup>
     </>
   )

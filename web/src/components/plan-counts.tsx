@@ -1,7 +1,10 @@
-type Counts = Record<'additions' | 'changes' | 'destructions', number | null> & { imports?: number | null | undefined }
+type Counts = Record<`resource-${'additions' | 'changes' | 'destructions'}`, number | null>
+type Plan = { attributes: Counts & { 'resource-imports'?: number | null } }
 
 /** Counts of a plan's changes, "+2 ~4 −0", read out in words. Renders nothing while unknown. */
-export function PlanCounts({ counts: { additions, changes, destructions, imports } }: { counts: Counts }) {
+export function PlanCounts({ plan: { attributes } }: { plan: Plan }) {
+  const { 'resource-additions': additions, 'resource-changes': changes, 'resource-imports': imports } = attributes
+  const { 'resource-destructions': destructions } = attributes
   if (additions === null || changes === null || destructions === null) return null
   const signs = [
     { text: `+${additions}`, words: `${additions} to create`, look: additions > 0 ? 'text-good' : 'text-dim' },

@@ -7,7 +7,7 @@ const FEATURES = tableFeatures({ rowSelectionFeature })
 const NO_COLUMNS: [] = []
 
 export type Column<Row> = {
-  id: string
+  /** Unique in the table. */
   header: string
   cell: (row: Row) => ReactNode
   /** The server's name of the sort order; without it the column cannot be sorted. */
@@ -66,7 +66,7 @@ export function Table<Row extends RowData & { id: string }>(props: TableProps<Ro
               </th>
             )}
             {columns.map((column) => (
-              <HeaderCell key={column.id} column={column} sort={sort} onSort={onSort} />
+              <HeaderCell key={column.header} column={column} sort={sort} onSort={onSort} />
             ))}
           </tr>
         </thead>
@@ -82,8 +82,8 @@ export function Table<Row extends RowData & { id: string }>(props: TableProps<Ro
                   />
                 </td>
               )}
-              {columns.map(({ id, className = '', cell }) => (
-                <td key={id} className={`px-3 py-1.5 align-middle ${className}`}>
+              {columns.map(({ header, className = '', cell }) => (
+                <td key={header} className={`px-3 py-1.5 align-middle ${className}`}>
                   {cell(row.original)}
                 </td>
               ))}

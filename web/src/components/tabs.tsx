@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { type Target, TargetLink } from './target.tsx'
+import { type Target, TargetLink } from './links.tsx'
 
 export type TabLinkProps = { className: string; children: ReactNode }
 type TabBarProps = {

@@ -89,7 +89,6 @@ export function duration(ms: number) {
   return `${Math.floor(h / 24)} d ${h % 24} h`
 }
 
-/** The remaining time until `to`. */
 export function Countdown({ to }: { to: string }) {
   return (
     <time dateTime={to} role="timer" className="numeric whitespace-nowrap">

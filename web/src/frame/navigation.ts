@@ -1,5 +1,5 @@
 import { KeyRound, LayoutDashboard, type LucideIcon, Play, UserRound, Boxes } from 'lucide-react'
-import type { Target } from '../components/target.tsx'
+import type { Target } from '../components/links.tsx'
 
 export type Destination = {
   text: string
@@ -10,7 +10,6 @@ export type Destination = {
   keywords?: string
 }
 
-/** The pages of an organization; none without one. */
 export function organizationPages(organization: string | undefined): Destination[] {
   if (organization === undefined) return []
   const params = { organization }

@@ -8,8 +8,9 @@ import { Boxes, Building2, ListChecks, type LucideIcon, Play, Plus } from 'lucid
 import { useState } from 'react'
 import { getData, queryString } from '../api/client.ts'
 import { isOfScope } from '../api/queries.ts'
+import { Modal } from '../components/dialog-popup.tsx'
 import { useSettled } from '../components/filters.tsx'
-import { type Target, useGo } from '../components/target.tsx'
+import { type Target, useGo } from '../components/links.tsx'
 import { useOrganizations } from '../features/organizations/organizations.ts'
 import { setGuideChoice } from '../features/overview/getting-started.tsx'
 import { runTitle } from '../features/runs/run-text.ts'
@@ -59,50 +60,47 @@ export default function Palette({ organization, isOpen, onClose }: PaletteProps)
     })),
   }
   return (
-    <Dialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/40" />
-        <Dialog.Popup
-          aria-label="Go to"
-          className="fixed top-[10vh] left-1/2 z-40 w-[36rem] max-w-[calc(100vw-2rem)] -translate-x-1/2 overflow-hidden rounded-lg border border-line bg-raised shadow-xl"
-        >
-          <Command label="Go to" loop>
-            <Command.Input
-              value={text}
-              onValueChange={setText}
-              placeholder="Search workspaces, runs and pages…"
-              className="h-11 w-full border-b border-line bg-transparent px-4 text-base outline-none"
-            />
-            <Command.List className="max-h-[60vh] overflow-y-auto p-1">
-              <Command.Empty className="px-3 py-6 text-center text-dim">
-                {matches.isFetching ? 'Searching…' : 'No matches.'}
-              </Command.Empty>
-              {Object.entries(groups).map(([heading, items]) => (
-                <Command.Group
-                  key={heading}
-                  heading={heading}
-                  className="[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-dim"
-                >
-                  {items.map((item) => (
-                    <Command.Item
-                      key={item.id}
-                      value={item.id}
-                      {...(item.keywords && { keywords: item.keywords })}
-                      onSelect={() => select(item)}
-                      className="flex cursor-pointer items-center gap-2 rounded px-2 py-2 aria-selected:bg-hover"
-                    >
-                      <item.icon size={16} className="shrink-0 text-dim" />
-                      <span className="whitespace-nowrap">{item.text}</span>
-                      {item.about !== undefined && <span className="min-w-0 truncate text-dim">{item.about}</span>}
-                    </Command.Item>
-                  ))}
-                </Command.Group>
-              ))}
-            </Command.List>
-          </Command>
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+    <Modal isOpen={isOpen} onClose={onClose}>
+      <Dialog.Popup
+        aria-label="Go to"
+        className="fixed top-[10vh] left-1/2 z-40 w-[36rem] max-w-[calc(100vw-2rem)] -translate-x-1/2 overflow-hidden rounded-lg border border-line bg-raised shadow-xl"
+      >
+        <Command label="Go to" loop>
+          <Command.Input
+            value={text}
+            onValueChange={setText}
+            placeholder="Search workspaces, runs and pages…"
+            className="h-11 w-full border-b border-line bg-transparent px-4 text-base outline-none"
+          />
+          <Command.List className="max-h-[60vh] overflow-y-auto p-1">
+            <Command.Empty className="px-3 py-6 text-center text-dim">
+              {matches.isFetching ? 'Searching…' : 'No matches.'}
+            </Command.Empty>
+            {Object.entries(groups).map(([heading, items]) => (
+              <Command.Group
+                key={heading}
+                heading={heading}
+                className="[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-dim"
+              >
+                {items.map((item) => (
+                  <Command.Item
+                    key={item.id}
+                    value={item.id}
+                    {...(item.keywords && { keywords: item.keywords })}
+                    onSelect={() => select(item)}
+                    className="flex cursor-pointer items-center gap-2 rounded px-2 py-2 aria-selected:bg-hover"
+                  >
+                    <item.icon size={16} className="shrink-0 text-dim" />
+                    <span className="whitespace-nowrap">{item.text}</span>
+                    {item.about !== undefined && <span className="min-w-0 truncate text-dim">{item.about}</span>}
+                  </Command.Item>
+                ))}
+              </Command.Group>
+            ))}
+          </Command.List>
+        </Command>
+      </Dialog.Popup>
+    </Modal>
   )
 }
 

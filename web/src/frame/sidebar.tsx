@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router'
 import { BookOpen, Building2, ChevronsUpDown } from 'lucide-react'
 import { serverPath } from '../api/base.ts'
+import { TargetLink } from '../components/links.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Mark } from '../components/page.tsx'
-import { TargetLink } from '../components/target.tsx'
 import { useOrganizations } from '../features/organizations/organizations.ts'
 import { type Destination, USER_PAGES, organizationPages } from './navigation.ts'
 

@@ -4,8 +4,8 @@ import { Fragment } from 'react'
 import { ownPath } from '../api/client.ts'
 import { useConnection } from '../api/live.ts'
 import { IconButton } from '../components/button.tsx'
+import { type Target, TargetLink, useGo } from '../components/links.tsx'
 import { Menu } from '../components/menu.tsx'
-import { type Target, TargetLink, useGo } from '../components/target.tsx'
 import { type AccountAttributes, useSignOut } from '../features/session/session.ts'
 import { USER_PAGES } from './navigation.ts'
 import { type Theme, THEMES, useTheme } from './theme.ts'
@@ -37,7 +37,6 @@ export function TopBar({ account, isLive, onMenu, onSearch }: TopBarProps) {
   )
 }
 
-/** Warns when the shown data may be stale. */
 function ConnectionStatus() {
   const isLost = useConnection() === 'lost'
   return (

@@ -11,10 +11,10 @@ import { Badge } from '../../components/status.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { type AccountAttributes, useSession } from '../session/session.ts'
 import {
+  endSession,
+  signOutEverywhere,
   useAccountSessions,
   useChangePassword,
-  useEndSession,
-  useSignOutEverywhere,
   useTwoFactor,
   useUpdateAccount,
 } from './account.ts'
@@ -101,7 +101,6 @@ function Password() {
         ]}
         action="Change password"
         mutation={change}
-        onSubmit={(values, reset) => change.mutate(values, { onSuccess: reset })}
       />
       {change.isSuccess && <Done>Password changed.</Done>}
     </Card>
@@ -138,34 +137,18 @@ function TwoFactor({ enabled }: { enabled: boolean }) {
       <div className="space-y-4">
         {codes && <RecoveryCodes codes={codes} />}
         {!enabled && !enroll.data && (
-          <AttributesForm
-            fields={[PASSWORD]}
-            action="Set up two-factor authentication"
-            mutation={enroll}
-            onSubmit={(values) => enroll.mutate(values)}
-          />
+          <AttributesForm fields={[PASSWORD]} action="Set up two-factor authentication" mutation={enroll} />
         )}
         {!enabled && enroll.data && (
           <>
             <Enrollment {...enroll.data} />
-            <AttributesForm
-              fields={[CODE]}
-              action="Enable"
-              kind="primary"
-              mutation={verify}
-              onSubmit={(values) => verify.mutate(values)}
-            />
+            <AttributesForm fields={[CODE]} action="Enable" kind="primary" mutation={verify} />
           </>
         )}
         {enabled && (
           <>
             <Fold title="New recovery codes">
-              <AttributesForm
-                fields={[PASSWORD, ANY_CODE]}
-                action="Replace recovery codes"
-                mutation={renew}
-                onSubmit={(values, reset) => renew.mutate(values, { onSuccess: reset })}
-              />
+              <AttributesForm fields={[PASSWORD, ANY_CODE]} action="Replace recovery codes" mutation={renew} />
             </Fold>
             <Fold title="Disable">
               <AttributesForm
@@ -173,7 +156,6 @@ function TwoFactor({ enabled }: { enabled: boolean }) {
                 action="Disable two-factor authentication"
                 kind="danger"
                 mutation={disable}
-                onSubmit={(values) => disable.mutate(values)}
               />
             </Fold>
           </>
@@ -251,8 +233,6 @@ function Fold({ title, children }: { title: string; children: ReactNode }) {
 
 function Sessions() {
   const { data: sessions, fallback } = loaded(useAccountSessions(), { rows: 2 })
-  const end = useEndSession()
-  const endAll = useSignOutEverywhere()
   return (
     <Card title="Sessions" about="Browsers where you are signed in. API tokens are managed separately.">
       {!sessions && fallback}
@@ -278,7 +258,7 @@ function Sessions() {
                 title="End this session?"
                 consequence="That browser will have to sign in again."
                 action="End session"
-                onConfirm={async () => end.mutateAsync(id)}
+                onConfirm={async () => endSession(id)}
               />
             )}
           </li>
@@ -290,7 +270,7 @@ function Sessions() {
           title="Sign out everywhere?"
           consequence="Ends all sessions, including this one. API tokens remain valid."
           action="Sign out everywhere"
-          onConfirm={async () => endAll.mutateAsync()}
+          onConfirm={signOutEverywhere}
         />
       </div>
     </Card>

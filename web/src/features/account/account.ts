@@ -4,7 +4,7 @@ import type { sessionSchema } from '@groundstate/contract/sessions'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { serverPath } from '../../api/base.ts'
 import { getData, request } from '../../api/client.ts'
-import { invalidate, queries, useChange } from '../../api/queries.ts'
+import { invalidate, queries, sendAndRefetch, useChange } from '../../api/queries.ts'
 
 type Values = Record<string, string>
 
@@ -50,19 +50,12 @@ export function useAccountSessions() {
   })
 }
 
-export function useEndSession() {
-  return useMutation({
-    mutationFn: async (id: string) => request('DELETE', `/account/sessions/${id}`),
-    onSettled: async () => invalidate(...KEYS),
-  })
+export async function endSession(id: string) {
+  await sendAndRefetch('DELETE', `/account/sessions/${id}`, ...KEYS)
 }
 
-export function useSignOutEverywhere() {
-  return useMutation({
-    mutationFn: async () => request('DELETE', '/account/sessions'),
-    onSuccess: () => {
-      queries.clear()
-      window.location.assign(serverPath('/app/sign-in'))
-    },
-  })
+export async function signOutEverywhere() {
+  await request('DELETE', '/account/sessions')
+  queries.clear()
+  window.location.assign(serverPath('/app/sign-in'))
 }

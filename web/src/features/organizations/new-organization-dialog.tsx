@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useId, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { fieldError, FormErrors, TextField } from '../../components/form.tsx'
+import { CODE_INPUT, fieldError, FormErrors, TextField } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useSession } from '../session/session.ts'
 import { nameProblem } from '../workspaces/new-workspace.ts'
@@ -54,9 +54,7 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
           onChange={({ target }) => setName(target.value)}
           required
           autoFocus
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
+          {...CODE_INPUT}
         />
         <TextField
           label="Email"

@@ -3,9 +3,8 @@ import type { Wire } from '@groundstate/contract/responses'
 import { Link, Navigate, getRouteApi } from '@tanstack/react-router'
 import { Building2, CircleX, Hand, Plus } from 'lucide-react'
 import { Suspense, lazy } from 'react'
-import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
-import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { EmptyState, loaded } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { Badge } from '../../components/status.tsx'
@@ -25,9 +24,7 @@ const MAX_COUNTED = 12
 export function OrganizationsPage() {
   const { all, new: isNew = false } = route.useSearch()
   const navigate = route.useNavigate()
-  const organizations = useOrganizations()
-  const failure = failureOf(organizations)
-  const { data, isPending } = organizations
+  const { data, fallback } = loaded(useOrganizations())
   const mayCreate = useSession().data?.attributes.permissions['can-create-organizations'] ?? false
   const only = data?.data.length === 1 ? data.data[0] : undefined
   if (only && !all && !isNew)
@@ -43,12 +40,14 @@ export function OrganizationsPage() {
   )
   return (
     <Page title="Organizations" actions={data?.data.length !== 0 && create}>
-      {isPending && <Skeleton />}
-      {failure && <ErrorNote {...failure} />}
+      {!data && fallback}
       {data?.data.length === 0 && (
-        <EmptyState icon={Building2} title="No organizations yet" actions={create}>
-          <p>Ask an owner of an organization to invite you by your username or email address.</p>
-        </EmptyState>
+        <EmptyState
+          icon={Building2}
+          title="No organizations yet"
+          actions={create}
+          text="Ask an owner of an organization to invite you by your username or email address."
+        />
       )}
       <ul aria-label="Organizations" className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
         {data?.data.map((organization) => (

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
-import { cliHost } from '../workspaces/cli-setup.ts'
-import { firstConfiguration, firstRunLines, runTaskLines, signInLines } from './getting-started.tsx'
+import { cliHost, firstRunLines, signInLines } from '../workspaces/connect-cli.tsx'
+import { firstConfiguration, runTaskLines } from './getting-started.tsx'
 
 test('with HTTPS, the CLI logs in through the browser', () => {
   const host = cliHost('https://gs.example.com/')
 
   expect(signInLines(host)).toBe('terraform login gs.example.com')
-  expect(firstRunLines(host)).toBe('terraform init\nterraform apply')
+  expect(firstRunLines(host, 'apply')).toBe('terraform init\nterraform apply')
 })
 
 test('without HTTPS, commands run with a token', () => {
   const host = cliHost('http://127.0.0.1:7777/')
 
   expect(signInLines(host)).toBe('export GROUNDSTATE_URL=http://127.0.0.1:7777\nexport GROUNDSTATE_TOKEN=…')
-  expect(firstRunLines(host)).toBe('groundstate exec -- terraform init\ngroundstate exec -- terraform apply')
+  expect(firstRunLines(host, 'apply')).toBe('groundstate exec -- terraform init\ngroundstate exec -- terraform apply')
 })
 
 test('the examples name this server and the organization', () => {

@@ -4,17 +4,13 @@ import { type ReactNode, useId, useState, useSyncExternalStore } from 'react'
 import { serverPath } from '../../api/base.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { CodeBlock } from '../../components/copy.tsx'
-import { cloudBlock, cliHost } from '../workspaces/cli-setup.ts'
+import { ListLink } from '../../components/links.tsx'
+import { cloudBlock, cliHost, firstRunLines, signInLines } from '../workspaces/connect-cli.tsx'
 import type { Overview } from './overview.ts'
 
 const WORKSPACE = 'my-first-workspace'
 
-type GettingStartedProps = {
-  organization: string
-  overview: Overview
-  mayCreate: boolean
-  onHide: () => void
-}
+type GettingStartedProps = { organization: string; overview: Overview; mayCreate: boolean; onHide: () => void }
 
 /** Checklist from a new server to the first run. A step is done however it was achieved. */
 export function GettingStarted({ organization, overview, mayCreate, onHide }: GettingStartedProps) {
@@ -38,15 +34,10 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Ge
           />
           <p className="flex flex-wrap items-center gap-2">
             Or create it here and copy its cloud block:
-            <Link
-              to="/app/$organization/workspaces"
-              params={{ organization }}
-              search={{ new: true }}
-              className={buttonClass({ size: 'small' })}
-            >
+            <ListLink list="workspaces" search={{ new: true }} className={buttonClass({ size: 'small' })}>
               <Plus size={16} />
               New workspace
-            </Link>
+            </ListLink>
           </p>
         </>
       ) : (
@@ -62,7 +53,7 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Ge
       children: (
         <>
           <p>In the directory of the configuration. The run executes here and streams its log to your terminal:</p>
-          <CodeBlock label="the commands of the first run" code={firstRunLines(host)} />
+          <CodeBlock label="the commands of the first run" code={firstRunLines(host, 'apply')} />
           <p className="text-dim">
             Other programs can upload a configuration and create a run through the{' '}
             <a href={serverPath('/docs/api')} className="text-accent underline">
@@ -208,23 +199,12 @@ export function setGuideChoice(organization: string, choice: GuideChoice) {
 
 type Host = ReturnType<typeof cliHost>
 
-/** Commands that log the CLI in. Without HTTPS, they set a token in the shell. */
-export function signInLines({ name, hasLogin, url }: Host) {
-  return hasLogin ? `terraform login ${name}` : `export GROUNDSTATE_URL=${url}\nexport GROUNDSTATE_TOKEN=…`
-}
-
-/** A configuration for a new workspace that needs no provider. */
 export function firstConfiguration({ host, organization, workspace }: Parameters<typeof cloudBlock>[0]) {
   return `${cloudBlock({ host, organization, workspace })}
 
 resource "terraform_data" "hello" {
   input = "hello"
 }`
-}
-
-export function firstRunLines({ hasLogin }: Host) {
-  const run = hasLogin ? '' : 'groundstate exec -- '
-  return `${run}terraform init\n${run}terraform apply`
 }
 
 /** The request that creates a run task; `$GROUNDSTATE_TOKEN` is an API token. */

@@ -1,9 +1,10 @@
-import { Link, getRouteApi } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { ListChecks, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
+import { ListLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { TONE_TEXT, type Tone } from '../../components/status.tsx'
@@ -70,7 +71,7 @@ function Content({ organization, overview, sample }: ContentProps) {
       {isRequested && guide}
       {(overview.workspaces.total > 0 || !hasGuide) && (
         <>
-          <Figures organization={organization} overview={overview} />
+          <Figures overview={overview} />
           <RunColumns organization={organization} overview={overview} />
         </>
       )}
@@ -82,7 +83,7 @@ function Content({ organization, overview, sample }: ContentProps) {
   )
 }
 
-function Figures({ organization, overview }: { organization: string; overview: Overview }) {
+function Figures({ overview }: { overview: Overview }) {
   const { workspaces, agents, usage } = overview
   const meters = Object.entries(METERS).flatMap(([name, text]) => {
     const of = usage[name as keyof typeof METERS]
@@ -91,18 +92,13 @@ function Figures({ organization, overview }: { organization: string; overview: O
   return (
     <div className="grid grid-cols-2 gap-2 sm:gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)_minmax(0,1fr)_minmax(0,1.4fr)]">
       <Figure title="Workspaces" count={workspaces.total} isWide>
-        <Groups organization={organization} counts={workspaces} />
+        <Groups counts={workspaces} />
       </Figure>
       <Figure title="Drifted" count={workspaces.drifted} tone={workspaces.drifted > 0 ? 'warn' : undefined}>
         {workspaces.drifted > 0 ? (
-          <Link
-            to="/app/$organization/workspaces"
-            params={{ organization }}
-            search={{ drifted: 'true' }}
-            className="text-accent hover:underline"
-          >
+          <ListLink list="workspaces" search={{ drifted: 'true' }} className="text-accent hover:underline">
             {workspaces.drifted === 1 ? 'Show it' : 'Show them'}
-          </Link>
+          </ListLink>
         ) : (
           'Refresh-only runs detect drift.'
         )}
@@ -168,23 +164,22 @@ function Figure({ title, count, tone, isWide = false, children }: FigureProps) {
   )
 }
 
-function Groups({ organization, counts }: { organization: string; counts: Overview['workspaces'] }) {
+function Groups({ counts }: { counts: Overview['workspaces'] }) {
   const shown = workspaceGroups(counts).filter(({ count }) => count !== undefined && count > 0)
   if (shown.length === 0) return <p>No workspaces.</p>
   return (
     <ul className="flex flex-wrap gap-1.5">
       {shown.map(({ value, text, tone, icon: Icon, count }) => (
         <li key={value}>
-          <Link
-            to="/app/$organization/workspaces"
-            params={{ organization }}
+          <ListLink
+            list="workspaces"
             search={{ status: value }}
             className="inline-flex h-7 items-center gap-1.5 rounded-full border border-line px-2.5 text-ink no-underline hover:bg-hover"
           >
             <Icon size={14} className={TONE_TEXT[tone]} />
             {text}
             <span className="numeric text-dim">{count?.toLocaleString('en')}</span>
-          </Link>
+          </ListLink>
         </li>
       ))}
     </ul>

@@ -1,22 +1,19 @@
-import type {
-  organizationCapacitySchema,
-  organizationOverviewSchema,
-} from '@groundstate/contract/organization-overviews'
+import type { organizationOverviewSchema } from '@groundstate/contract/organization-overviews'
 import type { applySchema, planSchema } from '@groundstate/contract/plans'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
-import { RUN_GROUP_NAMES, type RunGroup } from '@groundstate/contract/run-status'
-import type { queuedRunSchema, runSchema } from '@groundstate/contract/runs'
+import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
+import type { runSchema } from '@groundstate/contract/runs'
 import type { sampleSchema } from '@groundstate/contract/samples'
 import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { CircleDashed, type LucideIcon } from 'lucide-react'
 import { useEffect } from 'react'
-import { get, getData, isNotFound, queryString } from '../../api/client.ts'
+import { get, getData, isNotFound, ownPath, queryString } from '../../api/client.ts'
 import { includedOf, invalidate } from '../../api/queries.ts'
 import { counted } from '../../components/numbers.ts'
 import type { Tone } from '../../components/status.tsx'
-import { type ListedRun, queuePosition } from '../runs/list/runs-query.ts'
+import { getQueue, type ListedRun, listedRuns, positions } from '../runs/list/runs-query.ts'
 import { RUN_GROUP_STYLE } from '../runs/run-status.tsx'
 
 export type Overview = Wire<typeof organizationOverviewSchema>['attributes']
@@ -90,8 +87,8 @@ export function useRunsToApprove(organization: string) {
   return useQuery({
     queryKey: ['runs', organization, 'to-approve'],
     queryFn: async ({ signal }): Promise<ColumnRuns> => {
-      const document = await getQueue(organization, ['needs_approval'], signal)
-      return columnOf(document, rowsOf(document))
+      const document = await getQueue(organization, queueQuery('needs_approval'), signal)
+      return columnOf(document, listedRuns(document))
     },
   })
 }
@@ -104,16 +101,15 @@ export function useActiveRuns(organization: string) {
   return useQuery({
     queryKey: ['runs', organization, 'active'],
     queryFn: async ({ signal }): Promise<ColumnRuns<ActiveRun>> => {
-      const [document, capacity] = await Promise.all([
-        getQueue(organization, ['running', 'waiting'], signal),
-        getData<DocumentOnWire<typeof organizationCapacitySchema>>(`/organizations/${organization}/capacity`, signal),
+      const [document, position] = await Promise.all([
+        getQueue(organization, queueQuery('running,waiting'), signal),
+        positions(organization, signal),
       ])
-      const { running } = capacity.attributes
-      const rows = rowsOf(document).map((row, index) => {
-        const queued = document.data[index]
-        return { ...row, position: queued && queuePosition(queued.attributes, running) }
-      })
-      return columnOf(document, rows)
+      const queue = new Map(document.data.map((run) => [run.id, position(run)]))
+      return columnOf(
+        document,
+        listedRuns(document).map((row) => ({ ...row, position: queue.get(row.id) })),
+      )
     },
   })
 }
@@ -137,7 +133,7 @@ export function useFailedRuns(organization: string) {
         signal,
       )
       const included = includedOf(document)
-      const rows = rowsOf(document).map((row, index) => {
+      const rows = listedRuns(document).map((row, index) => {
         const { plan, apply } = document.data[index]?.relationships ?? {}
         const phases = [included.one('plans', plan), included.one('applies', apply)]
         const failed = phases.find((phase) => phase?.attributes.status === 'errored')
@@ -148,13 +144,8 @@ export function useFailedRuns(organization: string) {
   })
 }
 
-async function getQueue(organization: string, groups: readonly RunGroup[], signal: AbortSignal) {
-  const query = queryString({
-    'filter[status_group]': groups.join(','),
-    'page[size]': COLUMN_SIZE,
-    include: 'workspace,created_by,plan',
-  })
-  return get<PageOnWire<typeof queuedRunSchema, Included>>(`/organizations/${organization}/runs/queue${query}`, signal)
+function queueQuery(groups: string) {
+  return { 'filter[status_group]': groups, 'page[size]': COLUMN_SIZE, include: 'workspace,created_by,plan' }
 }
 
 function columnOf<Row extends ListedRun>(
@@ -163,17 +154,6 @@ function columnOf<Row extends ListedRun>(
 ): ColumnRuns<Row> {
   const total = document.meta.pagination['total-count']
   return { rows, total, hasMore: total > rows.length }
-}
-
-function rowsOf(document: PageOnWire<typeof runSchema, Included> | PageOnWire<typeof queuedRunSchema, Included>) {
-  const included = includedOf(document)
-  return document.data.map(({ id, attributes, relationships }): ListedRun => ({
-    id,
-    attributes,
-    plan: included.one('plans', relationships.plan),
-    author: included.one('users', relationships['created-by']),
-    workspace: included.one('workspaces', relationships.workspace)?.attributes.name,
-  }))
 }
 
 /** Load of the agents, "3 of 5 agents busy"; `isLacking` if no run can start. */
@@ -187,4 +167,30 @@ export function agentLoad({ agents, jobs }: Pick<Overview, 'agents' | 'jobs'>): 
   }
   if (!agents['is-built-in-online']) return { text: 'No agents online: runs can’t start', isLacking: true }
   return { text: jobs.running === 0 ? 'No active runs' : `${active} on the built-in agent`, isLacking: false }
+}
+
+/** How much of a log is searched, in bytes: errors appear early, except after a long apply. */
+const SEARCHED_BYTES = 128 * 1024
+
+/** An agent's generic message for a failed engine; the details are in the log. */
+const GENERIC = /ended with exit code \d+$/
+
+/** The first line of a run's error; undefined while its log is read, null if neither contains one. */
+export function useFailureReason({ id, attributes, logUrl }: FailedRun): string | null | undefined {
+  const reported = attributes['error-message']
+  const isInLog = logUrl !== undefined && (reported === null || GENERIC.test(reported))
+  const log = useQuery({
+    // The log of a failed run no longer changes.
+    queryKey: ['logs', id, 'failure'],
+    staleTime: Number.POSITIVE_INFINITY,
+    enabled: isInLog,
+    queryFn: async ({ signal }) => {
+      const response = await fetch(`${ownPath(logUrl ?? '')}?offset=0&limit=${SEARCHED_BYTES}`, { signal })
+      if (!response.ok) return null
+      const { errorInLog } = await import('../runs/log/log-text.ts')
+      return errorInLog(await response.text())
+    },
+  })
+  const fallback = reported === null ? null : (reported.trim().split('\n', 1)[0] ?? '')
+  return !isInLog || log.isError || log.data === null ? fallback : log.data
 }

@@ -1,20 +1,19 @@
-import { Link } from '@tanstack/react-router'
 import { CircleX, Hand, Hourglass, type LucideIcon, Trash2 } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { ListLink } from '../../components/links.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge, TONE_TEXT, type Tone } from '../../components/status.tsx'
 import { Elapsed, RelativeTime } from '../../components/time.tsx'
 import type { ListedRun } from '../runs/list/runs-query.ts'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
-import { RunBadges, RunStatus, planCounts, runEndedAt, runState } from '../runs/run-status.tsx'
+import { RunBadges, RunStatus, runEndedAt, runState } from '../runs/run-status.tsx'
 import { runTitle, waitingReason } from '../runs/run-text.ts'
-import { useFailureReason } from './failure-reason.ts'
 import type { ActiveRun, ColumnRuns, FailedRun, Overview } from './overview.ts'
-import { agentLoad, useActiveRuns, useFailedRuns, useRunsToApprove } from './overview.ts'
+import { agentLoad, useActiveRuns, useFailedRuns, useFailureReason, useRunsToApprove } from './overview.ts'
 
 export function RunColumns({ organization, overview }: { organization: string; overview: Overview }) {
   const toApprove = useRunsToApprove(organization)
@@ -24,7 +23,6 @@ export function RunColumns({ organization, overview }: { organization: string; o
   return (
     <div className="grid items-start gap-4 lg:grid-cols-3">
       <RunColumn
-        organization={organization}
         title="Needs approval"
         icon={Hand}
         tone="accent"
@@ -35,7 +33,6 @@ export function RunColumns({ organization, overview }: { organization: string; o
         renderRow={(run) => <RunToApprove run={run} />}
       />
       <RunColumn
-        organization={organization}
         title="Failed (last 24 hours)"
         icon={CircleX}
         tone="bad"
@@ -45,7 +42,6 @@ export function RunColumns({ organization, overview }: { organization: string; o
         renderRow={(run) => <Failed run={run} />}
       />
       <RunColumn
-        organization={organization}
         title="Running and queued"
         icon={Hourglass}
         tone="busy"
@@ -60,7 +56,6 @@ export function RunColumns({ organization, overview }: { organization: string; o
 }
 
 type RunColumnProps<Row extends ListedRun> = {
-  organization: string
   title: string
   icon: LucideIcon
   tone: Tone
@@ -107,14 +102,13 @@ function RunColumn<Row extends ListedRun>({ title, icon: Icon, tone, query, ...p
         </ul>
       )}
       {data?.hasMore === true && (
-        <Link
-          to="/app/$organization/runs"
-          params={{ organization: props.organization }}
+        <ListLink
+          list="runs"
           search={{ status: props.status }}
           className="border-t border-line px-4 py-2 text-accent hover:underline"
         >
           {data.total === undefined ? 'All errored runs' : `All ${data.total.toLocaleString('en')}`}
-        </Link>
+        </ListLink>
       )}
     </section>
   )
@@ -137,7 +131,6 @@ type RunRowProps = {
   children?: ReactNode
 }
 
-/** A run in a column, linked to its page as a whole. */
 function RunRow({ run, part, tone, badge, marks, when, children }: RunRowProps) {
   const { id, attributes, author, plan, workspace = '' } = run
   return (
@@ -160,7 +153,7 @@ function RunRow({ run, part, tone, badge, marks, when, children }: RunRowProps) 
       <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-dim">
         {marks}
         <RunBadges run={attributes} />
-        {plan && <PlanCounts counts={planCounts(plan)} />}
+        {plan && <PlanCounts plan={plan} />}
         <RunAuthorName run={attributes} author={author} />
         {when}
       </div>

@@ -5,8 +5,8 @@ import type { userSchema } from '@groundstate/contract/users'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { FlaskConical, Trash2 } from 'lucide-react'
 import { getData, request } from '../../api/client.ts'
-import { invalidate } from '../../api/queries.ts'
-import { Button } from '../../components/button.tsx'
+import { invalidate, sendAndRefetch } from '../../api/queries.ts'
+import { Button, type ButtonKind } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
@@ -30,24 +30,16 @@ export function mayCreateSample(permissions: Permissions) {
 }
 
 export function SampleOffer({ organization }: { organization: string }) {
-  const create = useCreateSample(organization)
   return (
     <Card title="Sample project" about="Explore with sample data. You can remove it with one click.">
       <div className="space-y-3">
         <ul className="list-outside list-disc space-y-1 pl-5 marker:text-dim">
           <li>two workspaces in a separate project, with a variable set</li>
           <li>a run with twelve resources that needs your approval</li>
-          <li>a run task that checks the plan, answered by this server</li>
+          <li>a run task that checks the plan, hosted by this server</li>
           <li>a trigger: applies of the first workspace start runs of the second</li>
         </ul>
-        {create.error && <ErrorNote error={create.error} />}
-        <Button
-          label={create.error ? 'Try again' : 'Create sample project'}
-          kind="primary"
-          icon={FlaskConical}
-          isPending={create.isPending}
-          onClick={() => create.mutate()}
-        />
+        <CreateSample organization={organization} label="Create sample project" kind="primary" />
       </div>
     </Card>
   )
@@ -72,7 +64,9 @@ export function SampleCard({ organization, sample, mayChange }: SampleProps & { 
         <Tutorial sample={sample} />
         {mayChange && (
           <div className="flex flex-wrap gap-2">
-            {!sample.attributes['is-complete'] && <Restore organization={organization} />}
+            {!sample.attributes['is-complete'] && (
+              <CreateSample organization={organization} label="Restore deleted parts" />
+            )}
             <Remove organization={organization} sample={sample} />
           </div>
         )}
@@ -133,15 +127,19 @@ function Step({ workspaceId, workspace, before, after }: StepProps) {
   )
 }
 
-function Restore({ organization }: { organization: string }) {
+type CreateSampleProps = { organization: string; label: string; kind?: ButtonKind }
+
+function CreateSample({ organization, label, kind }: CreateSampleProps) {
   const create = useCreateSample(organization)
+  const { error, isPending } = create
   return (
     <>
-      {create.error && <ErrorNote error={create.error} />}
+      {error && <ErrorNote error={error} />}
       <Button
-        label="Restore deleted parts"
+        label={error ? 'Try again' : label}
+        kind={kind}
         icon={FlaskConical}
-        isPending={create.isPending}
+        isPending={isPending}
         onClick={() => create.mutate()}
       />
     </>
@@ -158,13 +156,7 @@ const KINDS = {
 } as const satisfies Record<Sample['attributes']['removes'][number]['type'], string>
 
 function Remove({ organization, sample }: SampleProps) {
-  const remove = useMutation({
-    mutationFn: async () => request('DELETE', `/organizations/${organization}/sample`),
-    onSuccess: async () => {
-      await invalidate(...['overview', 'runs', 'workspaces'].map((kind) => [kind, organization]))
-      requestAnimationFrame(focusHeading)
-    },
-  })
+  const keys = ['overview', 'runs', 'workspaces'].map((kind) => [kind, organization])
   const { removes, keeps } = sample.attributes
   return (
     <Confirm
@@ -190,12 +182,11 @@ function Remove({ organization, sample }: SampleProps) {
       }
       action="Remove sample project"
       done="Sample project removed"
-      onConfirm={async () => remove.mutateAsync()}
+      onConfirm={async () => sendAndRefetch('DELETE', `/organizations/${organization}/sample`, ...keys)}
     />
   )
 }
 
-/** The name of a user; undefined while unknown. */
 function useUsername(id: string | undefined) {
   return useQuery({
     queryKey: ['users', id],
@@ -206,7 +197,6 @@ function useUsername(id: string | undefined) {
   }).data
 }
 
-/** The latest run of a workspace; null before the first one. */
 function useLatestRun(workspaceId: string) {
   const path = `/workspaces/${workspaceId}/runs?page[size]=1`
   return useQuery({
@@ -215,7 +205,6 @@ function useLatestRun(workspaceId: string) {
   })
 }
 
-/** Creates the sample project, or restores deleted parts of it. */
 function useCreateSample(organization: string) {
   return useMutation({
     mutationFn: async () => request('POST', `/organizations/${organization}/actions/make-sample`),

@@ -1,12 +1,13 @@
 import { Unplug } from 'lucide-react'
 import { type ComponentProps, useState } from 'react'
+import { sendAndRefetch } from '../../api/queries.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { CheckField, RadioField, SelectField, fieldError } from '../../components/form.tsx'
 import { EditableRow, FieldAlert, InlineForm } from '../../components/inline-form.tsx'
 import { Badge } from '../../components/status.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import type { Attachment, Level, Task, WorkspaceTask } from './workspace-tasks.ts'
-import { LEVELS, STAGES, STAGE_NAMES, useChangeAttachment, useDetachTask } from './workspace-tasks.ts'
+import { LEVELS, STAGES, STAGE_NAMES, useChangeAttachment } from './workspace-tasks.ts'
 
 /** `task` is undefined for users who may not see the tasks of the organization. */
 type AttachedTaskProps = { attachment: WorkspaceTask; task: Task | undefined }
@@ -14,7 +15,6 @@ type AttachedTaskProps = { attachment: WorkspaceTask; task: Task | undefined }
 export function AttachedTask({ attachment, task }: AttachedTaskProps) {
   const { workspace } = useOpenWorkspace()
   const change = useChangeAttachment(workspace.id)
-  const detach = useDetachTask(workspace.id)
   const { stages, 'enforcement-level': level } = attachment.attributes
   const { name = 'A run task', description, url, enabled = true } = task?.attributes ?? {}
   return (
@@ -36,7 +36,12 @@ export function AttachedTask({ attachment, task }: AttachedTaskProps) {
           consequence="New runs will no longer include it. The task remains in the organization."
           action={`Detach ${name}`}
           done={`${name} detached`}
-          onConfirm={async () => detach.mutateAsync(attachment.id)}
+          onConfirm={async () =>
+            sendAndRefetch('DELETE', `/workspaces/${workspace.id}/tasks/${attachment.id}`, [
+              'workspace-tasks',
+              workspace.id,
+            ])
+          }
         />
       }
       renderForm={(close) => (

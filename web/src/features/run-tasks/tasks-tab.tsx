@@ -5,7 +5,7 @@ import { type FormEvent, useId, useState } from 'react'
 import { request } from '../../api/client.ts'
 import { failureOf, useChange } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
-import { Card } from '../../components/card.tsx'
+import { Card, CardList } from '../../components/card.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { FormErrors, TextField, fieldError, formValues } from '../../components/form.tsx'
@@ -76,16 +76,15 @@ function Tasks({ tasks, attachments }: TasksProps) {
             actions={actions}
             isFlush
           >
-            {attachments.length === 0 && <p className="px-4 pb-4 text-dim">None.</p>}
-            <ul className="divide-y divide-line border-t border-line empty:hidden">
-              {attachments.map((attachment) => (
+            <CardList items={attachments} none="None.">
+              {(attachment) => (
                 <AttachedTask
                   key={attachment.id}
                   attachment={attachment}
                   task={tasks.find(({ id }) => id === attachment.relationships.task.data?.id)}
                 />
-              ))}
-            </ul>
+              )}
+            </CardList>
           </Card>
         </>
       ) : (

@@ -27,7 +27,6 @@ export function useTasks(organization: string) {
   })
 }
 
-/** The attachments of run tasks to a workspace. */
 export function useWorkspaceTasks(workspaceId: string) {
   return useQuery({
     queryKey: ['workspace-tasks', workspaceId],
@@ -76,13 +75,6 @@ export function useChangeAttachment(workspaceId: string) {
   return useChange(
     async ({ id, attributes }: { id: string; attributes: Attachment }) =>
       request('PATCH', `/workspaces/${workspaceId}/tasks/${id}`, { data: { type: 'workspace-tasks', attributes } }),
-    ['workspace-tasks', workspaceId],
-  )
-}
-
-export function useDetachTask(workspaceId: string) {
-  return useChange(
-    async (id: string) => request('DELETE', `/workspaces/${workspaceId}/tasks/${id}`),
     ['workspace-tasks', workspaceId],
   )
 }

@@ -2,10 +2,10 @@ import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/res
 import type { dependencyGraphSchema, runTriggerSchema, triggerChainSchema } from '@groundstate/contract/run-triggers'
 import { useQuery } from '@tanstack/react-query'
 import { CircleSlash, Clock, Plus, Unplug, Zap } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { get, getData, queryString, request } from '../../api/client.ts'
-import { failureOf, isOfScope, useChange } from '../../api/queries.ts'
-import { Card, DescriptionList } from '../../components/card.tsx'
+import { failureOf, isOfScope, sendAndRefetch, useChange } from '../../api/queries.ts'
+import { Card, CardList, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
 import { CheckField } from '../../components/form.tsx'
@@ -60,18 +60,18 @@ export function TriggersTab() {
       )}
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <Card title="Source workspaces" about="Each apply in one of these starts a run here." actions={add} isFlush>
-          <TriggerList triggers={sources} none="None. Only users and CLIs start runs here.">
+          <CardList items={sources} none="None. Only users and CLIs start runs here.">
             {(trigger) => <Source key={trigger.id} trigger={trigger} />}
-          </TriggerList>
+          </CardList>
         </Card>
         <Card title="Destination workspaces" about="Each apply here starts a run in these." isFlush>
-          <TriggerList triggers={destinations} none="None. Add a trigger in the destination workspace.">
+          <CardList items={destinations} none="None. Add a trigger in the destination workspace.">
             {(trigger) => (
               <li key={trigger.id} className="flex items-center gap-3 px-4 py-2">
                 <TriggersLink workspace={trigger.attributes['workspace-name']} />
               </li>
             )}
-          </TriggerList>
+          </CardList>
           <div className="px-4 pb-3 empty:hidden">
             <Pager pagination={outbound.data.meta.pagination} onPage={setPage} />
           </div>
@@ -83,24 +83,12 @@ export function TriggersTab() {
   )
 }
 
-type TriggerListProps = {
-  triggers: readonly RunTrigger[]
-  none: string
-  children: (trigger: RunTrigger) => ReactNode
-}
-
-function TriggerList({ triggers, none, children }: TriggerListProps) {
-  if (triggers.length === 0) return <p className="px-4 pb-4 text-dim">{none}</p>
-  return <ul className="divide-y divide-line border-t border-line">{triggers.map(children)}</ul>
-}
-
 function TriggersLink({ workspace }: { workspace: string }) {
   return <WorkspaceLink workspace={workspace} tab="triggers" className="min-w-0 flex-1 font-medium hover:underline" />
 }
 
 function Source({ trigger }: { trigger: RunTrigger }) {
   const { workspace } = useOpenWorkspace()
-  const remove = useRemoveTrigger(workspace.id)
   const { name, permissions } = workspace.attributes
   const source = trigger.attributes['sourceable-name']
   return (
@@ -118,7 +106,9 @@ function Source({ trigger }: { trigger: RunTrigger }) {
           consequence={`Applies in ${source} will no longer start runs in ${name}.`}
           action="Remove trigger"
           done={`Trigger from ${source} removed`}
-          onConfirm={async () => remove.mutateAsync(trigger.id)}
+          onConfirm={async () =>
+            sendAndRefetch('DELETE', `/run-triggers/${trigger.id}`, ['run-triggers', workspace.id])
+          }
         />
       )}
     </li>
@@ -273,10 +263,6 @@ function useAddTrigger(workspaceId: string) {
       }),
     ['run-triggers', workspaceId],
   )
-}
-
-function useRemoveTrigger(workspaceId: string) {
-  return useChange(async (id: string) => request('DELETE', `/run-triggers/${id}`), ['run-triggers', workspaceId])
 }
 
 function useTriggerChain(runId: string | undefined) {

@@ -1,7 +1,7 @@
 import { FINAL_STATUSES, RUN_STATUS_TABLE, type RunGroup, leadsTo } from '@groundstate/contract/run-status'
 import { Ban, CircleCheck, CircleDashed, CircleX, Clock, Hand, LoaderCircle, Trash2 } from 'lucide-react'
 import { Badge, type StatusStyle, StatusText } from '../../components/status.tsx'
-import type { Plan, Run } from './run.ts'
+import type { Run } from './run.ts'
 
 type RunAttributes = Run['attributes']
 export type RunStatusFields = Pick<RunAttributes, 'status' | 'plan-only'> &
@@ -55,13 +55,4 @@ export function RunBadges({ run }: { run: BadgeFields }) {
 export function runEndedAt(run: Pick<RunAttributes, 'status' | 'status-timestamps' | 'updated-at'>) {
   if (!FINAL_STATUSES.includes(run.status)) return null
   return run['status-timestamps'][`${run.status.replaceAll('_', '-')}-at`] ?? run['updated-at']
-}
-
-export function planCounts({ attributes }: Plan) {
-  return {
-    additions: attributes['resource-additions'],
-    changes: attributes['resource-changes'],
-    destructions: attributes['resource-destructions'],
-    imports: attributes['resource-imports'],
-  }
 }

@@ -1,21 +1,18 @@
 import { RUN_STATUS_TABLE, isEnded, hasPhaseEnded } from '@groundstate/contract/run-status'
 import type { Stage } from '@groundstate/contract/run-tasks'
-import { Ban, Check, Circle, CircleAlert, CircleMinus, CircleX, Clock, Hand, LoaderCircle } from 'lucide-react'
-import { type StatusStyle, TONE_TEXT } from '../../components/status.tsx'
+import { Check, Circle, CircleMinus, Clock, Hand } from 'lucide-react'
+import { OUTCOME_STYLE, type StatusStyle, TONE_TEXT } from '../../components/status.tsx'
 import { Elapsed } from '../../components/time.tsx'
 import { type PhaseName, type RunTab, TabLink } from './run-navigation.tsx'
 import { STAGE_TITLES } from './run-text.ts'
 import type { Plan, Run, TaskResult, TaskStage } from './run.ts'
 
 export const STEP_STYLE = {
+  ...OUTCOME_STYLE,
   pending: { tone: 'quiet', icon: Circle },
   waiting: { tone: 'warn', icon: Clock },
-  running: { tone: 'busy', icon: LoaderCircle },
   attention: { tone: 'accent', icon: Hand },
   done: { tone: 'good', icon: Check },
-  warning: { tone: 'warn', icon: CircleAlert },
-  failed: { tone: 'bad', icon: CircleX },
-  stopped: { tone: 'quiet', icon: Ban },
   skipped: { tone: 'quiet', icon: CircleMinus },
 } as const satisfies Record<string, StatusStyle>
 export type StepState = keyof typeof STEP_STYLE

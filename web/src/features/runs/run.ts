@@ -7,12 +7,12 @@ import type { runSchema } from '@groundstate/contract/runs'
 import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
 import type { taskResultSchema } from '@groundstate/contract/task-results'
 import type { taskStageSchema } from '@groundstate/contract/task-stages'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { get, queryString, request } from '../../api/client.ts'
 import { gathered } from '../../api/gathered.ts'
 import { onChange } from '../../api/live.ts'
-import { includedOf } from '../../api/queries.ts'
+import { includedOf, invalidate, useChange } from '../../api/queries.ts'
 
 export type Run = Wire<typeof runSchema>
 export type Plan = Wire<typeof planSchema>
@@ -68,45 +68,36 @@ function readDocument(document: RunOnWire) {
 export type RunAction = 'apply' | 'discard' | 'cancel' | 'force-cancel' | 'force-execute'
 
 /** Resolves once the page shows the result, which prevents a second click. Refreshes the page after an error too. */
-export function useRunAction(id: string) {
-  const refresh = useRefreshRun(id)
-  return async (action: RunAction, comment: string | undefined) => {
-    try {
-      await request('POST', `/runs/${id}/actions/${action}`, comment === undefined ? {} : { comment })
-    } finally {
-      await refresh()
-    }
+export async function sendRunAction(id: string, action: RunAction, comment: string | undefined) {
+  try {
+    await request('POST', `/runs/${id}/actions/${action}`, comment === undefined ? {} : { comment })
+  } finally {
+    await invalidate(['runs', id])
   }
 }
 
 export function useAddComment(id: string) {
-  return useMutation({
-    mutationFn: async (body: string) =>
+  return useChange(
+    async (body: string) =>
       request('POST', `/runs/${id}/comments`, { data: { type: 'comments', attributes: { body } } }),
-    onSuccess: useRefreshRun(id),
-  })
-}
-
-export function useRefreshRun(id: string) {
-  const queries = useQueryClient()
-  return async () => queries.invalidateQueries({ queryKey: ['runs', id] })
+    ['runs', id],
+  )
 }
 
 /** Refetches a queued run when other runs of its workspace, or the workspace lock, change: they can block it. */
 export function useQueueUpdates({ run }: RunDocument) {
-  const queries = useQueryClient()
   const workspace = run.relationships.workspace.data?.id
   const isQueued = RUN_STATUS_TABLE[run.attributes.status].awaits === 'queue'
   useEffect(() => {
     if (!isQueued) return undefined
-    const refreshSoon = gathered(async () => queries.invalidateQueries({ queryKey: ['runs', run.id] }))
+    const refreshSoon = gathered(async () => invalidate(['runs', run.id]))
     const stop = onChange((change) => {
       // The log of the blocking run changes constantly but does not affect the queue.
       if (change.type !== 'runs' && change.type !== 'workspaces') return
       if (change.id !== run.id && [change.id, change.workspace].includes(workspace)) refreshSoon()
     })
     return () => void stop()
-  }, [queries, isQueued, run.id, workspace])
+  }, [isQueued, run.id, workspace])
 }
 
 /** Creates a run with the same configuration and options. Returns its ID. */

@@ -8,7 +8,6 @@ import { queries } from '../../api/queries.ts'
 
 export type AccountAttributes = Wire<typeof accountSchema>['attributes']
 
-/** The account whose data is cached. */
 let knownAccount: string | undefined
 
 /** The signed-in user; null if not signed in. */
@@ -32,7 +31,6 @@ export function useSession() {
   })
 }
 
-/** The sign-in methods of this server. */
 export function useSignInMethods() {
   return useQuery({
     queryKey: ['sign-in-methods'],

@@ -106,7 +106,6 @@ const ACTIONS = {
   removed: { text: 'removed', tone: 'bad', icon: CircleMinus },
 } as const satisfies Record<Action, unknown>
 
-/** Longer lists are initially collapsed. */
 const MAX_EXPANDED = 20
 
 function DiffList({ diff }: { diff: Diff }) {
@@ -132,7 +131,7 @@ function DiffList({ diff }: { diff: Diff }) {
         <FilterChips
           label="Filter by action"
           chips={chips.filter(({ count }) => count > 0)}
-          chosen={new Set(action === undefined ? [] : [action])}
+          selected={new Set(action === undefined ? [] : [action])}
           onToggle={(value) => setAction(value === action ? undefined : value)}
         />
         <SearchField

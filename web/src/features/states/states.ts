@@ -3,10 +3,10 @@ import type { runSchema } from '@groundstate/contract/runs'
 import type { stateVersionDiffSchema } from '@groundstate/contract/state-version-diffs'
 import type { stateVersionSchema } from '@groundstate/contract/state-versions'
 import type { userSchema } from '@groundstate/contract/users'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Ban, CircleCheck, CircleSlash, Clock, History, Layers, Trash2 } from 'lucide-react'
 import { get, queryString, request } from '../../api/client.ts'
-import { includedOf, isOfScope } from '../../api/queries.ts'
+import { includedOf, invalidate, isOfScope } from '../../api/queries.ts'
 import type { StatusStyle } from '../../components/status.tsx'
 import type { RunAuthor } from '../runs/run-origin.tsx'
 
@@ -96,22 +96,21 @@ export function useStateDiff(workspaceId: string, { from, to }: { from: string |
 type BackingDataAction = 'soft_delete_backing_data' | 'restore_backing_data' | 'permanently_delete_backing_data'
 
 export function useBackingData(workspaceId: string) {
-  const queries = useQueryClient()
   return useMutation({
     mutationFn: async ({ id, action }: { id: string; action: BackingDataAction }) =>
       request('POST', `/state-versions/${id}/actions/${action}`, {}),
     onSettled: async (_, __, { id }) =>
-      queries.invalidateQueries({
-        predicate: ({ queryKey: [type, scope] }) =>
-          ['state-versions', 'outputs', 'state-diffs'].includes(String(type)) &&
-          [id, workspaceId].includes(String(scope)),
-      }),
+      invalidate(
+        ...['state-versions', 'outputs', 'state-diffs'].flatMap((type) => [
+          [type, id],
+          [type, workspaceId],
+        ]),
+      ),
   })
 }
 
 /** Makes a copy of a version the current state, under a lock that is released even after a failure. */
 export function useRollback({ organization, workspaceId }: { organization: string; workspaceId: string }) {
-  const queries = useQueryClient()
   return useMutation({
     mutationFn: async ({ target, holdsLock }: { target: StateVersion; holdsLock: boolean }) => {
       const act = async (action: string, body = {}) =>
@@ -126,12 +125,10 @@ export function useRollback({ organization, workspaceId }: { organization: strin
       return { copy: (await copying).data, isStillLocked: unlocking?.status === 'rejected' }
     },
     onSettled: async () =>
-      Promise.all([
-        queries.invalidateQueries({ queryKey: ['workspaces', organization] }),
-        ...['state-versions', 'outputs', 'resources'].map(async (kind) =>
-          queries.invalidateQueries({ queryKey: [kind, workspaceId] }),
-        ),
-      ]),
+      invalidate(
+        ['workspaces', organization],
+        ...['state-versions', 'outputs', 'resources'].map((kind) => [kind, workspaceId]),
+      ),
   })
 }
 
@@ -173,7 +170,7 @@ export function resourceCount({ attributes }: StateVersion) {
   return hasData && attributes['resources-processed'] ? attributes['resource-count'] : undefined
 }
 
-/** The older of two versions first, and whether they were given in the opposite order. */
+/** The older of two versions first, and whether `a` is the newer one. */
 export function chronological(a: StateVersion, b: StateVersion) {
   const difference = Date.parse(a.attributes['created-at']) - Date.parse(b.attributes['created-at'])
   const isSwapped = difference === 0 ? a.attributes.serial > b.attributes.serial : difference > 0

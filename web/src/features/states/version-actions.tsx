@@ -1,8 +1,8 @@
-import { Link } from '@tanstack/react-router'
 import { ArchiveRestore, History, Play, Trash2 } from 'lucide-react'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
+import { WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { exactTime, RelativeTime } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
@@ -102,21 +102,16 @@ export function RollbackPreview({ target }: { target: StateVersion }) {
 }
 
 export function RollbackNotice({ version }: { version: StateVersion }) {
-  const { organization, workspace } = useOpenWorkspace()
+  const { workspace } = useOpenWorkspace()
   const { name, permissions } = workspace.attributes
   const originalId = version.relationships['rollback-state-version']?.data?.id
   if (originalId === undefined) return null
   const isCurrent = version.id === workspace.relationships['current-state-version'].data?.id
   const newRun = (
-    <Link
-      to="/app/$organization/workspaces/$workspace"
-      params={{ organization, workspace: name }}
-      search={{ start: true }}
-      className={buttonClass({ size: 'small' })}
-    >
+    <WorkspaceLink workspace={name} search={{ start: true }} className={buttonClass({ size: 'small' })}>
       <Play size={15} />
       New run
-    </Link>
+    </WorkspaceLink>
   )
   return (
     <Notice actions={isCurrent && permissions['can-queue-run'] && newRun}>
@@ -175,10 +170,8 @@ function SoftDeleted({ version }: { version: StateVersion }) {
             consequence="Its resources, outputs and raw JSON cannot be recovered, and rolling back to it becomes impossible."
             typedName={String(serial)}
             action="Delete permanently"
-            onConfirm={async () => {
-              await change.mutateAsync({ id: version.id, action: 'permanently_delete_backing_data' })
-              toast({ text: `Data of serial ${serial} permanently deleted` })
-            }}
+            done={`Data of serial ${serial} permanently deleted`}
+            onConfirm={async () => change.mutateAsync({ id: version.id, action: 'permanently_delete_backing_data' })}
           />
         </div>
       ) : (
@@ -203,10 +196,8 @@ export function DeleteStateData({ version }: { version: StateVersion }) {
         title={`Delete the data of serial ${serial}?`}
         consequence="Its resources, outputs and raw JSON become unavailable. It can be restored for a week; then it is deleted permanently."
         action="Delete state data"
-        onConfirm={async () => {
-          await change.mutateAsync({ id: version.id, action: 'soft_delete_backing_data' })
-          toast({ text: `Data of serial ${serial} deleted; it can be restored for a week` })
-        }}
+        done={`Data of serial ${serial} deleted; it can be restored for a week`}
+        onConfirm={async () => change.mutateAsync({ id: version.id, action: 'soft_delete_backing_data' })}
       />
     </div>
   )

@@ -5,8 +5,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Plus, UserMinus } from 'lucide-react'
 import { type ComponentProps, useState } from 'react'
 import { getData, queryString, request } from '../../api/client.ts'
-import { failureOf, includedOf, useChange } from '../../api/queries.ts'
-import { Card } from '../../components/card.tsx'
+import { failureOf, includedOf, sendAndRefetch, useChange } from '../../api/queries.ts'
+import { Card, CardList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { CheckField, RadioField, SelectField } from '../../components/form.tsx'
@@ -19,7 +19,6 @@ import { FLAGS, LEVELS, PARTS, type TeamAccess, accessWords, ownWords, projectAc
 type TeamWorkspace = Wire<typeof teamWorkspaces.resource>
 type TeamProject = Wire<typeof teamProjects.resource>
 
-/** Access to the workspace, in words, with its source. */
 export function AccessTab() {
   const { organization, document, workspace } = useOpenWorkspace()
   const project = includedOf(document).one('projects', workspace.relationships.project)
@@ -97,27 +96,21 @@ function Teams({ entries, nameOf, seesAll }: TeamsProps) {
           />
         </div>
       )}
-      {entries.length === 0 && !selected && (
-        <p className="px-4 pb-4 text-dim">
-          {seesAll
-            ? 'No team has been given access to this workspace.'
-            : 'None has been given access to this workspace.'}
-        </p>
+      {(entries.length > 0 || !selected) && (
+        <CardList
+          items={entries}
+          none={seesAll ? 'No team has access to this workspace.' : 'None has access to this workspace.'}
+        >
+          {(entry) => <TeamRow key={entry.id} entry={entry} team={nameOf(entry.relationships.team.data?.id)} />}
+        </CardList>
       )}
-      <ul className="divide-y divide-line border-t border-line empty:hidden">
-        {entries.map((entry) => (
-          <TeamRow key={entry.id} entry={entry} team={nameOf(entry.relationships.team.data?.id)} />
-        ))}
-      </ul>
     </Card>
   )
 }
 
-/** A team with access to the workspace itself, editable in place. */
 function TeamRow({ entry, team }: { entry: TeamWorkspace; team: string }) {
   const { workspace } = useOpenWorkspace()
   const change = useChangeTeam(workspace.id)
-  const remove = useRemoveTeam(workspace.id)
   const { name, permissions } = workspace.attributes
   return (
     <EditableRow
@@ -137,7 +130,7 @@ function TeamRow({ entry, team }: { entry: TeamWorkspace; team: string }) {
           consequence="Its members keep access granted by the project or the organization."
           action={`Remove ${team}`}
           done={`${team} removed`}
-          onConfirm={async () => remove.mutateAsync(entry.id)}
+          onConfirm={async () => sendAndRefetch('DELETE', `/team-workspaces/${entry.id}`, ...keys(workspace.id))}
         />
       }
       renderForm={(close) => (
@@ -225,17 +218,16 @@ type InheritedProps = { entries: readonly TeamProject[]; project: string; nameOf
 function Inherited({ entries, project, nameOf }: InheritedProps) {
   return (
     <Card title={`Inherited from project ${project}`} about="Configured in the project." isFlush>
-      {entries.length === 0 && <p className="px-4 pb-4 text-dim">No team has access to the project.</p>}
-      <ul className="divide-y divide-line border-t border-line empty:hidden">
-        {entries.map(({ id, attributes, relationships }) => (
+      <CardList items={entries} none="No team has access to the project.">
+        {({ id, attributes, relationships }) => (
           <li key={id} className="px-4 py-3">
             <h3 className="flex flex-wrap items-center gap-2 font-medium">
               {nameOf(relationships.team.data?.id)} <Badge text={attributes.access} />
             </h3>
             <p className="text-dim">{projectAccessWords(attributes)}</p>
           </li>
-        ))}
-      </ul>
+        )}
+      </CardList>
     </Card>
   )
 }
@@ -259,7 +251,6 @@ function useTeamProjects(projectId: string | undefined) {
   })
 }
 
-/** The visible teams with the text in their names. */
 async function findTeams(organization: string, text: string, signal?: AbortSignal) {
   const query = queryString({ q: text, 'page[size]': 100 })
   return getData<PageOnWire<typeof teamSchema>>(`/organizations/${organization}/teams${query}`, signal)
@@ -293,8 +284,4 @@ function useChangeTeam(workspaceId: string) {
       request('PATCH', `/team-workspaces/${id}`, { data: { type: 'team-workspaces', attributes } }),
     ...keys(workspaceId),
   )
-}
-
-function useRemoveTeam(workspaceId: string) {
-  return useChange(async (id: string) => request('DELETE', `/team-workspaces/${id}`), ...keys(workspaceId))
 }

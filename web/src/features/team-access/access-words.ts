@@ -1,5 +1,6 @@
 import type { Wire } from '@groundstate/contract/responses'
 import type { teamProjects, teamWorkspaces } from '@groundstate/contract/team-access'
+import { capitalized } from '../../components/numbers.ts'
 import type { WorkspaceAttributes } from '../workspaces/workspace.ts'
 
 export type TeamAccess = Wire<typeof teamWorkspaces.resource>['attributes']
@@ -13,7 +14,6 @@ export const LEVELS = {
   custom: { text: 'Custom', about: 'Individual permissions.' },
 } as const satisfies Record<TeamAccess['access'], { text: string; about: string }>
 
-/** The levels of access to a project, in words about its workspaces. */
 const PROJECT_LEVELS = {
   read: LEVELS.read.about,
   write: LEVELS.write.about,
@@ -55,8 +55,7 @@ function partWords(parts: Parts) {
     parts['run-tasks'] && FLAGS['run-tasks'],
     parts['policy-overrides'] && FLAGS['policy-overrides'],
   ]
-  const text = words.filter(Boolean).join(', ')
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+  return `${capitalized(words.filter(Boolean).join(', '))}.`
 }
 
 export function accessWords(access: TeamAccess) {

@@ -1,16 +1,16 @@
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { tokenSchema } from '@groundstate/contract/tokens'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { KeyRound } from 'lucide-react'
 import { type FormEvent, useMemo, useState } from 'react'
 import { get, request } from '../../api/client.ts'
-import { failureOf, invalidate, useChange } from '../../api/queries.ts'
+import { sendAndRefetch, useChange } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { CodeBlock } from '../../components/copy.tsx'
-import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
+import { EmptyState, loaded, Notice } from '../../components/feedback.tsx'
 import { FormErrors, SelectField, TextField, fieldError, formValues } from '../../components/form.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
@@ -18,7 +18,7 @@ import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
-import { cliHost, firstCommands } from '../workspaces/cli-setup.ts'
+import { cliHost, firstCommands } from '../workspaces/connect-cli.tsx'
 
 const route = getRouteApi('/frame/app/settings/tokens')
 
@@ -33,25 +33,23 @@ export function TokensPage() {
 function Tokens({ userId }: { userId: string }) {
   const { page = 1 } = route.useSearch()
   const navigate = route.useNavigate()
-  const tokens = useTokens(userId, page)
-  const failure = failureOf(tokens)
+  const { data, fallback } = loaded(useTokens(userId, page))
   const host = cliHost(document.baseURI)
   return (
     <Page title="API tokens" about="Terraform, scripts and other tools use these tokens to act as you.">
       <div className="grid gap-4">
         <NewToken userId={userId} />
-        {tokens.isPending && <Skeleton />}
-        {failure && <ErrorNote {...failure} />}
-        {tokens.data?.data.length === 0 && (
+        {!data && fallback}
+        {data?.data.length === 0 && (
           <EmptyState icon={KeyRound} title="No tokens yet">
             <p>{host.hasLogin ? 'The CLI creates one on login:' : 'Create one above. To use it with the CLI:'}</p>
             <CodeBlock label="the commands" code={firstCommands(host)} />
           </EmptyState>
         )}
-        {tokens.data && tokens.data.data.length > 0 && (
+        {data && data.data.length > 0 && (
           <div>
-            <TokenTable userId={userId} tokens={tokens.data.data} />
-            <Pager pagination={tokens.data.meta.pagination} onPage={(to) => void navigate({ search: { page: to } })} />
+            <TokenTable userId={userId} tokens={data.data} />
+            <Pager pagination={data.meta.pagination} onPage={(to) => void navigate({ search: { page: to } })} />
           </div>
         )}
       </div>
@@ -107,30 +105,25 @@ function NewToken({ userId }: { userId: string }) {
 }
 
 function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token[] }) {
-  const { mutateAsync } = useRevokeToken(userId)
   // Read once: a token that expires while the page is open is marked on the next visit.
   const [now] = useState(() => Date.now())
   const columns = useMemo<readonly Column<Token>[]>(
     () => [
       {
-        id: 'description',
         header: 'Token',
         cell: ({ id, attributes }) => <span className="font-medium">{attributes.description ?? id}</span>,
       },
       {
-        id: 'created',
         header: 'Created',
         className: 'hidden sm:table-cell',
         cell: ({ attributes }) => <RelativeTime at={attributes['created-at']} />,
       },
       {
-        id: 'used',
         header: 'Last used',
         className: 'hidden sm:table-cell',
         cell: ({ attributes: { 'last-used-at': at } }) => (at === null ? 'never' : <RelativeTime at={at} />),
       },
       {
-        id: 'end',
         header: 'Expires',
         cell: ({ attributes: { 'expired-at': at } }) => {
           if (at === null) return <span className="text-dim">never</span>
@@ -138,7 +131,6 @@ function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token
         },
       },
       {
-        id: 'revoke',
         header: 'Actions',
         isHeaderHidden: true,
         className: 'text-right',
@@ -149,12 +141,12 @@ function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token
             title={`Revoke “${attributes.description ?? id}”?`}
             consequence="Everything that uses it stops working immediately."
             action="Revoke token"
-            onConfirm={async () => mutateAsync(id)}
+            onConfirm={async () => sendAndRefetch('DELETE', `/authentication-tokens/${id}`, ['tokens', userId])}
           />
         ),
       },
     ],
-    [mutateAsync, now],
+    [userId, now],
   )
   return <Table label="API tokens" columns={columns} rows={tokens} />
 }
@@ -176,11 +168,4 @@ function useCreateToken(userId: string) {
       }),
     ['tokens', userId],
   )
-}
-
-function useRevokeToken(userId: string) {
-  return useMutation({
-    mutationFn: async (id: string) => request('DELETE', `/authentication-tokens/${id}`),
-    onSettled: async () => invalidate(['tokens', userId]),
-  })
 }

@@ -37,7 +37,7 @@ describe('a .tfvars file', () => {
     { text: 'a = "b"\na = "c"', line: 1, fault: /overridden by line 2/ },
     { text: 'a {\n b = 1\n}', line: 1, fault: /expected `name = value`/ },
   ])('$text has a fault in line $line', ({ text, line, fault }) => {
-    const first = parseTfvars(text).find((given) => 'fault' in given)
+    const first = parseTfvars(text).find((parsed) => 'fault' in parsed)
 
     expect(first).toEqual({ line, fault: expect.stringMatching(fault) as string })
   })
@@ -48,10 +48,10 @@ describe('a .tfvars file', () => {
     { text: 'object = {\n  a = 1\nkept = 2', line: 1, kept: ['kept'] },
     { text: 'one two\nkept = 2', line: 1, kept: ['kept'] },
   ])('an unclosed part of $text is reported in line $line, and the rest is read', ({ text, line, kept }) => {
-    const given = parseTfvars(text)
+    const parsed = parseTfvars(text)
 
-    expect(given.filter((one) => 'fault' in one).map((one) => one.line)).toEqual([line])
-    expect(given.flatMap((one) => ('key' in one ? [one.key] : []))).toEqual(kept)
+    expect(parsed.filter((one) => 'fault' in one).map((one) => one.line)).toEqual([line])
+    expect(parsed.flatMap((one) => ('key' in one ? [one.key] : []))).toEqual(kept)
   })
 
   test('a text without variables gives none', () => {
@@ -88,7 +88,7 @@ describe('an HCL value', () => {
   })
 })
 
-const valueOf = (text: string) => parseEnv(text).map((given) => ('key' in given ? given.value : `! ${given.fault}`))
+const valueOf = (text: string) => parseEnv(text).map((parsed) => ('key' in parsed ? parsed.value : `! ${parsed.fault}`))
 
 test.each([
   { text: 'A=b', is: ['b'] },
@@ -113,26 +113,26 @@ test.each([
   { text: 'A="b" c', line: 1, fault: /“c” after/ },
   { text: 'A=b\nC=d\nA=e', line: 1, fault: /overridden by line 3/ },
 ])('$text has a fault in line $line', ({ text, line, fault }) => {
-  const faults = parseEnv(text).filter((given) => 'fault' in given)
+  const faults = parseEnv(text).filter((parsed) => 'fault' in parsed)
 
   expect(faults).toEqual([{ line, fault: expect.stringMatching(fault) as string }])
 })
 
 test('plain values stay plain, and others become HCL', () => {
-  const given = parseJsonVariables('{"region":"eu","port":8080,"tags":{"a b":["x","${y}"],"n":null}}')
+  const parsed = parseJsonVariables('{"region":"eu","port":8080,"tags":{"a b":["x","${y}"],"n":null}}')
 
-  expect(given).toEqual([
+  expect(parsed).toEqual([
     { key: 'region', value: 'eu', hcl: false, line: 1 },
     { key: 'port', value: '8080', hcl: false, line: 1 },
     { key: 'tags', value: '{\n  "a b" = [\n    "x",\n    "$${y}",\n  ]\n  "n" = null\n}', hcl: true, line: 1 },
   ])
-  expect(given.map((one) => 'hcl' in one && one.hcl && hclFault(one.value))).toEqual([false, false, undefined])
+  expect(parsed.map((one) => 'hcl' in one && one.hcl && hclFault(one.value))).toEqual([false, false, undefined])
 })
 
 test('a number that JavaScript would round keeps its digits at any depth', () => {
-  const given = parseJsonVariables('{"account":9007199254740993,"ids":[123456789012345678]}')
+  const parsed = parseJsonVariables('{"account":9007199254740993,"ids":[123456789012345678]}')
 
-  expect(given.map((one) => 'key' in one && one.value)).toEqual(['9007199254740993', '[\n  123456789012345678,\n]'])
+  expect(parsed.map((one) => 'key' in one && one.value)).toEqual(['9007199254740993', '[\n  123456789012345678,\n]'])
 })
 
 test.each(['{', '[]', '"a"', '9007199254740993'])('%s is rejected as a file of variables', (source) => {

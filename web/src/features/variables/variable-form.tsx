@@ -1,7 +1,15 @@
 import { type FormEvent, Suspense, lazy, useEffect, useId, useRef, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Skeleton } from '../../components/feedback.tsx'
-import { CheckField, FormErrors, SelectField, TextArea, TextField, fieldError } from '../../components/form.tsx'
+import {
+  CheckField,
+  CODE_INPUT,
+  FormErrors,
+  SelectField,
+  TextArea,
+  TextField,
+  fieldError,
+} from '../../components/form.tsx'
 import { FieldAlert } from '../../components/inline-form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useDraft } from '../workspaces/settings-form.tsx'
@@ -78,9 +86,7 @@ export function VariableForm({ workspaceId, variable, others, onClose }: Variabl
           name="key"
           {...text('key')}
           error={fieldError(save.error, 'key') ?? taken}
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
+          {...CODE_INPUT}
           required
           maxLength={256}
           className="font-mono"

@@ -1,7 +1,9 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { ClipboardPaste, Pencil, Plus, Variable as VariableIcon } from 'lucide-react'
 import { useState } from 'react'
+import { sendAndRefetch } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
+import { CollapsedText } from '../../components/collapsed-text.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { CodeBlock, CopyButton, copyText } from '../../components/copy.tsx'
 import { EmptyState, Notice, loaded } from '../../components/feedback.tsx'
@@ -10,12 +12,11 @@ import { Menu } from '../../components/menu.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { usePageTitle } from '../../components/page.tsx'
 import { Badge } from '../../components/status.tsx'
-import { shortened } from '../workspaces/outputs.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { ImportDialog } from './import-dialog.tsx'
 import { VariableForm } from './variable-form.tsx'
 import type { Category, WorkspaceVariable } from './variables.ts'
-import { envText, tfvarsText, useDeleteVariable, useVariables } from './variables.ts'
+import { envText, tfvarsText, useVariables } from './variables.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/variables')
 
@@ -128,7 +129,6 @@ type VariableRowProps = WorkspaceVariable & { workspaceId: string; mayChange: bo
 function VariableRow({ workspaceId, mayChange, onEdit, ...row }: VariableRowProps) {
   const { variable, set, overwriter, overwritten } = row
   const { key, hcl, sensitive, description, value } = variable.attributes
-  const remove = useDeleteVariable(workspaceId)
   const isOverwritten = overwriter !== undefined
   return (
     <div className="grid gap-x-4 gap-y-1 px-4 py-2.5 md:grid-cols-[minmax(10rem,2fr)_3fr_minmax(9.5rem,auto)]">
@@ -150,7 +150,11 @@ function VariableRow({ workspaceId, mayChange, onEdit, ...row }: VariableRowProp
         ))}
       </div>
       <div className={`min-w-0 ${isOverwritten ? 'opacity-80' : ''}`}>
-        <Value value={value} />
+        {value ? (
+          <CollapsedText text={value} maxLines={6} />
+        ) : (
+          <span className="text-dim">{value === null ? 'write-only' : 'empty'}</span>
+        )}
       </div>
       <div className="flex flex-wrap items-start justify-end gap-1">
         {value !== null && value !== '' && <CopyButton text={value} label={`Copy the value of ${key}`} />}
@@ -165,7 +169,9 @@ function VariableRow({ workspaceId, mayChange, onEdit, ...row }: VariableRowProp
               consequence={consequenceOf(row)}
               action={`Delete ${key}`}
               done={`${key} deleted`}
-              onConfirm={async () => remove.mutateAsync(variable.id)}
+              onConfirm={async () =>
+                sendAndRefetch('DELETE', `/workspaces/${workspaceId}/vars/${variable.id}`, ['vars', workspaceId])
+              }
             />
           </>
         )}
@@ -182,29 +188,6 @@ function consequenceOf({ variable, overwriter, overwritten: [next] }: WorkspaceV
   const lost = variable.attributes.sensitive ? ' Its value can’t be recovered.' : ''
   if (overwriter) return `It is overridden, so runs are not affected.${lost}`
   return next ? `The next run uses the value of ${sourceOf(next)}.${lost}` : `The next run won’t have it.${lost}`
-}
-
-const SHOWN_LINES = 6
-
-function Value({ value }: { value: string | null }) {
-  const [isOpen, setIsOpen] = useState(false)
-  if (value === null) return <span className="text-dim">write-only</span>
-  if (value === '') return <span className="text-dim">empty</span>
-  const short = shortened(value, SHOWN_LINES)
-  return (
-    <>
-      <pre className="font-mono text-[0.9285rem] whitespace-pre-wrap">{isOpen || !short ? value : short.start}</pre>
-      {short && (
-        <Button
-          label={isOpen ? 'Show less' : 'Show all'}
-          kind="quiet"
-          size="small"
-          aria-expanded={isOpen}
-          onClick={() => setIsOpen(!isOpen)}
-        />
-      )}
-    </>
-  )
 }
 
 async function copy(text: string) {

@@ -15,9 +15,7 @@ export type WorkspaceVariable = {
   variable: Variable
   /** Its variable set; undefined for the workspace's own variables. */
   set: Extract<Source, { kind: 'set' }> | undefined
-  /** The variable of the same name that overrides it. */
   overwriter: WorkspaceVariable | undefined
-  /** Variables of the same name that it overrides. */
   overwritten: readonly WorkspaceVariable[]
 }
 
@@ -30,7 +28,6 @@ export function useVariables(workspaceId: string) {
   })
 }
 
-/** Links variables with those that override them. */
 function linked(variables: readonly Variable[]): WorkspaceVariable[] {
   type Linked = WorkspaceVariable & { overwritten: WorkspaceVariable[] }
   const all = variables.map((variable): Linked => {
@@ -63,13 +60,6 @@ export function useSaveVariable(workspaceId: string) {
       id === undefined
         ? request('POST', path, { data: { type: 'vars', attributes } })
         : request('PATCH', `${path}/${id}`, { data: { type: 'vars', id, attributes } }),
-    onSettled: async () => invalidate(['vars', workspaceId]),
-  })
-}
-
-export function useDeleteVariable(workspaceId: string) {
-  return useMutation({
-    mutationFn: async (id: string) => request('DELETE', `/workspaces/${workspaceId}/vars/${id}`),
     onSettled: async () => invalidate(['vars', workspaceId]),
   })
 }

@@ -1,5 +1,6 @@
 import type { PageOnWire } from '@groundstate/contract/responses'
 import type { tagBindingSchema } from '@groundstate/contract/tags'
+import { FolderInput, Lock, LockOpen, type LucideIcon, Play, Tag as TagIcon, Tags } from 'lucide-react'
 import { getData, request } from '../../api/client.ts'
 import { type Tag, readTag } from './tag-filter.ts'
 import type { ListedWorkspace } from './workspaces.ts'
@@ -7,6 +8,7 @@ import type { ListedWorkspace } from './workspaces.ts'
 /** An action on several workspaces, with one independent request for each. */
 export type BulkAction = {
   label: string
+  icon: LucideIcon
   about: string
   input?: 'reason' | 'tag' | 'project' | 'message'
   isOptional?: boolean
@@ -23,7 +25,8 @@ const tagObstacle = ({ attributes }: ListedWorkspace) =>
 export const BULK_ACTIONS = {
   lock: {
     label: 'Lock',
-    about: 'Until they are unlocked, no runs start and no one else can change the state.',
+    icon: Lock,
+    about: 'Until they are unlocked, no runs start and others cannot change the state.',
     input: 'reason',
     isOptional: true,
     done: 'locked',
@@ -35,6 +38,7 @@ export const BULK_ACTIONS = {
   },
   unlock: {
     label: 'Unlock',
+    icon: LockOpen,
     about: 'Releases your own locks. Queued runs can then start.',
     done: 'unlocked',
     obstacle: ({ attributes, relationships }) => {
@@ -46,6 +50,7 @@ export const BULK_ACTIONS = {
   },
   addTag: {
     label: 'Add tag',
+    icon: TagIcon,
     about: 'Replaces the value of an existing tag with the same key.',
     input: 'tag',
     done: 'tagged',
@@ -55,6 +60,7 @@ export const BULK_ACTIONS = {
   },
   removeTag: {
     label: 'Remove tag',
+    icon: Tags,
     about: 'Tags inherited from a project remain.',
     input: 'tag',
     done: 'untagged',
@@ -63,6 +69,7 @@ export const BULK_ACTIONS = {
   },
   plan: {
     label: 'Start plan',
+    icon: Play,
     about: 'Each workspace plans its current configuration. The runs are plan-only: they can’t be applied.',
     input: 'message',
     isOptional: true,
@@ -79,6 +86,7 @@ export const BULK_ACTIONS = {
   },
   move: {
     label: 'Move to project',
+    icon: FolderInput,
     about: 'Access, variable sets and tags of the new project replace those of the old one immediately.',
     input: 'project',
     done: 'moved',

@@ -1,6 +1,5 @@
 import { Link } from '@tanstack/react-router'
 import { CodeBlock } from '../../components/copy.tsx'
-import { cliHost, cloudBlock, firstCommands } from './cli-setup.ts'
 
 /** `isLocal`: the execution mode is local, so the CLI plans and applies on its own. */
 type ConnectCliProps = { organization: string; workspace: string; isLocal?: boolean }
@@ -36,4 +35,49 @@ export function ConnectCli({ organization, workspace, isLocal = false }: Connect
       </li>
     </ol>
   )
+}
+
+/** Excludes labels such as `xn--…`, which terraform expects in Unicode. As in the server's `cli-config`. */
+const LABEL = '(?!..--)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?'
+const HOST_NAME = new RegExp(String.raw`^${LABEL}(?:\.${LABEL})*(?::\d{1,5})?$`, 'i')
+
+/** The host name that `groundstate exec` gives a server without HTTPS. */
+const PLAIN_NAME = 'groundstate.local'
+
+/** The host name of the server at `base` in configurations, and whether `terraform login` works, which requires HTTPS. */
+export function cliHost(base: string) {
+  const { protocol, host, origin, pathname } = new URL(base)
+  const hasLogin = protocol === 'https:' && HOST_NAME.test(host) && pathname === '/'
+  return { name: hasLogin ? host : PLAIN_NAME, hasLogin, url: `${origin}${pathname}`.replace(/\/$/, '') }
+}
+
+type CloudBlock = { host: string; organization: string; workspace: string }
+
+export function cloudBlock({ host, organization, workspace }: CloudBlock) {
+  return `terraform {
+  cloud {
+    hostname     = "${host}"
+    organization = "${organization}"
+
+    workspaces {
+      name = "${workspace}"
+    }
+  }
+}`
+}
+
+type Host = ReturnType<typeof cliHost>
+
+/** Commands that log the CLI in. Without HTTPS, they set a token in the shell. */
+export function signInLines({ name, hasLogin, url }: Host) {
+  return hasLogin ? `terraform login ${name}` : `export GROUNDSTATE_URL=${url}\nexport GROUNDSTATE_TOKEN=…`
+}
+
+export function firstRunLines({ hasLogin }: Host, command: 'plan' | 'apply') {
+  const run = hasLogin ? '' : 'groundstate exec -- '
+  return `${run}terraform init\n${run}terraform ${command}`
+}
+
+export function firstCommands(host: Host) {
+  return `${signInLines(host)}\n${firstRunLines(host, 'plan')}`
 }

@@ -14,7 +14,7 @@ const FLAGS = [
     'Auto-apply triggered runs',
     'Applies to runs that an apply in another workspace started.',
   ],
-  ['allow-destroy-plan', 'Allow destroy runs', 'If off, no one can start a run that destroys all resources.'],
+  ['allow-destroy-plan', 'Allow destroy runs', 'If off, runs that destroy all resources are rejected.'],
   [
     'structured-run-output-enabled',
     'Structured run output',
@@ -103,7 +103,6 @@ function executionChanges(
   }
 }
 
-/** The inherited execution mode and its source. */
 function inheritedMode(document: WorkspaceDocument) {
   const project = includedOf(document).one('projects', document.data.relationships.project)
   if (!project) return { mode: document.data.attributes['execution-mode'], from: 'project' }

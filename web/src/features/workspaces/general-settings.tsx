@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { includedOf } from '../../api/queries.ts'
 import { DescriptionList } from '../../components/card.tsx'
-import { TextArea, TextField } from '../../components/form.tsx'
+import { CODE_INPUT, TextArea, TextField } from '../../components/form.tsx'
 import { FieldAlert } from '../../components/inline-form.tsx'
 import { type Choice, Picker } from '../../components/picker.tsx'
 import { SettingsForm, errorAt, useDraft } from './settings-form.tsx'
@@ -56,8 +56,7 @@ export function GeneralSettings() {
           />
         )
       }
-      names={['name', 'description']}
-      placed={/^\/data\/relationships\/project/}
+      names={['name', 'description', /^\/data\/relationships\/project/]}
       draft={draft}
       onSave={save}
     >
@@ -69,9 +68,7 @@ export function GeneralSettings() {
             : 'Update the cloud block of every configuration that names this workspace.'
         }
         {...draft.text('name')}
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
+        {...CODE_INPUT}
       />
       <TextArea label="Description" rows={2} {...draft.text('description')} />
       <div>

@@ -28,7 +28,6 @@ export function holderOf({ attributes, relationships }: Locked, named: Named | u
   return { kind, id: holder.id, name: name ?? (kind === 'run' ? holder.id : `another ${kind}`) }
 }
 
-/** "ada", "team ops". */
 export function holderText({ kind, name }: LockHolder) {
   return kind === 'team' ? `team ${name}` : name
 }

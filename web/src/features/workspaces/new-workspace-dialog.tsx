@@ -2,17 +2,23 @@ import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Skeleton } from '../../components/feedback.tsx'
-import { CheckField, FormErrors, SelectField, TextArea, TextField, fieldError } from '../../components/form.tsx'
+import {
+  CheckField,
+  CODE_INPUT,
+  FormErrors,
+  SelectField,
+  TextArea,
+  TextField,
+  fieldError,
+} from '../../components/form.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
 import { ConnectCli } from './connect-cli.tsx'
 import { ExecutionFields, MODES } from './execution-fields.tsx'
 import { type NewWorkspace, nameProblem, useCreatableProjects, useCreateWorkspace } from './new-workspace.ts'
 import { useDraft } from './settings-form.tsx'
 
-/** `projectId` is the preselected project. */
 type NewWorkspaceDialogProps = { organization: string; projectId: string | undefined; onClose: () => void }
 
-/** Creates a workspace, and then shows how to use it from the CLI. */
 export default function NewWorkspaceDialog({ organization, projectId, onClose }: NewWorkspaceDialogProps) {
   const [created, setCreated] = useState<{ name: string; isLocal: boolean }>()
   const form = useId()
@@ -96,9 +102,7 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
         {...text('name')}
         error={problem ?? fieldError(error, 'name')}
         autoFocus
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
+        {...CODE_INPUT}
       />
       <TextArea
         label="Description (optional)"

@@ -69,7 +69,6 @@ export function useCreatableProjects(organization: string) {
   })
 }
 
-/** The agent pools of an organization that the user may read. */
 export function useAgentPools(organization: string) {
   return useQuery({
     queryKey: ['agent-pools', organization, 'choices'],

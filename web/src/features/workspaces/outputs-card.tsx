@@ -1,37 +1,35 @@
+import { printExact } from '@groundstate/contract/exact-json'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Eye, EyeOff } from 'lucide-react'
-import { useState } from 'react'
 import { ApiError, getData } from '../../api/client.ts'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
+import { CollapsedText } from '../../components/collapsed-text.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { outputText, shortened, typeText } from './outputs.ts'
 
 type Output = Wire<typeof stateVersionOutputSchema>
 
 /** Columns of a table of outputs; each sensitive value is revealed separately. */
 export const OUTPUT_COLUMNS: readonly Column<Output>[] = [
   {
-    id: 'name',
     header: 'Name',
     className: 'w-px min-w-28 align-top max-md:max-w-32',
     cell: ({ attributes }) => <code>{attributes.name}</code>,
   },
   {
-    id: 'type',
     header: 'Type',
     className: 'hidden md:table-cell w-px align-top whitespace-nowrap',
     cell: ({ attributes }) => (
       <span className="text-dim">{typeText(attributes['detailed-type'], attributes.type)}</span>
     ),
   },
-  { id: 'value', header: 'Value', className: 'align-top', cell: (output) => <OutputCell output={output} /> },
+  { header: 'Value', className: 'align-top', cell: (output) => <OutputCell output={output} /> },
 ]
 
 export function OutputsCard({ workspaceId }: { workspaceId: string }) {
@@ -115,29 +113,29 @@ function OutputCell({ output }: { output: Output }) {
   )
 }
 
-/** A value with a copy button. Long values are collapsed. */
 function OutputValue({ name, value }: { name: string; value: unknown }) {
-  const [isExpanded, setIsExpanded] = useState(false)
   const text = outputText(value)
-  const short = shortened(text)
   return (
     <div className="flex min-w-0 flex-1 items-start gap-2">
       <div className="min-w-0 flex-1">
-        <pre className="font-mono text-[0.9285em] whitespace-pre-wrap">
-          {short && !isExpanded ? `${short.start}…` : text}
-        </pre>
-        {short && (
-          <Button
-            label={isExpanded ? 'Show less' : short.lines > 1 ? `Show all ${short.lines} lines` : 'Show all'}
-            size="small"
-            kind="quiet"
-            className="-ml-2 text-accent"
-            aria-expanded={isExpanded}
-            onClick={() => setIsExpanded(!isExpanded)}
-          />
-        )}
+        <CollapsedText text={text} maxLines={4} />
       </div>
       <CopyButton text={text} label={`Copy ${name}`} />
     </div>
   )
+}
+
+export function outputText(value: unknown): string {
+  return typeof value === 'string' ? value : printExact(value, 2)
+}
+
+/** The type of an output in the engine's notation: `list(string)` for `["list", "string"]`. */
+export function typeText(detailed: unknown, fallback: string): string {
+  if (typeof detailed === 'string') return detailed
+  if (!Array.isArray(detailed)) return fallback
+  const [kind, inner] = detailed as [unknown, unknown]
+  if (typeof kind !== 'string') return fallback
+  // The attributes of an object would not fit in a cell.
+  if (kind === 'object' || kind === 'tuple') return kind
+  return `${kind}(${typeText(inner, 'any')})`
 }

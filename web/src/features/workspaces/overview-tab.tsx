@@ -17,7 +17,7 @@ import { Badge } from '../../components/status.tsx'
 import { RelativeTime, duration } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName, originText } from '../runs/run-origin.tsx'
-import { RunBadges, RunStatus, planCounts, runState } from '../runs/run-status.tsx'
+import { RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
 import { ConnectCli } from './connect-cli.tsx'
 import { MODES } from './execution-fields.tsx'
 import { OutputsCard } from './outputs-card.tsx'
@@ -99,7 +99,7 @@ function LatestRunCard() {
         </div>
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
           <RunBadges run={attributes} />
-          {plan && <PlanCounts counts={planCounts(plan)} />}
+          {plan && <PlanCounts plan={plan} />}
           <RunStatus run={attributes} />
           {needsReview && (
             <RunLink workspace={name} run={run} className={buttonClass({ kind: 'primary' })}>
@@ -113,7 +113,6 @@ function LatestRunCard() {
   )
 }
 
-/** The README of the current configuration, if any. */
 function ReadmeCard({ workspace }: { workspace: WorkspaceResource }) {
   const version = workspace.relationships['current-configuration-version'].data?.id
   const readme = useQuery({

@@ -3,13 +3,14 @@ import type { resourceCountsSchema, workspaceResourceSchema } from '@groundstate
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { get, getData, queryString } from '../../api/client.ts'
-import { failureOf, isOfScope } from '../../api/queries.ts'
+import { isOfScope } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { CopyButton } from '../../components/copy.tsx'
-import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { loaded } from '../../components/feedback.tsx'
 import { SearchField } from '../../components/filters.tsx'
 import { SelectField } from '../../components/form.tsx'
+import { localAddress } from '../../components/module-rows.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Pager } from '../../components/pager.tsx'
 import { TaintedBadge } from '../../components/status.tsx'
@@ -25,9 +26,7 @@ export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
   const query = route.useSearch()
   const navigate = route.useNavigate()
   const counts = useResourceCounts(workspaceId)
-  const resources = useResources(workspaceId, query)
-  const failure = failureOf(resources)
-  const page = failure ? undefined : resources.data
+  const { data: page, fallback } = loaded(useResources(workspaceId, query), { rows: 6, label: 'Loading the resources' })
   const modules = Map.groupBy(page?.data ?? [], ({ attributes }) => attributes.module)
   const set = (change: ResourceQuery, replace = false) =>
     void navigate({ search: (before) => ({ ...before, page: undefined, ...change }), replace, resetScroll: false })
@@ -58,8 +57,7 @@ export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
         ))}
       </div>
       <div className="mt-3">
-        {resources.isPending && <Skeleton rows={6} label="Loading the resources" />}
-        {failure && <ErrorNote {...failure} />}
+        {!page && fallback}
         {page?.data.length === 0 && (
           <div className="flex flex-wrap items-center gap-3 text-dim">
             No resources match.
@@ -117,7 +115,7 @@ function Module({ name, resources }: { name: string; resources: Resources['data'
       <ul className="mt-1 divide-y divide-line rounded-md border border-line">
         {resources.map(({ id, attributes }) => (
           <li key={id} className="group flex items-center gap-2 px-3 py-1">
-            <code className="min-w-0 flex-1">{withoutModule(attributes.address, name)}</code>
+            <code className="min-w-0 flex-1">{localAddress(attributes.address, name)}</code>
             <TaintedBadge tainted={attributes.tainted === true ? 1 : 0} />
             <span className="text-dim max-md:hidden">{attributes.provider}</span>
             <CopyButton text={engineAddress(attributes)} label={`Copy the address of ${attributes.address}`} />
@@ -126,10 +124,6 @@ function Module({ name, resources }: { name: string; resources: Resources['data'
       </ul>
     </section>
   )
-}
-
-function withoutModule(address: string, module: string) {
-  return module !== 'root' && address.startsWith(`${module}.`) ? address.slice(module.length + 1) : address
 }
 
 function useResources(workspaceId: string, { q, module, type, page = 1 }: ResourceQuery) {

@@ -21,14 +21,12 @@ export function useDraft<Values extends Record<string, string | boolean | undefi
     reset: () => setEdits({}),
     error,
     setError,
-    /** Props of the text field for an attribute. */
     text: (name: keyof Values & string, attribute: string = name) => ({
       value: String(values[name]),
       onChange: ({ target }: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
         set({ [name]: target.value } as Partial<Values>),
       error: fieldError(error, attribute),
     }),
-    /** Props of the checkbox for an attribute. */
     check: (name: keyof Values & string) => ({
       checked: values[name] === true,
       onChange: ({ target }: ChangeEvent<HTMLInputElement>) => set({ [name]: target.checked } as Partial<Values>),
@@ -37,7 +35,6 @@ export function useDraft<Values extends Record<string, string | boolean | undefi
   }
 }
 
-/** The values that differ from the initial ones. */
 export function changesOf<Values extends object>(values: Values, initial: Values) {
   const changes = Object.entries(values).filter(([name, value]) => value !== initial[name as keyof Values])
   return Object.fromEntries(changes) as Partial<Values>
@@ -48,10 +45,8 @@ type SettingsFormProps = {
   about?: ReactNode
   /** The content for users who may not change these settings. */
   readOnly?: ReactNode
-  /** Attributes whose errors the fields show. */
-  names: readonly string[]
-  /** Other pointers whose errors the fields show. */
-  placed?: RegExp
+  /** Attributes, and pointers of others, whose errors the fields show. */
+  names: readonly (string | RegExp)[]
   /** Its `error` is that of the last attempt to save. */
   draft: Pick<ReturnType<typeof useDraft>, 'isDirty' | 'reset' | 'error' | 'setError'>
   /** Saves the draft, which is reset afterwards. */
@@ -61,7 +56,7 @@ type SettingsFormProps = {
 }
 
 /** A section of the settings with its own save button. Errors that no field shows are above the button. */
-export function SettingsForm({ title, about, readOnly, names, placed, draft, onSave, ...props }: SettingsFormProps) {
+export function SettingsForm({ title, about, readOnly, names, draft, onSave, ...props }: SettingsFormProps) {
   const [isPending, setIsPending] = useState(false)
   const { error, setError } = draft
   const form = useRef<HTMLFormElement>(null)
@@ -93,7 +88,7 @@ export function SettingsForm({ title, about, readOnly, names, placed, draft, onS
     <Card title={title} about={about}>
       <form ref={form} noValidate onSubmit={(event) => void submit(event)} className="max-w-xl space-y-4">
         {props.children}
-        <FormErrors error={unplaced(error, placed)} names={names} />
+        <FormErrors error={error} names={names} />
         <div className="flex flex-wrap gap-2">
           <Button
             label="Save"
@@ -107,13 +102,6 @@ export function SettingsForm({ title, about, readOnly, names, placed, draft, onS
       </form>
     </Card>
   )
-}
-
-/** The error without what the fields show of it; null if nothing is left. */
-function unplaced(error: Error | null, placed: RegExp | undefined) {
-  if (!placed || !(error instanceof ApiError)) return error
-  const rest = error.refusals.filter(({ pointer }) => pointer === undefined || !placed.test(pointer))
-  return rest.length === 0 && error.refusals.length > 0 ? null : new ApiError(error.status, rest)
 }
 
 /** The first error below a pointer that is no attribute, such as that of a relationship. */

@@ -4,9 +4,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
 import { get, queryString, request } from '../../api/client.ts'
-import { failureOf, includedOf, useChange } from '../../api/queries.ts'
+import { includedOf, useChange } from '../../api/queries.ts'
 import { IconButton } from '../../components/button.tsx'
-import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { ErrorNote, loaded } from '../../components/feedback.tsx'
 import { RadioField } from '../../components/form.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
@@ -82,7 +82,7 @@ function Consumers({ mayChange }: { mayChange: boolean }) {
     queryFn: async () =>
       get<PageOnWire<typeof workspaceSchema>>(`${path}${queryString({ 'page[size]': 20, 'page[number]': page })}`),
   })
-  const failure = failureOf(consumers)
+  const { data, fallback } = loaded(consumers, { rows: 1 })
   const change = useChange(
     async ({ method, id }: { method: 'POST' | 'DELETE'; id: string }) =>
       request(method, path, { data: [{ type: 'workspaces', id }] }),
@@ -92,11 +92,10 @@ function Consumers({ mayChange }: { mayChange: boolean }) {
     change.mutate({ method, id }, { onSuccess: () => toast({ text: done }) })
   return (
     <div className="space-y-2">
-      {consumers.isPending && <Skeleton rows={1} />}
-      {failure && <ErrorNote {...failure} />}
-      {consumers.data?.data.length === 0 && <p className="text-dim">No workspaces selected.</p>}
+      {!data && fallback}
+      {data?.data.length === 0 && <p className="text-dim">No workspaces selected.</p>}
       <ul aria-label="Selected workspaces" className="divide-y divide-line rounded-md border border-line empty:hidden">
-        {consumers.data?.data.map(({ id, attributes: { name } }) => (
+        {data?.data.map(({ id, attributes: { name } }) => (
           <li key={id} className="flex items-center gap-2 px-3 py-1">
             <WorkspaceLink workspace={name} className="min-w-0 flex-1 hover:underline" />
             {mayChange && (
@@ -110,7 +109,7 @@ function Consumers({ mayChange }: { mayChange: boolean }) {
           </li>
         ))}
       </ul>
-      <Pager pagination={consumers.data?.meta.pagination} onPage={setPage} />
+      <Pager pagination={data?.meta.pagination} onPage={setPage} />
       {change.error && <ErrorNote error={change.error} />}
       {mayChange && (
         <Picker

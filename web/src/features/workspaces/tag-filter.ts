@@ -26,7 +26,6 @@ export function readTags(text = ''): Tag[] {
     .filter(({ key }) => key !== '')
 }
 
-/** API parameters that filter workspaces by all of the tags. */
 export function taggedParams(tags: readonly Tag[]) {
   return Object.fromEntries(
     tags.flatMap(({ key, value }, index) => [

@@ -62,8 +62,7 @@ function TagsForm({ saved, inherited }: { saved: readonly Tag[]; inherited: read
     <SettingsForm
       title="Tags"
       about="Tags group workspaces: filter lists by them, or select workspaces by tags in a cloud block."
-      names={[]}
-      placed={/^\/data\/\d+\/attributes/}
+      names={[/^\/data\/\d+\/attributes/]}
       draft={{ isDirty, reset: () => setEdited(undefined), error, setError }}
       onSave={async () => replace.mutateAsync(tags)}
       done="Tags saved"

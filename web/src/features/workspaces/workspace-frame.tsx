@@ -125,7 +125,6 @@ function Layout() {
   )
 }
 
-/** The workspace's description, edited in place. */
 function Description() {
   const { organization, workspace } = useOpenWorkspace()
   const { description, permissions } = workspace.attributes
@@ -234,10 +233,7 @@ function LockActions() {
   const unlock = () =>
     change.mutate(
       { id: workspace.id, action: 'unlock' },
-      {
-        onSuccess: () => toast({ text: done }),
-        onError: ({ message }) => toast({ text: message, tone: 'bad' }),
-      },
+      { onSuccess: () => toast({ text: done }), onError: ({ message }) => toast({ text: message, tone: 'bad' }) },
     )
   return (
     <>

@@ -2,8 +2,7 @@ import type { PageOnWire } from '@groundstate/contract/responses'
 import type { tagSchema } from '@groundstate/contract/tags'
 import { Lock, Waves } from 'lucide-react'
 import { getData, queryString } from '../../api/client.ts'
-import { Button } from '../../components/button.tsx'
-import { ActiveFilter, FilterChips, SearchField } from '../../components/filters.tsx'
+import { ActiveFilters, FilterChips, SearchField } from '../../components/filters.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { useOverview, workspaceGroups } from '../overview/overview.ts'
 import { readTag, readTags, tagText } from './tag-filter.ts'
@@ -62,7 +61,7 @@ export function WorkspacesFilters({ organization, search, rows, onChange }: Work
           onChoose={({ value }) => onChange({ version: value })}
         />
       </div>
-      <ActiveFilters search={search} onChange={onChange} />
+      <ActiveFilters filters={useActiveFilters(search, onChange)} onClear={() => onChange(NO_FILTER)} />
     </div>
   )
 }
@@ -77,7 +76,7 @@ function CountedChips({ organization, search, onChange }: Omit<WorkspacesFilters
       <FilterChips
         label="Status"
         chips={workspaceGroups(counts)}
-        chosen={groups}
+        selected={groups}
         onToggle={(value) => {
           onChange({ status: [...groups.symmetricDifference(new Set([value]))].join(',') || undefined })
         }}
@@ -88,7 +87,7 @@ function CountedChips({ organization, search, onChange }: Omit<WorkspacesFilters
           { value: 'locked', text: 'Locked', icon: Lock, count: counts?.locked },
           { value: 'drifted', text: 'Drift', icon: Waves, tone: 'warn', count: counts?.drifted },
         ]}
-        chosen={new Set(marks)}
+        selected={new Set(marks)}
         onToggle={(value) => onChange({ [value]: marks.some((mark) => mark === value) ? undefined : 'true' })}
       />
     </div>
@@ -112,30 +111,15 @@ async function findTags(
   return [...new Set([...shown, ...known])].toSorted().map((tag) => ({ value: tag, text: tag }))
 }
 
-function ActiveFilters({ search, onChange }: Pick<WorkspacesFiltersProps, 'search' | 'onChange'>) {
-  const project = useProjectName(search.project)
-  const tags = readTags(search.tag).map(tagText)
-  const single = (
-    [
-      { name: 'project', label: 'Project', value: search.project && (project.data ?? search.project) },
-      { name: 'version', label: 'Engine version', value: search.version },
-    ] as const
-  ).filter(({ value }) => value !== undefined)
-  if (single.length === 0 && tags.length === 0) return null
-  return (
-    <div className="flex flex-wrap items-center gap-1.5">
-      {single.map(({ name, label, value = '' }) => (
-        <ActiveFilter key={name} name={label} value={value} onRemove={() => onChange({ [name]: undefined })} />
-      ))}
-      {tags.map((tag) => (
-        <ActiveFilter
-          key={tag}
-          name="Tag"
-          value={tag}
-          onRemove={() => onChange({ tag: tags.filter((other) => other !== tag).join(',') || undefined })}
-        />
-      ))}
-      <Button label="Clear all" kind="quiet" size="small" onClick={() => onChange(NO_FILTER)} />
-    </div>
-  )
+function useActiveFilters({ project, version = '', tag }: WorkspaceSearch, onChange: ChangeSearch) {
+  const { data: projectName = project } = useProjectName(project)
+  const tags = readTags(tag).map(tagText)
+  return [
+    { name: 'Project', value: projectName ?? '', onRemove: () => onChange({ project: undefined }) },
+    { name: 'Engine version', value: version, onRemove: () => onChange({ version: undefined }) },
+    ...tags.map((value) => {
+      const others = tags.filter((other) => other !== value).join(',')
+      return { name: 'Tag', value, onRemove: () => onChange({ tag: others || undefined }) }
+    }),
+  ].filter(({ value }) => value !== '')
 }

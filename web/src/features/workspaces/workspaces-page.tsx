@@ -1,9 +1,8 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { Boxes, FolderInput, Lock, LockOpen, type LucideIcon, Play, Plus, SearchX, Tag, Tags } from 'lucide-react'
+import { Boxes, Plus, SearchX } from 'lucide-react'
 import { Suspense, lazy, useCallback, useState } from 'react'
-import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
-import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { EmptyState, loaded } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
@@ -53,26 +52,24 @@ type WorkspaceListProps = {
 }
 
 function WorkspaceList({ organization, search, onChange, create }: WorkspaceListProps) {
-  const list = useWorkspaces(organization, search)
+  const { data, fallback } = loaded(useWorkspaces(organization, search), { rows: 12 })
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
-  const failure = failureOf(list)
-  const rows = failure ? [] : (list.data?.rows ?? [])
+  const rows = data?.rows ?? []
   // Bulk actions must not affect workspaces that are no longer visible.
   const selected = rows.filter(({ id }) => ids.has(id))
   const isFiltered = Object.keys(NO_FILTER).some((name) => search[name as keyof WorkspaceSearch] !== undefined)
   const isBeyond = rows.length === 0 && (search.page ?? 1) > 1
-  const isEmpty = list.data !== undefined && !failure && rows.length === 0
+  const isEmpty = data?.rows.length === 0
   const addTag = useCallback((tag: string) => onChange({ tag: withTag(search.tag, tag) }), [onChange, search.tag])
 
   if (isEmpty && !isFiltered && !isBeyond) return <NoWorkspaces organization={organization} create={create} />
   return (
     <>
       <WorkspacesFilters organization={organization} search={search} rows={rows} onChange={onChange} />
-      {list.isPending && <Skeleton rows={12} />}
-      {failure && <ErrorNote {...failure} />}
+      {!data && fallback}
       {isEmpty && <NoMatch isBeyond={isBeyond} onChange={onChange} />}
       <BulkBar organization={organization} workspaces={selected} onClear={() => setIds(new Set())} />
-      {list.data && rows.length > 0 && (
+      {data && rows.length > 0 && (
         <>
           <WorkspacesTable
             organization={organization}
@@ -82,10 +79,7 @@ function WorkspaceList({ organization, search, onChange, create }: WorkspaceList
             onTag={addTag}
             selection={{ ids, onChange: setIds }}
           />
-          <Pager
-            pagination={list.data.pagination}
-            onPage={(page) => onChange({ page: page === 1 ? undefined : page })}
-          />
+          <Pager pagination={data.pagination} onPage={(page) => onChange({ page: page === 1 ? undefined : page })} />
         </>
       )}
     </>
@@ -121,14 +115,6 @@ function NoWorkspaces({ organization, create }: { organization: string; create: 
   )
 }
 
-const ICONS: Record<BulkActionName, LucideIcon> = {
-  lock: Lock,
-  unlock: LockOpen,
-  addTag: Tag,
-  removeTag: Tags,
-  plan: Play,
-  move: FolderInput,
-}
 const NAMES = Object.keys(BULK_ACTIONS) as BulkActionName[]
 
 type BulkBarProps = { organization: string; workspaces: readonly ListedWorkspace[]; onClear: () => void }
@@ -151,7 +137,7 @@ function BulkBar({ organization, workspaces, onClear }: BulkBarProps) {
               label={BULK_ACTIONS[action].label}
               key={action}
               size="small"
-              icon={ICONS[action]}
+              icon={BULK_ACTIONS[action].icon}
               reason={reasonOf(action, workspaces)}
               onClick={() => setOpen({ action, workspaces })}
             />

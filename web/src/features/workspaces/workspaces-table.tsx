@@ -8,7 +8,7 @@ import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
-import { NoRun, RunBadges, RunStatus, planCounts } from '../runs/run-status.tsx'
+import { NoRun, RunBadges, RunStatus } from '../runs/run-status.tsx'
 import { lockReason } from './lock-words.ts'
 import { tagLabel, tagText } from './tag-filter.ts'
 import type { ListedWorkspace } from './workspaces.ts'
@@ -33,22 +33,14 @@ export function WorkspacesTable({ organization, onTag, ...props }: WorkspacesTab
 
 function columnsOf(onTag: (tag: string) => void): readonly Column<Row>[] {
   return [
-    { id: 'status', header: 'Status', className: 'w-px whitespace-nowrap', cell: (row) => <Status row={row} /> },
+    { header: 'Status', className: 'w-px whitespace-nowrap', cell: (row) => <Status row={row} /> },
+    { header: 'Name', sort: 'name', className: 'min-w-36', cell: (row) => <Name row={row} /> },
     {
-      id: 'name',
-      header: 'Name',
-      sort: 'name',
-      className: 'min-w-36',
-      cell: (row) => <Name row={row} />,
-    },
-    {
-      id: 'project',
       header: 'Project',
       className: 'hidden whitespace-nowrap lg:table-cell',
       cell: ({ project }) => project?.attributes.name,
     },
     {
-      id: 'tags',
       header: 'Tags',
       className: 'hidden lg:table-cell',
       cell: ({ tags }) => (
@@ -65,32 +57,23 @@ function columnsOf(onTag: (tag: string) => void): readonly Column<Row>[] {
       ),
     },
     {
-      id: 'run',
       header: 'Last run',
       sort: 'current-run.created-at',
       className: 'hidden md:table-cell',
       cell: (row) => <LastRun row={row} />,
     },
     {
-      id: 'resources',
       header: 'Resources',
       className: 'hidden w-px text-right sm:table-cell',
       cell: ({ attributes }) => <span className="numeric">{attributes['resource-count'].toLocaleString('en')}</span>,
     },
     {
-      id: 'changed',
       header: 'Changed',
       sort: 'latest-change-at',
       className: 'hidden w-px whitespace-nowrap text-dim xl:table-cell',
       cell: ({ attributes }) => <RelativeTime at={attributes['latest-change-at']} />,
     },
-    {
-      id: 'lock',
-      header: 'Lock',
-      isHeaderHidden: true,
-      className: 'w-px max-sm:hidden',
-      cell: (row) => <LockIcon row={row} />,
-    },
+    { header: 'Lock', isHeaderHidden: true, className: 'w-px max-sm:hidden', cell: (row) => <LockIcon row={row} /> },
   ]
 }
 
@@ -119,7 +102,7 @@ function Name({ row }: { row: Row }) {
         </span>
       </span>
       <span className="flex flex-wrap gap-x-2 text-dim md:hidden">
-        {row.latestRun?.plan && <PlanCounts counts={planCounts(row.latestRun.plan)} />}
+        {row.latestRun?.plan && <PlanCounts plan={row.latestRun.plan} />}
         {row.latestRun && <RelativeTime at={row.latestRun.run.attributes['created-at']} />}
       </span>
     </>
@@ -136,7 +119,7 @@ function LastRun({ row: { attributes, currentRun, latestRun } }: { row: Row }) {
         <RelativeTime at={run.attributes['created-at']} />
       </RunLink>
       <RunAuthorName run={run.attributes} author={author} />
-      {plan && <PlanCounts counts={planCounts(plan)} />}
+      {plan && <PlanCounts plan={plan} />}
       {/* The badges of the current run are next to its status. */}
       {run.id !== currentRun?.id && <RunBadges run={run.attributes} />}
     </span>

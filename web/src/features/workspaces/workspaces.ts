@@ -114,10 +114,10 @@ export function findProjects(organization: string, permission?: 'create-workspac
 }
 
 /** A picker's search for workspaces by name, except for some ids. */
-export function findWorkspaces(organization: string, except: ReadonlySet<string | undefined>): Load {
+export function findWorkspaces(organization: string, except?: ReadonlySet<string | undefined>): Load {
   return async (text, signal) => {
     const path = `/organizations/${organization}/workspaces${queryString({ 'search[name]': text, 'page[size]': 30 })}`
     const data = await getData<PageOnWire<typeof workspaceSchema>>(path, signal)
-    return data.filter(({ id }) => !except.has(id)).map(({ id, attributes }) => ({ value: id, text: attributes.name }))
+    return data.filter(({ id }) => !except?.has(id)).map(({ id, attributes }) => ({ value: id, text: attributes.name }))
   }
 }

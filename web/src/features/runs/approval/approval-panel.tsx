@@ -11,7 +11,7 @@ import { Button } from '../../../components/button.tsx'
 import { PlanCounts } from '../../../components/plan-counts.tsx'
 import { TONE_TEXT } from '../../../components/status.tsx'
 import { TabLink } from '../run-navigation.tsx'
-import { RunStatus, planCounts } from '../run-status.tsx'
+import { RunStatus } from '../run-status.tsx'
 import type { RunDocument, TaskStage } from '../run.ts'
 import { resultStyle } from '../tasks/tasks-tab.tsx'
 import { RunActions } from './run-actions.tsx'
@@ -81,7 +81,7 @@ function Counts({ plan, apply }: Pick<RunDocument, 'plan' | 'apply'>) {
     return <span className="numeric text-dim">{`${added} added, ${changed} changed, ${destroyed} destroyed`}</span>
   }
   if (!plan) return null
-  const counts = <PlanCounts counts={planCounts(plan)} />
+  const counts = <PlanCounts plan={plan} />
   if (applied?.status !== 'errored' && applied?.status !== 'canceled') return counts
   return <span className="text-dim">planned {counts}</span>
 }

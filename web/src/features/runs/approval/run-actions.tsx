@@ -11,7 +11,7 @@ import { toast } from '../../../components/overlay-hosts.tsx'
 import { Countdown, useSeconds } from '../../../components/time.tsx'
 import { useDestroyedResources } from '../changes/plan-model.ts'
 import { runOptions } from '../run-text.ts'
-import { rerun, type RunAction, type RunDocument, useRunAction } from '../run.ts'
+import { rerun, type RunAction, type RunDocument, sendRunAction } from '../run.ts'
 import { isCanceling, isLockedManually, isStalePlan } from './run-situation.ts'
 
 const DONE = {
@@ -25,12 +25,11 @@ const DONE = {
 export function RunActions({ document, onDone }: { document: RunDocument; onDone: () => void }) {
   const { run } = document
   const { status } = run.attributes
-  const send = useRunAction(run.id)
   const [conflict, setConflict] = useState<ApiError>()
   const act = (action: RunAction) => async (comment: string | undefined) => {
     setConflict(undefined)
     try {
-      await send(action, comment)
+      await sendRunAction(run.id, action, comment)
       toast({ text: DONE[action] })
     } catch (error) {
       // Another user acted first; the page is already up to date.

@@ -60,7 +60,6 @@ export function rowProgress(
 
 type ProgressOf = (change: ResourceChange) => RowProgress | undefined
 
-/** The progress of each change; undefined before the apply has started. */
 export function useApplyProgress(
   apply: Apply | undefined,
   diagnostics: ReadonlyMap<string, readonly PhaseDiagnostic[]>,

@@ -127,7 +127,7 @@ function PlannedChanges({ model, apply, workspace, diagnostics }: PlannedChanges
           <FilterChips
             label="Filter by action"
             chips={chipsOf(model)}
-            chosen={kinds}
+            selected={kinds}
             onToggle={(kind) =>
               setSearch({ only: [...kinds.symmetricDifference(new Set([kind]))].join(',') || undefined })
             }

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { ApiError, get } from '../../../api/client.ts'
 import { isTransient } from '../../../api/queries.ts'
+import { localAddress } from '../../../components/module-rows.tsx'
 import type { Run } from '../run.ts'
 import { attributeChanges, hasMark, type PlannedChange } from './attribute-changes.ts'
 
@@ -67,7 +68,7 @@ function resourceChange(resource: PlannedResource, { isDrift = false, deferredFo
     address,
     /** `''` for the root module. */
     module,
-    localAddress: module !== '' && address.startsWith(`${module}.`) ? address.slice(module.length + 1) : address,
+    localAddress: localAddress(address, module),
     kind,
     isDrift,
     isImport: Boolean(change.importing),

@@ -1,20 +1,18 @@
-import type { PageOnWire } from '@groundstate/contract/responses'
 import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
-import type { workspaceSchema } from '@groundstate/contract/workspaces'
-import { Link, getRouteApi } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { Play, SearchX } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { get, queryString } from '../../../api/client.ts'
-import { failureOf } from '../../../api/queries.ts'
 import { Button } from '../../../components/button.tsx'
-import { EmptyState, ErrorNote, Skeleton } from '../../../components/feedback.tsx'
-import { ActiveFilter, FilterChips, SearchField } from '../../../components/filters.tsx'
+import { EmptyState, loaded } from '../../../components/feedback.tsx'
+import { ActiveFilters, FilterChips, SearchField } from '../../../components/filters.tsx'
+import { ListLink } from '../../../components/links.tsx'
 import { Page } from '../../../components/page.tsx'
 import { Pager } from '../../../components/pager.tsx'
 import { Picker } from '../../../components/picker.tsx'
 import { useSession } from '../../session/session.ts'
 import { ConnectCli } from '../../workspaces/connect-cli.tsx'
 import { useOpenWorkspace } from '../../workspaces/workspace.ts'
+import { findWorkspaces } from '../../workspaces/workspaces.ts'
 import { ORIGINS } from '../run-origin.tsx'
 import { RUN_GROUP_STYLE } from '../run-status.tsx'
 import { FILTERS, OPERATIONS, type RunSearch, type RunsScope, useQueuePositions, useRuns } from './runs-query.ts'
@@ -40,13 +38,9 @@ export function RunsPage() {
           triggers.
         </p>
         <p>
-          <Link
-            to="/app/$organization/workspaces"
-            params={{ organization }}
-            className="font-medium text-accent underline"
-          >
+          <ListLink list="workspaces" className="font-medium text-accent underline">
             Open a workspace
-          </Link>{' '}
+          </ListLink>{' '}
           to create a run.
         </p>
       </RunsList>
@@ -94,15 +88,14 @@ type RunsListProps = {
 
 function RunsList({ scope, workspace, search, onSearch, children }: RunsListProps) {
   const { organization } = scope
-  const runs = useRuns(scope, search)
-  const failure = failureOf(runs)
-  const rows = failure ? [] : (runs.data?.rows ?? [])
+  const { data, fallback } = loaded(useRuns(scope, search), { rows: 8 })
+  const rows = data?.rows ?? []
   const positions = useQueuePositions(
     organization,
     rows.some(({ attributes }) => attributes['waiting-reason'] !== null),
   )
   const isPastEnd = rows.length === 0 && (search.page ?? 1) > 1
-  const isEmpty = runs.data !== undefined && !failure && rows.length === 0
+  const isEmpty = data?.rows.length === 0
   const reset = () => onSearch(isPastEnd ? { page: undefined } : { ...NO_FILTER, page: undefined })
 
   if (isEmpty && !isFiltered(search) && !isPastEnd)
@@ -119,8 +112,7 @@ function RunsList({ scope, workspace, search, onSearch, children }: RunsListProp
         search={search}
         onChange={(change, options) => onSearch({ ...change, page: undefined }, options)}
       />
-      {runs.isPending && <Skeleton rows={8} />}
-      {failure && <ErrorNote {...failure} />}
+      {!data && fallback}
       {isEmpty && (
         <EmptyState
           icon={SearchX}
@@ -130,13 +122,10 @@ function RunsList({ scope, workspace, search, onSearch, children }: RunsListProp
           {!isPastEnd && <p>The search matches words of the message, or the full run ID.</p>}
         </EmptyState>
       )}
-      {runs.data && rows.length > 0 && (
+      {data && rows.length > 0 && (
         <>
           <RunsTable organization={organization} workspace={workspace} rows={rows} positions={positions.data} />
-          <Pager
-            pagination={runs.data.pagination}
-            onPage={(page) => onSearch({ page: page === 1 ? undefined : page })}
-          />
+          <Pager pagination={data.pagination} onPage={(page) => onSearch({ page: page === 1 ? undefined : page })} />
         </>
       )}
     </>
@@ -163,7 +152,7 @@ function RunFilters({ organization, hasWorkspaces, search, onChange }: RunFilter
       <FilterChips
         label="Status"
         chips={RUN_GROUP_NAMES.map((value) => ({ value, ...RUN_GROUP_STYLE[value] }))}
-        chosen={groups}
+        selected={groups}
         onToggle={(value) => {
           const next = [...groups.symmetricDifference(new Set([value]))]
           onChange({ status: next.join(',') || undefined })
@@ -179,8 +168,8 @@ function RunFilters({ organization, hasWorkspaces, search, onChange }: RunFilter
           <Picker
             label="Workspace"
             about={['workspaces', organization]}
-            load={async (text, signal) => workspaceChoices(organization, text, signal)}
-            onChoose={({ value }) => onChange({ workspace: value })}
+            load={findWorkspaces(organization)}
+            onChoose={({ text }) => onChange({ workspace: text })}
           />
         )}
         {PICKERS.map(({ name, label, texts }) => (
@@ -202,7 +191,7 @@ function RunFilters({ organization, hasWorkspaces, search, onChange }: RunFilter
           onChoose={({ value }) => onChange({ user: value })}
         />
       </div>
-      <ActiveFilters search={search} onChange={onChange} />
+      <ActiveFilters filters={activeFilters(search, onChange)} onClear={() => onChange(NO_FILTER)} />
     </div>
   )
 }
@@ -220,28 +209,14 @@ function choices(names: Readonly<Record<string, string>>, text: string) {
     .map(([value, name]) => ({ value, text: name }))
 }
 
-async function workspaceChoices(organization: string, text: string, signal: AbortSignal) {
-  const path = `/organizations/${organization}/workspaces${queryString({ 'search[name]': text, 'page[size]': 20 })}`
-  const { data } = await get<PageOnWire<typeof workspaceSchema>>(path, signal)
-  return data.map(({ attributes: { name } }) => ({ value: name, text: name }))
-}
-
-function ActiveFilters({ search, onChange }: { search: RunSearch; onChange: ChangeSearch }) {
-  const { workspace, source = '', operation = '', user } = search
+function activeFilters({ workspace = '', source = '', operation = '', user = '' }: RunSearch, onChange: ChangeSearch) {
   const filters = [
-    ['workspace', 'Workspace', workspace],
-    ['source', 'Source', ORIGIN_NAMES[source] ?? source],
-    ['operation', 'Operation', OPERATIONS[operation] ?? operation],
-    ['user', 'User', user],
-  ] as const
-  const active = filters.filter(([, , value]) => value)
-  if (active.length === 0) return null
-  return (
-    <div className="flex flex-wrap items-center gap-1.5">
-      {active.map(([name, text, value]) => (
-        <ActiveFilter key={name} name={text} value={value ?? ''} onRemove={() => onChange({ [name]: undefined })} />
-      ))}
-      <Button kind="quiet" size="small" label="Clear filters" onClick={() => onChange(NO_FILTER)} />
-    </div>
-  )
+    { key: 'workspace', name: 'Workspace', value: workspace },
+    { key: 'source', name: 'Source', value: ORIGIN_NAMES[source] ?? source },
+    { key: 'operation', name: 'Operation', value: OPERATIONS[operation] ?? operation },
+    { key: 'user', name: 'User', value: user },
+  ]
+  return filters
+    .filter(({ value }) => value !== '')
+    .map(({ key, ...filter }) => ({ ...filter, onRemove: () => onChange({ [key]: undefined }) }))
 }

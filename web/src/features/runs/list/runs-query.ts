@@ -1,11 +1,11 @@
 import type { organizationCapacitySchema } from '@groundstate/contract/organization-overviews'
-import type { planSchema } from '@groundstate/contract/plans'
+import type { applySchema, planSchema } from '@groundstate/contract/plans'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { queuedRunSchema, runSchema } from '@groundstate/contract/runs'
 import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
-import { get, queryString } from '../../../api/client.ts'
+import { get, getData, queryString } from '../../../api/client.ts'
 import { includedOf, isOfScope } from '../../../api/queries.ts'
 import { ORIGINS, type Origin, type RunAuthor } from '../run-origin.tsx'
 import type { Plan, Run } from '../run.ts'
@@ -26,7 +26,7 @@ export type ListedRun = {
 
 export type RunsScope = { organization: string; workspaceId?: string | undefined }
 
-type Included = typeof planSchema | typeof userSchema | typeof workspaceSchema
+type Included = typeof planSchema | typeof applySchema | typeof userSchema | typeof workspaceSchema
 
 const PAGE_SIZE = 30
 
@@ -57,18 +57,23 @@ export function useRuns({ organization, workspaceId }: RunsScope, search: RunSea
     queryFn: async ({ signal }) => {
       const path = workspaceId === undefined ? `/organizations/${organization}/runs` : `/workspaces/${workspaceId}/runs`
       const document = await get<PageOnWire<typeof runSchema, Included>>(path + query, signal)
-      const included = includedOf(document)
-      const rows = document.data.map(({ id, attributes, relationships }): ListedRun => ({
-        id,
-        attributes,
-        plan: included.one('plans', relationships.plan),
-        author: included.one('users', relationships['created-by']),
-        workspace: included.one('workspaces', relationships.workspace)?.attributes.name,
-      }))
-      return { rows, pagination: document.meta.pagination }
+      return { rows: listedRuns(document), pagination: document.meta.pagination }
     },
     placeholderData: (before, previous) => (isOfScope(previous, scope) ? before : undefined),
   })
+}
+
+export function listedRuns(
+  document: PageOnWire<typeof runSchema, Included> | PageOnWire<typeof queuedRunSchema, Included>,
+) {
+  const included = includedOf(document)
+  return document.data.map(({ id, attributes, relationships }): ListedRun => ({
+    id,
+    attributes,
+    plan: included.one('plans', relationships.plan),
+    author: included.one('users', relationships['created-by']),
+    workspace: included.one('workspaces', relationships.workspace)?.attributes.name,
+  }))
 }
 
 /** The API sources of comma-separated origins; an unknown origin is passed on and matches nothing. */
@@ -84,16 +89,27 @@ export function useQueuePositions(organization: string, isEnabled: boolean) {
     queryKey: ['runs', organization, 'queue'],
     enabled: isEnabled,
     queryFn: async ({ signal }) => {
-      const query = queryString({ 'filter[status_group]': 'waiting', 'page[size]': 100 })
-      const [queue, capacity] = await Promise.all([
-        get<PageOnWire<typeof queuedRunSchema>>(`/organizations/${organization}/runs/queue${query}`, signal),
-        get<DocumentOnWire<typeof organizationCapacitySchema>>(`/organizations/${organization}/capacity`, signal),
+      const query = { 'filter[status_group]': 'waiting', 'page[size]': 100 }
+      const [queue, position] = await Promise.all([
+        getQueue(organization, query, signal),
+        positions(organization, signal),
       ])
-      const { running } = capacity.data.attributes
-      return new Map(queue.data.map(({ id, attributes }) => [id, queuePosition(attributes, running)]))
+      return new Map(queue.data.map((run) => [run.id, position(run)]))
     },
     placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
   })
+}
+
+export async function getQueue(organization: string, query: Parameters<typeof queryString>[0], signal: AbortSignal) {
+  const path = `/organizations/${organization}/runs/queue${queryString(query)}`
+  return get<PageOnWire<typeof queuedRunSchema, Included>>(path, signal)
+}
+
+/** Requests the number of running runs, and returns a function for the position of a run in the agent queue. */
+export async function positions(organization: string, signal: AbortSignal) {
+  const path = `/organizations/${organization}/capacity`
+  const { running } = (await getData<DocumentOnWire<typeof organizationCapacitySchema>>(path, signal)).attributes
+  return ({ attributes }: { attributes: QueuedRun }) => queuePosition(attributes, running)
 }
 
 type QueuedRun = Pick<Wire<typeof queuedRunSchema>['attributes'], 'status' | 'position-in-queue'>

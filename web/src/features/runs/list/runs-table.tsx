@@ -1,51 +1,39 @@
-import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
+import { WorkspaceLink } from '../../../components/links.tsx'
 import { PlanCounts } from '../../../components/plan-counts.tsx'
 import { Badge } from '../../../components/status.tsx'
 import { type Column, Table } from '../../../components/table.tsx'
 import { RelativeTime, Elapsed } from '../../../components/time.tsx'
 import { RunLink } from '../run-navigation.tsx'
 import { originText, RunAuthorName } from '../run-origin.tsx'
-import { planCounts, RunBadges, runEndedAt, RunStatus, runState } from '../run-status.tsx'
+import { RunBadges, runEndedAt, RunStatus, runState } from '../run-status.tsx'
 import { waitingReason } from '../run-text.ts'
 import type { ListedRun } from './runs-query.ts'
 
 type Positions = ReadonlyMap<string, number | undefined>
 /** Without `workspace`, a column has the workspace of each run. */
-type ColumnOptions = { organization: string; workspace: string | undefined; positions: Positions | undefined }
+type ColumnOptions = { workspace: string | undefined; positions: Positions | undefined }
 
-type RunsTableProps = ColumnOptions & { rows: readonly ListedRun[] }
+type RunsTableProps = ColumnOptions & { organization: string; rows: readonly ListedRun[] }
 
 export function RunsTable({ organization, workspace, rows, positions }: RunsTableProps) {
-  const columns = useMemo(() => columnsOf({ organization, workspace, positions }), [organization, workspace, positions])
+  const columns = useMemo(() => columnsOf({ workspace, positions }), [workspace, positions])
   return <Table label={`Runs of ${workspace ?? organization}`} rows={rows} columns={columns} />
 }
 
-function columnsOf({ organization, workspace, positions }: ColumnOptions): readonly Column<ListedRun>[] {
+function columnsOf({ workspace, positions }: ColumnOptions): readonly Column<ListedRun>[] {
   const workspaceColumn: Column<ListedRun> = {
-    id: 'workspace',
     header: 'Workspace',
     className: 'w-px whitespace-nowrap max-sm:hidden',
-    cell: ({ workspace: name }) =>
-      name !== undefined && (
-        <Link
-          to="/app/$organization/workspaces/$workspace"
-          params={{ organization, workspace: name }}
-          className="hover:underline"
-        >
-          {name}
-        </Link>
-      ),
+    cell: ({ workspace: name }) => name !== undefined && <WorkspaceLink workspace={name} className="hover:underline" />,
   }
   return [
     {
-      id: 'status',
       header: 'Status',
       className: 'w-px whitespace-nowrap',
       cell: ({ attributes }) => <RunStatus run={attributes} />,
     },
     {
-      id: 'run',
       header: 'Run',
       className: 'min-w-44',
       cell: (run) => (
@@ -59,7 +47,6 @@ function columnsOf({ organization, workspace, positions }: ColumnOptions): reado
     },
     ...(workspace === undefined ? [workspaceColumn] : []),
     {
-      id: 'author',
       header: 'Created by',
       className: 'hidden w-px whitespace-nowrap md:table-cell',
       cell: ({ attributes, author }) => (
@@ -70,19 +57,16 @@ function columnsOf({ organization, workspace, positions }: ColumnOptions): reado
       ),
     },
     {
-      id: 'changes',
       header: 'Changes',
       className: 'hidden w-px whitespace-nowrap sm:table-cell',
-      cell: ({ plan }) => plan && <PlanCounts counts={planCounts(plan)} />,
+      cell: ({ plan }) => plan && <PlanCounts plan={plan} />,
     },
     {
-      id: 'duration',
       header: 'Duration',
       className: 'hidden w-px whitespace-nowrap lg:table-cell',
       cell: ({ attributes }) => <Duration run={attributes} />,
     },
     {
-      id: 'created',
       header: 'Created',
       className: 'w-px text-dim whitespace-nowrap max-sm:hidden',
       cell: ({ attributes }) => <RelativeTime at={attributes['created-at']} />,
@@ -113,7 +97,7 @@ function RunCell({ workspace, hasWorkspace, run, position }: RunCellProps) {
       {reason !== null && <span className="block text-dim">{waitingReason(reason)}</span>}
       <span className="flex flex-wrap gap-x-2 text-dim sm:hidden">
         {hasWorkspace && <span>{workspace}</span>}
-        {plan && <PlanCounts counts={planCounts(plan)} />}
+        {plan && <PlanCounts plan={plan} />}
         <RelativeTime at={attributes['created-at']} />
       </span>
     </>

@@ -89,7 +89,7 @@ export function createLogText() {
     end() {
       if (plainText(partialLine) !== '') add(partialLine)
       partialLine = ''
-      endBareBox()
+      endBox()
     },
     count: () => lines.length,
     line: (index: number) => ({
@@ -103,6 +103,16 @@ export function createLogText() {
     /** The length of the longest line, in characters. */
     maxLength: () => maxLength,
   }
+}
+
+/** The first error in a log, if any, with its location: "Invalid index (main.tf line 12)". */
+export function errorInLog(log: string): string | null {
+  const text = createLogText()
+  text.append(log)
+  text.end()
+  const error = text.diagnostics().find(({ severity }) => severity === 'error')
+  if (!error) return null
+  return error.range ? `${error.summary} (${error.range.filename} line ${error.range.start.line})` : error.summary
 }
 
 /** The left border of a line in a box, with its escape sequences. */

@@ -67,7 +67,6 @@ function OpenDialog({ workspace, onClose }: Omit<NewRunDialogProps, 'isOpen'>) {
   )
 }
 
-/** Why the user cannot create runs in the workspace. */
 function refusal({ attributes }: WorkspaceResource) {
   if (attributes['execution-mode'] === 'local')
     return 'The execution mode of this workspace is local: the CLI plans and applies on your machine.'

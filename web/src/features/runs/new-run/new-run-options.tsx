@@ -1,7 +1,7 @@
 import { Plus, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { Button, IconButton } from '../../../components/button.tsx'
-import { CheckField, fieldError, FieldMessage, SelectField, TextField } from '../../../components/form.tsx'
+import { CheckField, CODE_INPUT, fieldError, FieldMessage, SelectField, TextField } from '../../../components/form.tsx'
 import { counted } from '../../../components/numbers.ts'
 import { Picker } from '../../../components/picker.tsx'
 import type { WorkspaceResource } from '../../workspaces/workspace.ts'
@@ -156,7 +156,6 @@ function Variables({ variables, errors, onChange }: VariablesProps) {
     onChange([...variables, { row: lastRow + 1, key: '', value: '' }])
     setLastRow(lastRow + 1)
   }
-  const field = { isLabelHidden: true, autoComplete: 'off', autoCapitalize: 'none', spellCheck: false }
   return (
     <fieldset>
       <legend className="font-medium">Run variables</legend>
@@ -176,7 +175,8 @@ function Variables({ variables, errors, onChange }: VariablesProps) {
                 value={key}
                 onChange={({ target }) => set(row, { key: target.value })}
                 maxLength={255}
-                {...field}
+                isLabelHidden
+                {...CODE_INPUT}
               />
               <div className="max-sm:col-start-1 max-sm:row-start-2">
                 <TextField
@@ -186,7 +186,8 @@ function Variables({ variables, errors, onChange }: VariablesProps) {
                   value={value}
                   onChange={({ target }) => set(row, { value: target.value })}
                   className="font-mono"
-                  {...field}
+                  isLabelHidden
+                  {...CODE_INPUT}
                 />
               </div>
               <IconButton

@@ -5,9 +5,9 @@ import type { teamSchema } from '@groundstate/contract/teams'
 import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceResourceSchema } from '@groundstate/contract/workspace-resources'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { get, queryString, request } from '../../../api/client.ts'
-import { includedOf } from '../../../api/queries.ts'
+import { includedOf, useChange } from '../../../api/queries.ts'
 import { holderOf } from '../../workspaces/lock-words.ts'
 import type { WorkspaceResource } from '../../workspaces/workspace.ts'
 import { engineAddress } from '../resource-address.ts'
@@ -52,7 +52,6 @@ export function availableOptions({ kind, savePlan }: Pick<NewRun, 'kind' | 'save
   }
 }
 
-/** The body of the request. Omits values of options that the kind of run does not have. */
 export function newRunBody(workspaceId: string, run: NewRun) {
   const has = availableOptions(run)
   const attributes: CreateRun = {
@@ -167,15 +166,9 @@ export async function findAddresses(workspaceId: string, text: string, signal: A
 }
 
 export function useCreateRun({ id, relationships }: WorkspaceResource) {
-  const queries = useQueryClient()
-  const organization = relationships.organization.data?.id ?? ''
-  return useMutation({
-    mutationFn: async (run: NewRun) =>
-      (await request<DocumentOnWire<typeof runSchema>>('POST', '/runs', newRunBody(id, run))).data,
-    onSuccess: async () =>
-      queries.invalidateQueries({
-        predicate: ({ queryKey: [type, scope] }) =>
-          ['runs', 'workspaces', 'overview'].includes(String(type)) && [id, organization].includes(String(scope)),
-      }),
-  })
+  const scopes = [id, relationships.organization.data?.id]
+  return useChange(
+    async (run: NewRun) => (await request<DocumentOnWire<typeof runSchema>>('POST', '/runs', newRunBody(id, run))).data,
+    ...['runs', 'workspaces', 'overview'].flatMap((type) => scopes.map((scope) => [type, scope])),
+  )
 }

@@ -1,15 +1,10 @@
-import type { DocumentOnWire } from '@groundstate/contract/responses'
 import { isEnded, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
-import type { runSchema } from '@groundstate/contract/runs'
-import type { workspaceSchema } from '@groundstate/contract/workspaces'
-import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, Navigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { get } from '../../../api/client.ts'
-import { failureOf, includedOf } from '../../../api/queries.ts'
+import { failureOf } from '../../../api/queries.ts'
 import { CopyButton } from '../../../components/copy.tsx'
 import { ErrorPage, Notice, Skeleton } from '../../../components/feedback.tsx'
-import { counted } from '../../../components/numbers.ts'
+import { capitalized, counted } from '../../../components/numbers.ts'
 import { Page } from '../../../components/page.tsx'
 import { Badge } from '../../../components/status.tsx'
 import { TabBar, type TabLinkProps } from '../../../components/tabs.tsx'
@@ -29,15 +24,26 @@ import { TimelineTab } from '../timeline/timeline-tab.tsx'
 const TAB_TITLES: Record<RunTab, string> = { changes: 'Changes', log: 'Log', tasks: 'Run tasks', timeline: 'Timeline' }
 const TABS = Object.keys(TAB_TITLES) as RunTab[]
 
+const byIdRoute = getRouteApi('/frame/app/$organization/runs/$run')
+
 export function RunPage() {
-  const { organization, workspace, run: id } = runRoute.useParams()
+  return <OpenRun {...runRoute.useParams()} />
+}
+
+/** Redirects from a path with only the run ID to the run's page. */
+export function RunByIdPage() {
+  return <OpenRun {...byIdRoute.useParams()} />
+}
+
+function OpenRun({ organization, workspace, run: id }: { organization: string; workspace?: string; run: string }) {
   const query = useRun(id)
   const failure = failureOf(query)
   if (failure) return <ErrorPage {...failure} what="run" />
   if (!query.data) return <Skeleton />
   // The link may predate a rename of the workspace, or name another organization.
-  const { name } = query.data.workspace?.attributes ?? { name: workspace }
+  const name = query.data.workspace?.attributes.name ?? workspace
   const owner = query.data.workspace?.relationships.organization.data?.id ?? organization
+  if (name === undefined) return <ErrorPage error={new Error('its workspace is missing')} what="run" />
   if (name === workspace && owner === organization) return <LoadedRun key={id} document={query.data} />
   const params = { organization: owner, workspace: name, run: id }
   return (
@@ -48,26 +54,6 @@ export function RunPage() {
       replace
     />
   )
-}
-
-const byIdRoute = getRouteApi('/frame/app/$organization/runs/$run')
-
-/** Redirects from a path with only the run ID to the run's page. */
-export function RunByIdPage() {
-  const { organization, run: id } = byIdRoute.useParams()
-  const run = useQuery({
-    queryKey: ['runs', id, 'workspace'],
-    queryFn: async () => get<DocumentOnWire<typeof runSchema, typeof workspaceSchema>>(`/runs/${id}?include=workspace`),
-  })
-  const failure = failureOf(run)
-  if (failure) return <ErrorPage {...failure} what="run" />
-  if (!run.data) return <Skeleton />
-  const workspace = includedOf(run.data).one('workspaces', run.data.data.relationships.workspace)
-  if (!workspace) return <ErrorPage error={new Error('its workspace is missing')} what="run" />
-  // The path may name another organization.
-  const owner = workspace.relationships.organization.data?.id ?? organization
-  const params = { organization: owner, workspace: workspace.attributes.name, run: id }
-  return <Navigate to="/app/$organization/workspaces/$workspace/runs/$run" params={params} replace />
 }
 
 function LoadedRun({ document }: { document: RunDocument }) {
@@ -324,10 +310,6 @@ function ServerText({ text }: { text: string }) {
       </Link>
     )
   })
-}
-
-function capitalized(text: string) {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 const LIST_FORMAT = new Intl.ListFormat('en-GB')

@@ -5,6 +5,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Send } from 'lucide-react'
 import { useState } from 'react'
 import { get, request } from '../../../api/client.ts'
+import { invalidate } from '../../../api/queries.ts'
 import { Button } from '../../../components/button.tsx'
 import { CopyButton } from '../../../components/copy.tsx'
 import { ErrorNote, loaded } from '../../../components/feedback.tsx'
@@ -13,7 +14,7 @@ import { toast } from '../../../components/overlay-hosts.tsx'
 import { Pane } from '../../../components/pane.tsx'
 import { Badge } from '../../../components/status.tsx'
 import { RelativeTime } from '../../../components/time.tsx'
-import { type TaskResult, useRefreshRun } from '../run.ts'
+import type { TaskResult } from '../run.ts'
 
 type DeliveriesProps = { result: TaskResult; runId: string; mayRedeliver: boolean }
 
@@ -54,7 +55,7 @@ function Redeliver({ result, runId }: Omit<DeliveriesProps, 'mayRedeliver'>) {
     mutationFn: async () =>
       request<DocumentOnWire<typeof taskResultSchema>>('POST', `/task-results/${result.id}/actions/redeliver`),
     onSuccess: () => toast({ text: 'Redelivery requested' }),
-    onSettled: useRefreshRun(runId),
+    onSettled: async () => invalidate(['runs', runId]),
   })
   const { status } = result.attributes
   return (

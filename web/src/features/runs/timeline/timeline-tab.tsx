@@ -88,14 +88,13 @@ type TimelineEntry = {
   author?: string | undefined
   /** The event, or after an author what they did. */
   text: string
-  /** The reason, as given by the author or the server. */
+  /** The reason stated by the author or the server. */
   description?: string | undefined
   comment?: string | undefined
 }
 
 type TimelineSource = Pick<RunDocument, 'run' | 'plan' | 'apply' | 'stages' | 'events'>
 
-/** The history of a run, oldest first. */
 export function timelineEntries({ run, plan, apply, stages, events }: TimelineSource): TimelineEntry[] {
   return [
     ...events.map((event) => eventEntry(event, run)),

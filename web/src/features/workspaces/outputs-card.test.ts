@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { outputText, shortened, typeText } from './outputs.ts'
+import { shortened } from '../../components/collapsed-text.tsx'
+import { outputText, typeText } from './outputs-card.tsx'
 
 test('a string is shown as is, anything else as JSON', () => {
   expect(outputText('a\nb')).toBe('a\nb')
@@ -19,7 +20,7 @@ test.each([
 })
 
 test('a text of many lines, or of one long line, is shortened', () => {
-  expect(shortened('a\nb')).toBeUndefined()
-  expect(shortened('1\n2\n3\n4\n5')).toEqual({ start: '1\n2\n3\n4', lines: 5 })
-  expect(shortened('x'.repeat(301))).toEqual({ start: 'x'.repeat(300), lines: 1 })
+  expect(shortened('a\nb', 4)).toBeUndefined()
+  expect(shortened('1\n2\n3\n4\n5', 4)).toEqual({ start: '1\n2\n3\n4', lines: 5 })
+  expect(shortened('x'.repeat(301), 4)).toEqual({ start: 'x'.repeat(300), lines: 1 })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cloudBlock, cliHost, firstCommands } from './cli-setup.ts'
+import { cloudBlock, cliHost, firstCommands } from './connect-cli.tsx'
 
 describe('how CLIs reach the server', () => {
   test('over HTTPS, the host has its own name and a login', () => {
