@@ -107,11 +107,7 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
   let closed = false
 
   async function connect() {
-    const next = new pg.Client({
-      connectionString: url,
-      application_name: `${SIGNALS_SESSION} ${id}`,
-      keepAlive: true,
-    })
+    const next = new pg.Client({ connectionString: url, application_name: `${SIGNALS_SESSION} ${id}`, keepAlive: true })
     next.on('notification', ({ payload = '' }) => receive(payload))
     next.on('error', () => void next.end().catch(() => {}))
     next.on('end', () => {
