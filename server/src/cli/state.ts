@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
+import { messageOf } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
-import { messageOf } from './state-api.ts'
 import type { StateServerOptions } from './state-server.ts'
 import type { Progress } from './state-source-and-target.ts'
 import { type TransferOptions, type TransferResult, exportStates, importStates } from './state-transfer.ts'

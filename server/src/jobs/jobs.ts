@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Db as QueueConnections, PgBoss } from 'pg-boss'
 import type { z } from 'zod'
+import { concurrencyLimit } from '../concurrency-limit.ts'
 import type { Db } from '../db/db.ts'
 import type { ConnectionPool } from '../db/pool.ts'
 import type { Log } from '../log.ts'
@@ -107,21 +108,8 @@ const MAX_CONNECTIONS = 2
 
 /** Lets pg-boss use the connections of the pool. */
 function sharedConnections(pool: ConnectionPool): QueueConnections {
-  let free = MAX_CONNECTIONS
-  const waiting: (() => void)[] = []
-  return {
-    async executeSql(text, values) {
-      if (free > 0) free -= 1
-      else await new Promise<void>((resolve) => waiting.push(resolve))
-      try {
-        return await pool.run(text, values)
-      } finally {
-        const next = waiting.shift()
-        if (next) next()
-        else free += 1
-      }
-    },
-  }
+  const limited = concurrencyLimit(MAX_CONNECTIONS)
+  return { executeSql: async (text, values) => limited(async () => pool.run(text, values)) }
 }
 
 /** A job without a heartbeat for this long runs again. */
