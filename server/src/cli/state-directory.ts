@@ -9,7 +9,6 @@ import {
   type StateSource,
   type StateTarget,
   type TransferredVersion,
-  type VersionContent,
   transferredVersion,
 } from './state-source-and-target.ts'
 
@@ -102,7 +101,6 @@ export function stateDirectory(path: string, origin?: ExportOrigin): StateSource
   }
 }
 
-/** The subdirectories that an export has written. */
 async function listHistories(path: string) {
   const entries = await readdir(path, { withFileTypes: true })
   const directories = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
@@ -144,7 +142,7 @@ function fileName(version: TransferredVersion, extension: string) {
   return `${String(version.serial).padStart(6, '0')}-${version.id.replaceAll(/[^\w-]/g, '_')}.${extension}`
 }
 
-async function writeAtomically(path: string, content: VersionContent['raw']) {
+async function writeAtomically(path: string, content: Buffer) {
   await writeFile(`${path}.part`, content, { mode: 0o600 })
   await rename(`${path}.part`, path)
 }

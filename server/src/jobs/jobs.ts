@@ -51,25 +51,7 @@ type EnqueueOptions = {
   singletonKey?: string
 }
 
-export type Jobs = AsyncDisposable & {
-  /** Enqueues a job, which runs after the transaction of `db` commits. */
-  enqueue<Data extends object>(db: Db, kind: JobKind<Data>, data: Data, options?: EnqueueOptions): Promise<void>
-  /** Like `enqueue`, for any number of jobs in one round trip. */
-  enqueueAll<Data extends object>(
-    db: Db,
-    kind: JobKind<Data>,
-    data: readonly Data[],
-    options?: EnqueueOptions,
-  ): Promise<void>
-  /** Creates the queues; every process calls it before it enqueues anything. */
-  declare(handlers: readonly { kind: JobKind<never> }[]): Promise<void>
-  /** Starts workers in this process. */
-  start<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]): Promise<void>
-  /** Drains for up to `timeoutMs`: takes no more jobs and waits for running ones. Unfinished jobs run again elsewhere. */
-  stop(timeoutMs: number): Promise<void>
-  /** For tests: runs all jobs due by `ctx.now()` in sequence; returns their number. */
-  runDue<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]): Promise<number>
-}
+export type Jobs = Awaited<ReturnType<typeof createJobs>>
 
 /** Options of existing queues that may differ after an upgrade of the server. */
 const COMPARED = ['retryLimit', 'expireInSeconds', 'heartbeatSeconds', 'notify'] as const
@@ -122,10 +104,7 @@ const SUPERVISE_SECONDS = 20
  * possible of the process that enqueued the job; a worker that gets a job wakes the next one. The NOTIFY of pg-boss is not used, since
  * transactions that notify commit one after the other. With `runsJobs: false`, this process only enqueues jobs.
  */
-export async function createJobs(
-  { pool, signals, polls, log }: JobResources,
-  options: { runsJobs: boolean },
-): Promise<Jobs> {
+export async function createJobs({ pool, signals, polls, log }: JobResources, options: { runsJobs: boolean }) {
   const boss = new PgBoss({
     db: sharedConnections(pool),
     // Maintenance and schedules belong to processes that run jobs.
@@ -155,6 +134,7 @@ export async function createJobs(
     else waking.wakeAt(name, startAfter)
   }
 
+  /** Creates the queues; every process calls it before it enqueues anything. */
   async function declare(handlers: readonly { kind: JobKind<never> }[]) {
     const known = new Map((await boss.getQueues()).map((queue) => [queue.name, queue]))
     for (const { kind } of handlers) {
@@ -178,11 +158,8 @@ export async function createJobs(
     }
   }
 
-  async function runOne<Context extends WorkerContext>(
-    ctx: Context,
-    handler: Handler<Context>,
-    job: { id: string; data: object },
-  ) {
+  type Job = { id: string; data: object }
+  async function runOne<Context extends WorkerContext>(ctx: Context, handler: Handler<Context>, job: Job) {
     try {
       await handler.run(ctx, job.data, abort.signal)
     } catch (error) {
@@ -212,28 +189,38 @@ export async function createJobs(
   }
 
   return {
-    async enqueue(db, kind, data, options = {}) {
+    /** Enqueues a job, which runs after the transaction of `db` commits. */
+    async enqueue<Data extends object>(db: Db, kind: JobKind<Data>, data: Data, options: EnqueueOptions = {}) {
       await boss.send(kind.name, data, { ...options, db: executor(db, kind.name) })
       wake(db, kind.name, options)
     },
-    async enqueueAll(db, kind, data, options = {}) {
+    /** Like `enqueue`, for any number of jobs in one round trip. */
+    async enqueueAll<Data extends object>(
+      db: Db,
+      kind: JobKind<Data>,
+      data: readonly Data[],
+      options: EnqueueOptions = {},
+    ) {
       const jobs = data.map((one) => ({ ...options, data: one }))
       await boss.insert(kind.name, jobs, { db: executor(db, kind.name) })
       wake(db, kind.name, options)
     },
     declare,
-    async start(ctx, handlers) {
+    /** Starts workers in this process. */
+    async start<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]) {
       for (const handler of handlers) {
         for (let worker = 0; worker < handler.kind.concurrency; worker += 1) await work(ctx, handler)
         if (handler.schedule !== undefined) await boss.schedule(handler.kind.name, handler.schedule, {})
       }
       waking.poll()
     },
-    async stop(timeoutMs) {
+    /** Drains for up to `timeoutMs`: takes no more jobs and waits for running ones. Unfinished jobs run again elsewhere. */
+    async stop(timeoutMs: number) {
       end()
       await boss.stop({ graceful: true, timeout: timeoutMs, close: false })
     },
-    async runDue(ctx, handlers) {
+    /** For tests: runs all jobs due by `ctx.now()` in sequence; returns their number. */
+    async runDue<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]) {
       let count = 0
       for (let before = -1; before !== count;) {
         before = count
