@@ -73,22 +73,14 @@ function journalAt(directory: string, start: JournalRecord) {
       if (isVital) {
         await writeFile(draft, text, { mode: 0o600, flush: true })
         await rename(draft, join(directory, RECORD))
-        await syncDirectory(directory)
+        const opened = await open(directory)
+        await opened.sync().finally(() => opened.close())
       } else {
         writeFileSync(draft, text, { mode: 0o600 })
         renameSync(draft, join(directory, RECORD))
       }
     },
     remove: () => rm(directory, { recursive: true, force: true }),
-  }
-}
-
-async function syncDirectory(path: string) {
-  const directory = await open(path)
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
   }
 }
 

@@ -139,7 +139,6 @@ export async function withTimeout<T>(work: Promise<T>, timeoutMs = DATABASE_TIME
   return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
 }
 
-/** A requested page. */
 export type Page = { number: number; size: number }
 
 /** The rows of one page, and the number of rows of all pages. */

@@ -11,7 +11,6 @@ import { createWaking } from './waking.ts'
 
 /** A kind of background job, declared apart from its handler, so that services can enqueue it without importing the handler. */
 export type JobKind<Data extends object = object> = {
-  /** Name of its queue. */
   name: string
   data: z.ZodType<Data>
   /** Maximum number of concurrent jobs per process. */
@@ -45,7 +44,6 @@ export type Handler<Context> = {
 }
 
 type EnqueueOptions = {
-  /** Earliest time to run. */
   startAfter?: Date
   /** At most one waiting job of the kind may have this key. */
   singletonKey?: string
