@@ -138,7 +138,7 @@ export function createRegistration(
 
   function tokenError(error: RequestRejectedError) {
     return new Error(
-      `the server ${serverUrl} answered ${error.status}: it refuses the token. Create a new one for the agent pool, and start the ` +
+      `the server ${serverUrl} responded with ${error.status}: it refuses the token. Create a new one for the agent pool, and start the ` +
         'agent with it: a token ends when it is revoked or its pool deleted',
       { cause: error },
     )

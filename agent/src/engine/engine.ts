@@ -42,8 +42,8 @@ const recent = new Map<string, { at: number; engine: Promise<Engine | undefined>
  * if possible. If an exact version is unavailable, the highest installed one is used with a warning, unless the job requires its version or
  * the agent is `strict`. A constraint selects the highest version that meets it, `latest` the highest of all.
  */
-export async function findEngine(wanted: AgentJob['engine'], search: EngineSearch): Promise<FoundEngine> {
-  const { product, version, required = false } = wanted
+export async function findEngine(requested: AgentJob['engine'], search: EngineSearch): Promise<FoundEngine> {
+  const { product, version, required = false } = requested
   const engines = await enginesOf(product, search)
   const isExact = EXACT.test(version)
   const isAllowed = requirementOf(version)

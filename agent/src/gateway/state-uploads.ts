@@ -59,7 +59,7 @@ class StateRejectedError extends Error {
   response: EngineResponse
 
   constructor(response: EngineResponse) {
-    super(`the server answered ${response.status} to a state`)
+    super(`the server responded to a state with ${response.status}`)
     this.response = response
   }
 }

@@ -22,7 +22,7 @@ export const IF_EXISTS = { throwIfNoEntry: false } as const
 /** Number of blobs moved per batch, with one fsync for each of their shards. */
 const BATCH = 256
 
-/** Paths of a blob: `newPath` in a directory (given by its index), and `shardPath` once the blob was moved to its shard. */
+/** Paths of a blob: `newPath` in a directory (by index), and `shardPath` once the blob was moved to its shard. */
 export type DiskLocation = { directory: number; newPath: string; shard: string; shardPath: string }
 
 /**

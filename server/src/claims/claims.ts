@@ -29,7 +29,7 @@ export type ClaimQueue<W extends ClaimRequest, Item> = {
   requeue: (ctx: Ctx, item: Item, request: W) => Promise<void>
   /** Key of a request: requests with the same key can take the same items. */
   kindOf: (request: W) => string
-  /** Those of the given agents for which an item of the pool is reserved. */
+  /** Those of the agents for which an item of the pool is reserved. */
   listPreferredAgents: (ctx: Ctx, poolId: string, agentIds: readonly string[]) => Promise<string[]>
 }
 
