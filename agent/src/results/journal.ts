@@ -74,7 +74,7 @@ function journalAt(directory: string, start: JournalRecord) {
         await writeFile(draft, text, { mode: 0o600, flush: true })
         await rename(draft, join(directory, RECORD))
         const opened = await open(directory)
-        await opened.sync().finally(() => opened.close())
+        await opened.sync().finally(async () => opened.close())
       } else {
         writeFileSync(draft, text, { mode: 0o600 })
         renameSync(draft, join(directory, RECORD))
