@@ -73,14 +73,22 @@ function journalAt(directory: string, start: JournalRecord) {
       if (isVital) {
         await writeFile(draft, text, { mode: 0o600, flush: true })
         await rename(draft, join(directory, RECORD))
-        const opened = await open(directory)
-        await opened.sync().finally(async () => opened.close())
+        await syncDirectory(directory)
       } else {
         writeFileSync(draft, text, { mode: 0o600 })
         renameSync(draft, join(directory, RECORD))
       }
     },
     remove: () => rm(directory, { recursive: true, force: true }),
+  }
+}
+
+async function syncDirectory(path: string) {
+  const directory = await open(path)
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
   }
 }
 
